@@ -15,7 +15,7 @@ import pytest
 
 import cantle
 from cantle.errors import OutputError, ParameterError
-from cantle.lab.bench import cases, data, page, table
+from cantle.lab.bench import cases, data, kinds, page, table
 from cantle.lab.bench.cases import Case, Skipped
 from cantle.lab.bench.growth import exponents
 from cantle.lab.bench.model import RULES, Line, Passes, forecast
@@ -204,7 +204,7 @@ def test_unknown_methods_are_refused(text: str, message: str) -> None:
 
 def test_made_tables_are_the_same_again_and_fit_their_schema(tmp_path: Path) -> None:
     for name in "ab":
-        data.make("table", 3000, 17, tmp_path / name)
+        kinds.make("table", 3000, 17, tmp_path / name)
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
     frame, schema = pl.read_csv(tmp_path / "a.csv"), data.table_schema(17)
     assert frame.columns == [field["name"] for field in schema["fields"]]
@@ -232,7 +232,7 @@ def test_made_graphs_are_simple_and_have_a_tail() -> None:
 
 
 def test_made_sets_have_the_universe_they_say(tmp_path: Path) -> None:
-    data.make("sets", 500, 40, tmp_path / "sets")
+    kinds.make("sets", 500, 40, tmp_path / "sets")
     items = {int(word) for line in (tmp_path / "sets.dat").read_text().splitlines() for word in line.split()}
     assert min(items) >= 1
     assert max(items) <= 40
@@ -290,7 +290,7 @@ def test_the_stopwatch_counts_nothing_twice() -> None:
 
 @pytest.mark.parametrize("method", ["rps", "diffgen"])
 def test_a_watched_run_gives_the_same_release(method: str, tmp_path: Path) -> None:
-    data.make("table", 2000, 5, tmp_path / "t")
+    kinds.make("table", 2000, 5, tmp_path / "t")
     options: dict[str, Any] = {"epsilon": 1, "method": method, "insecure_seed": 3}
     plain = cantle.publish(tmp_path / "t.csv", tmp_path / "t.json", **options)
     watch = Stopwatch(clock(False))

@@ -8,10 +8,8 @@ from typing import NamedTuple
 
 from cantle.data.engine_choice import EVERY_ENGINE, EngineChoice
 from cantle.errors import CantleError, ParameterError
+from cantle.lab.bench.kinds import KINDS
 from cantle.methods import METHODS
-
-ATTRIBUTES, ITEMS = 14, 1_012
-"""The number of attributes of Adult without its class, and of items of STM (DiffPart, table 2)."""
 
 AXES = ("rows", "attributes", "universe")
 PRESETS = ("default", "paper")
@@ -27,8 +25,8 @@ class Case:
     preset: str = "default"
     engine: str = "memory"
     axis: str = "size"
-    attributes: int = ATTRIBUTES
-    items: int = ITEMS
+    wide: int | None = None
+    """The width of the data, if it is not the usual one."""
 
     @property
     def kind(self) -> str:
@@ -38,7 +36,14 @@ class Case:
     @property
     def width(self) -> int | None:
         """Attributes of a table, items of the universe of sets."""
-        return {"table": self.attributes, "sets": self.items, "graph": None}[self.kind]
+        usual = KINDS[self.kind].width
+        return None if usual is None else self.wide or usual.usual
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """The width under its name in the results; nothing if this kind of data has none."""
+        of_kind, width = KINDS[self.kind].width, self.width
+        return {} if of_kind is None or width is None else {of_kind.column: width}
 
     @property
     def across(self) -> int:
@@ -55,8 +60,8 @@ class Case:
         return "-".join(str(part) for part in (self.kind, self.records, self.width) if part is not None)
 
     def __str__(self) -> str:
-        width = {"table": f", {self.attributes} attributes", "sets": f", {self.items:,} items", "graph": ""}[self.kind]
-        return f"{self.name} on {self.engine}, {self.records:,} records{width}"
+        sizes = {"records": self.records} | self.widths
+        return f"{self.name} on {self.engine}, {', '.join(f'{size:,} {name}' for name, size in sizes.items())}"
 
 
 class Skipped(NamedTuple):
@@ -123,11 +128,11 @@ def sizes(
             cases += [
                 Case(method=method, preset=preset, engine=engine, records=number)
                 for engine in engines
-                if engine == "memory" or KIND_OF[method] == "table"
+                if engine == "memory" or KINDS[KIND_OF[method]].every_engine
             ]
     for method in dict.fromkeys(method for method, _ in methods):
         kind = KIND_OF[method]
-        others = [engine for engine in engines if engine != "memory"] if kind != "table" else []
+        others = [] if KINDS[kind].every_engine else [engine for engine in engines if engine != "memory"]
         skipped += [Skipped(f"{method} on {one}", f"data of kind {kind} is measured in memory only") for one in others]
     return cases, skipped
 
@@ -139,14 +144,12 @@ def growth(axes: Sequence[str], methods: Sequence[tuple[str, str]], largest: int
     grows, with a quarter of `largest` records.
     """
     for method, preset in methods:
-        kind, case = KIND_OF[method], Case(method=method, preset=preset, records=max(16, largest // 4))
+        case = Case(method=method, preset=preset, records=max(16, largest // 4))
+        width = KINDS[case.kind].width
         for axis in axes:
             if axis == "rows":
                 for part in (16, 4, 1):
                     yield replace(case, axis=axis, records=max(16, largest // part))
-            elif axis == "attributes" and kind == "table":
-                for number in (ATTRIBUTES // 4, ATTRIBUTES // 2, ATTRIBUTES, 2 * ATTRIBUTES):
-                    yield replace(case, axis=axis, attributes=number)
-            elif axis == "universe" and kind == "sets":
-                for number in (ITEMS // 4, ITEMS // 2, ITEMS, 2 * ITEMS, 4 * ITEMS):
-                    yield replace(case, axis=axis, items=number)
+            elif width is not None and axis == width.axis:
+                for number in width.along_axis():
+                    yield replace(case, axis=axis, wide=number)

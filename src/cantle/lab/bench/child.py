@@ -18,7 +18,7 @@ ENTRIES = 1 << 20
 
 
 def make(kind: str, records: int, width: int | None, stem: str, data: str | None) -> dict[str, float]:
-    from cantle.lab.bench.data import make
+    from cantle.lab.bench.kinds import make
 
     make(kind, records, width, Path(stem), None if data is None else Path(data))
     return {}

@@ -7,7 +7,6 @@ DiffGen section 5. Sets are the stand-in for STM. Graphs have degrees that follo
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -34,30 +33,31 @@ TOGETHER = 0.4
 DEGREE, TAIL = 16, 0.6
 """The mean degree of a graph; the weight of a node is about rank ** -TAIL."""
 
-ENDINGS = {"table": ".csv", "sets": ".dat", "graph": ".txt"}
-
 Floats = npt.NDArray[np.float64]
 
 
-def make(kind: str, records: int, width: int | None, stem: Path, data: Path | None = None) -> None:
-    """Writes a data set and its schema, to `stem` with the ending of its kind and to `stem`.json."""
-    path = stem.with_name(stem.name + ENDINGS[kind])
-    if kind == "sets":
-        items = width or Town().items
-        town = Town(records=records, items=items, longest=min(Town().longest, items))
-        drawn = stand_in(town, SEED)
-        drawn.write(path)
-        schema: Mapping[str, object] = drawn.schema()
-    elif kind == "graph":
-        edges(records).write_csv(path, include_header=False, separator="\t")
-        schema = {"kind": "graph", "unit": "node"}
-    elif data is not None:
-        schema = adult.schema("all", data)
+def make_sets(records: int, width: int | None, path: Path, data: Path | None) -> Mapping[str, object]:  # noqa: ARG001
+    """Writes sets over this many items; returns their schema."""
+    items = width or Town().items
+    drawn = stand_in(Town(records=records, items=items, longest=min(Town().longest, items)), SEED)
+    drawn.write(path)
+    return drawn.schema()
+
+
+def make_graph(records: int, width: int | None, path: Path, data: Path | None) -> Mapping[str, object]:  # noqa: ARG001
+    """Writes the edges of a graph; returns its schema."""
+    edges(records).write_csv(path, include_header=False, separator="\t")
+    return {"kind": "graph", "unit": "node"}
+
+
+def make_table(records: int, width: int | None, path: Path, data: Path | None) -> Mapping[str, object]:
+    """Writes a table of this many attributes, or Adult from the folder `data`; returns its schema."""
+    if data is not None:
         blow_up(adult.load(data, "all"), adult.schema("all"), records, path, np.random.default_rng(SEED))
-    else:
-        schema = table = table_schema(width or 1)
-        write_table(table, records, path)
-    stem.with_name(stem.name + ".json").write_text(json.dumps(schema), encoding="utf-8")
+        return adult.schema("all", data)
+    schema = table_schema(width or 1)
+    write_table(schema, records, path)
+    return schema
 
 
 def table_schema(attributes: int) -> TableDocument:

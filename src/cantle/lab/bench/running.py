@@ -18,7 +18,7 @@ import polars as pl
 
 from cantle.errors import EngineError
 from cantle.lab.bench.cases import Case, Skipped
-from cantle.lab.bench.data import ENDINGS
+from cantle.lab.bench.kinds import KINDS
 from cantle.lab.bench.passes import PASSES
 from cantle.schema.canonical_json import JSON
 
@@ -80,10 +80,10 @@ def run(cases: Sequence[Case], skipped: list[Skipped], *, repeat: int, data: Pat
 def _measure(case: Case, repeat: int, data: Path | None, scratch: Path) -> dict[str, JSON]:
     """Makes the data of a case, if it does not exist yet, and runs the case several times."""
     stem = scratch / case.file
-    table, schema = (stem.with_name(stem.name + ending) for ending in (ENDINGS[case.kind], ".json"))
+    table, schema = (stem.with_name(stem.name + ending) for ending in (KINDS[case.kind].ending, ".json"))
     if not schema.exists():
         # Only tables that have as many columns as Adult can be made from it.
-        folder = data if case.kind == "table" and case.axis in ("size", "rows") else None
+        folder = data if KINDS[case.kind].from_data and case.axis in ("size", "rows") else None
         source = None if folder is None else str(folder.resolve())
         ask(task="make", kind=case.kind, records=case.records, width=case.width, stem=str(stem), data=source)
     runs = []
@@ -104,8 +104,8 @@ def summary(case: Case, runs: Sequence[dict[str, float]]) -> dict[str, JSON]:
         "method": case.name,
         "engine": case.engine,
         "records": case.records,
-        "attributes": case.attributes if case.kind == "table" else None,
-        "items": case.items if case.kind == "sets" else None,
+        **dict.fromkeys(("attributes", "items")),
+        **case.widths,
         "repeats": len(runs),
         "read": read,
         "ratio": best["core"] / read,
