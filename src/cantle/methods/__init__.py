@@ -1,21 +1,23 @@
 """The methods, one per file. A method sees public regions and noisy answers; it imports neither noise nor engines.
 
-METHODS lists all methods by name. AUTOMATIC is the method that `method="auto"` takes for tables and graphs; for sets
-auto_sets.py chooses one.
+METHODS lists all methods by name. AUTOMATIC says how `method="auto"` makes a method for each kind of data.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from cantle.errors import ParameterError
 from cantle.methods.base import Method
 from cantle.methods.settings import rules_of
 from cantle.schema import Schema
-from cantle.schema.sets import SetSchema
+
+if TYPE_CHECKING:
+    from cantle.schema.sets import SetSchema
 
 _CLASSES = {
     "table": {"mosaic": "Mosaic", "rps": "RPS", "diffgen": "DiffGen"},
@@ -41,8 +43,6 @@ class _Methods(Mapping[str, type[Method]]):
 
 METHODS: Mapping[str, type[Method]] = _Methods()
 
-AUTOMATIC = {"table": "mosaic", "graph": "degrees"}
-
 
 def methods_for(kind: str) -> list[str]:
     """The names of the methods for a kind of data."""
@@ -58,19 +58,30 @@ def make_method(schema: Schema, method: str, preset: str, parameters: Mapping[st
     able = methods_for(schema.kind)
     if method not in ("auto", *able):
         raise ParameterError(f"method {method} is not for {schema.kind} data; use {' or '.join(able)}, or auto")
-    if method == "auto" and isinstance(schema, SetSchema):
-        from cantle.methods.auto_sets import auto_sets
-
-        return cast(Method, auto_sets(schema, preset, parameters))  # the name of a BySizes changes while it runs
-    name = AUTOMATIC[schema.kind] if method == "auto" else method
     if method == "auto":
-        _refuse_parameters_of_others(schema.kind, name, parameters)
-    return METHODS[name].for_schema(schema, preset=preset, **parameters)
+        return AUTOMATIC[schema.kind](schema, preset, parameters)
+    return METHODS[method].for_schema(schema, preset=preset, **parameters)
 
 
-def _refuse_parameters_of_others(kind: str, taken: str, parameters: Mapping[str, object]) -> None:
-    """Refuses a parameter that the automatic method does not have, and says which methods have it."""
+def _always(taken: str, schema: Schema, preset: str, parameters: Mapping[str, object]) -> Method:
+    """The same method for all schemas; refuses a parameter that only others have, and names them."""
     for name in parameters:
-        able = [other for other in methods_for(kind) if name in rules_of(METHODS[other].Settings)]
+        able = [other for other in methods_for(schema.kind) if name in rules_of(METHODS[other].Settings)]
         if able and taken not in able:
             raise ParameterError(f"{taken} has no parameter {name!r}; name the method: {' or '.join(able)}")
+    return METHODS[taken].for_schema(schema, preset=preset, **parameters)
+
+
+def _by_universe(schema: SetSchema, preset: str, parameters: Mapping[str, object]) -> Method:
+    """A method for sets; the number of declared items decides, and sometimes the sizes of the sets."""
+    from cantle.methods.auto_sets import auto_sets
+
+    return cast(Method, auto_sets(schema, preset, parameters))  # the name of a BySizes changes while it runs
+
+
+AUTOMATIC: dict[str, Callable[[Any, str, Mapping[str, object]], Method]] = {
+    "table": partial(_always, "mosaic"),
+    "sets": _by_universe,
+    "graph": partial(_always, "degrees"),
+}
+"""For each kind of data the function that makes a method from a schema, a preset and parameters."""

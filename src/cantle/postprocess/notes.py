@@ -5,15 +5,19 @@ Notes are made from public input and from released values, so they cost nothing 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cantle.postprocess.records import ITEMS_WANTED, MOST_ITEMS, Drawn, share_drawn
 from cantle.postprocess.results import Results
 from cantle.schema import Schema
-from cantle.schema.graph import GraphSchema
-from cantle.schema.table import TableSchema
+
+if TYPE_CHECKING:
+    from cantle.schema.graph import GraphSchema
+    from cantle.schema.sets import SetSchema
+    from cantle.schema.table import TableSchema
 
 NONE = 200
 """Records times epsilon below which the number of records itself is mostly noise."""
@@ -30,22 +34,38 @@ MOST_FILLED_IN = 0.5
 
 def notes_of(schema: Schema, method: str, results: Results, epsilon: float, persons: int) -> tuple[str, ...]:
     """All notes; `persons` is the number of records per person, by which the noise grows."""
-    if not isinstance(schema, TableSchema):
-        return (
-            *_nothing(results.summary["records"]),
-            *_thinned(results.summary),
-            *_fewer_nodes(results.summary),
-            *(_noise_alone(results.summary["records"] * epsilon / persons) if method == "baskets" else ()),
-            *_filled_in(results.summary),
-            *_unlisted(schema, results.summary),
-        )
     strength = results.summary["records"] * epsilon / persons
-    has_target = schema.domain().target is not None
-    return (
-        *_strength(results.summary["records"], strength),
-        *_missing(results.drawn),
-        *(_no_target(strength) if method == "mosaic" and not has_target else ()),
-    )
+    return tuple(KINDS[schema.kind](schema, method, results, strength))
+
+
+def _of_table(schema: TableSchema, method: str, results: Results, strength: float) -> Iterator[str]:
+    yield from _strength(results.summary["records"], strength)
+    yield from _missing(results.drawn)
+    if method == "mosaic" and schema.target is None:
+        yield from _no_target(strength)
+
+
+def _of_sets(schema: SetSchema, method: str, results: Results, strength: float) -> Iterator[str]:  # noqa: ARG001
+    yield from _nothing(results.summary["records"])
+    yield from _thinned(results.summary)
+    if method == "baskets":
+        yield from _noise_alone(strength)
+    yield from _filled_in(results.summary)
+
+
+def _of_graph(schema: GraphSchema, method: str, results: Results, strength: float) -> Iterator[str]:  # noqa: ARG001
+    yield from _nothing(results.summary["records"])
+    yield from _fewer_nodes(results.summary)
+    if schema.unit == "node" and schema.node_count is None:
+        yield from _unlisted(results.summary)
+
+
+KINDS: dict[str, Callable[[Any, str, Results, float], Iterator[str]]] = {
+    "table": _of_table,
+    "sets": _of_sets,
+    "graph": _of_graph,
+}
+"""For each kind of data its notes, from schema, method, results, and records times epsilon."""
 
 
 def _nothing(records: int) -> Iterator[str]:
@@ -95,10 +115,9 @@ def _filled_in(summary: dict[str, int]) -> Iterator[str]:
         )
 
 
-def _unlisted(schema: Schema, summary: dict[str, int]) -> Iterator[str]:
+def _unlisted(summary: dict[str, int]) -> Iterator[str]:
     """A note if a list of the nodes would help: without one, their number is known only through their edges."""
-    unknown = isinstance(schema, GraphSchema) and schema.unit == "node" and schema.node_count is None
-    if unknown and not summary.get("nodes_listed", 1):
+    if not summary.get("nodes_listed", 1):
         error = f" (up to about {summary['nodes_error']:,})" if "nodes_error" in summary else ""
         yield (
             f"The number of nodes was measured through their edges, which needs far more noise{error}. Nodes that lost "
