@@ -34,10 +34,10 @@ def test_children_come_in_pairs_in_the_order_of_their_parents() -> None:
     assert below.lo.tolist() == [[0, 0], [1, 0], [3, 0], [3, 2]]
     assert below.hi.tolist() == [[1, 3], [3, 3], [4, 2], [4, 3]]
     assert below.depth == 2
-    assert level.hi.tolist() == [[3, 3], [4, 3]]  # the parents are not written
+    assert level.hi.tolist() == [[3, 3], [4, 3]]  # the parents are unchanged
 
 
-def test_taking_keeps_the_arrays_together() -> None:
+def test_take_selects_the_same_regions_in_every_array() -> None:
     level = Cuts(np.array([0]), np.array([3])).children(Frontier.root((4, 3)), 1)
     for which in ([1], np.array([False, True]), slice(1, 2)):
         part = level.take(which)

@@ -1,4 +1,4 @@
-"""Cuts and their product, by brute force."""
+"""Grids of cells, the product of one list of edges per attribute, checked by brute force."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cantle.trusted.geometry.grid import MOST_CELLS, Grid
 
 
 def edges(*lists: list[int]) -> Grid:
-    return Grid(tuple(np.array(one, dtype=np.int64) for one in lists))
+    return Grid(tuple(np.array(edge, dtype=np.int64) for edge in lists))
 
 
 @st.composite
@@ -25,30 +25,30 @@ def grids(draw: st.DrawFn) -> tuple[Grid, tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("looked_up", [1 << 22, 0], ids=["by table", "by search"])
-@given(made=grids())
-def test_cells_are_numbered_in_mixed_radix_first_attribute_slowest(made, looked_up: int) -> None:
-    grid, sizes = made
+@given(case=grids())
+def test_cells_are_numbered_in_mixed_radix_first_attribute_slowest(case, looked_up: int) -> None:
+    grid, sizes = case
     records = list(product(*(range(size) for size in sizes)))
     columns = [np.array(column, dtype=np.uint8) for column in zip(*records, strict=True)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "LOOKED_UP", looked_up)
-        found = grid.locate(columns)
+        located = grid.locate(columns)
     cells = list(product(*(grid.spans(a) for a in range(len(sizes)))))
     assert len(cells) == grid.cells
-    for record, cell in zip(records, found.tolist(), strict=True):
+    for record, cell in zip(records, located.tolist(), strict=True):
         assert all(lo <= code < hi for code, (lo, hi) in zip(record, cells[cell], strict=True))
 
 
-@given(made=grids())
-def test_unravel_gives_the_spans_of_a_cell(made) -> None:
-    grid, _ = made
+@given(case=grids())
+def test_unravel_gives_the_spans_of_a_cell(case) -> None:
+    grid, _ = case
     numbers = grid.unravel(np.arange(grid.cells)).tolist()
     assert numbers == [list(cell) for cell in product(*(range(n) for n in grid.shape))]
 
 
-@given(made=grids(), data=st.data())
-def test_refining_adds_edges_and_changes_nothing_else(made, data) -> None:
-    grid, sizes = made
+@given(case=grids(), data=st.data())
+def test_refining_adds_edges_and_changes_nothing_else(case, data) -> None:
+    grid, sizes = case
     attribute = data.draw(st.integers(0, len(sizes) - 1))
     points = tuple(data.draw(st.sets(st.integers(0, sizes[attribute]))))
     finer = grid.refine(attribute, points)
@@ -58,7 +58,7 @@ def test_refining_adds_edges_and_changes_nothing_else(made, data) -> None:
         assert new.tolist() == expected
 
 
-def test_the_top_has_one_cell() -> None:
+def test_the_coarsest_grid_has_one_cell() -> None:
     top = Grid.top((5, 1, 9))
     assert (top.cells, top.shape, top.spans(2)) == (1, (1, 1, 1), [(0, 9)])
     assert top.fits((5, 1, 9))
@@ -66,9 +66,9 @@ def test_the_top_has_one_cell() -> None:
 
 
 def test_a_table_without_attributes_has_one_cell() -> None:
-    none = Grid.top(())
-    assert none.cells == 1
-    assert none.unravel(np.array([0, 0])).shape == (2, 0)
+    grid = Grid.top(())
+    assert grid.cells == 1
+    assert grid.unravel(np.array([0, 0])).shape == (2, 0)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_table_without_attributes_has_one_cell() -> None:
     ],
     ids=lambda grid: str([edge.tolist() for edge in grid.edges]),
 )
-def test_cuts_of_another_domain_do_not_fit(wrong: Grid) -> None:
+def test_edges_of_another_domain_do_not_fit(wrong: Grid) -> None:
     assert edges([0, 4], [0, 3]).fits((4, 3))
     assert not wrong.fits((4, 3))
 
@@ -105,6 +105,6 @@ def test_edges_cannot_be_written() -> None:
 
 
 def test_a_cell_of_many_attributes_has_its_spans() -> None:
-    """Numpy arrays have at most 64 dimensions, tables may have more columns."""
+    """Numpy arrays have at most 64 dimensions, but tables may have more columns."""
     grid = Grid.top((2,) * 70).refine(69, (1,))
     assert grid.unravel(np.array([0, 1]))[:, 69].tolist() == [0, 1]

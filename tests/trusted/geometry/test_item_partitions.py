@@ -1,4 +1,4 @@
-"""The geometry of set-valued data by hand: trees, cuts, sub-partitions, ragged tables (laws: laws/test_partition)."""
+"""Trees, cuts, sub-partitions and ragged tables of set-valued data, by hand; tests/laws/test_partition.py has laws."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def edges(size: int, fanout: int, *, even: bool) -> list[list[int]]:
 # ---- trees ----------------------------------------------------------------------------------------------------------
 
 
-def test_groups_of_fanout_nodes_level_upon_level() -> None:
+def test_each_level_groups_up_to_fanout_nodes_of_the_level_below() -> None:
     assert edges(4, 2, even=False) == [[0, 2, 4], [0, 2]]
     assert edges(7, 3, even=False) == [[0, 3, 6, 7], [0, 3]]
     assert edges(7, 3, even=True) == [[0, 2, 4, 7], [0, 3]]
@@ -53,8 +53,8 @@ def test_every_tree_is_sound(size: int, fanout: int, even: bool) -> None:
     [
         (),
         (ints(0, 2, 4),),  # two roots
-        (ints(0, 2, 4), ints(0, 3)),  # a child that is not there
-        (ints(0, 2, 4), ints(0, 1)),  # a node that is nobody's child
+        (ints(0, 2, 4), ints(0, 3)),  # a child that does not exist
+        (ints(0, 2, 4), ints(0, 1)),  # a node without a parent
         (ints(1, 2, 4), ints(0, 2)),
         (ints(0, 2, 2, 4), ints(0, 3)),  # a node without children
         (ints(0, 3, 2, 4), ints(0, 3)),
@@ -66,7 +66,7 @@ def test_every_tree_is_sound(size: int, fanout: int, even: bool) -> None:
         (ints(0, 2, 4).reshape(1, 3),),
     ],
 )
-def test_broken_trees_are_told(broken: tuple[Any, ...]) -> None:
+def test_unsound_trees_are_recognised(broken: tuple[Any, ...]) -> None:
     assert not ItemTree(broken).is_sound()
 
 
@@ -88,17 +88,17 @@ TREE = ItemTree.of(4, 2, even=False)
 
 
 def cuts(parts: Partitions) -> list[tuple[int, list[int], list[int]]]:
-    """Of each partition: height, nodes waiting, nodes below."""
-    made = []
+    """For each partition: its height, the nodes of its level still to be expanded, and its nodes of the level below."""
+    listed = []
     for i in range(len(parts)):
         level = parts.level[parts.level_starts[i] : parts.level_starts[i + 1]].tolist()
         below = parts.below[parts.below_starts[i] : parts.below_starts[i + 1]].tolist()
-        made.append((int(parts.height[i]), level[int(parts.taken[i]) :], below))
-    return made
+        listed.append((int(parts.height[i]), level[int(parts.taken[i]) :], below))
+    return listed
 
 
 def test_the_walk_of_example_c1() -> None:
-    """Root; {I12}, {I34}, {I12, I34}; the last by its first node: {I1, I34}, {I2, I34}, {I1, I2, I34}; then leaves."""
+    """Root; {I12}, {I34}, {I12, I34}; the last, expanded at I12: {I1, I34}, {I2, I34}, {I1, I2, I34}; then leaves."""
     root = Partitions.root(TREE, 4)
     assert cuts(root) == [(2, [0], [])]
     assert (root.fan.tolist(), root.patterns.tolist(), root.ends.tolist()) == ([2], [3], [False])
@@ -119,7 +119,7 @@ def test_the_walk_of_example_c1() -> None:
 
 
 def test_room_is_what_the_other_nodes_leave() -> None:
-    """At most three items: with two nodes in the cut a record can touch two children of one of them."""
+    """A record of at most three items with two nodes in its cut touches at most two children of one of them."""
     root = Partitions.root(TREE, 3)
     both = Kept(ints(0), ints(3)).children(root, 1)
     assert (root.room.tolist(), both.room.tolist(), both.patterns.tolist()) == ([3], [2], [3])
@@ -128,7 +128,7 @@ def test_room_is_what_the_other_nodes_leave() -> None:
     assert Partitions.root(TREE, 1).patterns.tolist() == [2]
 
 
-def test_no_partitions_are_a_round_too() -> None:
+def test_a_round_may_have_no_partitions() -> None:
     none = Partitions.root(TREE, 4).take(np.zeros(0, np.int64))
     assert (len(none), none.fan.tolist(), none.patterns.tolist(), none.ends.tolist()) == (0, [], [], [])
     empty = Kept(ints(), ints())
@@ -146,14 +146,14 @@ PAIR = Kept(ints(0, 0, 0), ints(1, 2, 3)).children(ROOT, 1)
 @pytest.mark.parametrize(
     ("nodes", "kept"),
     [
-        (ROOT, Kept(ints(0, 0), ints(1, 1))),  # twice
+        (ROOT, Kept(ints(0, 0), ints(1, 1))),  # listed twice
         (ROOT, Kept(ints(0, 0), ints(2, 1))),  # not in order
         (ROOT, Kept(ints(1), ints(1))),
         (ROOT, Kept(ints(-1), ints(1))),
-        (ROOT, Kept(ints(0, 9, 0), ints(1, 1, 2))),  # a stranger in the middle
+        (ROOT, Kept(ints(0, 9, 0), ints(1, 1, 2))),  # an unknown partition in the middle
         (ROOT, Kept(ints(0), ints(0))),
         (ROOT, Kept(ints(0), ints(-1))),
-        (ROOT, Kept(ints(0), ints(4))),  # a child that is not there
+        (ROOT, Kept(ints(0), ints(4))),  # a child that does not exist
         (ROOT, Kept(ints(0), ints(2**62))),
         (ROOT, Kept(ints(0), ints(1, 2))),
         (ROOT, Kept(np.zeros(1), ints(1))),
@@ -166,16 +166,16 @@ PAIR = Kept(ints(0, 0, 0), ints(1, 2, 3)).children(ROOT, 1)
         (ROOT.take(np.zeros(0, np.int64)), Kept(ints(0), ints(1))),
     ],
 )
-def test_what_is_no_list_of_sub_partitions_is_told(nodes: Partitions, kept: Kept) -> None:
+def test_unsound_lists_of_sub_partitions_do_not_fit(nodes: Partitions, kept: Kept) -> None:
     assert not kept.fits(nodes)
 
 
-def test_good_lists_fit() -> None:
+def test_sound_lists_of_sub_partitions_fit() -> None:
     assert Kept(ints(0, 0, 0), ints(1, 2, 3)).fits(ROOT)
     assert Kept(ints(2), ints(3)).fits(PAIR)
 
 
-def test_arrays_are_frozen() -> None:
+def test_the_arrays_of_partitions_are_frozen() -> None:
     for array in PAIR._arrays():
         with pytest.raises(ValueError, match="read-only"):
             array[:] = 0
@@ -204,8 +204,8 @@ def test_gathering_rows(rows: list[list[int]], data: st.DataObject) -> None:
     st.lists(st.tuples(st.lists(st.integers(0, 9), max_size=3), st.lists(st.integers(0, 9), max_size=3)), max_size=6)
 )
 def test_appending_rows(rows: list[tuple[list[int], list[int]]]) -> None:
-    one, other = [row for row, _ in rows], [row for _, row in rows]
-    assert plain(*append(*ragged(one), *ragged(other))) == [a + b for a, b in rows]
+    first, second = [row for row, _ in rows], [row for _, row in rows]
+    assert plain(*append(*ragged(first), *ragged(second))) == [a + b for a, b in rows]
 
 
 @given(st.lists(st.tuples(st.integers(0, 2**62 - 1), st.integers(0, 100)), max_size=8))
@@ -226,7 +226,7 @@ def test_finding_pairs(listed: set[tuple[int, int]], asked: list[tuple[int, int]
 
 
 def test_finding_pairs_of_wide_masks_in_many_parts() -> None:
-    """Part and mask do not fit one word together: masks are numbered first."""
+    """Partition and mask together do not fit into 64 bits, so masks are numbered first."""
     part, mask = ints(0, 0, 2**40, 2**40), ints(1, 2**61, 1, 2**61 + 1)
     rows, masks = ints(2**40, 0, 2**40, 0, 1), ints(2**61 + 1, 2**61, 2**61, 3, 1)
     assert find_pairs(part, mask, rows, masks).tolist() == [3, 1, 4, 4, 4]

@@ -33,8 +33,8 @@ def test_numbers_are_one_to_one_for_all_small_fans(fan: int) -> None:
 
 
 @pytest.mark.parametrize("fan", [1, 2, 5, 8])
-def test_sizes_have_ranges_of_their_own(fan: int) -> None:
-    """Smaller sets first, unless every set may occur: then a set's number is its mask less one."""
+def test_sets_are_numbered_by_size(fan: int) -> None:
+    """Smaller sets have smaller numbers, unless every set may occur: then a set's number is its mask minus one."""
     for most in range(1, fan):
         sets = unrank(np.arange(UP_TO[fan, most]), np.full(UP_TO[fan, most], fan), np.full(UP_TO[fan, most], most))
         sizes = popcount(sets)
@@ -54,8 +54,8 @@ def sets(draw: st.DrawFn) -> tuple[int, int, int]:
 
 
 @given(st.lists(sets(), min_size=1, max_size=20))
-def test_sets_survive_the_trip_through_numbers(asked: list[tuple[int, int, int]]) -> None:
-    """All kinds in one call, as the curator asks."""
+def test_a_set_is_recovered_from_its_number(asked: list[tuple[int, int, int]]) -> None:
+    """Many fan-outs and bounds in one call, as the curator asks."""
     mask, fan, most = (ints(*column) for column in zip(*asked, strict=True))
     numbers = rank(mask, fan, most)
     assert (numbers >= 0).all()
@@ -64,7 +64,7 @@ def test_sets_survive_the_trip_through_numbers(asked: list[tuple[int, int, int]]
 
 
 @given(st.integers(1, MOST_CHILDREN), st.integers(1, MOST_CHILDREN), st.data())
-def test_numbers_survive_the_trip_through_sets(fan: int, most: int, data: st.DataObject) -> None:
+def test_a_number_is_recovered_from_its_set(fan: int, most: int, data: st.DataObject) -> None:
     total = sum(comb(fan, size) for size in range(1, min(most, fan) + 1))
     assert number(ints(fan), ints(most)).tolist() == [total]
     places = ints(*data.draw(st.lists(st.integers(0, total - 1), min_size=1, max_size=8)), 0, total - 1)
@@ -80,8 +80,8 @@ def test_the_numbering_is_that_of_the_combinatorial_number_system() -> None:
     assert unrank(ints(23), ints(6), ints(4)).tolist() == [0b1101]
 
 
-def test_a_set_that_is_too_large_is_beyond_all_numbers() -> None:
-    """So that a record that was not cut could not pass for another one."""
+def test_a_set_that_is_too_large_has_a_number_beyond_all_others() -> None:
+    """A record that was not cut could otherwise be counted as another set."""
     for mask in range(1, 2**6):
         if mask.bit_count() > 2:
             assert rank(ints(mask), ints(6), ints(2))[0] >= number(ints(6), ints(2))[0]
@@ -98,7 +98,7 @@ def test_popcount(masks: list[int]) -> None:
     assert popcount(ints(*masks)).tolist() == [mask.bit_count() for mask in masks]
 
 
-def test_nothing_asked_nothing_given() -> None:
-    none = ints()
-    for given_away in (rank(none, none, none), unrank(none, none, none), number(none, none), popcount(none)):
-        assert given_away.shape == (0,)
+def test_empty_arrays_give_empty_arrays() -> None:
+    empty = ints()
+    for answer in (rank(empty, empty, empty), unrank(empty, empty, empty), number(empty, empty), popcount(empty)):
+        assert answer.shape == (0,)

@@ -1,4 +1,4 @@
-"""The float enclosures and the arbitrary-precision bounds, against decimal arithmetic at high precision."""
+"""The float enclosures and the arbitrary-precision bounds, compared with decimal arithmetic at high precision."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def points() -> list[tuple[int, int, int]]:
 
 @cache
 def arguments() -> tuple[Any, list[Decimal]]:
-    """The points as the sampler computes them in floats, and what exp(-x) is there."""
+    """The points in floats, as the sampler computes them, and the true exp(-x) at each."""
     inside = [(num, den, times) for num, den, times in points() if num * times <= 128 * den]
     floats = [float(Rate(num, den).floats() * times) for num, den, times in inside]
     return np.array(floats), [true_exp(num * times, den) for num, den, times in inside]
@@ -53,15 +53,15 @@ def arguments() -> tuple[Any, list[Decimal]]:
 def worst_error() -> float:
     x, expected = arguments()
     got = [Decimal(value) for value in enclosure.exp_minus(x).tolist()]
-    return float(max(abs(one - true) / one for one, true in zip(got, expected, strict=True)))
+    return float(max(abs(approximate - true) / approximate for approximate, true in zip(got, expected, strict=True)))
 
 
 def test_exp_minus_is_within_its_proved_spread() -> None:
     assert worst_error() <= enclosure.SPREAD
 
 
-def test_the_spread_is_not_idle() -> None:
-    """Five roundings at x near 128 really cost more than 2**-48: a bound of that size would be wrong."""
+def test_a_spread_of_two_to_the_minus_48_would_be_too_small() -> None:
+    """Five roundings at x near 128 do cost more than that."""
     assert worst_error() > 2.0**-48
 
 
@@ -74,20 +74,20 @@ def test_a_wrong_constant_is_noticed(mutation: str, monkeypatch: pytest.MonkeyPa
     assert worst_error() > enclosure.SPREAD
 
 
-def test_exp_minus_beyond_the_largest_argument() -> None:
+def test_exp_minus_is_constant_beyond_the_largest_argument() -> None:
     far = enclosure.exp_minus(np.array([128.0, 129.0, 1e6, 1e300]))
     assert np.all(far == far[0])
     assert 0 < far[0] < 2.0**-184
 
 
-def test_ln2_in_two_parts() -> None:
+def test_the_two_parts_of_ln2_add_up() -> None:
     parts = Fraction(enclosure._LN2_HIGH) + Fraction(enclosure._LN2_LOW)
     error = HIGH.subtract(HIGH.divide(Decimal(parts.numerator), Decimal(parts.denominator)), HIGH.ln(Decimal(2)))
     assert abs(error) < Decimal(2) ** -90
     assert all(Fraction(k * enclosure._LN2_HIGH) == k * Fraction(enclosure._LN2_HIGH) for k in range(200))
 
 
-def test_minus_log_complement() -> None:
+def test_minus_log_complement_is_accurate() -> None:
     for p in np.concatenate([2.0 ** -np.arange(6, 200, 7), np.linspace(1e-5, 1 / 64, 200)]):
         true = -HIGH.ln(HIGH.subtract(1, Decimal(float(p))))
         got = Decimal(float(enclosure.minus_log_complement(np.asarray(p))))

@@ -1,4 +1,4 @@
-"""The samplers draw by draw: repeatability, the slow stage, edges, and what a source must refuse."""
+"""Samplers, draw by draw: repeatability, agreement of the two stages, extreme inputs, and refusals."""
 
 from __future__ import annotations
 
@@ -94,11 +94,11 @@ def test_selections_depend_on_neither_chunks_nor_order(
 def test_sparse_depends_on_neither_chunks_nor_order(at_least: int) -> None:
     starts, cells, counts = occupied()
     total, noise = np.full(60, 50), Seeded(3)
-    out, where, what = noise.sparse(Lanes(2, np.arange(60)), starts, cells, counts, total, HALF, at_least)
-    assert len(where) > 5
+    out, cells_out, values = noise.sparse(Lanes(2, np.arange(60)), starts, cells, counts, total, HALF, at_least)
+    assert len(cells_out) > 5
     for s in reversed(range(60)):
         inside = slice(starts[s], starts[s + 1])
-        one = noise.sparse(
+        alone = noise.sparse(
             Lanes(2, np.array([s])),
             np.array([0, starts[s + 1] - starts[s]]),
             cells[inside],
@@ -107,19 +107,19 @@ def test_sparse_depends_on_neither_chunks_nor_order(at_least: int) -> None:
             HALF,
             at_least,
         )
-        assert one[1].tolist() == where[out[s] : out[s + 1]].tolist()
-        assert one[2].tolist() == what[out[s] : out[s + 1]].tolist()
+        assert alone[1].tolist() == cells_out[out[s] : out[s + 1]].tolist()
+        assert alone[2].tolist() == values[out[s] : out[s + 1]].tolist()
 
 
 def test_sparse_output_is_sorted_distinct_and_at_least_the_threshold() -> None:
     starts, cells, counts = occupied()
     for at_least in (1, 8):
-        out, where, what = Seeded(1).sparse(
+        out, cells_out, values = Seeded(1).sparse(
             Lanes(0, np.arange(60)), starts, cells, counts, np.full(60, 50), HALF, np.full(60, at_least)
         )
-        assert what.min() >= at_least
+        assert values.min() >= at_least
         for s in range(60):
-            mine = where[out[s] : out[s + 1]]
+            mine = cells_out[out[s] : out[s + 1]]
             assert np.all(np.diff(mine) > 0)
             assert np.all((mine >= 0) & (mine < 50))
 
@@ -138,7 +138,7 @@ def test_different_calls_keys_and_cells_give_different_words() -> None:
 
 
 def never_sure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No enclosure decides anything: every draw goes through arbitrary precision."""
+    """Leaves every enclosure undecided, so that arbitrary precision finishes every draw."""
     monkeypatch.setattr(samplers, "_MARGIN", 1e30)
     monkeypatch.setattr(samplers, "_PIECE_MARGIN", 1e30)
     monkeypatch.setattr(samplers, "_SUM_SHIFT", 0)
@@ -147,7 +147,7 @@ def never_sure(monkeypatch: pytest.MonkeyPatch) -> None:
 RATES = [Rate(1, 10**9), Rate(1, 1000), Rate(1, 3), Rate(1, 1), Rate(22, 7), Rate(50, 1), Rate(10**6, 1)]
 SPARSE = [(50, HALF, 1), (50, HALF, 8), (2**61, HALF, 84), (10**6, Rate(1, 9), 80)]
 SOME = 25
-"""Segments whose draws are compared: arbitrary precision takes long."""
+"""The number of segments whose draws are compared; arbitrary precision is slow."""
 
 
 def draw_by_draw(kind: str) -> list[Any]:
@@ -178,12 +178,12 @@ def test_slow_and_fast_draws_agree_draw_by_draw(kind: str, monkeypatch: pytest.M
     never_sure(monkeypatch)
     assert draw_by_draw(kind) == fast
     if kind in ("laplace", "selection", "multiplicities"):
-        weighed = fast[1::2] if kind == "selection" else fast  # without weights flags are drawn
+        weighed = fast[1::2] if kind == "selection" else fast  # selections without weights draw flags
         assert sum(exactly.values()) > 0.9 * sum(map(len, weighed))
 
 
 def counting(name: str, calls: Counter[str]) -> Callable[..., Any]:
-    """The function of arbitrary precision, and how often it is asked."""
+    """The function of `exact` with this name, which also counts its calls."""
     real = getattr(exact, name)
 
     def counted(*arguments: Any) -> Any:
@@ -194,7 +194,7 @@ def counting(name: str, calls: Counter[str]) -> Callable[..., Any]:
 
 
 class Scripted(Sampler):
-    """The same given words in every lane, round by round."""
+    """A source that gives every lane the same chosen word, one per round."""
 
     def __init__(self, *rounds: int) -> None:
         self.rounds, self.asked = rounds, 0
@@ -205,23 +205,23 @@ class Scripted(Sampler):
 
 
 def test_a_word_on_a_boundary_is_decided_by_the_next_words() -> None:
-    """V < exp(-1) for a first word equal to floor(2**64/e): only later digits can tell."""
+    """If the first word is floor(2**64/e), only later digits decide whether V < exp(-1)."""
     low, _ = exact.exp_bounds(1, 1, 192)
     digits = low >> 64
     first, second = digits >> 64, digits & (2**64 - 1)
-    scores, starts, one = np.array([0, 1]), np.array([0, 2]), Lanes(0, np.zeros(1, dtype=np.int64))
+    scores, starts, lane = np.array([0, 1]), np.array([0, 2]), Lanes(0, np.zeros(1, dtype=np.int64))
     picks = []
     for word in (second - 5, second + 5):
-        # Both candidates flagged or only the second; the coin's word 0 takes the first flagged.
+        # Either both candidates are flagged or only the second; the coin's word 0 takes the first that is flagged.
         source = Scripted(first, word)
-        picks.append(int(source.select(one, scores, starts, Rate(1, 1))[0]))
+        picks.append(int(source.select(lane, scores, starts, Rate(1, 1))[0]))
         assert source.asked == 2
     flags = [exact.flag(exact.Uniform(first, 64, iter([w]).__next__), 1, 1) for w in (second - 5, second + 5)]
     assert flags == [True, False]
     assert picks[1] == 1
 
 
-def test_a_laplace_word_on_a_boundary_reads_on() -> None:
+def test_a_laplace_draw_on_a_boundary_reads_more_words() -> None:
     low, _ = exact.tail_bounds(1, 1, 3, True, 127)
     first, second = low >> 64, low & (2**64 - 1)
     sizes = []
@@ -232,7 +232,7 @@ def test_a_laplace_word_on_a_boundary_reads_on() -> None:
     assert sizes == [3, 2]
 
 
-def test_the_zero_word_is_the_far_tail() -> None:
+def test_the_smallest_word_gives_the_far_tail() -> None:
     source = Scripted(1, 2**63, 1, 1)
     value = source.laplace(Lanes(0, np.arange(1)), np.zeros(1, dtype=np.int64), Rate(1, 10))
     a = math.exp(-0.1)
@@ -242,7 +242,7 @@ def test_the_zero_word_is_the_far_tail() -> None:
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("count", [0, 5, -(2**61), 2**61], ids=str)
 def test_values_are_cut_at_two_to_the_61_whatever_the_count(count: int, compiled: bool) -> None:
-    """If the noise were cut instead, the count plus the largest noise would show the count."""
+    """If the noise were cut instead, the count plus the largest noise would reveal the count."""
     if compiled:
         pytest.importorskip("numba")
     lanes, rate, noise = Lanes(0, np.arange(50)), Rate(1, 2**100), Seeded(0, compiled=compiled)
@@ -287,7 +287,7 @@ def test_large_segments_keep_small_candidates() -> None:
     assert max(picks) > 0
 
 
-def test_full_segments_and_no_segments() -> None:
+def test_segments_may_be_full_or_absent() -> None:
     noise, none = Seeded(0), np.zeros(0, dtype=np.int64)
     everything = noise.sparse(
         Lanes(0, np.arange(1)), np.array([0, 3]), np.arange(3), np.full(3, 99), np.array([3]), Rate(9, 1), 20
@@ -299,19 +299,19 @@ def test_full_segments_and_no_segments() -> None:
     assert noise.sparse(empty, np.zeros(1, dtype=np.int64), none, none, none, HALF, 5)[0].tolist() == [0]
 
 
-def test_empty_cells_fall_on_every_empty_cell_and_on_no_occupied_one() -> None:
+def test_noise_can_list_every_empty_cell_and_no_occupied_one_in_its_place() -> None:
     segments, total = 4000, 9
     starts, cells = np.arange(0, 4 * segments + 1, 4), np.tile(np.array([0, 3, 4, 8]), segments)
     counts = np.full(4 * segments, -(10**6))  # occupied cells never reach the threshold
-    _, where, what = Seeded(2).sparse(
+    _, cells_out, values = Seeded(2).sparse(
         Lanes(0, np.arange(segments)), starts, cells, counts, np.full(segments, total), Rate(1, 1), 4
     )
-    assert set(where.tolist()) == {1, 2, 5, 6, 7}
-    assert what.min() == 4
+    assert set(cells_out.tolist()) == {1, 2, 5, 6, 7}
+    assert values.min() == 4
 
 
 def test_impossible_questions_are_refused() -> None:
-    one = Lanes(0, np.arange(1))
+    lane = Lanes(0, np.arange(1))
     with pytest.raises(ValueError, match="rate"):
         Rate(0, 1)
     with pytest.raises(ValueError, match="rate"):
@@ -320,16 +320,16 @@ def test_impossible_questions_are_refused() -> None:
         with pytest.raises(ValueError, match="exact"):
             Rate(num, den)
     with pytest.raises(TypeError, match="same_kind"):
-        Seeded(0).laplace(one, np.zeros(1), HALF)
+        Seeded(0).laplace(lane, np.zeros(1), HALF)
     with pytest.raises(ValueError, match="candidate"):
-        Seeded(0).select(one, np.zeros(0, dtype=np.int64), np.array([0, 0]), HALF)
+        Seeded(0).select(lane, np.zeros(0, dtype=np.int64), np.array([0, 0]), HALF)
     with pytest.raises(ValueError, match="side"):
-        Seeded(0).coin(one, 0)
+        Seeded(0).coin(lane, 0)
     none = np.zeros(0, dtype=np.int64)
     with pytest.raises(ValueError, match="at_least"):
-        Seeded(0).sparse(one, np.array([0, 0]), none, none, np.array([9]), HALF, 0)
+        Seeded(0).sparse(lane, np.array([0, 0]), none, none, np.array([9]), HALF, 0)
     with pytest.raises(ValueError, match="lane"):
-        Seeded(0).laplace(one, np.zeros(2, dtype=np.int64), HALF)
+        Seeded(0).laplace(lane, np.zeros(2, dtype=np.int64), HALF)
 
 
 @pytest.mark.real_entropy
@@ -345,8 +345,8 @@ def test_secure_words_are_never_reused() -> None:
 
 
 @pytest.mark.real_entropy
-def test_a_machine_put_back_to_a_snapshot_draws_other_words() -> None:
-    """All that the process holds is as it was; what it draws then must come from the operating system anew."""
+def test_a_machine_restored_from_a_snapshot_draws_other_words() -> None:
+    """The state of the process is restored, but its next words come from the operating system."""
     noise, lanes = Secure(), Lanes(0, np.zeros(4))
     noise.words(lanes, 0)
     snapshot = dict(vars(noise))
@@ -380,7 +380,7 @@ def test_threads_do_not_share_words() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.real_entropy
-def test_a_forked_child_has_words_of_its_own() -> None:
+def test_a_forked_child_draws_other_words() -> None:
     noise, lanes = Secure(), Lanes(0, np.zeros(4))
     noise.words(lanes, 0)
     read, write = os.pipe()
@@ -394,7 +394,7 @@ def test_a_forked_child_has_words_of_its_own() -> None:
 
 
 class Given(Seeded):
-    """Chosen first words; the following ones are hashed."""
+    """A source whose first words are chosen; the later ones come from a seed."""
 
     def __init__(self, first: list[int]) -> None:
         super().__init__(0)
@@ -409,12 +409,12 @@ OFFSETS = [sign * (1 << e) for e in range(2, 40) for sign in (-1, 1)]
 
 @pytest.mark.parametrize("rate", [Rate(1, 10**6), Rate(1, 7), Rate(1, 1), Rate(13, 3)])
 @pytest.mark.parametrize("margin", [None, 0.0])
-def test_words_around_every_boundary_are_decided_rightly(
+def test_words_around_every_boundary_are_decided_correctly(
     rate: Rate, margin: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first word is put 4, 8, 16, ... units of 2**-63 below and above P[|Z| >= k]: below, |Z| >= k.
+    """First words lie 4, 8, 16, ... units of 2**-63 below P[|Z| >= k], where |Z| >= k, and above it, where |Z| < k.
 
-    Without its margin the float stage gets some of them wrong: the margin is needed, and it is enough.
+    Without its margin the float stage decides some of them wrongly, so the margin is needed, and it is enough.
     """
     if margin is not None:
         monkeypatch.setattr(samplers, "_MARGIN", margin)
@@ -437,10 +437,10 @@ def test_words_around_every_boundary_are_decided_rightly(
 @pytest.mark.parametrize(
     ("rate", "shift"), [(Rate(1, 10**6), 41), (Rate(1, 7), 41), (Rate(2, 1), 41), (Rate(1, 7), 63), (Rate(1, 11), 63)]
 )
-def test_words_around_every_running_sum_are_decided_rightly(
+def test_words_around_every_running_sum_are_decided_correctly(
     rate: Rate, shift: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As above for the exponential mechanism; a shift of 63 forgets the error of the weights."""
+    """The same for the exponential mechanism; a shift of 63 ignores the rounding errors of the weights."""
     monkeypatch.setattr(samplers, "_SUM_SHIFT", shift)
     scores, inverse = np.array([0, 3, 7, 7, 2, 5, 6]), np.array([1, 3, 1, 11, 2, 10**6, 5])
     num, den = rate.exact(0)
@@ -462,7 +462,7 @@ def test_words_around_every_running_sum_are_decided_rightly(
 
 
 def times(seed: int = 1) -> Any:
-    """How many candidates each one stands for: mostly few, some very many."""
+    """For each candidate the number of equal candidates it stands for: mostly few, sometimes very many."""
     rng = np.random.default_rng(seed)
     number = len(candidates()[0])
     return np.where(rng.random(number) < 0.1, 2 ** rng.integers(1, 54, number), rng.integers(1, 9, number))
@@ -479,7 +479,7 @@ def test_multiplicities_of_one_change_no_draw() -> None:
 
 
 def test_multiplicities_draw_like_the_expanded_candidates() -> None:
-    """Neighbours of one score and weight have neighbouring sums, so even the draws are the same."""
+    """Equal candidates lie next to each other in the running sums, so even single draws agree."""
     scores, many, inverse = np.array([3, 1, 4, 1]), np.array([2, 7, 1, 30]), np.array([1, 2, 3, 1])
     lanes = Lanes(0, np.arange(2000))
     short = Seeded(4).select(
@@ -491,7 +491,7 @@ def test_multiplicities_draw_like_the_expanded_candidates() -> None:
     assert np.repeat(np.arange(4), many)[long].tolist() == short.tolist()
 
 
-def test_multiplicities_have_their_law() -> None:
+def test_selections_with_multiplicities_have_their_law() -> None:
     draws, scores, many = 60_000, np.array([5, 0, 3, 5, 4]), np.array([1, 40, 9, 2, 1])
     lanes, starts = Lanes(2, np.arange(draws)), np.arange(0, 5 * draws + 1, 5)
     ones = np.ones(5 * draws, dtype=np.int64)
@@ -512,7 +512,7 @@ def test_impossible_multiplicities_are_refused(many: int) -> None:
 
 
 def test_the_largest_multiplicity_is_weighed_against_one() -> None:
-    """2^53 candidates 60 below are e^-60 2^53 = 7.9e-11 of the whole; 36.7 below, about a half."""
+    """2^53 candidates at rate * score 60 below have e^-60 2^53 = 7.9e-11 of the mass; at 36.7 below, about half."""
     scores, many = np.array([60, 0]), np.array([1, 2**53])
     lanes, ones = Lanes(0, np.arange(2000)), np.ones(4000, dtype=np.int64)
     rare = Seeded(1).select(lanes, np.tile(scores, 2000), np.arange(0, 4001, 2), Rate(1, 1), ones, np.tile(many, 2000))
@@ -526,22 +526,22 @@ def test_the_largest_multiplicity_is_weighed_against_one() -> None:
 @pytest.mark.parametrize("two_sided", [False, True])
 @pytest.mark.parametrize("rate", [(1, 1), (1, 3), (7, 10**9), (10**9, 3 * 10**7)], ids=str)
 def test_a_number_next_to_a_boundary_has_the_right_size(rate: tuple[int, int], two_sided: bool) -> None:
-    """So near that the first guess, of 60 digits, may be one too large or too small."""
+    """It is so close to the boundary that the first guess, with 60 digits, may be off by one."""
     for k in range(1, 12):
         low, high = exact.tail_bounds(*rate, k, two_sided, 800)
         for digits, size in ((low - 1, k), (high, k - 1)):
             assert exact.tail(exact.Uniform(digits, 800, lambda: 0), *rate, two_sided) == size
 
 
-def test_a_choice_on_a_boundary_reads_on() -> None:
-    """Two candidates of equal weight: numbers below 1/2 are the first one's, the others the second one's."""
+def test_a_choice_on_a_boundary_reads_more_words() -> None:
+    """Of two candidates of equal weight, numbers below 1/2 choose the first, the others the second."""
     for digits, word, chosen in ((2**63 - 1, 2**64 - 9, 0), (2**63, 9, 1)):
         more = iter([word])
         assert exact.choice(exact.Uniform(digits, 64, more.__next__), [0, 0], [(1, 1), (1, 1)], 1, 1) == chosen
         assert not list(more)
 
 
-def test_a_binomial_beyond_all_steps_is_not_sure() -> None:
+def test_a_binomial_draw_beyond_all_steps_is_undecided() -> None:
     """A draw that rounds to 1 lies above every running sum."""
     sizes, sure = samplers._invert_binomial(np.ones(1), np.array([1000]), np.array([0.016]), np.array([0.0161]))
     assert (sizes.tolist(), sure.tolist()) == ([samplers._PIECE_STEPS], [False])
