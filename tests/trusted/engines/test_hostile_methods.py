@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,23 +48,18 @@ def compiled_rows(_request: pytest.FixtureRequest) -> Open:
     )
 
 
+def open_columns(table: Table, *, compiled: bool = False) -> Engine:
+    codes = [column.copy() for column in table.codes.T]
+    return ColumnEngine(codes, table.labels, sizes=table.sizes, class_count=table.classes, compiled=compiled)
+
+
 def columns(_request: pytest.FixtureRequest) -> Open:
-    def opened(table: Table) -> Engine:
-        codes = [column.copy() for column in table.codes.T]
-        return ColumnEngine(codes, table.labels, sizes=table.sizes, class_count=table.classes)
-
-    return opened
+    return open_columns
 
 
-def compiled_columns(request: pytest.FixtureRequest) -> Open:
+def compiled_columns(_request: pytest.FixtureRequest) -> Open:
     pytest.importorskip("numba", reason="numba is not installed (extra fast)")
-
-    def opened(table: Table) -> Engine:
-        engine = columns(request)(table)
-        engine._compiled = True  # as with many records
-        return engine
-
-    return opened
+    return partial(open_columns, compiled=True)
 
 
 def duckdb(_request: pytest.FixtureRequest) -> Open:

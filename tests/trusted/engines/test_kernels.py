@@ -51,11 +51,6 @@ SCHEMA: dict[str, Any] = {
 
 
 @pytest.fixture
-def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_choice, "FROM", 0)
-
-
-@pytest.fixture
 def never(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_choice, "FROM", 10**18)
 

@@ -45,11 +45,11 @@ def keys(draw: st.DrawFn, table: Table, n: int) -> list[Key]:
 
 
 def walk(draw: st.DrawFn, table: Table, engine: Any, depth: int = 4) -> None:
-    """Down a random tree, with gaps and closed regions."""
+    """Splits regions at random, leaves some out, and compares the engine with the naive one at every level."""
     naive = NaiveEngine(table.codes, table.labels, sizes=table.sizes, class_count=table.classes)
     nodes, first = Frontier.root(table.sizes), 1
     for _ in range(depth):
-        asked = np.flatnonzero([draw(st.booleans()) for _ in range(len(nodes))])
+        asked = np.flatnonzero([draw(st.booleans()) for _ in range(len(nodes))])  # with gaps, or nothing at all
         for key in keys(draw, table, len(asked)):
             assert whole(engine, asked, key) == whole(naive, asked, key)
         positions = np.flatnonzero(able(nodes) & np.array([draw(st.booleans()) for _ in range(len(nodes))], bool))
