@@ -1,4 +1,4 @@
-"""People whose values are in and out of the domain in every way a typed column knows."""
+"""Test data of people with awkward values: out of range, undeclared, not finite, between grid points or missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAN, INF = float("nan"), float("inf")
 
 
 def awkward(n: int = 600) -> pl.DataFrame:
-    """The people of the releases, and beside them values out of range, undeclared, between grid points or missing."""
+    """The people of tests/release/people.py, and 24 more with awkward values."""
     strange = pl.DataFrame(
         {
             "id": ["x"] * 12,

@@ -20,7 +20,7 @@ from typing import Any
 
 
 def missing() -> str | None:
-    """Why there can be no cluster here."""
+    """The reason why no cluster can be started here, or None."""
     try:
         import pyspark  # noqa: F401
     except ImportError:
@@ -30,7 +30,7 @@ def missing() -> str | None:
 
 
 class Cluster:
-    """A master with its workers, in a folder; `session` is the driver's."""
+    """A master and its workers, with their files in `folder`; `session` is the Spark session of the driver."""
 
     def __init__(self, folder: Path) -> None:
         import pyspark
@@ -48,16 +48,16 @@ class Cluster:
         self.session = self._session()
         self.await_workers(2)
 
-    def _start(self, kind: str, *words: str) -> subprocess.Popen[bytes]:
+    def _start(self, kind: str, *arguments: str) -> subprocess.Popen[bytes]:
         own = {"SPARK_HOME": str(self._home), "SPARK_SCALA_VERSION": "2.13", "SPARK_LOCAL_IP": "127.0.0.1"}
         own |= {
             "SPARK_LOCAL_DIRS": str(self.folder),
             "SPARK_LOG_DIR": str(self.folder),
             "PYSPARK_PYTHON": sys.executable,
         }
-        command = [str(self._home / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}", *words]
+        command = [str(self._home / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}", *arguments]
         with (self.folder / f"{kind}{len(self._running)}.log").open("wb") as log:
-            made = subprocess.Popen(
+            process = subprocess.Popen(
                 command,
                 env=os.environ | own,
                 stdout=log,
@@ -66,11 +66,11 @@ class Cluster:
                 start_new_session=True,
                 preexec_fn=_die_with_parent,
             )
-        self._running.append(made)
-        return made
+        self._running.append(process)
+        return process
 
     def add_worker(self) -> subprocess.Popen[bytes]:
-        """One more worker of one core; its executors are in its process group."""
+        """Starts one more worker with one core; its executors are in its process group."""
         options = ("--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", "0")
         return self._start("worker.Worker", *options, "--work-dir", str(self.folder / "work"), self.url)
 
@@ -86,31 +86,31 @@ class Cluster:
             "spark.local.dir": str(self.folder),
             "spark.sql.shuffle.partitions": "4",
         }
-        made = SparkSession.builder.master(self.url).appName("cantle tests").config(map=settings).getOrCreate()
-        made.sparkContext.setLogLevel("OFF")
-        return made
+        session = SparkSession.builder.master(self.url).appName("cantle tests").config(map=settings).getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        return session
 
     def workers(self) -> int:
-        """How many executors the driver knows."""
+        """The number of executors that the driver knows."""
         return self.session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1
 
     def await_workers(self, number: int) -> None:
         _until(lambda: self.workers() == number)
 
     def kill(self, worker: subprocess.Popen[bytes]) -> None:
-        """As when its machine is gone: nobody says good-bye."""
+        """Kills a worker without notice, as if its machine were lost."""
         os.killpg(worker.pid, signal.SIGKILL)
         worker.wait(30)
 
     def close(self) -> None:
         self.session.stop()
-        for one in reversed(self._running):
+        for process in reversed(self._running):
             with suppress(ProcessLookupError):
-                self.kill(one)
+                self.kill(process)
 
 
 def _die_with_parent() -> None:
-    """Asks Linux to kill this process when the one that started it ends, however that is."""
+    """Asks Linux to kill this process when its parent ends, for whatever reason."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
@@ -130,9 +130,9 @@ def _until(done: Any, seconds: float = 240) -> None:
 
 @contextmanager
 def cluster(folder: Path) -> Iterator[Cluster]:
-    """A master and two workers for as long as the block lasts."""
-    made = Cluster(folder)
+    """A cluster with two workers, which runs until the block ends."""
+    started = Cluster(folder)
     try:
-        yield made
+        yield started
     finally:
-        made.close()
+        started.close()

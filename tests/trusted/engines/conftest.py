@@ -1,4 +1,4 @@
-"""A Spark cluster for the tests of engines; they are skipped with a reason where Spark is missing."""
+"""A Spark cluster for the tests of engines; if Spark is missing, they are skipped with the reason."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.trusted.engines.cluster import Cluster, cluster, missing
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on a Spark cluster are long: starting one takes as much time as all other tests of engines together."""
+    """Marks tests on a Spark cluster as slow: starting one takes as long as all other tests of engines together."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
@@ -23,5 +23,5 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     reason = missing()
     if reason:
         pytest.skip(reason)
-    with cluster(tmp_path_factory.mktemp("spark")) as made:
-        yield made
+    with cluster(tmp_path_factory.mktemp("spark")) as started:
+        yield started

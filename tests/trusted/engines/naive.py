@@ -1,4 +1,4 @@
-"""A second engine, written to be read: a dictionary from region to its records, counted one by one."""
+"""A reference engine that is easy to check: a dictionary from region to its records, which are counted one by one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cantle.trusted.keys import ChildSizes, Classes, Key, OneWayEach, OneWays, S
 
 
 class NaiveEngine(Tables):
-    """The four verbs of engines/base.py over plain tuples; one region a chunk."""
+    """The four verbs of engines/base.py over plain tuples, with one region per chunk."""
 
     def __init__(self, codes: np.ndarray, classes: np.ndarray, *, sizes: tuple[int, ...], class_count: int) -> None:
         self.sizes, self.classes = sizes, class_count
@@ -28,7 +28,7 @@ class NaiveEngine(Tables):
             yield i, i + 1, counts
 
     def cells(self, key: Key, i: int, code: tuple[int, ...], label: int) -> list[int]:
-        """The cells a record is counted in."""
+        """The cells in which a record is counted."""
         if isinstance(key, Sizes):
             return [0]
         if isinstance(key, Classes):

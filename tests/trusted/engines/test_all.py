@@ -79,7 +79,7 @@ def postgres(path: Path, request: pytest.FixtureRequest) -> Opened:
 
 
 def fill(url: str, name: str, people: pl.DataFrame) -> None:
-    """People in a PostgreSQL table."""
+    """Creates a PostgreSQL table of people."""
     import psycopg
 
     kinds = "id text, age bigint, weight float8, town text, grade text, member bool, joined date, seen timestamp"
@@ -99,7 +99,7 @@ def spark_path(path: Path, request: pytest.FixtureRequest) -> Opened:
     return str(path), {"engine": "spark"}
 
 
-PLACES: dict[str, Callable[[Path, pytest.FixtureRequest], Opened]] = {
+SOURCES: dict[str, Callable[[Path, pytest.FixtureRequest], Opened]] = {
     "duckdb, Parquet": duckdb_file,
     "duckdb, many files": duckdb_files,
     "duckdb, frame": duckdb_frame,
@@ -118,8 +118,8 @@ def saved(release: cantle.Release, folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in release.save(folder).iterdir()}
 
 
-def published(data: Any, call: dict[str, Any], folder: Path, **place: Any) -> dict[str, bytes]:
-    return saved(cantle.publish(data, SCHEMA, insecure_seed=9, **({"epsilon": 2} | call), **place), folder)
+def published(data: Any, call: dict[str, Any], folder: Path, **source: Any) -> dict[str, bytes]:
+    return saved(cantle.publish(data, SCHEMA, insecure_seed=9, **({"epsilon": 2} | call), **source), folder)
 
 
 SHORT = {
@@ -130,12 +130,12 @@ SHORT = {
     "database, DuckDB": {"rps", "mosaic"},
     "database, PostgreSQL": {"rps", "mosaic"},
 }
-"""Calls by default: every place but Spark answers one, every engine those of RPS and mosaic."""
+"""The calls that run by default: at least one per source except Spark, and RPS and mosaic on every engine."""
 
 
 def cases() -> Iterator[Any]:
-    """Every call in every place; the long run (`-m slow`) has those that are not tried by default."""
-    for name in PLACES:
+    """Every call on every source; those that do not run by default run with `-m slow`."""
+    for name in SOURCES:
         short = SHORT.get(name, set())
         for call in CALLS:
             yield pytest.param(name, call, marks=[] if call in short else pytest.mark.slow)
@@ -143,7 +143,7 @@ def cases() -> Iterator[Any]:
 
 @cache
 def in_memory(call: str, seed: int) -> dict[str, bytes]:
-    """The release that all engines must make."""
+    """The files of the release that all engines must give."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "people.parquet"
         awkward().write_parquet(path)
@@ -158,13 +158,13 @@ def test_the_same_seed_gives_the_same_bytes(
 ) -> None:
     path = tmp_path / "people.parquet"
     awkward().write_parquet(path)
-    data, place = PLACES[name](path, request)
-    assert published(data, CALLS[call], tmp_path / "other", **place) == in_memory(call, seed=9)
+    data, source = SOURCES[name](path, request)
+    assert published(data, CALLS[call], tmp_path / "other", **source) == in_memory(call, seed=9)
 
 
 @pytest.mark.parametrize("call", slow(list(CALLS), *(CALLS.keys() - {"rps", "diffgen, own error"})))
 def test_another_seed_gives_other_bytes(call: str) -> None:
-    """Else the test above would show nothing."""
+    """Otherwise the test above would prove nothing."""
     assert in_memory(call, seed=9) != in_memory(call, seed=10)
 
 
@@ -182,23 +182,25 @@ def with_persons() -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("call", slow(["rps", "diffgen", "mosaic"], "rps", "diffgen"))
-@pytest.mark.parametrize("name", slow(PLACES, *(name for name in PLACES if name not in BY_DEFAULT)))
-def test_persons_are_bounded_alike(name: str, call: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("name", slow(SOURCES, *(name for name in SOURCES if name not in BY_DEFAULT)))
+def test_every_engine_bounds_persons_alike(
+    name: str, call: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     path = tmp_path / "people.parquet"
     with_persons().write_parquet(path)
-    data, place = PLACES[name](path, request)
+    data, source = SOURCES[name](path, request)
     options: dict[str, Any] = {"method": call, "epsilon": 8, "insecure_seed": 9}
     expected = saved(cantle.publish(path, PERSONS, **options), tmp_path / "memory")
-    assert saved(cantle.publish(data, PERSONS, **options, **place), tmp_path / "other") == expected
+    assert saved(cantle.publish(data, PERSONS, **options, **source), tmp_path / "other") == expected
     assert saved(cantle.publish(path, SCHEMA, **options), tmp_path / "records") != expected
 
 
 @pytest.mark.parametrize(("engine", "kind"), GAPS)
-def test_gaps_are_told(engine: str, kind: str) -> None:
+def test_an_engine_refuses_kinds_of_data_that_it_cannot_read(engine: str, kind: str) -> None:
     schema = {"kind": "sets", "items": {"minimum": 1, "maximum": 9}} if kind == "sets" else {"kind": "graph"}
     with pytest.raises(ParameterError, match=f"engine {engine} .*kind {kind}"):
         cantle.publish("any", schema, epsilon=1, engine=engine)
 
 
 def test_every_engine_is_in_the_contract() -> None:
-    assert {name.split(",")[0] for name in PLACES} | {"memory"} == set(ENGINES)
+    assert {name.split(",")[0] for name in SOURCES} | {"memory"} == set(ENGINES)

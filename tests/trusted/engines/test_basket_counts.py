@@ -1,4 +1,4 @@
-"""Counts of sets: plain and compiled forms agree, and one record moves no count further than claimed."""
+"""Counts of sets: plain and compiled forms agree, and one record changes no count by more than claimed."""
 
 from itertools import chain, combinations
 
@@ -40,7 +40,7 @@ def counts_of(records, universe, most, top):
 
 @pytest.mark.parametrize("most", [1, 2, 3])
 @pytest.mark.parametrize("place", [0, 1, 3])
-def test_one_record_anywhere_moves_the_counts_by_at_most_their_sensitivity(most, place):
+def test_one_record_anywhere_changes_the_counts_by_their_sensitivity_at_most(most, place):
     universe, top = 5, np.array([0, 1, 2, 4])
     others = [[0, 1, 2, 3, 4], [1, 2], [3]]
     before = counts_of(others, universe, most, top)
@@ -51,7 +51,7 @@ def test_one_record_anywhere_moves_the_counts_by_at_most_their_sensitivity(most,
         reached = np.maximum(reached, moved)
     bounds = np.array([1, most * PARTS, most * PARTS, 1, most * PARTS])
     assert (reached <= bounds).all()
-    assert (reached == bounds).all()  # every bound is attained, so none is looser than it need be
+    assert (reached == bounds).all()  # every bound is reached, so none is too loose
 
 
 def test_parts_never_exceed_the_bound_and_vanish_for_very_long_records():
@@ -86,7 +86,7 @@ def test_kernels_count_what_the_plain_forms_count(longest):
         assert plain.dtype == kernel.dtype
 
 
-def test_records_of_one_and_of_two_items_count_apart_and_often():
+def test_records_of_one_and_of_two_items_have_their_own_counts_with_more_weight():
     starts, items = ragged([[1], [1], [0, 1], [0, 1, 2], [0, 2]])
     single, other = basket_counts.count_items(starts, items, 3, 2, False, True).reshape(2, 3) / PARTS
     assert single.tolist() == [0, 4, 0]
@@ -97,7 +97,7 @@ def test_records_of_one_and_of_two_items_count_apart_and_often():
     }  # fmt: skip
 
 
-def test_no_records_are_counted_as_nothing():
+def test_without_records_all_counts_are_zero():
     starts, items = ragged([])
     assert not basket_counts.count_sizes(starts, np.array([1, 2])).any()
     assert not basket_counts.count_items(starts, items, 3, 1, True).any()

@@ -1,4 +1,4 @@
-"""Persons where records are kept elsewhere: equal hashes, identifiers that a database holds for equal, refusals."""
+"""Bounds per person in DuckDB and databases: equal hashes, identifiers that collations treat as equal, refusals."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def in_ibis(data: pl.DataFrame, kind: str = "") -> Any:
     return ibis.duckdb.from_connection(backend.con).table("visits")
 
 
-def test_equal_hashes_are_settled_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_engine_decides_equal_hashes_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     data = visits([f"p{i}" for i in range(20)])
     before = used(data)
     for module in (persons, duckdb):
@@ -78,7 +78,7 @@ def test_equal_hashes_are_settled_alike(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("who", [[1, 2, -1, 2**63 - 1, None], [True, False, None], ["a", "A", "", None]], ids=str)
-def test_identifiers_of_any_type(who: list[Any]) -> None:
+def test_identifiers_may_have_any_type(who: list[Any]) -> None:
     data = visits(who)
     expected = used(data)
     assert 0 < expected.total() <= 2 * len(who)
@@ -104,8 +104,8 @@ def test_postgresql_computes_the_same_hash(server: str) -> None:
         check()
 
 
-def test_texts_that_a_column_holds_for_equal_are_different_persons(server: str) -> None:
-    """A collation that ignores case would make one person of two, who would then share the bound."""
+def test_texts_that_a_collation_treats_as_equal_are_different_persons(server: str) -> None:
+    """A collation that ignores case would merge two persons, who would then share one bound."""
     import psycopg
 
     data = visits(["a", "A", "b"])
@@ -124,12 +124,12 @@ def test_texts_that_a_column_holds_for_equal_are_different_persons(server: str) 
     assert used(backend.table("blind_visits"), EngineChoice("database")) == expected
     for query in ("SELECT relname FROM pg_class WHERE relname", "SELECT proname FROM pg_proc WHERE proname"):
         cursor = backend.raw_sql(f"{query} LIKE 'cantle%'")
-        assert cursor.fetchall() == []  # the connection is still open: all was dropped
+        assert cursor.fetchall() == []  # dropped by cantle, as the connection is still open
         cursor.close()
     backend.disconnect()
 
 
-def test_what_does_not_identify_persons_is_refused_by_its_type(tmp_path: Path) -> None:
+def test_columns_that_cannot_identify_persons_are_refused_by_their_type(tmp_path: Path) -> None:
     data = visits([1.0, 2.5])
     with pytest.raises(DataError, match="'who'.*cannot identify persons"):
         used(in_ibis(data), EngineChoice("database"))

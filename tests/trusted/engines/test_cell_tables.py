@@ -45,7 +45,7 @@ AT = np.zeros(1, dtype=np.int64)
 
 
 def records(n: int, seed: int = 1) -> Table:
-    """Records of which many are equal."""
+    """Records, many of them equal."""
     dice = np.random.default_rng(seed)
     points = [tuple(dice.integers(0, SIZES).tolist()) for _ in range(max(1, n // 3))]
     return Table(SIZES, 1, tuple((*points[i], 0) for i in dice.integers(0, len(points), n)))
@@ -55,7 +55,7 @@ WITHIN = ColumnCells((np.array([0, 1, 2]), np.array([0, 1, 50, 51, 199, 200]), n
 
 
 def maps(*groups: list[int]) -> tuple[Any, ...]:
-    return tuple(np.array(one, dtype=np.uint8) for one in groups)
+    return tuple(np.array(group, dtype=np.uint8) for group in groups)
 
 
 TABLES = (
@@ -90,14 +90,14 @@ def cell(column: int, code: int) -> int:
 
 
 def hashed(subset: Subset, codes: tuple[int, ...], copy: int) -> int:
-    """H of geometry/subset.py, in plain whole numbers."""
+    """The hash H of geometry/subset.py, computed with Python integers."""
     *multipliers, last, added = subset.multipliers(len(codes))
     linear = (added + last * copy + sum(a * code for a, code in zip(multipliers, codes, strict=True))) % PRIME
     return pow(linear, 5, PRIME)
 
 
 def by_hand(key: Any, table: Table) -> list[int]:
-    """The counts of a key by its definition."""
+    """The counts of a key, by its definition."""
     counts, seen = [0] * key.cells, dict[tuple[int, ...], int]()
     for *codes, _ in table.records:
         x = tuple(codes)
@@ -106,12 +106,12 @@ def by_hand(key: Any, table: Table) -> list[int]:
         if isinstance(key, TableCounts):
             if key.subset is not None and hashed(key.subset, x, seen[x]) >= key.subset.below:
                 continue
-            for one in key.tables:
+            for cross in key.tables:
                 entry = 0
-                for column, map_, groups in zip(one.columns, one.maps, one.shape, strict=True):
+                for column, map_, groups in zip(cross.columns, cross.maps, cross.shape, strict=True):
                     entry = entry * groups + int(map_[cell(column, x[column])])
                 counts[first + entry] += 1
-                first += one.cells
+                first += cross.cells
         elif isinstance(key, LeafCounts):
             node = 0
             while key.tree.column[node] >= 0:
@@ -120,11 +120,11 @@ def by_hand(key: Any, table: Table) -> list[int]:
                 node = int((key.tree.left if left else key.tree.right)[node])
             counts[int(key.tree.leaf[node]) * key.classes + cell(key.target, x[key.target])] += 1
         else:
-            for one in key.tables:
-                groups, classes = one.shape
-                group = int(one.group[int((one.edges[1:] <= x[one.column]).sum())])
+            for heaps in key.tables:
+                groups, classes = heaps.shape
+                group = int(heaps.group[int((heaps.edges[1:] <= x[heaps.column]).sum())])
                 if group >= 0:
-                    number = int(one.classes.of(np.array([x[one.column]]))[0])
+                    number = int(heaps.classes.of(np.array([x[heaps.column]]))[0])
                     counts[first + group * classes + number] += 1
                 first += groups * classes
     return counts
@@ -149,14 +149,14 @@ def check(engine: Any, table: Table) -> None:
 
 
 @pytest.mark.parametrize("n", [0, 1, 300])
-def test_memory(n: int) -> None:
+def test_counts_in_memory(n: int) -> None:
     table = records(n)
     columns, classes = columns_of(table)
     check(ColumnEngine(columns, classes, sizes=SIZES, class_count=1), table)
 
 
 @pytest.mark.parametrize("n", [0, 300])
-def test_duckdb(n: int) -> None:
+def test_counts_of_duckdb(n: int) -> None:
     duckdb = pytest.importorskip("cantle.trusted.engines.duckdb")
     pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
     table = records(n)
@@ -166,7 +166,7 @@ def test_duckdb(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", [0, 300])
-def test_database(n: int) -> None:
+def test_counts_of_a_database(n: int) -> None:
     ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
     from tests.trusted.engines.test_database import opened
 
@@ -174,7 +174,7 @@ def test_database(n: int) -> None:
     check(opened(ibis.duckdb.connect(), table), table)
 
 
-def test_postgres(server: str) -> None:
+def test_counts_of_postgresql(server: str) -> None:
     ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
     from tests.trusted.engines.test_database import opened
 
@@ -182,14 +182,14 @@ def test_postgres(server: str) -> None:
     check(opened(ibis.connect(server), table, own=True), table)
 
 
-def test_spark(spark: Any, tmp_path: Path) -> None:
+def test_counts_of_spark(spark: Any, tmp_path: Path) -> None:
     from tests.trusted.engines.test_spark import opened
 
     table = records(300)
     check(opened(spark, table, tmp_path), table)
 
 
-def test_the_kernel_counts_as_specified() -> None:
+def test_the_kernel_counts_tables_like_the_plain_code() -> None:
     kernels = pytest.importorskip("cantle.trusted.geometry._count_kernels", reason="numba is not installed")
     for n in (0, 1, 4095, 9000):
         cells = WITHIN.locate(columns_of(records(n, seed=n))[0])
@@ -198,7 +198,7 @@ def test_the_kernel_counts_as_specified() -> None:
         assert np.array_equal(kernels.count_tables(cells.astype(np.uint16), TABLES), want)
 
 
-def test_kernels_count_tables_of_many_records(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_of_many_records_are_counted_by_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba", reason="numba is not installed")
     cells = WITHIN.locate(columns_of(records(50))[0])
     expected = count_tables.count_tables(cells, TABLES).tolist()
@@ -207,7 +207,7 @@ def test_kernels_count_tables_of_many_records(monkeypatch: pytest.MonkeyPatch) -
     assert count_tables.count_tables(cells, TABLES).tolist() == expected
 
 
-def test_the_kernel_finds_leaves_as_specified() -> None:
+def test_the_kernel_finds_leaves_like_the_plain_code() -> None:
     kernels = pytest.importorskip("cantle.trusted.geometry._count_kernels", reason="numba is not installed")
     for n in (1, 500):
         cells = list(WITHIN.locate(columns_of(records(n, seed=n))[0]))
@@ -267,7 +267,7 @@ NAMES = ("tables", "leaves", "heaps", "spikes", "sets", "values", "hubs", "trees
 
 @pytest.mark.parametrize("kind", ["duckdb", "database"])
 def test_no_region_below_the_root_is_answered_from_all_records(kind: str) -> None:
-    """A split is free, and these engines count every record: two children would be two full budgets."""
+    """A split is free and these engines count all records, so each child could spend the full budget on them."""
     with curated(kind) as curator:
         children = curator.split(curator.root(), Cuts(np.array([1]), np.array([100])))
         for nodes in (children.take(slice(0, 1)), children):
@@ -281,7 +281,7 @@ def test_no_region_below_the_root_is_answered_from_all_records(kind: str) -> Non
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_of_these_questions_is_charged_before_it_is_answered(name: str) -> None:
-    """And when it cannot be paid for, nothing is counted."""
+    """A further question that the budget cannot pay for is refused."""
     for kind in ("memory", "duckdb"):
         with curated(kind) as curator:
             root = curator.root()
@@ -291,7 +291,7 @@ def test_each_of_these_questions_is_charged_before_it_is_answered(name: str) -> 
                 questions(curator, root)["tables"]()
 
 
-def test_kernels_and_rules_send_records_to_the_same_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leaves_of_many_records_are_found_by_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
     cells = WITHIN.locate(list(records(300).codes.T))
     expected = TREE.locate(list(cells)).tolist()
@@ -300,7 +300,7 @@ def test_kernels_and_rules_send_records_to_the_same_leaves(monkeypatch: pytest.M
     assert set(expected) == {0, 1, 2}
 
 
-def test_hubs_counted_some_at_a_time_have_the_same_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hubs_counted_in_batches_have_the_same_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     table = records(200)
     engine = ColumnEngine(list(table.codes.T), table.labels, sizes=SIZES, class_count=1)
     hubs = Hubs(WITHIN, (0, 1, 3))
@@ -311,12 +311,12 @@ def test_hubs_counted_some_at_a_time_have_the_same_scores(monkeypatch: pytest.Mo
 
     together = scores()
     monkeypatch.setattr("cantle.trusted.table_candidates.MOST_TOGETHER", 90)
-    assert [len(some) for some in hubs._together()] == [2, 1]
+    assert [len(batch) for batch in hubs._together()] == [2, 1]
     assert scores() == together
 
 
 def test_a_class_without_values_has_no_row() -> None:
-    """The values 1, 2 and 3 hold no multiple of 10."""
+    """None of the values 1, 2 and 3 is a multiple of 10."""
     engine = ColumnEngine([np.array([0, 2, 2])], np.zeros(3, np.int64), sizes=(3,), class_count=1)
     heavy = HeavyValues((ValueSearch(0, 3, ValueClasses(1, (1, 10))),), (3,), 5)
     assert heavy.fits(engine.root(), engine.domain, Heaviest())

@@ -1,4 +1,4 @@
-"""The column engine against a recount one record at a time, and what it may not give away."""
+"""The column engine: counts compared with a recount record by record, and what it must not reveal."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_occupied_entries_are_those_of_a_recount(asked: tuple[Table, Grid], dtyp
         expected = Counter(cell_of(grid, r[:-1]) * table.classes + r[-1] for r in table.records)
         assert [part.tolist() for part in cells] == listed(expected)
         for attribute, size in enumerate(table.sizes):
-            for _ in range(2):  # counted, then kept
+            for _ in range(2):  # counted at first, then kept
                 found = engine.occupied(CodeTable(attribute, size, table.classes))
                 counted = Counter(r[attribute] * table.classes + r[-1] for r in table.records)
                 assert [part.tolist() for part in found] == listed(counted)
@@ -104,21 +104,21 @@ def test_tallies_are_those_of_a_recount(table: Table, dtype: Any) -> None:
     engine = opened(table, dtype)
     every = tuple(range(len(table.sizes)))
 
-    def one(key: Any) -> list[int]:
+    def tallied(key: Any) -> list[int]:
         [(first, last, counts)] = engine.tally(ROOT, key)
         assert (first, last) == (0, 1)
         assert counts.shape == (1, key.cells)
         return counts[0].tolist()
 
-    assert one(Sizes()) == [len(table.records)]
-    assert one(Classes(table.classes)) == [sum(r[-1] == c for r in table.records) for c in range(table.classes)]
-    assert one(OneWays(every, table.sizes, table.classes)) == [
+    assert tallied(Sizes()) == [len(table.records)]
+    assert tallied(Classes(table.classes)) == [sum(r[-1] == c for r in table.records) for c in range(table.classes)]
+    assert tallied(OneWays(every, table.sizes, table.classes)) == [
         sum(r[a] == code and r[-1] == c for r in table.records)
         for a in every
         for code in range(table.sizes[a])
         for c in range(table.classes)
     ]
-    assert one(OneWays(every, table.sizes, 1)) == [
+    assert tallied(OneWays(every, table.sizes, 1)) == [
         sum(r[a] == code for r in table.records) for a in every for code in range(table.sizes[a])
     ]
 
@@ -130,7 +130,7 @@ def test_another_grid_is_counted_anew() -> None:
 
 
 def test_kernels_find_the_cells_of_wide_columns() -> None:
-    """A column of too many codes for a table of all of them is searched instead."""
+    """If a column has too many codes for a lookup table, its cells are found by search."""
     pytest.importorskip("numba")
     sizes, dice = (module.LOOKED_UP + 10, 3), np.random.default_rng(4)
     columns = [dice.integers(0, size, 200) for size in sizes]
@@ -145,16 +145,16 @@ def test_kernels_find_the_cells_of_wide_columns() -> None:
 
 
 @pytest.mark.parametrize("codes", [[0, 4], [-1, 0]], ids=str)
-def test_kernels_get_no_codes_beyond_the_domain(codes: list[int]) -> None:
+def test_codes_outside_the_domain_are_refused_before_kernels_see_them(codes: list[int]) -> None:
     with pytest.raises(ValueError, match="codes must be below"):
         ColumnEngine([np.array(codes)], np.zeros(2, np.int64), sizes=(4,), class_count=1, compiled=True)
 
 
-def test_nobody_is_asked_nothing() -> None:
+def test_no_regions_give_no_counts() -> None:
     assert list(opened(Table((4,), 1, ())).tally(np.zeros(0, np.int64), Sizes())) == []
 
 
-def test_there_is_one_region_that_is_never_split() -> None:
+def test_the_only_region_cannot_be_split() -> None:
     engine = opened(Table((4,), 1, ((0, 0),)))
     cut = Cuts(np.array([0]), np.array([2]))
     with pytest.raises(NotImplementedError):
@@ -164,7 +164,7 @@ def test_there_is_one_region_that_is_never_split() -> None:
 
 
 def test_cuts_of_one_column_per_region_are_refused_before_they_are_charged() -> None:
-    """It cannot count them; the receipt of a run that asked says nothing of the question."""
+    """The engine cannot count them, and the refused question costs nothing."""
     engine = opened(Table((4,), 1, ((0, 0),)))
     with Curator(engine, Budget(10, Unit()), Seeded(1)) as curator:
         with pytest.raises(ParameterError, match="open the table by rows"):
@@ -173,7 +173,7 @@ def test_cuts_of_one_column_per_region_are_refused_before_they_are_charged() -> 
 
 
 @pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])
-def test_it_cannot_be_pickled_or_copied(duplicate: Any) -> None:
+def test_the_engine_cannot_be_pickled_or_copied(duplicate: Any) -> None:
     engine = opened(Table((4,), 1, ((0, 0),)))
     with pytest.raises(TypeError, match="private"):
         duplicate(engine)
@@ -181,20 +181,20 @@ def test_it_cannot_be_pickled_or_copied(duplicate: Any) -> None:
 
 
 def test_a_closed_engine_holds_no_records() -> None:
-    """Whatever was counted or kept goes too."""
-    gc.freeze()  # so that only what comes now is looked through
+    """The counts that it kept are discarded as well."""
+    gc.freeze()  # the collector then looks only at objects made from here on
     column, label = np.full(1000, 2, dtype=np.uint8), np.zeros(1000, dtype=np.uint8)
     engine = ColumnEngine([column], label, sizes=(4,), class_count=1)
     grid = Grid.top((4,)).refine(0, (1, 2))
     engine.occupied(GridCells(grid, 1))
     engine.dense(GridBins(0, np.array([0, 1, 2]), np.zeros(3, np.int64), 1, 1))
     kept, counts = engine.occupied(CodeTable(0, 4, 1))
-    gone = [weakref.ref(array) for array in (column, label, kept, counts)]
+    references = [weakref.ref(array) for array in (column, label, kept, counts)]
     engine.close()
     assert not [name for name, value in vars(engine).items() if isinstance(value, np.ndarray | list | dict)]
     del column, label, kept, counts
     gc.collect()
-    assert [one() for one in gone] == [None] * 4
+    assert [reference() for reference in references] == [None] * 4
     with pytest.raises(AttributeError):
         list(engine.tally(ROOT, Sizes()))
     with pytest.raises(AttributeError):

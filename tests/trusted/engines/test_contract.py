@@ -1,4 +1,4 @@
-"""One contract for every engine: the same counts as the naive one, the same seeded run, nothing after close."""
+"""One contract for all engines in memory: the naive engine's counts, the same run for a seed, nothing after close."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def test_every_engine_counts_like_the_naive_one(name: str, data) -> None:
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_split_into_nothing_leaves_no_region(name: str) -> None:
+def test_a_split_of_no_regions_leaves_no_region(name: str) -> None:
     engine = opened(ENGINES[name], Table((3,), 1, ((0, 0), (2, 0))))
-    nobody = np.zeros(0, np.int64)
-    engine.split(nobody, Cuts(nobody, nobody))
-    assert whole(engine, nobody, Sizes()) == []
+    none = np.zeros(0, np.int64)
+    engine.split(none, Cuts(none, none))
+    assert whole(engine, none, Sizes()) == []
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -73,7 +73,7 @@ def test_regions_left_out_of_a_split_are_dropped(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_an_engine_says_its_public_sizes(name: str) -> None:
+def test_an_engine_has_its_public_sizes(name: str) -> None:
     engine = opened(ENGINES[name], Table((4, 2), 3, ()))
     assert (engine.sizes, engine.classes) == ((4, 2), 3)
 

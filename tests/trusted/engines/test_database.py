@@ -1,4 +1,4 @@
-"""The database engine: the counts of a recount, the codes of the one encoder, and a database left as it was found."""
+"""The database engine: correct counts, the codes of the common encoder, and a database that is left as it was."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ CANARY = "CanaryQx7"
 
 @pytest.fixture(scope="module", params=["DuckDB", "PostgreSQL"])
 def backend(request: pytest.FixtureRequest) -> Any:
-    """A connection by ibis, for all tests."""
-    made = ibis.duckdb.connect() if request.param == "DuckDB" else ibis.connect(request.getfixturevalue("server"))
-    yield made
-    made.disconnect()
+    """A connection by ibis, which the tests of this module share."""
+    connection = ibis.duckdb.connect() if request.param == "DuckDB" else ibis.connect(request.getfixturevalue("server"))
+    yield connection
+    connection.disconnect()
 
 
 def run(backend: Any, statement: str) -> list[Any]:
     cursor = backend.raw_sql(statement)
-    found = cursor.fetchall() if getattr(cursor, "description", None) else []
+    rows = cursor.fetchall() if getattr(cursor, "description", None) else []
     if cursor is not backend.con:
         cursor.close()
-    return found
+    return rows
 
 
 def opened(backend: Any, table: Table, **options: Any) -> DatabaseEngine:
@@ -69,10 +69,10 @@ def opened(backend: Any, table: Table, **options: Any) -> DatabaseEngine:
 
 
 @pytest.mark.parametrize(("chunk_cells", "lines"), [(1, module.LINES), (1 << 18, module.LINES), (1 << 18, 1)])
-def test_it_counts_like_the_naive_engine(
+def test_the_engine_counts_like_the_naive_one(
     backend: Any, chunk_cells: int, lines: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether rules are sent in one statement or in several."""
+    """It does not matter whether rules are sent in one statement or in several."""
     monkeypatch.setattr(module, "LINES", lines)
 
     @examples(3)
@@ -99,9 +99,9 @@ def test_grids_are_counted_like_in_memory(backend: Any) -> None:
 
 
 def test_two_engines_share_a_connection(backend: Any) -> None:
-    """Their temporary tables have names of their own, whichever engine makes or drops one first."""
-    one, two = Table((4,), 1, ((0, 0), (1, 0), (3, 0))), Table((4,), 1, ((2, 0),))
-    engines = [opened(backend, one), opened(backend, two)]
+    """Each engine has its own names for temporary tables, so they can be made and dropped in any order."""
+    first, second = Table((4,), 1, ((0, 0), (1, 0), (3, 0))), Table((4,), 1, ((2, 0),))
+    engines = [opened(backend, first), opened(backend, second)]
     cuts, root = Cuts(np.array([0]), np.array([2])), np.array([0])
     for engine in engines:
         engine.split(root, cuts)
@@ -160,11 +160,11 @@ CASES = [
     for i in range(len(fields))
     for j in range(len(VARIANTS))
 ]
-"""By default each type of column is tried in one field and one variant, another one each time."""
+"""By default each column type is tried with one field and one variant, which differ from type to type."""
 
 
 def written(value: Any) -> str:
-    """A value in SQL."""
+    """A value as an SQL literal."""
     if value is None:
         return "NULL"
     if isinstance(value, float):
@@ -176,9 +176,9 @@ def written(value: Any) -> str:
 
 @pytest.mark.parametrize(("kind", "which", "variant"), CASES)
 def test_codes_are_those_of_the_encoder(backend: Any, kind: str, which: int, variant: int) -> None:
-    """Every value on its own, in every type that is supported, null or dropped where the schema says so.
+    """Every value of every supported type gets the encoder's code, or is null or dropped where the schema says so.
 
-    The column y holds the same values as x, and has few bins.
+    The column y holds the same values as x, in few bins.
     """
     name, dtype, values, fields = COLUMNS[kind]
     run(backend, "DROP TABLE IF EXISTS given")
@@ -211,8 +211,8 @@ def test_targets_are_encoded_and_missing_ones_drop_the_record(backend: Any) -> N
     run(backend, "INSERT INTO given VALUES (1, 'b'), (2, NULL), (3, 'a'), (4, 'c')")
     fields = [{"name": "n", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}}]
     fields.append({"name": "y", "type": "string", "categories": ["a", "b"], "role": "target"})
-    made = code_table(backend.table("given"), Schema.from_dict({"fields": fields}).domain()).order_by("c0")
-    assert [tuple(row) for row in run(backend, str(backend.compile(made)))] == [(1, 1), (3, 0)]
+    codes = code_table(backend.table("given"), Schema.from_dict({"fields": fields}).domain()).order_by("c0")
+    assert [tuple(row) for row in run(backend, str(backend.compile(codes)))] == [(1, 1), (3, 0)]
 
 
 REFUSED = [
@@ -226,11 +226,13 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "field", "said"), REFUSED, ids=str)
-def test_other_types_are_refused_unseen(backend: Any, kind: str, field: dict[str, Any], said: str) -> None:
+@pytest.mark.parametrize(("kind", "field", "message"), REFUSED, ids=str)
+def test_columns_of_other_types_are_refused_by_type(
+    backend: Any, kind: str, field: dict[str, Any], message: str
+) -> None:
     run(backend, "DROP TABLE IF EXISTS given")
     run(backend, f"CREATE TABLE given (x {kind})")
-    with pytest.raises(DataError, match=f"column 'x' .*{said}"):
+    with pytest.raises(DataError, match=f"column 'x' .*{message}"):
         code_table(backend.table("given"), Schema.from_dict({"fields": [field | {"name": "x"}]}).domain())
     with pytest.raises(DataError, match="the table has no column 'z'"):
         code_table(backend.table("given"), Schema.from_dict({"fields": [field | {"name": "z"}]}).domain())
@@ -247,7 +249,7 @@ def test_numbers_past_exact_floats_are_refused(backend: Any) -> None:
 # ---- PostgreSQL alone -----------------------------------------------------------------------------------------
 
 
-def test_what_only_postgres_knows_is_clamped_too(server: str) -> None:
+def test_values_that_only_postgresql_has_are_clamped(server: str) -> None:
     """Infinite dates, dates before Christ, time zones: no value can make a query fail."""
     backend = ibis.connect(server)
     run(backend, "DROP TABLE IF EXISTS given")
@@ -260,12 +262,12 @@ def test_what_only_postgres_knows_is_clamped_too(server: str) -> None:
     number = {"name": "n", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}}
     fields = [number, {"name": "d", **DATES}, {"name": "t", **HOURS}, {"name": "z", **HOURS}]
     domain = Schema.from_dict({"fields": fields}).domain()
-    made = code_table(backend.table("given"), domain).order_by("c0").drop("label")
+    codes = code_table(backend.table("given"), domain).order_by("c0").drop("label")
     last = domain.attributes[1].bins - 1
-    found = run(backend, str(backend.compile(made)))
-    assert [row[1] for row in found] == [last, 0, last, 0, 1]
-    assert [row[2] for row in found] == [48, 0, 48, 0, 32]
-    assert [row[3] for row in found] == [48, 0, 48, 0, 30]  # two hours earlier in UTC
+    rows = run(backend, str(backend.compile(codes)))
+    assert [row[1] for row in rows] == [last, 0, last, 0, 1]
+    assert [row[2] for row in rows] == [48, 0, 48, 0, 32]
+    assert [row[3] for row in rows] == [48, 0, 48, 0, 30]  # two hours earlier in UTC
     with pytest.raises(DataError, match="column 'u' has type decimal"):
         code_table(backend.table("given"), Schema.from_dict({"fields": [{"name": "u", **TENS}]}).domain())
     backend.disconnect()
@@ -279,16 +281,16 @@ def tables_of(url: str) -> set[str]:
     return {row[0] for row in rows}
 
 
-def test_nothing_is_left_behind(server: str) -> None:
+def test_no_temporary_table_is_left(server: str) -> None:
     fill(server, "kept", awkward())
     backend = ibis.connect(server)
     cantle.publish(backend.table("kept"), SCHEMA, epsilon=1, engine="database", method="rps", depth=3)
-    assert tables_of(server) == set()  # the connection is still open: all was dropped
+    assert tables_of(server) == set()  # dropped by cantle, as the connection is still open
     assert run(backend, "SELECT count(*) FROM kept") == [(624,)]
     backend.disconnect()
 
 
-def test_a_role_that_may_only_read_and_keep_temporary_tables_will_do(server: str) -> None:
+def test_a_role_needs_only_to_read_and_to_create_temporary_tables(server: str) -> None:
     import psycopg
 
     fill(server, "kept", awkward())
@@ -300,9 +302,9 @@ def test_a_role_that_may_only_read_and_keep_temporary_tables_will_do(server: str
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute("REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC")
     try:
-        said = refused(url, table="kept")
-        assert said.startswith("EngineError: the database failed")
-        assert "grant TEMPORARY" in said
+        message = refused(url, table="kept")
+        assert message.startswith("EngineError: the database failed")
+        assert "grant TEMPORARY" in message
     finally:
         with psycopg.connect(server, autocommit=True) as connection:
             connection.execute("GRANT TEMPORARY ON DATABASE postgres TO PUBLIC")
@@ -311,10 +313,10 @@ def test_a_role_that_may_only_read_and_keep_temporary_tables_will_do(server: str
 # ---- errors ---------------------------------------------------------------------------------------------------
 
 
-def refused(data: Any, **place: Any) -> str:
-    """What is said; it must quote no value and hide no other exception."""
+def refused(data: Any, **source: Any) -> str:
+    """The error message; it must quote no value, and the error must not carry another exception."""
     with pytest.raises(CantleError) as caught:
-        cantle.publish(data, SCHEMA, epsilon=1, engine="database", **place)
+        cantle.publish(data, SCHEMA, epsilon=1, engine="database", **source)
     error = caught.value
     assert error.__cause__ is None
     assert error.__suppress_context__ or error.__context__ is None
@@ -322,32 +324,32 @@ def refused(data: Any, **place: Any) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def test_a_database_that_is_not_there_is_told_without_its_password(tmp_path: Path) -> None:
+def test_an_unreachable_database_is_reported_without_its_password(tmp_path: Path) -> None:
     url = f"postgresql://curator:{CANARY}@/nowhere?host={tmp_path}"
     assert refused(url, table="people").startswith("EngineError: the database cannot be reached")
     assert refused(url) == ("ParameterError: the database engine must know which table; name it with --table NAME")
     assert refused("people.csv", table="people").startswith("ParameterError: the database engine takes the URL")
 
 
-def test_a_database_without_binding_types_is_refused_whatever_it_holds() -> None:
-    """In SQLite the first record decided the type of an undeclared column, and so whether the table was refused."""
-    said = set()
+def test_a_database_that_does_not_enforce_types_is_refused_whatever_it_holds() -> None:
+    """In SQLite the first record would decide the type of an undeclared column, and so whether the table is refused."""
+    messages = set()
     for first in ("1", f"'{CANARY}'"):
         lite = ibis.sqlite.connect()
         for statement in ("CREATE TABLE people (age)", f"INSERT INTO people VALUES ({first}), (2)"):
             lite.raw_sql(statement).close()
-        said.add(refused(lite.table("people")))
+        messages.add(refused(lite.table("people")))
         lite.disconnect()
-    assert len(said) == 1
-    assert said.pop().startswith("ParameterError: the database engine reads PostgreSQL and DuckDB, not 'sqlite'")
+    assert len(messages) == 1
+    assert messages.pop().startswith("ParameterError: the database engine reads PostgreSQL and DuckDB, not 'sqlite'")
     assert refused("mysql://curator@host/base", table="people").startswith("ParameterError: the database engine reads")
 
 
-def test_errors_of_the_database_quote_nothing(backend: Any) -> None:
-    """A view that cannot be computed for a value."""
+def test_errors_of_the_database_quote_no_value(backend: Any) -> None:
+    """The query fails at a value: a view casts a text to an integer."""
     names = ", ".join(f"CAST(NULL AS TEXT) AS {field['name']}" for field in SCHEMA["fields"] if field["name"] != "age")
     run(backend, "DROP VIEW IF EXISTS broken")
-    fields = [one for one in SCHEMA["fields"] if one["name"] in ("age", "town")]
+    fields = [field for field in SCHEMA["fields"] if field["name"] in ("age", "town")]
     run(backend, f"CREATE VIEW broken AS SELECT CAST('{CANARY}' || t.x AS INTEGER) AS age, {names} "
         "FROM (SELECT 1 AS x UNION SELECT 2) AS t")  # fmt: skip
     with pytest.raises(EngineError, match="the database failed") as caught:
@@ -364,7 +366,7 @@ def test_a_closed_engine_counts_nothing(backend: Any) -> None:
 
 
 @pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])
-def test_it_cannot_be_pickled_or_copied(backend: Any, duplicate: Any) -> None:
+def test_the_engine_cannot_be_pickled_or_copied(backend: Any, duplicate: Any) -> None:
     engine = opened(backend, Table((4,), 1, ((1, 0),)))
     with pytest.raises(TypeError, match="private"):
         duplicate(engine)
@@ -378,13 +380,13 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
         EngineChoice.of("database", None, None)
 
 
-def test_an_unknown_place_is_no_url() -> None:
+def test_a_frame_is_refused() -> None:
     with pytest.raises(ParameterError, match="URL of a database or an ibis table"):
         cantle.publish(pl.DataFrame({"age": [1]}), SCHEMA, epsilon=1, engine="database", table="t")
 
 
-def test_databases_that_cannot_compute_the_hash_bound_no_persons() -> None:
-    """They are refused before anything is written there."""
+def test_databases_that_cannot_compute_the_hash_refuse_persons() -> None:
+    """The refusal comes before anything is written."""
     backend = ibis.sqlite.connect()
     run(backend, "CREATE TABLE codes (c0 INTEGER, label INTEGER, who INTEGER)")
     with pytest.raises(EngineError, match="only PostgreSQL and DuckDB can bound"):

@@ -1,4 +1,4 @@
-"""The DuckDB engine: the counts of a recount, a private folder that goes, errors that quote nothing."""
+"""The DuckDB engine: correct counts, a private folder that is always removed, errors that quote no value."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def opened(table: Table, **options: Any) -> DuckEngine:
 @pytest.mark.parametrize("slab_cells", [1, 20, 1 << 22])
 @examples(5)
 @given(data=st.data())
-def test_it_counts_like_the_naive_engine(slab_cells: int, data) -> None:
+def test_the_engine_counts_like_the_naive_one(slab_cells: int, data) -> None:
     table = data.draw(tables(max_records=15))
     engine = opened(table, slab_cells=slab_cells)
     walk(data.draw, table, engine)
@@ -86,15 +86,15 @@ def test_records_are_read_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     engine.close()
 
 
-def test_regions_are_shared_out_among_slabs() -> None:
-    """A slab holds the two children of one region, so a slab that is split is shared out between two."""
+def test_regions_are_divided_among_slabs() -> None:
+    """A slab holds the two children of one region, so the regions of a split slab are divided between two slabs."""
     table = Table((8, 3), 1, tuple((i % 8, i % 3, 0) for i in range(240)))
     engine, plain = opened(table, slab_cells=1), MemoryEngine(table.codes, table.labels, sizes=(8, 3), class_count=1)
     for level, point in enumerate((4, 2, 1)):
         regions = np.arange(2**level)
         cuts = Cuts(np.zeros(2**level, np.int64), 8 // 2**level * regions + point)
-        for one in (engine, plain):
-            one.split(regions, cuts)
+        for store in (engine, plain):
+            store.split(regions, cuts)
     assert len(engine._slabs) == 4
     tables = OneWays((0, 1), (8, 3), 1)
     assert whole(engine, np.arange(8), tables) == whole(plain, np.arange(8), tables)
@@ -106,7 +106,7 @@ def test_regions_are_shared_out_among_slabs() -> None:
 
 @pytest.fixture
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where temporary folders go."""
+    """The folder in which temporary folders are made."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
@@ -123,7 +123,7 @@ def test_only_its_owner_can_enter_the_folder(room: Path) -> None:
     assert not list(room.iterdir())
 
 
-def test_the_folder_goes_when_reading_fails(room: Path) -> None:
+def test_the_folder_is_removed_when_reading_fails(room: Path) -> None:
     def broken() -> Iterator[Any]:
         yield [np.zeros(3, np.uint8)], np.zeros(3, np.uint8)
         assert list(room.iterdir())
@@ -134,8 +134,8 @@ def test_the_folder_goes_when_reading_fails(room: Path) -> None:
     assert not list(room.iterdir())
 
 
-def test_the_folder_goes_with_the_engine(room: Path) -> None:
-    gc.freeze()  # so that only what comes now is looked through
+def test_the_folder_is_removed_with_the_engine(room: Path) -> None:
+    gc.freeze()  # the collector then looks only at objects made from here on
     engine = opened(TABLE)
     del engine
     gc.collect()
@@ -146,7 +146,7 @@ def _fail(*_: object) -> None:
     raise ParameterError("a failure in the middle of a run")
 
 
-def test_the_folder_goes_when_a_run_fails(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_removed_when_a_run_fails(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RPS, "stop", _fail)
     with pytest.raises(ParameterError, match="in the middle of a run"):
         cantle.publish(people(30), SCHEMA, epsilon=1, engine="duckdb", method="rps", preset="paper")
@@ -161,7 +161,7 @@ def test_a_closed_engine_counts_nothing() -> None:
 
 
 @pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])
-def test_it_cannot_be_pickled_or_copied(duplicate: Any) -> None:
+def test_the_engine_cannot_be_pickled_or_copied(duplicate: Any) -> None:
     engine = opened(TABLE)
     with pytest.raises(TypeError, match="private"):
         duplicate(engine)
@@ -179,31 +179,31 @@ def test_duckdb_gets_half_of_the_memory() -> None:
     engine.close()
 
 
-@pytest.mark.parametrize(("size", "found"), [("4GB", 4 * 10**9), ("1.5 gib", 3 * 2**29), (2**31, 2**31)])
-def test_sizes_are_read(size: Any, found: int) -> None:
-    assert bytes_of(size) == found
+@pytest.mark.parametrize(("size", "expected"), [("4GB", 4 * 10**9), ("1.5 gib", 3 * 2**29), (2**31, 2**31)])
+def test_memory_sizes_are_parsed(size: Any, expected: int) -> None:
+    assert bytes_of(size) == expected
 
 
 @pytest.mark.parametrize("size", ["", "much", "-4GB", "4 parsecs", "900MB", True])
-def test_other_sizes_are_refused(size: Any) -> None:
+def test_other_memory_sizes_are_refused(size: Any) -> None:
     with pytest.raises(ParameterError, match="memory"):
         bytes_of(size)
 
 
 @pytest.mark.parametrize(
-    ("place", "said"),
+    ("options", "message"),
     [
         ({"engine": "sqlite"}, "engine 'sqlite' is not known; use one of memory, duckdb, spark, database"),
         ({"engine": "memory", "memory": "4GB"}, "memory is a limit of engine duckdb"),
         ({"engine": "memory", "table": "t"}, "table names a table of a database"),
     ],
 )
-def test_wrong_places_are_refused(place: dict[str, Any], said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
-        cantle.publish(people(5), SCHEMA, epsilon=1, **place)
+def test_unknown_engines_and_options_of_other_engines_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        cantle.publish(people(5), SCHEMA, epsilon=1, **options)
 
 
-def test_files_are_found(tmp_path: Path) -> None:
+def test_folders_and_patterns_are_expanded_to_files(tmp_path: Path) -> None:
     for name in ("b.parquet", "a.csv", "notes.md"):
         (tmp_path / name).touch()
     listed = [tmp_path / "a.csv", tmp_path / "b.parquet"]
@@ -219,9 +219,11 @@ def test_text_is_read_as_in_memory(name: str, tmp_path: Path) -> None:
     text = people(300).write_csv(separator="\t" if name.endswith("tsv") else ",").splitlines()
     text[7] = text[7].replace(text[7][:4], f'"{text[7][:4]}"', 1) + ",,surplus"
     (tmp_path / name).write_text("\n".join([*text, "short", "", '"open']))
-    two = [cantle.publish(tmp_path / name, SCHEMA, epsilon=1, insecure_seed=1, engine=e) for e in ("memory", "duckdb")]
-    assert two[0].records.equals(two[1].records)
-    assert two[0].groups.equals(two[1].groups)
+    releases = [
+        cantle.publish(tmp_path / name, SCHEMA, epsilon=1, insecure_seed=1, engine=e) for e in ("memory", "duckdb")
+    ]
+    assert releases[0].records.equals(releases[1].records)
+    assert releases[0].groups.equals(releases[1].groups)
 
 
 def test_a_missing_file_costs_nothing(tmp_path: Path) -> None:
@@ -240,10 +242,10 @@ def test_a_missing_file_costs_nothing(tmp_path: Path) -> None:
 # ---- errors ---------------------------------------------------------------------------------------------------
 
 
-def refused(data: Any, **place: Any) -> str:
-    """What is said; it must quote no value and hide no other exception."""
+def refused(data: Any, **options: Any) -> str:
+    """The error message; it must quote no value, and the error must not carry another exception."""
     with pytest.raises(CantleError) as caught:
-        cantle.publish(data, SCHEMA, epsilon=1, engine="duckdb", **place)
+        cantle.publish(data, SCHEMA, epsilon=1, engine="duckdb", **options)
     error = caught.value
     assert error.__cause__ is None
     assert error.__suppress_context__ or error.__context__ is None
@@ -258,7 +260,7 @@ def database(path: Path, *statements: str) -> Path:
     return path
 
 
-def test_errors_of_databases_quote_nothing(tmp_path: Path) -> None:
+def test_errors_of_databases_quote_no_value(tmp_path: Path) -> None:
     names = ", ".join(f"'{CANARY}' AS {field['name']}" for field in SCHEMA["fields"] if field["name"] != "age")
     view = f"CREATE VIEW v AS SELECT ('{CANARY}' || i)::INTEGER AS age, {names} FROM range(3) t(i)"
     path = database(tmp_path / "bad.duckdb", view)
@@ -267,7 +269,7 @@ def test_errors_of_databases_quote_nothing(tmp_path: Path) -> None:
     assert "cannot be read as a DuckDB database" in refused(tmp_path / "text.duckdb")
 
 
-def test_tables_are_named(tmp_path: Path) -> None:
+def test_a_table_is_chosen_by_its_name(tmp_path: Path) -> None:
     path = database(tmp_path / "two.duckdb", "CREATE TABLE a (x INT)", 'CREATE TABLE "b""c" (x INT)')
     assert "holds 2 tables; say which one with --table" in refused(path)
     assert "has no column 'age'" in refused(path, table='b"c')
@@ -287,7 +289,7 @@ def test_parquet_files_are_judged_by_their_types(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("filled", [False, True])
-def test_types_are_judged_whether_or_not_there_is_a_record(filled: bool, tmp_path: Path) -> None:
+def test_types_are_refused_whether_or_not_there_is_a_record(filled: bool, tmp_path: Path) -> None:
     kinds = ("INTERVAL", "BLOB", "INTEGER[]")
     with duckdb.connect(str(tmp_path / "t.duckdb")) as base:
         for i, kind in enumerate(kinds):
@@ -297,13 +299,13 @@ def test_types_are_judged_whether_or_not_there_is_a_record(filled: bool, tmp_pat
             base.execute(f"COPY t{i} TO '{tmp_path / f't{i}.parquet'}' (FORMAT parquet)")
     schema = {"fields": [{"name": "x", "type": "boolean"}]}
     for i, kind in enumerate(kinds):
-        for path, place in ((tmp_path / "t.duckdb", {"table": f"t{i}"}), (tmp_path / f"t{i}.parquet", {})):
+        for path, options in ((tmp_path / "t.duckdb", {"table": f"t{i}"}), (tmp_path / f"t{i}.parquet", {})):
             with pytest.raises(DataError, match="store it as numbers, text") as caught:
-                cantle.publish(path, schema, epsilon=1, engine="duckdb", method="rps", **place)
+                cantle.publish(path, schema, epsilon=1, engine="duckdb", method="rps", **options)
             assert caught.value.__context__ is None, (kind, path.suffix)
 
 
-def test_a_database_that_fails_is_told_in_our_words() -> None:
+def test_a_failure_of_duckdb_has_a_message_of_its_own() -> None:
     engine = opened(TABLE)
     engine._base.run(f"DROP TABLE {engine._slabs[0].table}")
     with pytest.raises(EngineError, match="the duckdb engine failed") as caught:
@@ -319,8 +321,8 @@ def test_a_missing_package_is_named_with_its_extra(package: str, monkeypatch: py
         EngineChoice.of("duckdb", None, None)
 
 
-def test_the_folder_goes_when_the_command_is_stopped(tmp_path: Path) -> None:
-    """SIGTERM in the middle of a run, as a service manager sends it."""
+def test_the_folder_is_removed_when_the_command_is_stopped(tmp_path: Path) -> None:
+    """A service manager sends SIGTERM in the middle of a run."""
     people(3000).write_parquet(tmp_path / "people.parquet")
     (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
     room = tmp_path / "room"
@@ -336,9 +338,9 @@ def test_the_folder_goes_when_the_command_is_stopped(tmp_path: Path) -> None:
         sys.argv = ["cantle", *sys.argv[1:]]
         cli.main()
     """
-    words = ["publish", "people.parquet", "--schema", "schema.json", "--epsilon", "1", "--method", "rps"]
+    arguments = ["publish", "people.parquet", "--schema", "schema.json", "--epsilon", "1", "--method", "rps"]
     done = subprocess.run(
-        [*launcher(), "-c", textwrap.dedent(program), *words, "--engine", "duckdb"],
+        [*launcher(), "-c", textwrap.dedent(program), *arguments, "--engine", "duckdb"],
         cwd=tmp_path,
         env=os.environ | {"TMPDIR": str(room)},
         capture_output=True,
@@ -354,12 +356,12 @@ def test_the_command_line_takes_engine_memory_and_table(tmp_path: Path) -> None:
     (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
     query = f"CREATE TABLE people AS FROM read_parquet('{tmp_path / 'people.parquet'}')"
     database(tmp_path / "all.duckdb", query, "CREATE TABLE others (x INT)")
-    words = ["publish", str(tmp_path / "all.duckdb"), "--schema", str(tmp_path / "schema.json"), "--epsilon", "1"]
-    words += ["--engine", "duckdb", "--memory", "1GiB", "--insecure-seed", "1"]
-    done = CliRunner().invoke(app, [*words, "--table", "people", "-o", str(tmp_path / "one")])
+    arguments = ["publish", str(tmp_path / "all.duckdb"), "--schema", str(tmp_path / "schema.json"), "--epsilon", "1"]
+    arguments += ["--engine", "duckdb", "--memory", "1GiB", "--insecure-seed", "1"]
+    done = CliRunner().invoke(app, [*arguments, "--table", "people", "-o", str(tmp_path / "one")])
     assert done.exit_code == 0, done.output
     cantle.publish(tmp_path / "people.parquet", SCHEMA, epsilon=1, insecure_seed=1).save(tmp_path / "two")
     one, two = ({file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("one", "two"))
     assert one == two
-    refused_words = [*words, "--table", "people", "--set", "memory=2GB", "-o", str(tmp_path / "three")]
-    assert isinstance(CliRunner().invoke(app, refused_words).exception, ParameterError)
+    refused_arguments = [*arguments, "--table", "people", "--set", "memory=2GB", "-o", str(tmp_path / "three")]
+    assert isinstance(CliRunner().invoke(app, refused_arguments).exception, ParameterError)

@@ -1,4 +1,4 @@
-"""Edge lists counted by DuckDB: the bytes of engine memory in every form, refusals before a read, no file left."""
+"""Edge lists counted by DuckDB: the bytes of engine memory in every form, refusals before reading, no file left."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ DUCKDB = EngineChoice("duckdb")
 def edges() -> list[tuple[int, int]]:
     """Edges in both directions, some repeated, some loops, and some of nodes beyond the declared ones."""
     dice = np.random.default_rng(3)
-    made = np.minimum(dice.zipf(1.5, (2_000, 2)), 230)
-    return [(int(one), int(two)) for one, two in np.concatenate([made, made[:300, ::-1]])]
+    pairs = np.minimum(dice.zipf(1.5, (2_000, 2)), 230)
+    return [(int(source), int(target)) for source, target in np.concatenate([pairs, pairs[:300, ::-1]])]
 
 
 def written(folder: Path, form: str) -> Path | list[Path]:
-    """The edges of `edges` in a file, or in two."""
+    """Writes the edges into one file, or into two."""
     path, frame = folder / form, pl.DataFrame(edges(), schema=["source", "target"], orient="row")
     if form == "halves.csv":
         parts = [folder / "one.csv", folder / "two.csv"]
@@ -59,7 +59,7 @@ def saved(release: cantle.Release, folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("nodes", [200, {"minimum": 1, "maximum": 40}], ids=str)
 @pytest.mark.parametrize("form", ["edges.csv", "lines.txt", "numbers.parquet", "texts.parquet", "halves.csv"])
-def test_the_bytes_of_engine_memory(tmp_path: Path, form: str, nodes: Any) -> None:
+def test_duckdb_gives_the_bytes_of_engine_memory(tmp_path: Path, form: str, nodes: Any) -> None:
     data, schema = written(tmp_path, form), EDGE | {"nodes": nodes}
     whole = written(tmp_path, "edges.csv") if isinstance(data, list) else data
     options: dict[str, Any] = {"epsilon": 1, "insecure_seed": 4}
@@ -68,7 +68,7 @@ def test_the_bytes_of_engine_memory(tmp_path: Path, form: str, nodes: Any) -> No
 
 
 def degrees(path: Path, schema: GraphSchema) -> tuple[list[int], list[int]]:
-    """The degrees as memory counts them, and as DuckDB does."""
+    """The degrees as counted in memory, and as counted by DuckDB."""
     _, engine = open_engine(path, schema, None, DUCKDB, None)
     assert isinstance(engine, GraphEngine)
     memory = GraphEngine(read_graph(path, schema), nodes=schema.node_count)
@@ -95,7 +95,7 @@ def test_an_empty_list_has_nodes_without_edges(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "data", "words"),
+    ("schema", "data", "message"),
     [
         ({"kind": "graph"}, "g.csv", "for `unit: node` needs it in memory"),
         (EDGE | {"unit": "node-isolate"}, "g.csv", "for `unit: node-isolate` needs it in memory"),
@@ -106,9 +106,9 @@ def test_an_empty_list_has_nodes_without_edges(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_what_needs_memory_is_refused_before_a_read(schema: Any, data: Any, words: str) -> None:
-    """The files do not exist: a refusal that opened one would say so."""
-    with pytest.raises((ParameterError, DataError), match=words):
+def test_what_only_engine_memory_can_count_is_refused_before_reading(schema: Any, data: Any, message: str) -> None:
+    """The files do not exist, so a refusal after opening one would have another message."""
+    with pytest.raises((ParameterError, DataError), match=message):
         cantle.publish(data, schema, epsilon=1, engine="duckdb")
 
 

@@ -1,4 +1,4 @@
-"""Sets in files (engine duckdb): the bytes of engine memory in every form, records in one piece, no file left."""
+"""Sets in files (engine duckdb): the bytes of engine memory for all file forms, records in one piece, no file left."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ ROOT = np.zeros(1, np.int64)
 
 @cache
 def rows() -> Rows:
-    """Rows (id, item) in no order, some twice, some of unknown items."""
+    """Rows (id, item) in random order, some repeated, some with unknown items."""
     dice = np.random.default_rng(5)
-    made = [(i, int(item)) for i in range(1500) for item in np.minimum(dice.zipf(1.4, dice.integers(1, 8)), 45)]
-    dice.shuffle(made)
-    return made
+    pairs = [(i, int(item)) for i in range(1500) for item in np.minimum(dice.zipf(1.4, dice.integers(1, 8)), 45)]
+    dice.shuffle(pairs)
+    return pairs
 
 
 def written(folder: Path, form: str) -> Path:
@@ -50,7 +50,7 @@ def written(folder: Path, form: str) -> Path:
         )
     elif form == "lines.dat":
         lists = long.group_by("id", maintain_order=True).agg("item")["item"].to_list()
-        path.write_text("".join(" ".join(map(str, one)) + "\n" for one in lists))
+        path.write_text("".join(" ".join(map(str, record)) + "\n" for record in lists))
     elif form == "long.csv":
         long.write_csv(path)
     else:
@@ -78,12 +78,12 @@ def test_the_same_seed_gives_the_same_bytes(
     monkeypatch.setattr(filed_sets.SetFiles.batches, "__defaults__", (500,))
     monkeypatch.setattr(private_database, "BATCH", 300)
     path = written(tmp_path, form)
-    made = [
+    releases = [
         cantle.publish(path, SCHEMA, epsilon=20, method=method, engine=engine, insecure_seed=2)
         for engine in ("memory", "duckdb")
     ]
-    assert same(*made)
-    assert made[0].manifest.summary["records"] > 1000
+    assert same(*releases)
+    assert releases[0].manifest.summary["records"] > 1000
 
 
 def test_a_record_may_have_rows_in_several_files(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ PERSONS = SCHEMA | {"unit": {"person": "who", "max_records": 2}}
 
 
 def long_with_persons(folder: Path, form: str) -> Path:
-    """Persons have up to 20 baskets; ids repeat from person to person; some rows are of nobody."""
+    """A long table of persons with up to 20 baskets; ids repeat from person to person, and some rows have no person."""
     long = pl.DataFrame(rows(), schema=["id", "item"], orient="row")
     who = pl.when(pl.col("id") % 50 == 1).then(None).otherwise((pl.col("id") ** 2) % 97)
     long = long.with_columns(who.alias("who"), pl.col("id") % 211)
@@ -116,17 +116,17 @@ def long_with_persons(folder: Path, form: str) -> Path:
 
 
 @pytest.mark.parametrize("form", ["long.parquet", "texts.parquet", "long.csv"])
-def test_persons_are_bounded_alike(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engines_bound_persons_alike(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(private_database, "BATCH", 300)
     path = long_with_persons(tmp_path, form)
-    made = [
+    releases = [
         cantle.publish(path, PERSONS, epsilon=40, engine=engine, insecure_seed=2) for engine in ("memory", "duckdb")
     ]
-    assert same(*made)
-    assert 60 < made[0].manifest.summary["records"] < 140  # 48 persons with two each
+    assert same(*releases)
+    assert 60 < releases[0].manifest.summary["records"] < 140  # 48 persons with two each
 
 
-def test_ids_of_a_person_that_do_not_arrive_sorted_are_noticed() -> None:
+def test_persons_or_ids_that_arrive_unsorted_are_refused() -> None:
     sorted_rows = pl.DataFrame({"who": [1, 1, 2, 2], "id": [1, 2, 1, 3], "item": [5, 5, 5, 5]}).to_arrow()
     assert [lengths.tolist() for lengths, _ in _packs_of_persons([sorted_rows], 1)] == [[1], [1]]
     for column in ("who", "id"):
@@ -137,31 +137,31 @@ def test_ids_of_a_person_that_do_not_arrive_sorted_are_noticed() -> None:
 
 @examples(12)
 @given(st.lists(st.sets(st.integers(0, 8), min_size=1), max_size=15), st.integers(1, 9))
-def test_it_counts_like_the_engine_in_memory(records: list[set[int]], batch: int) -> None:
+def test_the_engine_counts_like_the_one_in_memory(records: list[set[int]], batch: int) -> None:
     tree = ItemTree.of(9, 3, even=True)
-    lengths = np.array([len(one) for one in records], dtype=np.int64)
-    items = np.array([item for one in records for item in sorted(one)], dtype=np.int32)
+    lengths = np.array([len(record) for record in records], dtype=np.int64)
+    items = np.array([item for record in records for item in sorted(record)], dtype=np.int32)
     files = SetFiles().write([(lengths[:4], items[: lengths[:4].sum()]), (lengths[4:], items[lengths[:4].sum() :])])
     assert [row.tolist() for starts, some in files.batches(batch) for row in np.split(some, starts[1:-1])] == [
-        sorted(one) for one in records
+        sorted(record) for record in records
     ]
     filed = FiledSetEngine(files, tree=tree, most=9)
     plain = SetEngine(np.concatenate([[0], np.cumsum(lengths)]), items, tree=tree, most=9)
     supports = ItemSupports(9, 2, True), ItemSupports(9, 3, False), ItemSupports(9, 2, True, True)
     for key in (SetSizes((1, 2, 4)), *supports, HeadPatterns((0, 4, 7))):
-        (mine,), (wanted,) = filed.tally(ROOT, key), plain.tally(ROOT, key)
-        assert mine[2].tolist() == wanted[2].tolist()
+        (counts,), (expected,) = filed.tally(ROOT, key), plain.tally(ROOT, key)
+        assert counts[2].tolist() == expected[2].tolist()
     for doubles in (False, True):
-        of = (0, 2, 3, 8), 2, doubles
-        for mine, wanted in zip(filed.pairs(*of), plain.pairs(*of), strict=True):
-            assert mine.tolist() == wanted.tolist()
-    for mine, wanted in zip(filed.touched(ROOT), plain.touched(ROOT), strict=True):
-        assert mine.tolist() == wanted.tolist()
+        question = (0, 2, 3, 8), 2, doubles
+        for counts, expected in zip(filed.pairs(*question), plain.pairs(*question), strict=True):
+            assert counts.tolist() == expected.tolist()
+    for counts, expected in zip(filed.touched(ROOT), plain.touched(ROOT), strict=True):
+        assert counts.tolist() == expected.tolist()
     filed.shorten(2)
     plain.shorten(2)
     assert filed.root().most == 2
-    for mine, wanted in zip(filed.touched(ROOT), plain.touched(ROOT), strict=True):
-        assert mine.tolist() == wanted.tolist()
+    for counts, expected in zip(filed.touched(ROOT), plain.touched(ROOT), strict=True):
+        assert counts.tolist() == expected.tolist()
     filed.close()
 
 
@@ -220,7 +220,7 @@ def test_files_show_nothing_and_cannot_be_pickled() -> None:
         files.write([(np.array([1]), np.array([0]))])
 
 
-def test_no_rows_are_no_records() -> None:
+def test_no_rows_give_no_records() -> None:
     assert list(_packs([])) == []
     nothing = pl.DataFrame({"id": [], "item": []}, schema={"id": pl.String, "item": pl.Int32}).to_arrow()
     assert list(_packs([nothing])) == []
@@ -231,10 +231,10 @@ def test_records_are_cut_before_every_question_if_the_method_says_so() -> None:
     files = SetFiles().write([(np.array([4, 1]), np.array([0, 1, 2, 3, 2]))])
     filed = FiledSetEngine(files, tree=tree, most=2)
     plain = SetEngine(np.array([0, 4, 5]), np.array([0, 1, 2, 3, 2]), tree=tree, most=2)
-    of = (0, 1, 2, 3), 2, False
-    for mine, wanted in zip(filed.pairs(*of), plain.pairs(*of), strict=True):
-        assert mine.tolist() == wanted.tolist()
-    assert filed.pairs(*of)[1].sum() <= 5040  # one pair of two items at most
+    question = (0, 1, 2, 3), 2, False
+    for counts, expected in zip(filed.pairs(*question), plain.pairs(*question), strict=True):
+        assert counts.tolist() == expected.tolist()
+    assert filed.pairs(*question)[1].sum() <= 5040  # at most one pair, as records are cut to two items
     ((_, _, sizes),) = filed.tally(ROOT, SetSizes((1, 2, 3)))
     assert sizes.tolist() == [[1, 1, 0]]
     filed.close()

@@ -1,4 +1,4 @@
-"""The graph engine: exact degrees of every graph there is, in lists whose length is the number of nodes."""
+"""The graph engine: exact degrees, true or projected, in lists whose length is the number of nodes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_large_theta_keeps_the_graph(edges: list[Any]) -> None:
     assert store.kept(9) == len({frozenset(pair) for pair in edges if len(set(pair)) == 2})
 
 
-def test_answers_may_be_asked_in_any_order() -> None:
+def test_bounds_may_be_asked_for_in_any_order() -> None:
     edges = [(a, b) for a in range(8) for b in range(a)]
     asked = engine(edges)
     want = {theta: (engine(edges).kept(theta), engine(edges).degrees(theta).tolist()) for theta in (1, 2, 4, 8)}
@@ -63,7 +63,7 @@ def test_answers_may_be_asked_in_any_order() -> None:
 @pytest.mark.parametrize("unit", ["node-isolate", "edge"])
 @pytest.mark.parametrize(("nodes", "want"), [(6, [0, 0, 1, 1, 1, 3]), (4, [1, 1, 1, 3]), (2, [1, 3]), (1, [3])])
 def test_lists_have_the_public_length(unit: str, nodes: int, want: list[int]) -> None:
-    """Nodes that were not named have no edges; of too many the largest degrees count."""
+    """Nodes that were not named have no edges; if too many were named, the largest degrees count."""
     star = engine([(9, 1), (9, 2), (9, 3)], unit=unit, nodes=nodes)
     assert star.nodes == nodes
     assert star.true_degrees().tolist() == want
@@ -73,7 +73,7 @@ def test_lists_have_the_public_length(unit: str, nodes: int, want: list[int]) ->
 
 
 @given(edges=EDGES, one=st.tuples(st.integers(0, 8), st.integers(0, 8)), nodes=st.integers(1, 12))
-def test_with_too_many_nodes_an_edge_still_moves_the_sorted_list_by_two(
+def test_with_too_many_nodes_an_edge_still_changes_the_sorted_list_by_two(
     edges: list[Any], one: tuple[int, int], nodes: int
 ) -> None:
     before, after = (engine(e, unit="edge", nodes=nodes).true_degrees() for e in (edges, [*edges, one]))
@@ -81,7 +81,7 @@ def test_with_too_many_nodes_an_edge_still_moves_the_sorted_list_by_two(
 
 
 @given(edges=EDGES, v=st.integers(0, 8), nodes=st.integers(1, 12), theta=st.integers(1, 4))
-def test_with_too_many_nodes_the_edges_of_a_node_still_move_counts_by_two_theta(
+def test_with_too_many_nodes_the_edges_of_a_node_still_change_counts_by_two_theta(
     edges: list[Any], v: int, nodes: int, theta: int
 ) -> None:
     def counts(found: list[Any]) -> np.ndarray:
@@ -91,7 +91,7 @@ def test_with_too_many_nodes_the_edges_of_a_node_still_move_counts_by_two_theta(
     assert np.abs(counts(edges) - counts([pair for pair in edges if v not in pair])).sum() <= 2 * theta
 
 
-def test_the_empty_graph_and_a_single_node() -> None:
+def test_nodes_without_edges_have_degree_zero() -> None:
     for nodes in ([], [7]):
         store = engine([], nodes)
         assert store.nodes == len(nodes)
@@ -126,7 +126,7 @@ def test_an_edge_list_does_not_list_its_nodes() -> None:
     assert engine([(1, 2)], [3]).listed
 
 
-def test_a_closed_engine_has_forgotten() -> None:
+def test_a_closed_engine_answers_nothing() -> None:
     store = engine([(1, 2)])
     store.kept(1)
     store.close()
@@ -141,29 +141,29 @@ def test_a_closed_engine_has_forgotten() -> None:
             ask()
 
 
-def test_an_engine_shows_nothing_and_stays_here() -> None:
+def test_an_engine_shows_nothing_and_cannot_be_pickled() -> None:
     store = engine([(1, 2)])
     assert repr(store) == "GraphEngine()"
     with pytest.raises(TypeError, match="private"):
         pickle.dumps(store)
 
 
-def test_the_arrays_of_a_graph_show_nothing_and_stay_here() -> None:
+def test_the_arrays_of_a_graph_show_nothing_and_cannot_be_pickled() -> None:
     graph = read_graph(np.array([(1, 2)]), GraphSchema.from_dict({"kind": "graph"}))
     held: tuple[object, ...] = (graph, Degrees(np.array([7, 7])))
-    assert [repr(one) for one in held] == ["Graph(private)", "Degrees(private)"]
-    for one in held:
+    assert [repr(arrays) for arrays in held] == ["Graph(private)", "Degrees(private)"]
+    for arrays in held:
         with pytest.raises(TypeError, match="private"):
-            pickle.dumps(one)
+            pickle.dumps(arrays)
     assert repr(Pairs()) == "Pairs(private)"
 
 
-def test_nobody_is_asked_nothing() -> None:
+def test_no_regions_give_no_counts() -> None:
     assert list(engine([(1, 2)]).tally(np.zeros(0, np.int64), Nodes())) == []
 
 
 def test_numbers_of_more_than_64_bits_are_texts() -> None:
-    """One too long to be written in digits is not an identifier at all."""
+    """A number too long to be written in digits is no identifier."""
     assert [identifier(number) for number in (2**63 - 1, 2**63, -(2**63) - 1)] == [
         2**63 - 1,
         b"9223372036854775808",

@@ -1,4 +1,4 @@
-"""The game of a hostile method over every engine: none of them lets a path lose more than epsilon."""
+"""The game of a hostile method on every engine: no engine lets a path lose more than epsilon."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ ENGINES: dict[str, tuple[Callable[[pytest.FixtureRequest], Open], list[str], int
     "database, PostgreSQL": (postgres, MOVES + GRID_MOVES, 6),
     "spark": (spark, MOVES + GRID_MOVES, 2),
 }
-"""How each engine is opened, the moves it knows (rows know no grids, columns no splits), and games to play."""
+"""For each engine how it is opened, the moves it allows (rows: no grids; columns: no splits), and how many games."""
 
 BOTH = [name for name, (_, moves, _) in ENGINES.items() if set(moves) == set(MOVES + GRID_MOVES)]
 
@@ -135,8 +135,8 @@ WITH_TABLES = {name: (opener, games) for name, (opener, _, games) in ENGINES.ite
 
 
 @pytest.mark.parametrize("name", slow(list(WITH_TABLES), "spark"))
-def test_nor_does_one_that_asks_for_tables_of_columns(name: str, request: pytest.FixtureRequest) -> None:
-    """Mosaic's questions; where regions can be split, tables of all records are refused afterwards."""
+def test_no_hostile_method_gains_from_tables_of_columns(name: str, request: pytest.FixtureRequest) -> None:
+    """The moves are mosaic's questions; after a split, tables of all records are refused."""
     opener, games = WITH_TABLES[name]
     opened, moves = opener(request), [*TABLE_MOVES, *(["split"] if name in BOTH else [])]
 
@@ -157,10 +157,8 @@ def grid_questions(curator: Curator, nodes: Frontier) -> list[Callable[[], Any]]
 
 
 @pytest.mark.parametrize("name", slow(BOTH, "spark"))
-def test_a_split_does_not_make_the_records_of_all_payable_by_each_child(
-    name: str, request: pytest.FixtureRequest
-) -> None:
-    """A split is free, and these engines count every record for a grid: two children would be two full budgets."""
+def test_grids_of_all_records_are_refused_after_a_split(name: str, request: pytest.FixtureRequest) -> None:
+    """A split is free and a grid counts all records, so each child could spend the full budget on them."""
     opened = ENGINES[name][0](request)
     with curated(opened(DATA)) as curator:
         children = curator.split(curator.root(), Cuts(np.array([0]), np.array([2])))
@@ -183,8 +181,8 @@ def test_grids_are_counted_over_all_records(name: str, request: pytest.FixtureRe
 
 @pytest.mark.parametrize("name", slow(BOTH, "spark"))
 def test_refusals_are_the_same_whatever_the_data(name: str, request: pytest.FixtureRequest) -> None:
-    """An error message is an output too: the empty table gets the very same ones, and they cost nothing."""
-    opened, said = ENGINES[name][0](request), []
+    """An error message is an output too: an empty table gets exactly the same ones, and they cost nothing."""
+    opened, refusals = ENGINES[name][0](request), []
     for table in (DATA, Table(SIZES, CLASSES, ())):
         with curated(opened(table)) as curator:
             root = curator.root()
@@ -193,6 +191,6 @@ def test_refusals_are_the_same_whatever_the_data(name: str, request: pytest.Fixt
                 for ask in grid_questions(curator, nodes):
                     with pytest.raises(CantleError) as caught:
                         ask()
-                    said.append((type(caught.value), str(caught.value)))
+                    refusals.append((type(caught.value), str(caught.value)))
             assert curator.left(root).tolist() == [NANO]
-    assert said[: len(said) // 2] == said[len(said) // 2 :]
+    assert refusals[: len(refusals) // 2] == refusals[len(refusals) // 2 :]

@@ -1,4 +1,4 @@
-"""Compiled kernels against the plain engines and paths: the same counts, scores, rows, choices, draws and bytes."""
+"""Compiled kernels compared with plain code: the same counts, scores, rows, choices, draws and bytes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SCHEMA: dict[str, Any] = {
 
 
 @pytest.fixture
-def never(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_choice, "FROM", 10**18)
 
 
@@ -86,9 +86,9 @@ def scored(engine: Any, nodes: Frontier, positions: np.ndarray, candidates: Any,
 @pytest.mark.parametrize("quality", [BALANCE, CLASS_AWARE, Mix(5, 0), Mix(0, 7)], ids=str)
 @examples(16)
 @given(data=st.data())
-def test_fused_scores_are_those_of_counting_first(quality: Mix, data) -> None:
+def test_fused_scores_equal_those_of_counting_first(quality: Mix, data) -> None:
     chunk = data.draw(st.sampled_from([1 << 18, 3]))
-    # sizes past 256 take two bytes, seven and more attributes more than one word of eight bytes
+    # Sizes past 256 take two bytes per code; seven or more attributes take more than one word of eight bytes.
     wide = data.draw(st.sampled_from([{}, {"max_size": 300}, {"max_attributes": 9}]))
     table = data.draw(tables(max_records=20, **wide))
     classes = data.draw(st.sampled_from(sorted({1, table.classes}))) if not quality.apart else table.classes
@@ -123,7 +123,7 @@ def test_the_engine_is_chosen_by_the_number_of_records(monkeypatch: pytest.Monke
     assert opened() is MemoryEngine
     monkeypatch.setattr(kernel_choice, "FROM", 5)
     assert opened() is CompiledEngine
-    monkeypatch.setattr(kernel_choice, "find_spec", lambda _: None)  # the extra is not there
+    monkeypatch.setattr(kernel_choice, "find_spec", lambda _: None)  # as if numba were not installed
     assert opened() is MemoryEngine
 
 
@@ -136,7 +136,7 @@ def test_codes_outside_the_domain_are_refused(codes: list[list[int]]) -> None:
 def test_the_compiled_engine_shows_nothing_and_keeps_nothing() -> None:
     codes, label = np.ones((50, 2), np.uint8), np.zeros(50, np.uint8)
     before = codes.copy()
-    gc.freeze()  # so that only what comes now is looked through
+    gc.freeze()  # the collector then looks only at objects made from here on
     engine = CompiledEngine(codes, label, sizes=(2, 2), class_count=1)
     assert repr(engine) == "CompiledEngine()"
     with pytest.raises(TypeError, match="private"):
@@ -151,7 +151,7 @@ def test_the_compiled_engine_shows_nothing_and_keeps_nothing() -> None:
 
 @examples(12)
 @given(table=tables(max_records=15), data=st.data())
-def test_grids_are_counted_alike(table: Table, data) -> None:
+def test_kernels_count_grids_like_plain_code(table: Table, data) -> None:
     grid = Grid.top(table.sizes)
     for attribute, size in enumerate(table.sizes):
         grid = grid.refine(attribute, tuple(data.draw(st.sets(st.integers(0, size)))))
@@ -178,7 +178,7 @@ def test_grids_are_counted_alike(table: Table, data) -> None:
 @pytest.mark.parametrize("shift", [samplers._SUM_SHIFT, 0], ids=["as it is", "all in doubt"])
 @examples(12)
 @given(data=st.data())
-def test_choices_are_those_of_the_plain_sampler(rate: Rate, shift: int, data) -> None:
+def test_kernels_choose_like_the_plain_sampler(rate: Rate, shift: int, data) -> None:
     sizes = data.draw(st.lists(st.integers(1, 30), min_size=1, max_size=6))
     total = sum(sizes)
     far = data.draw(st.sampled_from([5, 10**6, 2**62]))
@@ -187,12 +187,12 @@ def test_choices_are_those_of_the_plain_sampler(rate: Rate, shift: int, data) ->
     ends = sorted(data.draw(st.lists(st.integers(0, total), max_size=total - 1)))
     runs = Runs(inverse[: len(ends) + 1], np.diff([0, *ends, total]))
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    lanes, each = Lanes(3, np.arange(len(sizes))), Rate(np.full(len(sizes), rate.num), rate.den)
+    lanes, rate_per_segment = Lanes(3, np.arange(len(sizes))), Rate(np.full(len(sizes), rate.num), rate.den)
     chosen = []
     for noise in (Seeded(5), Seeded(5, compiled=True)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(samplers, "_SUM_SHIFT", shift)
-            for one in (rate, each):
+            for one in (rate, rate_per_segment):
                 chosen.append([noise.select(lanes, scores, starts, one, w).tolist() for w in (inverse, runs)])
                 assert noise.select(lanes, scores, starts, one, runs.spelled()).tolist() == chosen[-1][1]
     assert all(one == chosen[0] for one in chosen)
@@ -201,7 +201,7 @@ def test_choices_are_those_of_the_plain_sampler(rate: Rate, shift: int, data) ->
 @pytest.mark.parametrize("margin", [samplers._MARGIN, 0.3], ids=["as it is", "much in doubt"])
 @examples(8)
 @given(seed=st.integers(0, 2**40), den=st.sampled_from([1, 7, 10**3, 10**9, 10**15]), alike=st.booleans())
-def test_noise_is_that_of_the_plain_sampler(margin: float, seed: int, den: int, alike: bool) -> None:
+def test_kernels_draw_the_same_noise_as_the_plain_sampler(margin: float, seed: int, den: int, alike: bool) -> None:
     generator = np.random.default_rng(seed)
     num = generator.integers(1, 2 * den + 2, 100)
     lanes, rate = Lanes(3, np.arange(100)), Rate(int(num[0]) if alike else num, den)
@@ -227,7 +227,7 @@ def test_runs_that_do_not_cover_the_candidates_are_refused() -> None:
 
 @examples(12)
 @given(seed=st.integers(0, 2**32), many=st.sampled_from([3, 40, 4000]))
-def test_drawn_codes_are_those_of_the_plain_path(seed: int, many: int) -> None:
+def test_kernels_draw_the_same_codes_as_plain_code(seed: int, many: int) -> None:
     generator = np.random.default_rng(seed)
     size, regions = int(generator.integers(1, 400)), int(generator.integers(1, 8))
     lo = generator.integers(0, size, regions)
@@ -238,16 +238,16 @@ def test_drawn_codes_are_those_of_the_plain_path(seed: int, many: int) -> None:
     drawn = []
     for compiled in (False, True):
         dice = counting.public_dice(seed + 1, compiled=compiled)
-        one = counting.draw_codes(f, lo, hi, counts, dice)
-        other = counting.draw_uniform(lo, hi, row, size, dice)
+        codes = counting.draw_codes(f, lo, hi, counts, dice)
+        uniform = counting.draw_uniform(lo, hi, row, size, dice)
         wide = counting.draw_uniform(lo << 20, hi << 20, row, size << 20, dice)
-        drawn.append((one.dtype, one.tolist(), other.dtype, other.tolist(), wide.dtype, wide.tolist()))
+        drawn.append((codes.dtype, codes.tolist(), uniform.dtype, uniform.tolist(), wide.dtype, wide.tolist()))
     assert drawn[0] == drawn[1]
 
 
 @examples(24)
 @given(seed=st.integers(0, 2**32))
-def test_fitted_masses_are_those_of_the_plain_path_to_the_last_bit(seed: int) -> None:
+def test_kernels_fit_the_same_masses_as_plain_code_to_the_last_bit(seed: int) -> None:
     generator = np.random.default_rng(seed)
     size, regions = int(generator.integers(1, 60)), int(generator.integers(0, 200))
     lo = generator.integers(0, size, regions)
@@ -282,17 +282,17 @@ def test_the_same_seed_gives_the_same_bytes_with_and_without_kernels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: dict[str, Any]
 ) -> None:
     people(1000).write_csv(tmp_path / "people.csv", quote_style="never", separator=";")
-    made = []
+    releases = []
     for name, first in (("plain", 10**18), ("kernels", 0)):
         (tmp_path / name).mkdir()
         monkeypatch.setattr(kernel_choice, "FROM", first)
-        made.append(files(tmp_path / name, tmp_path / "people.csv", run))
-    assert made[0] == made[1]
+        releases.append(files(tmp_path / name, tmp_path / "people.csv", run))
+    assert releases[0] == releases[1]
 
 
-@pytest.mark.usefixtures("never")
+@pytest.mark.usefixtures("no_kernels")
 def test_small_data_needs_no_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With and without the extra: nothing of it is imported."""
+    """Neither numba nor llvmlite is imported, even if they are installed."""
     real = builtins.__import__
 
     def guarded(name: str, *rest: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Records as words: every code comes back, whatever the sizes, and counts of parts are those of the whole."""
+"""Records packed into 64-bit words: codes are unpacked unchanged, and counts of parts add up to those of the whole."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIZES = st.one_of(st.integers(1, 300), st.sampled_from([2**16, 2**31, 2**53, 2**
 
 @examples(24)
 @given(sizes=st.lists(SIZES, max_size=9), classes=st.integers(1, 1000), data=st.data())
-def test_every_code_comes_back(sizes: list[int], classes: int, data) -> None:
+def test_every_code_is_unpacked_unchanged(sizes: list[int], classes: int, data) -> None:
     layout = Layout(tuple(sizes), classes)
     n = data.draw(st.integers(0, 4))
     columns = [
@@ -43,7 +43,7 @@ def test_small_codes_share_a_word() -> None:
 
 
 @pytest.mark.parametrize("step", [1, 3, 1 << 16])
-def test_counts_do_not_depend_on_how_records_come(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_do_not_depend_on_how_records_are_divided(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SLICE", step)
     dice = np.random.default_rng(1)
     layout = Layout((5, 7), 2)
@@ -53,9 +53,9 @@ def test_counts_do_not_depend_on_how_records_come(step: int, monkeypatch: pytest
     together, apart = Tally(layout, key, 3), Tally(layout, key, 3)
     together.add(words, node)
     for part in np.array_split(np.arange(50), 7):
-        one = Tally(layout, key, 3)
-        one.add(words[:, part], node[part])
-        apart.merge(one.sparse())
+        tally = Tally(layout, key, 3)
+        tally.add(words[:, part], node[part])
+        apart.merge(tally.sparse())
     expected = np.zeros((3, 24), dtype=np.int64)
     for a, b, k, i in zip(*columns, label, node, strict=True):
         if i >= 0:
@@ -65,8 +65,8 @@ def test_counts_do_not_depend_on_how_records_come(step: int, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("fine", [1 << 24, 20, 0], ids=["by code", "one by code", "by bin"])
-def test_bins_are_counted_both_ways(fine: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Codes 0 to 5 in spans [0, 4) and [4, 6), bins from 0, 1 and 4, 5; beside them an attribute in one span."""
+def test_bins_are_counted_by_code_or_by_bin(fine: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Codes 0 to 5 in spans [0, 4) and [4, 6), bins starting at 0, 1, 4 and 5; a second attribute has one span."""
     monkeypatch.setattr(module, "FINE", fine)
     layout, grid = Layout((6, 9), 1), Grid.top((6, 9)).refine(0, (4,))
     words = layout.pack([np.arange(6), np.arange(6)], np.zeros(6, np.int64))
@@ -84,17 +84,17 @@ def test_bins_are_counted_both_ways(fine: int, monkeypatch: pytest.MonkeyPatch) 
         assert tally.dense(key).reshape(-1).tolist() == counts.tolist()
 
 
-def test_few_places_are_added_without_passing_over_all() -> None:
+def test_few_and_many_entries_are_added() -> None:
     counts = np.zeros(1000, dtype=np.int64)
     add_counts(counts, np.array([999, 3, 999]))
     add_counts(counts, np.zeros(600, dtype=np.int64))
     assert [(i, int(counts[i])) for i in np.flatnonzero(counts)] == [(0, 600), (3, 1), (999, 2)]
 
 
-def test_occupied_places_of_parts_are_merged() -> None:
+def test_occupied_entries_of_parts_are_merged() -> None:
     parts = [occupied([np.array([3, 1, 3])]), occupied([]), occupied([np.array([1]), np.array([0, 3])])]
-    assert [one.tolist() for one in merged(parts)] == [[0, 1, 3], [1, 2, 3]]
-    assert [one.tolist() for one in merged([])] == [[], []]
+    assert [array.tolist() for array in merged(parts)] == [[0, 1, 3], [1, 2, 3]]
+    assert [array.tolist() for array in merged([])] == [[], []]
 
 
 def test_a_table_without_columns_has_a_size() -> None:

@@ -1,4 +1,4 @@
-"""The private database of the engines in files: one message for all its errors, and no folder left."""
+"""The private database of engines that keep records in files: one message for all errors, and no folder left."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FAILURES: dict[str, Callable[[PrivateDatabase], object]] = {
 
 
 @pytest.mark.parametrize("fail", FAILURES.values(), ids=FAILURES.keys())
-def test_errors_say_one_thing_and_leave_no_folder(
+def test_all_errors_have_one_message_and_leave_no_folder(
     fail: Callable[[PrivateDatabase], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -39,13 +39,13 @@ def test_errors_say_one_thing_and_leave_no_folder(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_cannot_be_made_is_the_same_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_made_gives_the_same_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     with pytest.raises(EngineError, match="it failed"):
         PrivateDatabase(MEMORY, "it failed")
 
 
-def test_it_shows_nothing_and_cannot_be_pickled() -> None:
+def test_the_database_shows_nothing_and_cannot_be_pickled() -> None:
     with PrivateDatabase(MEMORY, "it failed") as base:
         assert repr(base) == "PrivateDatabase()"
         with pytest.raises(TypeError, match="private"):

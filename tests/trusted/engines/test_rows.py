@@ -1,4 +1,4 @@
-"""The memory engine: chunks, copies and what it shows of itself. The counts are tested in engines/ and laws/."""
+"""The engine of rows in memory: chunks, copies and what it shows; test_contract.py and tests/laws test its counts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_one_way_tables_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("cells", "chunks"), [(1, 4), (2, 4), (4, 2), (8, 1), (10**6, 1)])
-def test_chunks_hold_as_many_cells_as_they_may(cells: int, chunks: int) -> None:
+def test_chunks_hold_as_many_cells_as_allowed(cells: int, chunks: int) -> None:
     store = engine(chunk_cells=cells)
     store.split(np.array([0]), Cuts(np.array([0]), np.array([1])))
     store.split(np.arange(2), Cuts(np.array([1, 1]), np.array([1, 1])))
@@ -56,13 +56,13 @@ def test_the_callers_arrays_are_never_written() -> None:
 
 
 def test_columns_in_any_memory_order_are_the_same_records() -> None:
-    turned = MemoryEngine(np.asfortranarray(CODES), CLASSES[::1], sizes=(3, 3), class_count=2)
+    fortran_order = MemoryEngine(np.asfortranarray(CODES), CLASSES[::1], sizes=(3, 3), class_count=2)
     for key in (Sizes(), Classes(2), OneWays((1,), (3,), 1)):
-        ((_, _, ours),), ((_, _, theirs),) = engine().tally(np.array([0]), key), turned.tally(np.array([0]), key)
+        ((_, _, ours),), ((_, _, theirs),) = engine().tally(np.array([0]), key), fortran_order.tally(np.array([0]), key)
         assert ours.tolist() == theirs.tolist()
 
 
-def test_it_shows_nothing_and_keeps_nothing() -> None:
+def test_a_closed_engine_shows_and_keeps_nothing() -> None:
     store = engine()
     assert repr(store) == "MemoryEngine()"
     store.close()

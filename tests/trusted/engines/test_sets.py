@@ -1,4 +1,4 @@
-"""Sets in memory against an engine written to be read: every record a set, looked at one by one (engines/base.py)."""
+"""The engine of sets in memory, compared with a reference engine that looks at records one by one."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def engine(records: Sets, tree: ItemTree, most: int | None = None) -> SetEngine:
 
 
 def cut_alone(record: list[int], most: int, size: int) -> list[int]:
-    """What is left of a record, if it is the only one."""
+    """The items that are kept of a record if it is the only one."""
     return _cut(*arrays([record]), most, size)[1].tolist()
 
 
 class Naive:
-    """Records by partition, and where each goes."""
+    """The reference engine: a list of records per partition."""
 
     def __init__(self, records: Sets, tree: ItemTree, most: int) -> None:
         self.tree = tree
@@ -49,21 +49,21 @@ class Naive:
     def mask(self, i: int, record: list[int]) -> int:
         """The children of partition i's next node that the record touches, by climbing from each item."""
         height, node = int(self.parts.height[i]), int(self.parts.node[i])
-        first, found = int(self.tree.edges[height - 1][node]), 0
+        first, touched = int(self.tree.edges[height - 1][node]), 0
         for item in record:
             at = item
             for edge in self.tree.edges[: height - 1]:
                 at = int(np.searchsorted(edge, at, side="right")) - 1
             if int(np.searchsorted(self.tree.edges[height - 1], at, side="right")) - 1 == node:
-                found |= 1 << (at - first)
-        return found
+                touched |= 1 << (at - first)
+        return touched
 
     def touched(self, positions: list[int]) -> list[dict[int, int]]:
-        made: list[dict[int, int]] = []
+        counts: list[dict[int, int]] = []
         for i in positions:
             masks = [self.mask(i, record) for record in self.held[i]]
-            made.append({mask: masks.count(mask) for mask in sorted(set(masks))})
-        return made
+            counts.append({mask: masks.count(mask) for mask in sorted(set(masks))})
+        return counts
 
     def split(self, positions: list[int], kept: Kept) -> None:
         pairs = zip(kept.rows.tolist(), kept.mask.tolist(), strict=True)
@@ -74,16 +74,16 @@ class Naive:
 
 
 def listed(starts: np.ndarray, masks: np.ndarray, counts: np.ndarray) -> list[dict[int, int]]:
-    made = []
+    tables = []
     for a, b in zip(starts[:-1], starts[1:], strict=True):
         assert (np.diff(masks[a:b]) > 0).all()
-        made.append(dict(zip(masks[a:b].tolist(), counts[a:b].tolist(), strict=True)))
-    return made
+        tables.append(dict(zip(masks[a:b].tolist(), counts[a:b].tolist(), strict=True)))
+    return tables
 
 
 @st.composite
 def data(draw: st.DrawFn) -> tuple[Sets, ItemTree, int]:
-    """Records over trees of all fan-outs; none, one item and wide nodes are likely."""
+    """Records over trees of all fan-outs; no records, a single item and wide nodes are likely."""
     size = draw(st.sampled_from([1, 2, 3, 5, 8, 13, 30, 62, 64, 130]))
     fanout = draw(st.sampled_from([2, 3, 4, 10, 24, 26, 62]))
     tree = ItemTree.of(size, fanout, even=draw(st.booleans()))
@@ -94,14 +94,14 @@ def data(draw: st.DrawFn) -> tuple[Sets, ItemTree, int]:
 
 
 def kept_of(draw: st.DrawFn, parts: Partitions, occupied: list[dict[int, int]]) -> Kept:
-    """Some sub-partitions that occur and some that do not, of partitions that do not end."""
+    """Some sub-partitions that occur and some that do not, of partitions that can be split further."""
     pairs: set[tuple[int, int]] = set()
     for row, (fan, room, end) in enumerate(zip(parts.fan, parts.room, parts.ends, strict=True)):
         if end:
             continue
         members = st.sets(st.integers(0, int(fan) - 1), min_size=1, max_size=min(int(room), int(fan)))
-        made = members.map(lambda bits: sum(1 << bit for bit in bits))
-        pairs |= {(row, mask) for mask in draw(st.lists(made, max_size=2))}
+        drawn_masks = members.map(lambda bits: sum(1 << bit for bit in bits))
+        pairs |= {(row, mask) for mask in draw(st.lists(drawn_masks, max_size=2))}
         pairs |= {(row, mask) for mask in occupied[row] if draw(st.integers(0, 3))}
     order = sorted(pairs)
     rows, masks = (np.array([pair[k] for pair in order], dtype=np.int64) for k in (0, 1))
@@ -132,7 +132,7 @@ def test_the_engine_counts_and_splits_as_the_definition_says(case: tuple[Sets, I
 
 
 def test_nodes_of_many_children_are_split_as_the_definition_says() -> None:
-    """Their masks are too wide for a number of partition and mask."""
+    """Their masks are too wide to be numbered together with the partition."""
     tree = ItemTree.of(900, 30, even=False)
     records = [[0, 899], [1, 898], [0, 35, 870], [31], [899]]
     fast, slow, root = engine(records, tree, 900), Naive(records, tree, 900), np.zeros(1, np.int64)
@@ -148,8 +148,8 @@ def test_nodes_of_many_children_are_split_as_the_definition_says() -> None:
 
 
 @given(data())
-def test_no_set_of_children_is_beyond_its_number(case: tuple[Sets, ItemTree, int]) -> None:
-    """A record of at most `most` items touches no more children than a partition has room for."""
+def test_no_record_touches_more_children_than_a_partition_has_room_for(case: tuple[Sets, ItemTree, int]) -> None:
+    """So the number of every set of children is within its range."""
     records, tree, most = case
     store, parts = engine(records, tree, most), Partitions.root(tree, most)
     while len(parts):
@@ -163,7 +163,7 @@ def test_no_set_of_children_is_beyond_its_number(case: tuple[Sets, ItemTree, int
         parts = kept.children(parts, 0)
 
 
-def test_all_sets_of_a_small_universe() -> None:
+def test_all_sets_of_a_small_universe_are_counted() -> None:
     records = [[0], [0, 2], [1, 2], [0, 2], [0, 1, 2]]
     store = engine(records, ItemTree.of(3, 3, even=True))
     ((_, _, counts),) = store.tally(np.zeros(1, np.int64), PatternTable(7))
@@ -171,7 +171,7 @@ def test_all_sets_of_a_small_universe() -> None:
 
 
 @pytest.mark.parametrize("fanout", [2, 10, 62])
-def test_no_records_at_all(fanout: int) -> None:
+def test_without_records_all_counts_are_empty(fanout: int) -> None:
     tree = ItemTree.of(70, fanout, even=True)
     store = engine([], tree)
     root = np.zeros(1, np.int64)
@@ -184,13 +184,13 @@ def test_no_records_at_all(fanout: int) -> None:
     assert listed(*store.touched(np.zeros(0, np.int64))) == []
 
 
-def test_a_mask_of_62_bits() -> None:
+def test_masks_may_have_62_bits() -> None:
     store = engine([list(range(62)), [61], [0, 61]], ItemTree.of(62, 62, even=True))
     assert listed(*store.touched(np.zeros(1, np.int64))) == [{1 << 61: 1, (1 << 61) | 1: 1, 2**62 - 1: 1}]
 
 
-def test_partitions_that_are_asked_in_part_or_twice_are_the_same() -> None:
-    """What was placed for one question is not used for another."""
+def test_partitions_may_be_asked_in_part_or_twice() -> None:
+    """Masks that were computed for one question are not used for another."""
     records = [[0], [1], [2], [0, 2], [1, 3], [0, 1, 2, 3]]
     tree = ItemTree.of(4, 2, even=True)
     store, slow = engine(records, tree), Naive(records, tree, 4)
@@ -208,7 +208,7 @@ RECORDS = st.lists(st.sets(st.integers(0, 199), min_size=1, max_size=40).map(sor
 
 @given(RECORDS, st.integers(1, 6), st.randoms(use_true_random=False))
 def test_a_record_is_cut_by_itself(records: Sets, most: int, random: Any) -> None:
-    """Claim 28: among other records, in whatever order, each becomes what it becomes alone."""
+    """Claim 28: among other records, in any order, each is cut to the same items as alone."""
     alone = [cut_alone(record, most, 200) for record in records]
     order = list(range(len(records)))
     random.shuffle(order)
@@ -229,7 +229,7 @@ def test_the_width_of_codes_does_not_matter(dtype: Any) -> None:
 
 
 def test_no_item_is_favoured_by_the_cut() -> None:
-    """Four of forty items each time, over many records: near a tenth for every place."""
+    """Four of forty items are kept per record: over many records, every position is kept about a tenth of the time."""
     records = [list(range(i, i + 40)) for i in range(0, 4000, 2)]
     starts, items = _cut(*arrays(records), 4, 5000)
     place = items - np.repeat(np.array([record[0] for record in records]), np.diff(starts))
@@ -239,13 +239,13 @@ def test_no_item_is_favoured_by_the_cut() -> None:
 
 
 def test_very_long_records_are_cut_too() -> None:
-    """Places of more than twelve digits need more of the hash."""
+    """Positions of more than twelve binary digits need more of the hash."""
     starts, items = _cut(*arrays([list(range(9000)), list(range(3))]), 2, 9000)
     assert starts.tolist() == [0, 2, 4]
     assert items[2:].tolist() == cut_alone([0, 1, 2], 2, 9000)
 
 
-# ---- what it shows --------------------------------------------------------------------------------------------------
+# ---- refusals, and what the engine shows ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("most", [0, -1, 5])
@@ -259,21 +259,21 @@ def test_unsound_trees_are_refused() -> None:
         SetEngine(*arrays([[0]]), tree=ItemTree((np.array([0, 2, 4]),)), most=1)
 
 
-def test_records_stay_inside() -> None:
+def test_an_engine_shows_no_record_and_cannot_be_copied() -> None:
     store = engine([[0, 3]], ItemTree.of(4, 2, even=True))
     assert repr(store) == "SetEngine()"
-    for leave in (pickle.dumps, copy.copy, copy.deepcopy):
+    for duplicate in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError):
-            leave(store)
+            duplicate(store)
     store.close()
     assert not {"_masks", "_offsets", "_records", "_starts"} & vars(store).keys()
 
 
-def test_the_tree_of_an_engine_is_its_own() -> None:
+def test_an_engine_has_its_own_copy_of_the_tree() -> None:
     tree = ItemTree.of(4, 2, even=True)
     store = engine([[0, 3]], tree)
-    for given_away in (tree, store.domain):
-        for edge in given_away.edges:
+    for outside in (tree, store.domain):
+        for edge in outside.edges:
             edge.setflags(write=True)
             edge[:] = 0
     assert store.root().fan.tolist() == [2]
@@ -282,14 +282,16 @@ def test_the_tree_of_an_engine_is_its_own() -> None:
 @examples(16)
 @given(st.lists(st.lists(st.integers(0, 8), min_size=1, unique=True), max_size=12), st.integers(1, 9))
 def test_records_shortened_later_are_those_cut_at_once(records: Sets, most: int) -> None:
-    """Claim 28, also where sizes were asked for in between."""
+    """Claim 28, even if the engine was asked in between."""
     tree = ItemTree.of(9, 3, even=True)
     later, at_once = engine(records, tree), engine(records, tree, most)
     later.touched(np.zeros(1, np.int64))
     later.shorten(most)
     assert later.root().most == most
-    for mine, wanted in zip(later.touched(np.zeros(1, np.int64)), at_once.touched(np.zeros(1, np.int64)), strict=True):
-        assert mine.tolist() == wanted.tolist()
+    for shortened, expected in zip(
+        later.touched(np.zeros(1, np.int64)), at_once.touched(np.zeros(1, np.int64)), strict=True
+    ):
+        assert shortened.tolist() == expected.tolist()
 
 
 def test_only_unsplit_sets_are_shortened_and_never_lengthened() -> None:

@@ -1,4 +1,4 @@
-"""The Spark engine on a real standalone cluster: the counts of a recount, and the same bytes when a worker dies."""
+"""The Spark engine on a real standalone cluster: correct counts, and the same bytes even if a worker dies."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CANARY = "CanaryQx7"
 
 
 def opened(cluster: Cluster, table: Table, folder: Path) -> SparkEngine:
-    """A table of codes in three partitions."""
+    """An engine over a table of codes in three partitions."""
     names = [f"c{a}" for a in range(len(table.sizes))]
     columns = {name: column.astype(np.int64) for name, column in zip(names, table.codes.T, strict=True)}
     pl.DataFrame({**columns, "label": table.labels.astype(np.int64)}).write_parquet(folder / "codes.parquet")
@@ -48,8 +48,10 @@ def opened(cluster: Cluster, table: Table, folder: Path) -> SparkEngine:
 
 
 @pytest.mark.parametrize("asked", [walk, grids], ids=["walk", "grids"])
-def test_it_counts_like_the_others(asked: Any, spark: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ALL_CELLS", 90)  # several jobs a question
+def test_the_engine_counts_like_the_others(
+    asked: Any, spark: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ALL_CELLS", 90)  # several jobs per question
     monkeypatch.setattr(tree, "MOST", 2)  # the counts of three partitions are added up in a tree
 
     @settings(max_examples=3)
@@ -64,7 +66,7 @@ def test_it_counts_like_the_others(asked: Any, spark: Cluster, tmp_path: Path, m
 
 
 def test_a_worker_that_dies_changes_nothing(spark: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A third worker joins, holds parts, and is killed in the middle of the tree: its parts are made again."""
+    """A third worker joins, holds parts, and is killed in the middle of the tree: its parts are computed again."""
     awkward().write_parquet(tmp_path / "people.parquet")
     worker = spark.add_worker()
     spark.await_workers(3)
@@ -79,10 +81,10 @@ def test_a_worker_that_dies_changes_nothing(spark: Cluster, tmp_path: Path, monk
     monkeypatch.setattr(SparkEngine, "split", counted)
     frame = spark.session.read.parquet(str(tmp_path / "people.parquet")).repartition(6)
     call = {"method": "rps", "preset": "paper", "depth": 6, "attributes": "all"}
-    found = published(frame, call, tmp_path / "spark", engine="spark")
+    files = published(frame, call, tmp_path / "spark", engine="spark")
     assert len(splits) > 3
     spark.await_workers(2)
-    assert found == published(tmp_path / "people.parquet", call, tmp_path / "memory")
+    assert files == published(tmp_path / "people.parquet", call, tmp_path / "memory")
 
 
 def test_a_worker_that_dies_between_rounds_changes_nothing(
@@ -102,30 +104,30 @@ def test_a_worker_that_dies_between_rounds_changes_nothing(
     monkeypatch.setattr(SparkEngine, "place", counted)
     frame = spark.session.read.parquet(str(tmp_path / "people.parquet")).repartition(6)
     call = {"method": "diffgen", "rounds": 3}
-    found = published(frame, call, tmp_path / "spark", engine="spark")
+    files = published(frame, call, tmp_path / "spark", engine="spark")
     assert len(places) > 2
     spark.await_workers(2)
-    assert found == published(tmp_path / "people.parquet", call, tmp_path / "memory")
+    assert files == published(tmp_path / "people.parquet", call, tmp_path / "memory")
 
 
 @pytest.mark.usefixtures("spark")
-def test_text_is_read_by_spark(tmp_path: Path) -> None:
-    """Short and long lines, blank ones and quotes: what both readers say alike."""
+def test_spark_reads_text_as_in_memory(tmp_path: Path) -> None:
+    """Short, long and blank lines and quotes give the same release as in memory."""
     text = people(200).write_csv().splitlines()
     text[5] = '"' + text[5].replace(",", '",', 1) + ",surplus"
     path = tmp_path / "people.csv"
     path.write_text("\n".join([*text[:9], "", *text[9:], "short", "id,12"]) + "\n")
     call = {"method": "rps", "depth": 3}
-    found = published(str(path), call, tmp_path / "spark", engine="spark")
-    assert found == published(path, call, tmp_path / "memory")
+    files = published(str(path), call, tmp_path / "spark", engine="spark")
+    assert files == published(path, call, tmp_path / "memory")
     packed = tmp_path / "people.csv.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
-    assert found == published(str(packed), call, tmp_path / "packed", engine="spark")
+    assert files == published(str(packed), call, tmp_path / "packed", engine="spark")
     lines = [*people(200).write_ndjson().splitlines(), "", "{", '{"age": 1.50, "town": 7}', "[]"]
     objects = tmp_path / "people.jsonl"
     objects.write_text("\n".join(lines))
-    found = published(str(objects), call, tmp_path / "objects", engine="spark")
-    assert found == published(objects, call, tmp_path / "objects in memory")
+    files = published(str(objects), call, tmp_path / "objects", engine="spark")
+    assert files == published(objects, call, tmp_path / "objects in memory")
 
 
 def test_nothing_stays_cached(spark: Cluster) -> None:
@@ -133,22 +135,22 @@ def test_nothing_stays_cached(spark: Cluster) -> None:
     for call in ({"method": "rps", "depth": 3}, {"method": "diffgen", "rounds": 2}):
         cantle.publish(frame, SCHEMA, epsilon=1, engine="spark", **call)
     assert spark.session.sparkContext._jsc.getPersistentRDDs().size() == 0
-    assert spark.workers() == 2  # a session that was there is not stopped
+    assert spark.workers() == 2  # a session that existed before is not stopped
 
 
-def test_a_table_of_the_catalog_is_named(spark: Cluster, tmp_path: Path) -> None:
+def test_a_table_of_the_catalog_is_read_by_its_name(spark: Cluster, tmp_path: Path) -> None:
     people(60).write_parquet(tmp_path / "people.parquet")
     spark.session.read.parquet(str(tmp_path / "people.parquet")).createOrReplaceTempView("people")
     call = {"method": "rps", "depth": 2}
-    found = published("spark:people", call, tmp_path / "spark", engine="spark")
-    assert found == published(tmp_path / "people.parquet", call, tmp_path / "memory")
+    files = published("spark:people", call, tmp_path / "spark", engine="spark")
+    assert files == published(tmp_path / "people.parquet", call, tmp_path / "memory")
 
 
 # ---- errors ---------------------------------------------------------------------------------------------------
 
 
 def refused(data: Any) -> str:
-    """What is said; it must quote no value and hide no other exception."""
+    """The error message; it must quote no value, and the error must not carry another exception."""
     with pytest.raises(CantleError) as caught:
         cantle.publish(data, SCHEMA, epsilon=1, engine="spark", method="rps")
     error = caught.value
@@ -158,7 +160,7 @@ def refused(data: Any) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def test_errors_of_spark_quote_nothing(spark: Cluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_errors_of_spark_quote_no_value(spark: Cluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     people(5).write_parquet(tmp_path / "people.parquet")
     frame = spark.session.read.parquet(str(tmp_path / "people.parquet"))
     others = [name for name in frame.columns if name != "age"]
@@ -166,8 +168,8 @@ def test_errors_of_spark_quote_nothing(spark: Cluster, tmp_path: Path, capfd: py
     assert refused(failing).startswith("EngineError: the Spark job failed")
     held = spark.session.createDataFrame(people(5).to_arrow())  # computed as soon as it is looked at
     assert refused(held.selectExpr(*others, f"cast(concat('{CANARY}', id) as int) AS age")).startswith("DataError: ")
-    said = capfd.readouterr()
-    assert CANARY not in said.out + said.err
+    printed = capfd.readouterr()
+    assert CANARY not in printed.out + printed.err
     assert refused(str(tmp_path / f"none-{CANARY[:3]}.parquet")).startswith("DataError: Spark cannot read")
     assert "the Spark frame has no column 'age'" in refused(frame.drop("age"))
     assert "column 'age' has type List" in refused(frame.selectExpr(*frame.columns[2:], "id", "array(1) AS age"))
@@ -189,7 +191,7 @@ def test_sessions_of_spark_connect_are_refused() -> None:
     pytest.importorskip("pyspark", reason="PySpark is not installed (extra spark)")
 
     class DataFrame:
-        """A frame of Spark Connect, as far as it is looked at."""
+        """A stand-in for a frame of Spark Connect."""
 
         __module__ = "pyspark.sql.connect.dataframe"
         sparkSession = None
@@ -203,7 +205,7 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
         EngineChoice.of("spark", None, None)
 
 
-def test_missing_java_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_java_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="PySpark is not installed (extra spark)")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(MissingExtra, match="Java 17.*JAVA_HOME"):
@@ -214,7 +216,7 @@ def test_missing_java_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 def test_the_drivers_work_does_not_grow_with_the_partitions(
     spark: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Four workers, 64 partitions: what reaches the driver, and its core-seconds, with and without the tree."""
+    """Compares the bytes that reach the driver and its core-seconds with and without the tree, for 64 partitions."""
     from pyspark import RDD
 
     more = [spark.add_worker(), spark.add_worker()]
@@ -243,8 +245,8 @@ def test_the_drivers_work_does_not_grow_with_the_partitions(
         exact.append(np.concatenate([counts for _, _, counts in engine.tally(root, key)], axis=1))
         shown[most] = sum(received), time.process_time() - start
     engine.close()
-    for one in more:
-        spark.kill(one)
+    for worker in more:
+        spark.kill(worker)
     spark.await_workers(2)
     assert np.array_equal(exact[1], exact[2])
     assert exact[2].sum() == 3 * 400_000

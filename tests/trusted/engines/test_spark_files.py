@@ -28,9 +28,9 @@ LINES = ["31,Ash,70.5", "44,Elm,81", "7,1,20", "95,true,60"] * 6
 
 
 def schema(**dialect: Any) -> Schema:
-    made = Schema.from_dict({"fields": FIELDS, "dialect": dialect} if dialect else {"fields": FIELDS})
-    assert isinstance(made, Schema)
-    return made
+    parsed = Schema.from_dict({"fields": FIELDS, "dialect": dialect} if dialect else {"fields": FIELDS})
+    assert isinstance(parsed, Schema)
+    return parsed
 
 
 def rows(cluster: Cluster, path: Path, declared: Schema) -> list[tuple[Any, ...]]:
@@ -60,7 +60,7 @@ NASTY = {
 
 @pytest.mark.parametrize("place", ["first", "last"])
 @pytest.mark.parametrize("header", [True, False], ids=["header", "no header"])
-def test_one_record_more_changes_no_other_in_csv(spark: Cluster, tmp_path: Path, header: bool, place: str) -> None:
+def test_an_added_record_changes_no_other_in_csv(spark: Cluster, tmp_path: Path, header: bool, place: str) -> None:
     """Without a header, Spark's own reader takes the number of columns from the first record."""
     declared, top = schema(**({} if header else {"header": False})), [",".join(NAMES)] if header else []
     folder = tmp_path / "all.csv"
@@ -87,7 +87,7 @@ def test_csv_is_read_as_in_memory(spark: Cluster, tmp_path: Path, header: bool) 
 
 
 def test_every_file_of_a_folder_has_its_header(spark: Cluster, tmp_path: Path) -> None:
-    """The first line of each file is its header; a record that says the same is a record."""
+    """The first line of each file is its header; a later line with the same text is a record."""
     folder = tmp_path / "parts.csv"
     folder.mkdir()
     for i in range(3):
@@ -108,7 +108,7 @@ def test_a_file_in_several_parts_has_one_header(spark: Cluster, tmp_path: Path, 
     assert len(frame.collect()) == len(LINES)
 
 
-def test_other_encodings(spark: Cluster, tmp_path: Path) -> None:
+def test_other_encodings_are_read_or_refused(spark: Cluster, tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_bytes("age,town,weight\n5,Köln,9\n".encode("cp1252"))
     assert rows(spark, path, schema(encoding="cp1252")) == [("5", "Köln", "9")]
@@ -116,7 +116,7 @@ def test_other_encodings(spark: Cluster, tmp_path: Path) -> None:
         cantle.publish(str(path), schema(encoding="cp037"), epsilon=1, engine="spark")
 
 
-def test_a_wrong_header_is_named_without_its_values(spark: Cluster, tmp_path: Path) -> None:  # noqa: ARG001
+def test_a_wrong_header_is_refused_without_quoting_it(spark: Cluster, tmp_path: Path) -> None:  # noqa: ARG001
     path = tmp_path / "people.csv"
     for text in ("CanaryQx7,1,2\n5,Ash,9\n", ""):
         path.write_text(text)
@@ -138,8 +138,8 @@ ODD_OBJECTS = [
 ]  # fmt: skip
 
 
-def test_one_record_more_changes_no_other_in_json(spark: Cluster, tmp_path: Path) -> None:
-    """Types inferred from all records would make 31 a text, 1 a number, or true a text, as one record says."""
+def test_an_added_record_changes_no_other_in_json(spark: Cluster, tmp_path: Path) -> None:
+    """If types were inferred from all records, one record could make a text of 31 or true, or a number of 1."""
     expected = None
     for i, odd in enumerate([None, *ODD_OBJECTS]):
         path = tmp_path / f"people{i}.json"
@@ -164,7 +164,7 @@ def test_json_is_read_as_csv(spark: Cluster, tmp_path: Path) -> None:  # noqa: A
 
 
 def test_a_new_folder_changes_no_type(spark: Cluster, tmp_path: Path) -> None:
-    """Values in the names of folders: one record in `town=Ash` must not turn the 1 of others into another value."""
+    """Names of folders hold values: one record in `town=Ash` must not turn the 1 of others into another value."""
     for town in ("1", "01"):
         (tmp_path / "people" / f"town={town}").mkdir(parents=True)
         pl.DataFrame({"age": [5], "weight": [9.0]}).write_parquet(tmp_path / "people" / f"town={town}" / "a.parquet")

@@ -1,4 +1,4 @@
-"""Sets on Spark: the bytes of engine memory for long tables and columns of lists, with and without persons."""
+"""Sets on Spark: the same bytes as in memory for long tables and columns of lists, with and without persons."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ def test_diffpart_collects_the_records(spark: Cluster, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", slow(["long.parquet", "texts.parquet"], "texts.parquet"))
-def test_persons_are_bounded_alike(spark: Cluster, form: str, tmp_path: Path) -> None:
+def test_engines_bound_persons_alike(spark: Cluster, form: str, tmp_path: Path) -> None:
     path = long_with_persons(tmp_path, form)
     frame = spark.session.read.parquet(str(path)).repartition(3)
     assert same(published(path, PERSONS), published(frame, PERSONS, engine="spark"))
 
 
-def test_nothing_is_a_set_too(spark: Cluster) -> None:
+def test_an_empty_table_can_be_published(spark: Cluster) -> None:
     frame = spark.session.createDataFrame([], "id long, item long")
     assert published(frame, engine="spark", method="baskets").manifest.summary["records"] < 20
 
 
-def test_what_cannot_be_read_is_said(spark: Cluster, tmp_path: Path) -> None:
+def test_sources_that_cannot_be_read_are_refused(spark: Cluster, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="long tables or columns of lists"):
         published(str(tmp_path / "lines.dat"), engine="spark")
     with pytest.raises(DataError, match="no column 'item'"):
@@ -62,7 +62,7 @@ def test_what_cannot_be_read_is_said(spark: Cluster, tmp_path: Path) -> None:
         published(spark.session.createDataFrame([], "id double, item long"), engine="spark")
 
 
-def test_a_failing_job_says_nothing_of_the_records(spark: Cluster, tmp_path: Path) -> None:
+def test_the_error_of_a_failing_job_quotes_no_record(spark: Cluster, tmp_path: Path) -> None:
     pl.DataFrame({"id": [1], "item": [7]}).write_parquet(tmp_path / "rows.parquet")
     frame = spark.session.read.parquet(str(tmp_path / "rows.parquet"))
     (tmp_path / "rows.parquet").write_bytes(b"canary")
@@ -75,8 +75,8 @@ def test_records_on_workers_are_not_pickled(spark: Cluster) -> None:
     from cantle.trusted.engines.spark.sets import Lists, SparkSets
 
     frame = spark.session.createDataFrame([], "items array<long>")
-    made = SparkSets(frame, Lists(lambda _: pytest.fail("there is no batch")))
-    assert repr(made) == "SparkSets()"
+    sets = SparkSets(frame, Lists(lambda _: pytest.fail("there is no batch")))
+    assert repr(sets) == "SparkSets()"
     with pytest.raises(TypeError, match="cannot be pickled"):
-        pickle.dumps(made)
-    made.close()
+        pickle.dumps(sets)
+    sets.close()

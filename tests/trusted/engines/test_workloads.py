@@ -38,9 +38,9 @@ def random_questions(number: int, most: int, seed: int) -> Questions:
     column, lo, hi, starts = [], [], [], [0]
     for _ in range(number):
         chosen = dice.permutation(4)[: dice.integers(1, most + 1)]
-        for one in chosen.tolist():
-            a, b = sorted(dice.choice(WITHIN.sizes[one] + 1, 2, replace=False).tolist())
-            column.append(one)
+        for attribute in chosen.tolist():
+            a, b = sorted(dice.choice(WITHIN.sizes[attribute] + 1, 2, replace=False).tolist())
+            column.append(attribute)
             lo.append(a)
             hi.append(b)
         starts.append(len(column))
@@ -63,17 +63,17 @@ def by_hand(workload: TableWorkload, table: Table) -> list[int]:
             counts.append(
                 sum(all(family.lo[c] <= cell[family.column[c]] < family.hi[c] for c in conditions) for cell in cells)
             )
-    for one in workload.pairs:
-        made = [0] * one.cells
+    for pair in workload.pairs:
+        table_counts = [0] * pair.cells
         for cell in cells:
-            a, b = (int(map_[cell[column]]) for column, map_ in zip(one.columns, one.maps, strict=True))
-            made[a * one.shape[1] + b] += 1
-        counts += made
+            a, b = (int(map_[cell[column]]) for column, map_ in zip(pair.columns, pair.maps, strict=True))
+            table_counts[a * pair.shape[1] + b] += 1
+        counts += table_counts
     return counts
 
 
 def check(engine: Any, table: Table, *, splits: bool) -> None:
-    """The counts of all records, before the first split, after two, and after regions were closed."""
+    """Checks the counts of all records before the first split, and after two splits that closed regions."""
     want = by_hand(WORKLOAD, table)
     assert WORKLOAD.fits(engine.domain)
     engine.keep_all()
@@ -83,7 +83,7 @@ def check(engine: Any, table: Table, *, splits: bool) -> None:
         engine.split(np.array([1]), Cuts(np.array([2]), np.array([4])))
         assert engine.count_all(WORKLOAD).tolist() == want
         kept = sum(counts.sum() for _, _, counts in engine.tally(np.arange(2), _sizes()))
-        assert kept < len(table.records) or not table.records  # regions were closed, and still all are counted
+        assert kept < len(table.records) or not table.records  # regions were closed, but all records are counted
     engine.close()
 
 
@@ -94,7 +94,7 @@ def _sizes() -> Any:
 
 
 @pytest.mark.parametrize("n", [0, 1, 300])
-def test_columns(n: int) -> None:
+def test_counts_of_columns(n: int) -> None:
     table = records(n)
     columns = [np.ascontiguousarray(column) for column in table.codes.T]
     check(ColumnEngine(columns, table.labels, sizes=SIZES, class_count=CLASSES), table, splits=False)
@@ -102,7 +102,7 @@ def test_columns(n: int) -> None:
 
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("n", [0, 300])
-def test_rows(n: int, compiled: bool) -> None:
+def test_counts_of_rows(n: int, compiled: bool) -> None:
     if compiled:
         pytest.importorskip("numba", reason="numba is not installed")
     table = records(n)
@@ -111,7 +111,7 @@ def test_rows(n: int, compiled: bool) -> None:
 
 
 @pytest.mark.parametrize("n", [0, 300])
-def test_duckdb(n: int) -> None:
+def test_counts_of_duckdb(n: int) -> None:
     pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
     from cantle.trusted.engines.duckdb import DuckEngine
 
@@ -122,7 +122,7 @@ def test_duckdb(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", slow([300, 0], 0))
-def test_database(n: int) -> None:
+def test_counts_of_a_database(n: int) -> None:
     ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
     from tests.trusted.engines.test_database import opened
 
@@ -130,7 +130,7 @@ def test_database(n: int) -> None:
     check(opened(ibis.duckdb.connect(), table), table, splits=True)
 
 
-def test_postgres(server: str) -> None:
+def test_counts_of_postgresql(server: str) -> None:
     ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
     from tests.trusted.engines.test_database import opened
 
@@ -138,14 +138,14 @@ def test_postgres(server: str) -> None:
     check(opened(ibis.connect(server), table, own=True), table, splits=True)
 
 
-def test_spark(spark: Any, tmp_path: Path) -> None:
+def test_counts_of_spark(spark: Any, tmp_path: Path) -> None:
     from tests.trusted.engines.test_spark import opened
 
     table = records(300)
     check(opened(spark, table, tmp_path), table, splits=True)
 
 
-def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sizes_of_blocks_change_no_count(monkeypatch: pytest.MonkeyPatch) -> None:
     table = records(300)
     columns = [*table.codes.T, table.labels]
     whole = workloads.count_table(WORKLOAD, columns)
@@ -181,7 +181,7 @@ def test_sets_are_counted_uncut(n: int, monkeypatch: pytest.MonkeyPatch) -> None
     engine.close()
 
 
-def test_a_split_drops_the_records_where_none_asked_to_keep_them() -> None:
+def test_a_split_drops_records_unless_all_are_to_be_kept() -> None:
     engine = SetEngine(np.array([0, 2, 3]), np.array([0, 1, 2]), tree=ItemTree.of(3, 3, even=True), most=3)
     engine.split(np.array([0]), Kept(np.array([0]), np.array([4])))
     assert len(engine._all[1]) == 0

@@ -1,4 +1,4 @@
-"""Walks down random trees, asking every kind of question of an engine and of a recount."""
+"""Random walks down trees of regions, which ask an engine and a reference engine every kind of question."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.trusted.engines.naive import NaiveEngine
 
 
 def whole(engine: Any, positions: np.ndarray, key: Key) -> list[list[int]]:
-    """All chunks put together; they must come in order and leave nothing out."""
+    """All chunks together; they must come in order and leave nothing out."""
     parts, at = [], 0
     for first, last, counts in engine.tally(positions, key):
         assert first == at < last
@@ -29,7 +29,7 @@ def whole(engine: Any, positions: np.ndarray, key: Key) -> list[list[int]]:
 
 
 def keys(draw: st.DrawFn, table: Table, n: int) -> list[Key]:
-    """Every kind of question about so many regions."""
+    """Every kind of question about `n` regions."""
     attributes = len(table.sizes)
     picked = tuple(draw(st.lists(st.integers(0, attributes - 1), min_size=1, max_size=4)))
     each = np.array([draw(st.integers(0, attributes - 1)) for _ in range(n)], dtype=np.int64)
@@ -57,13 +57,13 @@ def walk(draw: st.DrawFn, table: Table, engine: Any, depth: int = 4) -> None:
             return
         nodes = nodes.take(positions)
         cuts = cuts_of(draw, nodes)
-        for one in (naive, engine):
-            one.split(positions, cuts)
+        for store in (naive, engine):
+            store.split(positions, cuts)
         nodes, first = cuts.children(nodes, first), first + 2 * len(nodes)
 
 
 def grids(draw: st.DrawFn, table: Table, engine: Any) -> None:
-    """Grids, tables of codes and binned grids, asked in turn."""
+    """Compares an engine with the one in memory on grids, tables of codes and binned grids."""
     columns = [column.astype(np.int64) for column in table.codes.T]
     plain = ColumnEngine(columns, table.labels, sizes=table.sizes, class_count=table.classes)
     for _ in range(2):
@@ -80,6 +80,6 @@ def grids(draw: st.DrawFn, table: Table, engine: Any) -> None:
             starts = [start for (lo, _), points in zip(spans, inner, strict=True) for start in [lo, *points]]
             number = [i for points in inner for i in range(len(points) + 1)]
             bins = GridBins(attribute, np.array(starts), np.array(number), max(number) + 1, table.classes)
-            for one in (engine, plain):
-                one.place(grid)
+            for store in (engine, plain):
+                store.place(grid)
             assert engine.dense(bins).tolist() == plain.dense(bins).tolist()
