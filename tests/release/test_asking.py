@@ -23,7 +23,7 @@ from cantle.release import Release
 from cantle.release.asking import Asker
 from cantle.release.estimates import Estimate, Noise, rescaled
 from tests.effort import slow
-from tests.release.kinds import EDGE, GRAPH, NUMBERS, baskets, edges
+from tests.release.kinds import EDGE, GRAPH, ISOLATE, NUMBERS, baskets, edges
 from tests.release.people import SCHEMA, people
 
 TABLE_METHODS = ("mosaic", "rps", "diffgen")
@@ -226,6 +226,43 @@ def test_graphs_are_asked_for_degrees(schema: dict[str, Any], mode: str) -> None
     assert estimate.covers == "noise only"
     assert estimate.low <= estimate.value <= estimate.high
     assert release.count().value == len(degrees)
+
+
+@pytest.mark.parametrize(("schema", "listed"), [(GRAPH, None), (GRAPH, range(300)), (ISOLATE, None), (EDGE, None)])
+def test_the_mean_degree_has_an_interval(schema: dict[str, Any], listed: Any) -> None:
+    frame = pl.DataFrame(edges(), schema=["a", "b"], orient="row")
+    pairs = {tuple(sorted(pair)) for pair in edges()}
+    true = np.bincount(np.array(list(pairs)).ravel(), minlength=300)  # every node has an edge
+    release = cantle.publish(frame, schema, epsilon=10, insecure_seed=1, nodes=listed)
+    for question, asked in (("", true >= 0), ("degree >= 3", true >= 3), ("degree in (3, 4)", (true > 2) & (true < 5))):
+        estimate = release.mean("degree", question)
+        assert estimate.low <= true[asked].mean() <= estimate.high
+        assert 0 < estimate.high - estimate.low < 4
+        assert estimate.low <= estimate.value <= estimate.high
+        assert estimate.covers == "noise only"
+    empty = release.mean("degree", "degree == 299")
+    assert "unknown" in str(empty)
+    with pytest.raises(ParameterError, match="columns of numbers: degree"):
+        release.mean("size")
+
+
+def test_degrees_above_the_bound_are_a_guess_and_so_are_their_counts() -> None:
+    frame = pl.DataFrame(edges(), schema=["a", "b"], orient="row")
+    release = cantle.publish(frame, GRAPH, epsilon=50, insecure_seed=1, theta=4)
+    assert (release.records["degree"] > 4).any()
+    top = release.count("degree >= 4")
+    for question in ("degree >= 6", "degree == 9", "degree >= 1000"):
+        estimate = release.count(question)
+        assert estimate.low == 0
+        assert estimate.high == pytest.approx(top.high, abs=1)
+    below = release.count("degree < 6")
+    assert below.low == pytest.approx(release.count("degree < 4").low, abs=3)
+    with pytest.raises(ParameterError, match="ask for degree < 4, degree >= 4, or all nodes"):
+        release.mean("degree", "degree < 6")
+    ranges = cantle.publish(frame, GRAPH, epsilon=50, insecure_seed=1, theta=4, mode="rps")
+    with pytest.raises(ParameterError, match="counted ranges of degrees"):
+        ranges.mean("degree")
+    assert ranges.count("degree >= 1000").high > 0
 
 
 def test_a_saved_release_answers_alike(tmp_path: Path) -> None:

@@ -23,8 +23,9 @@ import numpy as np
 from cantle.errors import ParameterError, raise_alone
 from cantle.postprocess.records import share_drawn
 from cantle.release.accuracy import DOUBT, MOST_DOUBT
-from cantle.release.bins import Bins, bins_of, inside_and_around
+from cantle.release.bins import Bins, Counted, bins_of, inside_and_around
 from cantle.release.data_file import as_polars
+from cantle.release.degree_counts import DEGREE, mean_degree, thresholds_of
 from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY, Estimate, rescaled
 from cantle.release.kinds import KINDS
 from cantle.release.noise_behind import NoiseOfAnswer, noise_behind
@@ -136,7 +137,8 @@ class Asker:
 
     def _cut_bins(self, question: Question) -> tuple[float, float]:
         """How many fewer and more records a question may hold for, because of the bins that it cuts."""
-        inside, around = inside_and_around(question, self.bins)
+        counted: dict[Key, Counted] = {**self.bins, **thresholds_of(self._release)}
+        inside, around = inside_and_around(question, counted)
         if inside == around:
             return 0.0, 0.0
         here, share = self.inside(question).sum(), share_drawn(self._release.manifest.summary)
@@ -204,6 +206,8 @@ class Asker:
         to be at most that of counting questions, and at most twice the smaller of the two sides of t.
         """
         check_confidence(confidence)
+        if self._release.manifest.method == "degrees" and column == DEGREE:
+            return mean_degree(self._release, self.codes(DEGREE), question, confidence)
         attribute = self._numbers(column)
         there = CodeSet.span(0, attribute.grid, attribute.size)
         asked = join(True, (question, OneColumn(column, there)))
@@ -239,6 +243,7 @@ class Asker:
         attribute = self.attributes.get(name)
         if attribute is None or attribute.scale.type not in ("integer", "number"):
             able = [one for one, a in self.attributes.items() if a.scale.type in ("integer", "number")]
+            able += [DEGREE] if self._release.manifest.method == "degrees" else []
             known = f"columns of numbers: {', '.join(able)}" if able else "this release has no column of numbers"
             raise ParameterError(f"there is no column of numbers {name!r} to take the mean of; {known}")
         return attribute

@@ -6,14 +6,17 @@ nor the measured error of a release says how far a count is off that cuts a bin.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from cantle.release.manifest import Manifest
 from cantle.schema.code_sets import CodeSet, Joined, Key, OneColumn, Question
 from cantle.schema.domain import Attribute, Labels
+
+Change: TypeAlias = Callable[["Counted", CodeSet], CodeSet]
 
 
 @dataclass(frozen=True)
@@ -66,12 +69,23 @@ def _places(declared: Attribute, counted: Attribute) -> tuple[int, ...] | None:
     return tuple(place[label] for label in declared.scale.labels)
 
 
-def inside_and_around(question: Question, bins: dict[Key, Bins]) -> tuple[Question, Question]:
+class Counted(Protocol):
+    """The sets of codes of one column that were counted, such as bins."""
+
+    def whole(self, codes: CodeSet) -> CodeSet:
+        """The counted codes inside a set of codes."""
+
+    def touched(self, codes: CodeSet) -> CodeSet:
+        """The counted codes around a set of codes."""
+
+
+def inside_and_around(question: Question, bins: Mapping[Key, Counted]) -> tuple[Question, Question]:
     """Two questions that cut no bin: one that holds only where this one does, and one that holds wherever it does."""
-    return _changed(question, bins, Bins.whole), _changed(question, bins, Bins.touched)
+    inside = _changed(question, bins, lambda mine, codes: mine.whole(codes))
+    return inside, _changed(question, bins, lambda mine, codes: mine.touched(codes))
 
 
-def _changed(question: Question, bins: dict[Key, Bins], change: Callable[[Bins, CodeSet], CodeSet]) -> Question:
+def _changed(question: Question, bins: Mapping[Key, Counted], change: Change) -> Question:
     """The question with every set of codes changed; questions know no `not`, so that larger sets hold more often."""
     if isinstance(question, Joined):
         return Joined(question.every, tuple(_changed(part, bins, change) for part in question.parts))

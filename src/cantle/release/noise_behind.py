@@ -183,8 +183,8 @@ def _edge_noise(release: Release, edge: int) -> Noise:
         if len(rows):
             return Noise.of(float(_variances(rows)[0]))
     rows = groups.filter(groups["question"] == "sorted")
-    if not len(rows):
-        return Noise(0.0, 0.0)
+    if not len(rows):  # beyond the bound: the nodes are among those that reach it
+        return Noise.of(float(_variances(groups.filter(groups["question"].is_in(["at least", "at most"])))[-1]))
     degrees, spread = np.sort(rows["estimate"].to_numpy()), float(_variances(rows)[0]) ** 0.5
     near = np.searchsorted(degrees, [edge - spread, edge + spread])
     return Noise.of(float(near[1] - near[0]) ** 2 / 4)

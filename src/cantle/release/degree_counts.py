@@ -1,0 +1,155 @@
+"""The degrees at which a release counted nodes, what they leave open of a question, and the mean of degrees.
+
+A release of a graph counts nodes of degree at least k, for k up to a bound. Degrees above the bound are a guess: of
+them only the noisy number of edges is known. So neither can be said how many nodes have a degree above some number
+beyond the bound, except that they are among those that reach the bound.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from math import nan
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from cantle.errors import ParameterError
+from cantle.postprocess.counts import variance
+from cantle.release.estimates import NOISE_ONLY, Estimate, Noise
+from cantle.release.load import graph_schema_of
+from cantle.schema.code_sets import CodeSet, Key, Question, edges_of, holds
+from cantle.schema.question_columns import MOST_COUNTED
+from cantle.trusted.arrays import Codes, Floats, Ints
+
+if TYPE_CHECKING:
+    from cantle.release import Release
+
+DEGREE = "degree"
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The degrees k, ascending, for which nodes of degree at least k were counted.
+
+    >>> some = Thresholds((1, 2, 8))
+    >>> some.whole(CodeSet((2, 9), 100)).edges, some.touched(CodeSet((2, 9), 100)).edges
+    ((2, 8), (2, 100))
+    """
+
+    at: tuple[int, ...]
+
+    def whole(self, codes: CodeSet) -> CodeSet:
+        """The degrees of a set whose nodes were counted: it is cut to thresholds."""
+        known = (0, *self.at, codes.size)
+        spans = (
+            CodeSet.span(known[bisect_left(known, first)], known[bisect_right(known, end) - 1], codes.size)
+            for first, end in codes.spans()
+        )
+        return CodeSet(tuple(edge for span in spans for edge in span.edges), codes.size)
+
+    def touched(self, codes: CodeSet) -> CodeSet:
+        """The degrees between the nearest thresholds around a set."""
+        return self.whole(codes.complement()).complement()
+
+
+def thresholds_of(release: Release) -> dict[Key, Thresholds]:
+    """The thresholds of a release of degrees; none of other releases, or if every degree was measured."""
+    groups = release.groups
+    if release.manifest.method != "degrees" or _has(groups, "sorted"):
+        return {}
+    if "question" not in groups.columns:  # ranges of degrees; no node exceeds the bound
+        ends = {*groups[f"{DEGREE}.lo"].to_list(), *groups[f"{DEGREE}.hi"].to_list()}
+        return {DEGREE: Thresholds(tuple(sorted(k for k in ends if 0 < k <= release.manifest.summary["theta"])))}
+    return {DEGREE: Thresholds(tuple(_counted(groups)[0].tolist()))}
+
+
+def mean_degree(release: Release, degrees: Codes, question: Question, confidence: float) -> Estimate:
+    """The mean degree of the released nodes that a question holds for, with an interval for the noise of the counts.
+
+    Over these nodes, the sum of (degree - mean) is 0. The noisy counts estimate the same sum, with noise of known law.
+    The interval is that of this noise around the mean of the released degrees and the mean by the noisy counts.
+    """
+    if "question" not in release.groups.columns:
+        raise ParameterError(
+            "this release counted ranges of degrees, which do not say the mean; publish with mode=counts, or ask for "
+            "counts"
+        )
+    inside = np.broadcast_to(holds(question, lambda _: degrees), len(degrees))
+    if not inside.any():
+        return Estimate(nan, nan, nan, confidence, NOISE_ONLY)
+    mean, nodes = float(degrees[inside].mean()), int(inside.sum())
+    total, noise = _sum_of_distances(release, degrees, question, mean)
+    shifted, margin = mean + total / nodes, noise.margin(confidence) / nodes
+    low, high = max(0.0, min(mean, shifted) - margin), max(mean, shifted) + margin
+    return Estimate(mean, low, high, confidence, NOISE_ONLY)
+
+
+def _sum_of_distances(release: Release, degrees: Codes, question: Question, mean: float) -> tuple[float, Noise]:
+    """The sum of (degree - mean) over the nodes in question, by the noisy counts, and its noise.
+
+    It is a weighted sum of the numbers of nodes of degree at least 1, 2, … up to the bound. What lies beyond the bound
+    follows from the number of edges, if that was measured, and otherwise from the released degrees.
+    """
+    groups = release.groups
+    k, noisy, spread = _counted(groups)
+    bound = int(k[-1])
+    beyond = _beyond(question, bound, _has(groups, "sorted"))
+    asked = np.broadcast_to(holds(question, lambda _: np.arange(bound + 1)), bound + 1)
+    distance = np.where(asked, np.arange(bound + 1) - mean, 0.0)
+    weight, total, noise = np.diff(distance), 0.0, Noise(0.0, 0.0)
+    edges = groups.filter(groups["question"] == "kept edges")
+    if beyond and len(edges):  # each edge adds 2 to the sum of all degrees
+        total, noise = 2.0 * edges["noisy"][0], Noise.of(float(_variances(edges)[0]), 2.0)
+        weight = weight - 1
+    elif beyond:
+        total = float(np.maximum(degrees - bound, 0).sum())
+    if _has(groups, "at most"):  # nodes of degree at least k are all nodes but those below
+        of_nodes, number, uncertain = float(distance[0] + weight.sum()), *_number_of_nodes(groups)
+        total, noise, weight = total + of_nodes * number, noise + Noise.of(uncertain, of_nodes), -weight
+    elif graph_schema_of(release.manifest).unit == "node":  # all nodes have degree 1 or more
+        weight[0] += distance[0]
+    else:  # the number of nodes is public
+        total += float(distance[0]) * len(degrees)
+    own = weight**2 * spread
+    return total + float(weight @ noisy), noise + Noise(float(own.sum()), float(3 * (own**2).sum()))
+
+
+def _beyond(question: Question, bound: int, every_degree: bool) -> bool:
+    """Whether a question holds for degrees beyond the bound; refused if it holds for some of them only."""
+    above = {edge for edge in edges_of(question, DEGREE) if edge > bound}
+    ends = np.array(sorted({bound, MOST_COUNTED - 1} | above))
+    holding = np.broadcast_to(holds(question, lambda _: ends), len(ends))
+    if not every_degree and holding.any() != holding.all():
+        raise ParameterError(
+            f"degrees above {bound} are a guess, so that the mean of some of them is unknown; "
+            f"ask for degree < {bound}, degree >= {bound}, or all nodes"
+        )
+    return bool(holding.all())
+
+
+def _counted(groups: pl.DataFrame) -> tuple[Ints, Ints, Floats]:
+    """Degrees k from 1 on, and noisy numbers of nodes of degree at least k (or below k) with their variances."""
+    rows = groups.filter(groups["question"] == "at least")
+    if len(rows):
+        return rows["k"].to_numpy(), rows["noisy"].to_numpy(), _variances(rows)
+    rows = groups.filter(groups["question"] == "at most")[:-1]  # the last one counts all nodes
+    return rows["k"].to_numpy() + 1, rows["noisy"].to_numpy(), _variances(rows)
+
+
+def _number_of_nodes(groups: pl.DataFrame) -> tuple[float, float]:
+    """The better one of the noisy numbers of nodes, and its variance."""
+    rows = pl.concat(
+        [groups.filter(groups["question"] == "nodes"), groups.filter(groups["question"] == "at most")[-1:]]
+    )
+    best = int(_variances(rows).argmin())
+    return float(rows["noisy"][best]), float(_variances(rows)[best])
+
+
+def _has(groups: pl.DataFrame, question: str) -> bool:
+    return "question" in groups.columns and question in groups["question"]
+
+
+def _variances(rows: pl.DataFrame) -> Floats:
+    return variance(rows["rate_num"].to_numpy() / rows["rate_den"].to_numpy())
