@@ -108,6 +108,8 @@ class Grammar:
     def rewritten(self, text: bytes, *, drop_blank: bool = False) -> bytes:
         """The same records written so that all parsers agree; well-formed parts are copied."""
         parts, at = [], 0
+        if text.endswith((b"\n" + _MARK, b"\r" + _MARK)):  # a last line that holds a mark alone is no record
+            text = text.removesuffix(_MARK)
         while at < len(text):
             start = at
             while regular := self._strict.match(text, at):

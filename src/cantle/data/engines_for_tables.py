@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 import polars as pl
 
+from cantle.data.arrow_texts import decodable
 from cantle.data.duckdb_files import read_database
 from cantle.data.encoding import person_codes, read_codes, read_person_codes
 from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, refuse_nodes
@@ -229,7 +230,7 @@ def polars_of(batch: pyarrow.Table | pyarrow.RecordBatch) -> pl.DataFrame:
     """An Arrow batch as polars; unsupported columns are recognised by their type, never by a value."""
     made = None
     with suppress(Exception, pl.exceptions.PanicException):
-        made = pl.from_arrow(batch)
+        made = pl.from_arrow(decodable(batch))
     if not isinstance(made, pl.DataFrame):
         known = "numbers, text, booleans, dates or datetimes"
         raise DataError(f"the table has a column of a type that cannot be read; store it as {known}.")

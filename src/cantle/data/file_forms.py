@@ -144,8 +144,12 @@ class _Unpacking:
 def pieces(path: Path, encoding: str, size: int | None = None, *, marked: bool = False) -> Iterator[bytes]:
     """The file in pieces of UTF-8, never cut inside CR LF; undecodable bytes become U+FFFD.
 
-    `marked` says that the file has a header, so that a byte order mark of UTF-16 cannot be part of a record.
+    `marked` says that the file has a header, so that a byte order mark of UTF-16 cannot be part of a record. In other
+    files the first record would decide how all are read, so there the byte order must be declared.
     """
+    if not marked and name_of(encoding) == UTF_16:
+        fix = "write the encoding as utf-16-le (as Windows does) or utf-16-be"
+        raise DataError(f"{path.name!r} has no header, so a byte order mark would be part of a record; {fix}.")
     held = b""
     try:
         with open_bytes(path) as file:

@@ -18,9 +18,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cantle.data.file_forms import pieces
-from cantle.errors import DataError
 from cantle.schema.items import Codes, Universe
-from cantle.schema.text_encodings import UTF_16, name_of, without_marks
+from cantle.schema.text_encodings import without_marks
 
 Ints = NDArray[np.int64]
 
@@ -30,24 +29,18 @@ _TO_SPACE = bytes(max(byte, 32) for byte in range(256))
 
 def read_tokens(path: Path, encoding: str, universe: Universe) -> Iterator[tuple[Ints, Codes]]:
     """The result of `tokens` for each block of whole lines."""
-    for block in _blocks(_decoded(path, encoding)):
+    for block in _blocks(pieces(path, encoding)):
         yield tokens(without_marks(block), universe)
 
 
 def token_texts(path: Path, encoding: str, universe: Universe) -> Iterator[tuple[Ints, pl.Series, Codes]]:
     """The same with the text of each token, to show undeclared items; empty tokens are left out."""
-    for block in _blocks(_decoded(path, encoding)):
+    for block in _blocks(pieces(path, encoding)):
         lines, codes = tokens(without_marks(block), universe)
         words = without_marks(block).translate(_TO_SPACE).decode("utf-8", "replace").split(" ")[:-1]
         texts = pl.Series(words, dtype=pl.String)
         there = texts != ""
         yield lines[there.to_numpy()], texts.filter(there), codes[there.to_numpy()]
-
-
-def _decoded(path: Path, encoding: str) -> Iterator[bytes]:
-    if name_of(encoding) == UTF_16:  # without a header, a byte order mark would be part of the first record
-        raise DataError("FIMI lines have no header; write the encoding as utf-16-le (as Windows does) or utf-16-be.")
-    return pieces(path, encoding)
 
 
 def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:

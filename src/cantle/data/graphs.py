@@ -28,7 +28,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cantle.data.engine_choice import POLARS, EngineChoice, Opened
-from cantle.data.frames import as_frame, frame_or_series
+from cantle.data.frames import arrow_of, as_frame, as_polars, frame_or_series
 from cantle.data.objects import EXACT, meaning
 from cantle.data.pandas_columns import as_floats_where_large, is_declared
 from cantle.errors import DataError, ParameterError, raise_alone
@@ -267,7 +267,9 @@ def _ids(series: Series) -> Identifiers:
     if series.dtype.is_float():
         raise DataError(_FLOATS)
     if series.dtype.is_temporal():  # some of these have no Python object
-        return text_of(series.to_polars()).to_list()
+        return text_of(as_polars(series)).to_list()
+    if series.dtype in (nw.String, nw.Categorical) and (arrow := arrow_of(series)) is not None:
+        return list(arrow.to_pylist())
     # numpy has no integers of 128 bits: without this, a column of them could be read only if a value were missing
     in_array = series.dtype.is_integer() and series.dtype not in (nw.Int128, nw.UInt128)
     return series.to_numpy() if in_array and not series.is_null().any() else series.to_list()

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cantle.data.arrow_texts import decodable_column
 from cantle.data.objects import EXACT, column_of, gather, moments
 
 if TYPE_CHECKING:
@@ -39,6 +40,13 @@ def is_declared(dtype: Dtype) -> bool:
     return isinstance(dtype, pd.ArrowDtype) or _is_nullable(dtype)
 
 
+def is_arrow(dtype: Dtype) -> bool:
+    """Whether pyarrow holds the values of a pandas column."""
+    import pandas as pd
+
+    return isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "") == "pyarrow"
+
+
 def read_column(series: pd.Series) -> pl.Series:
     """A pandas series as a polars one; never raises because of a value."""
     import pandas as pd
@@ -46,8 +54,8 @@ def read_column(series: pd.Series) -> pl.Series:
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return gather(read_column(series.cat.categories.to_series()), series.cat.codes.to_numpy())
-    if isinstance(dtype, pd.ArrowDtype) or getattr(dtype, "storage", "") == "pyarrow":
-        return pl.Series(series.array.__arrow_array__())
+    if is_arrow(dtype):
+        return pl.Series(decodable_column(series.array.__arrow_array__()))
     if _is_nullable(dtype):
         values = series.to_numpy(dtype=dtype.numpy_dtype, na_value=0)
         return pl.Series(values).set(pl.Series(series.isna().to_numpy()), None)

@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 import numpy as np
 import polars as pl
 
+from cantle.data.arrow_texts import decodable_column
 from cantle.data.engine_choice import EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import CSV, PARQUET, check_packing, ending
 from cantle.data.fimi import Ints, read_tokens
-from cantle.data.frames import frame_or_series
+from cantle.data.frames import as_polars, frame_or_series
 from cantle.data.objects import column_of
 from cantle.data.pandas_columns import is_declared
 from cantle.data.set_form import check_pair, list_column
@@ -51,6 +52,8 @@ from cantle.trusted.engines.sets import SetEngine
 from cantle.trusted.geometry.item_partitions import ItemTree
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from cantle.data.frames import Frame, Series
 
 ENGINES = ("memory", "duckdb", "spark")
@@ -298,7 +301,8 @@ def _as_frame(data: object) -> Frame | None:
     try:
         frame = frame_or_series(data)
         if frame is None and isinstance(data, ArrowArray):
-            frame = frame_or_series(pl.Series(data))  # an array on its own, such as pyarrow's
+            own = type(data).__module__.startswith("pyarrow.")  # an array on its own; other libraries check texts
+            frame = frame_or_series(pl.Series(decodable_column(cast("pyarrow.Array", data)) if own else data))
         return frame.alias(ITEMS).to_frame() if isinstance(frame, nw.Series) else frame
     except _ANYTHING:
         raise_alone(DataError(_UNREADABLE))
@@ -337,7 +341,7 @@ def _lists_or_objects(series: Series) -> pl.Series | list[object]:
 
     if series.dtype == nw.Object or _is_undeclared(series):
         return list(series.to_list())
-    return series.to_polars()
+    return as_polars(series)
 
 
 def _is_undeclared(series: Series) -> bool:

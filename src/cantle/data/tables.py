@@ -40,7 +40,7 @@ from cantle.data.file_forms import (
     files,
     pieces,
 )
-from cantle.data.frames import as_frame
+from cantle.data.frames import as_frame, as_polars
 from cantle.data.objects import EXACT, column_of
 from cantle.data.pandas_columns import is_declared, read_column
 from cantle.data.sheets import read_sheet
@@ -379,7 +379,7 @@ def _column(series: Series) -> pl.Series:
         return column_of(native.to_list(), exact=True) if native.dtype == pl.Object else native
     if series.implementation.is_pandas_like():
         return read_column(series.to_pandas())
-    return series.to_polars()
+    return as_polars(series)
 
 
 def _is_declared(series: Series) -> bool:

@@ -18,7 +18,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from cantle.data.frames import as_frame
+from cantle.data.frames import as_frame, as_polars
 from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.interfaces.opening import preflight
 from cantle.interfaces.publishing import EngineName, MethodName, PresetName, carry_out
@@ -293,4 +293,5 @@ def _with_target(X: object, y: Iterable[object] | None, target: str | None) -> o
     if frame.implementation.is_pandas_like():
         objects = np.fromiter(values, dtype=object, count=len(values))
         return frame.to_native().assign(**{target: objects})  # assigned by position, whatever the index is
-    return frame.to_polars().with_columns(pl.Series(target, values, dtype=pl.Object))
+    whole = pl.DataFrame([as_polars(column) for column in frame.iter_columns()])
+    return whole.with_columns(pl.Series(target, values, dtype=pl.Object))
