@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 from itertools import count
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from cantle.errors import ParameterError
 from cantle.interfaces.publishing import publish as real_publish
 from cantle.lab.papers import basket_figures, diffpart_figures, figures, setreport, sets, setstages
-from cantle.lab.papers.setqueries import answers_of
+from cantle.lab.papers.setqueries import Nothing, answers_of
 from tests.effort import slow
 
 NAMES = [name for name in figures.FIGURES if name.startswith("diffpart-") and name != "diffpart-msnbc"]
@@ -169,6 +170,15 @@ def test_rules_by_hand() -> None:
     errors = rules.errors(answers_of(apart))
     assert errors["conf median"] == pytest.approx(2 / 3)
     assert errors["lift"] == pytest.approx(abs(np.log((0.5 * 6 / 9) / (8 / 9))))
+
+
+def test_errors_of_random_queries_are_expected_errors() -> None:
+    """One record of 5 of 8 items: the empty release is wrong about the queries that it satisfies, and only those."""
+    data = sets.gather(np.zeros(5, np.int64), np.arange(5), 8)
+    scores = basket_figures.Yardstick(data, 200).scores(Nothing(8))
+    assert scores["err20"] == 5 / 8  # queries for one item: every item is asked
+    expected = np.mean([comb(5, length) / comb(8, length) for length in (1, 2, 3)])
+    assert scores["err60"] == pytest.approx(expected, abs=0.02)
 
 
 def test_missing_files_are_skipped_and_named(tmp_path: Path) -> None:

@@ -28,10 +28,11 @@ BLOCK = 4_000_000  # candidate records that are checked at a time
 # ---------------------------------------------------------------------------------------------- workloads
 
 
-def workload(size: int, longest: int, number: int, rng: np.random.Generator) -> Queries:
-    """Random queries: lengths are uniform from 1 to `longest`, items are drawn uniformly without replacement."""
+def workload(size: int, longest: int, number: int, rng: np.random.Generator, shortest: int = 1) -> Queries:
+    """Random queries: lengths are uniform from `shortest` to `longest`, items are drawn uniformly without
+    replacement."""
     longest = max(1, min(longest, size))
-    lengths = rng.integers(1, longest, endpoint=True, size=number)
+    lengths = rng.integers(shortest, longest, endpoint=True, size=number)
     return subsets(np.full(number, size), lengths, rng)
 
 
