@@ -99,13 +99,15 @@ def test_a_seeded_release_says_so(folder: Path) -> None:
     assert "seed" not in drawn.stdout
 
 
-def test_sample_does_not_call_text_parquet(folder: Path) -> None:
+def test_sample_writes_parquet_where_the_name_says_so(folder: Path) -> None:
     arguments = ("--schema", "schema.yaml", "--epsilon", "1", "--method", "rps", "-o", "out")
     assert cantle("publish", "people.csv", *arguments, cwd=folder).returncode == 0
-    done = cantle("sample", "out", "-n", "3", "-o", "more.parquet", cwd=folder)
-    assert done.returncode == 2
-    assert "more.parquet" in done.stderr
-    assert not (folder / "more.parquet").exists()
+    for name in ("more.parquet", "more.csv"):
+        assert cantle("sample", "out", "-n", "3", "--seed", "1", "-o", name, cwd=folder).returncode == 0
+    drawn = pl.read_parquet(folder / "more.parquet")
+    assert drawn.write_csv() == (folder / "more.csv").read_text()
+    missing = cantle("sample", "out", "-n", "3", "-o", "none/more.parquet", cwd=folder)
+    assert (missing.returncode, "cannot write none/more.parquet" in missing.stderr) == (1, True)
     assert cantle("sample", "out", "-n", "3", cwd=folder).stderr == ""  # a private release needs no warning
 
 

@@ -79,7 +79,9 @@ def sample_command(
     folder: ReleaseDirOrDefault = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="A new CSV file (sets: FIMI lines). Default: print."),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="A new CSV file (sets: FIMI lines), or FILE.parquet. Default: print."
+        ),
     ] = None,
     where: Annotated[
         str | None, typer.Option(metavar="QUESTION", help="Tables: only records such as \"age >= 65 and sex == 'F'\".")
@@ -98,23 +100,23 @@ def sample_command(
     """
     from cantle.errors import OutputError
     from cantle.release import Release
-    from cantle.release.data_file import as_text, number_of
+    from cantle.release.data_file import as_text, number_of, write
 
-    if output is not None and output.suffix.lower() in (".parquet", ".pq"):
-        raise ParameterError(
-            f"sample writes CSV (sets: FIMI lines), not Parquet; choose another name than {output.name!r}"
-        )
     release = Release.load(release_folder(folder))
     warn_unless_private(release)
     target = None if output is None else marked_file(output, release)
     records = release.sample(n, seed=seed, where=where)
-    text, drawn = as_text(records, release.manifest), number_of(records, release.manifest)
+    drawn = number_of(records, release.manifest)
     facts = {"records": drawn, "private": release.private, "guarantee": release.manifest.guarantee}
     if target is None:
+        text = as_text(records, release.manifest)
         print_result(as_json, facts | {"csv": text}, lambda: print(text, end=""))
         return
     try:
-        target.write_text(text, encoding="utf-8")
+        if target.suffix.lower() in (".parquet", ".pq"):
+            write(records, target, "parquet", release.manifest)
+        else:
+            target.write_text(as_text(records, release.manifest), encoding="utf-8")
     except OSError as error:
         raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
     print_result(as_json, facts | {"file": str(target)}, lambda: print(f"wrote {target}: {drawn:,} records"))
