@@ -19,7 +19,8 @@ import polars as pl
 import rfc8785
 import yaml
 
-from cantle.data.draft_schema import draft, text_of
+from cantle.data.draft_schema import draft
+from cantle.data.draft_schema.table_text import text_of
 from cantle.data.encoding import read_codes
 from cantle.errors import CantleError, SchemaError
 from cantle.schema import Schema

@@ -93,28 +93,33 @@ def _draft(
     as_json: bool,
 ) -> str:
     """The text of the draft."""
-    from cantle.data.draft_schema import blank_schema, declared_columns, draft, kind_of, needs_header, text_of
+    from cantle.data.draft_schema import draft
+    from cantle.data.draft_schema.declared import declared_columns
+    from cantle.data.draft_schema.kinds import KINDS, kind_of
+    from cantle.data.draft_schema.table_text import text_of
     from cantle.errors import DataError
+    from cantle.schema import DEFAULT
     from cantle.schema.code_books import read_code_book
 
     book = [] if codebook is None else read_code_book(codebook)
     if data is None:
         if codebook is None:
             raise ParameterError("init needs DATA, whose columns it lists, or --codebook FILE, which describes them")
-        if header is not None or kind not in (None, "table"):
+        if header is not None or kind not in (None, DEFAULT):
             raise ParameterError("--header and --kind are about DATA; without it a code book describes a table")
         return text_of([one.entry() for one in book])
     kind = kind_of(data, kind)
+    drafted = KINDS[kind]
     if not os.path.exists(data):
         raise DataError(f"there is no file {data.name!r}; check the path.")
     for name, given in (("--infer", infer), ("--ask", ask), ("--codebook", codebook is not None)):
-        if given and kind != "table":
+        if given and not drafted.LISTS_COLUMNS:
             raise ParameterError(f"{name} is for tables; for {kind} fill in the schema from what could occur")
-    if header is not None and not needs_header(data, kind):
+    if header is not None and not drafted.needs_header(data):
         raise ParameterError("--header is for tables and sets in CSV files; leave it out")
-    if kind != "table":
-        return blank_schema(data, kind, header is not None and _has_header(data, header, as_json))
-    named = _has_header(data, header, as_json) if needs_header(data) else None
+    if not drafted.LISTS_COLUMNS:
+        return drafted.draft_of(data, header is not None and _has_header(data, header, as_json))
+    named = _has_header(data, header, as_json) if drafted.needs_header(data) else None
     if ask:
         from cantle.interfaces.cli.ask import ask_about
 

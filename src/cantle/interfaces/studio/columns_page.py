@@ -24,7 +24,7 @@ _AS_TYPED = ("categories", "hierarchy", "groupChar")  # blanks in these boxes me
 def show(studio: Studio, visit: Visit, error: str = "") -> Response:
     """The list of columns."""
     schema = studio.schema
-    if schema.exists and (schema.unreadable or schema.kind != "table" or not schema.columns):
+    if schema.exists and (schema.unreadable or not schema.kind.has_boxes or not schema.columns):
         return go("/columns/text", visit.done)
     rows = [(form_of(one), summary_of(one), schema.problem_of_column(one)) for one in schema.columns]
     left = sum(bool(problem) for _, _, problem in rows)

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from cantle.schema import DEFAULT
+
 LAUNCH = (sys.executable, "-P", "-c", "from cantle.interfaces.cli import main; main()")
 """How `cantle` is started; -P keeps Python from importing modules out of the project folder."""
 PROGRESS = {"CANTLE_PROGRESS": "lines"}
@@ -26,7 +28,7 @@ def shown(arguments: Sequence[str]) -> str:
 def init(data: str, schema: str, kind: str, header: bool | None) -> list[str]:
     """Draft a schema."""
     flags = [] if header is None else ["--header", "yes" if header else "no"]
-    return ["init", data, *([] if kind == "table" else ["--kind", kind]), *flags, "-o", schema]
+    return ["init", data, *([] if kind == DEFAULT else ["--kind", kind]), *flags, "-o", schema]
 
 
 def check(data: str, schema: str) -> list[str]:

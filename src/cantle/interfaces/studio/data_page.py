@@ -8,13 +8,16 @@ from pathlib import Path
 
 from starlette.responses import Response
 
-from cantle.data.draft_schema import KINDS, blank_schema, draft, kind_of, needs_header
+from cantle.data.draft_schema.kinds import KINDS as DRAFTS
+from cantle.data.draft_schema.kinds import kind_of
 from cantle.errors import CantleError, DataError, ParameterError
 from cantle.interfaces.studio import commands
+from cantle.interfaces.studio.kinds import KINDS
 from cantle.interfaces.studio.pages import page
 from cantle.interfaces.studio.project import write
 from cantle.interfaces.studio.studio import Studio
 from cantle.interfaces.studio.visits import Visit, go
+from cantle.schema import DEFAULT
 from cantle.schema.json_schema import FILE_NAME, json_schema
 
 _TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".sav", ".dta", ".sas7bdat", ".xlsx", ".arrow", ".jsonl")
@@ -27,9 +30,9 @@ def show(studio: Studio, visit: Visit, error: str = "", folder: Path | None = No
     given = Path(os.path.abspath(folder or studio.folder))
     folders, files, more = _listed(given)
     data, kind = studio.data, visit.text("kind")
-    guess = kind or _kind(Path(data)) if data else "table"
+    guess = kind or _kind(Path(data)) if data else DEFAULT
     schema = studio.schema
-    asked = [kind for kind in KINDS if data and needs_header(data, kind)]
+    asked = [name for name, drafted in DRAFTS.items() if data and drafted.needs_header(data)]
     command = commands.init(studio.data_shown, studio.settings.schema, guess, guess in asked or None)
     return page(
         studio,
@@ -75,7 +78,7 @@ def _kind(data: Path) -> str:
     try:
         return kind_of(data, None)
     except CantleError:
-        return "table"
+        return DEFAULT
 
 
 def browse(studio: Studio, visit: Visit) -> Response:
@@ -110,16 +113,16 @@ def draft_schema(studio: Studio, visit: Visit) -> Response:
         write(studio.project.schema_file.with_name(FILE_NAME), json.dumps(json_schema(), indent=1) + "\n")
     except CantleError as error:
         return show(studio, visit, str(error))
-    return go("/columns" if kind == "table" else "/columns/text", "schema")
+    return go("/columns" if KINDS[kind].has_boxes else "/columns/text", "schema")
 
 
 def _draft(data: Path, kind: str, header: str) -> str:
-    if not needs_header(data, kind):
-        return draft(data) if kind == "table" else blank_schema(data, kind)
+    drafted = DRAFTS[kind]
+    if not drafted.needs_header(data):
+        return drafted.draft_of(data, None)
     if header not in ("yes", "no"):
         rule = "a schema is public, and the first line may hold column names or a record"
         raise ParameterError(f"{rule}; say which it is")
     if data.stat().st_size == 0:
         raise DataError("the file is empty; choose another")
-    names = header == "yes"
-    return draft(data, header=names) if kind == "table" else blank_schema(data, kind, names)
+    return drafted.draft_of(data, header == "yes")

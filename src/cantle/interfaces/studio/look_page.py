@@ -12,6 +12,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from cantle.errors import CantleError, ParameterError
 from cantle.interfaces.studio.commands import shown as in_a_shell
 from cantle.interfaces.studio.guard import refusal
+from cantle.interfaces.studio.kinds import KINDS
 from cantle.interfaces.studio.opened import Opened
 from cantle.interfaces.studio.pages import page, part
 from cantle.interfaces.studio.studio import Studio
@@ -77,7 +78,7 @@ def look(studio: Studio, visit: Visit, error: str = "", answer: dict[str, object
             notes=one.release.notes,
             private=one.release.private,
             guarantee=one.release.manifest.guarantee,
-            kind=one.release.manifest.kind,
+            example=KINDS[one.release.manifest.kind].question,
             problems=one.problems,
             columns=one.columns,
             numbers=one.numbers,

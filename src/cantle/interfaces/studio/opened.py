@@ -10,9 +10,10 @@ from pathlib import Path
 
 from cantle.interfaces.studio.project import MANIFESTS
 from cantle.release import Release, mark_of
+from cantle.release.kinds import KINDS
 from cantle.release.report.page import render
 from cantle.release.verify import REPORT, verify_folder
-from cantle.schema.canonical_json import JSON
+from cantle.schema.domain import Attribute
 
 
 @dataclass(frozen=True)
@@ -35,18 +36,17 @@ class Opened:
     @property
     def columns(self) -> list[str]:
         """Columns that a table can be grouped by; none for other kinds."""
-        return [str(one["name"]) for one in self._fields()]
+        return list(self._attributes)
 
     @property
     def numbers(self) -> list[str]:
         """Columns that a mean can be taken of."""
-        return [str(one["name"]) for one in self._fields() if one.get("type") in ("integer", "number")]
+        return [name for name, one in self._attributes.items() if one.scale.type in ("integer", "number")]
 
-    def _fields(self) -> list[dict[str, JSON]]:
-        fields = self.release.manifest.schema.get("fields")
-        if self.release.manifest.kind != "table" or not isinstance(fields, list):
-            return []
-        return [one for one in fields if isinstance(one, dict) and one.get("role") != "identifier"]
+    @cached_property
+    def _attributes(self) -> dict[str, Attribute]:
+        schema = self.release.schema
+        return KINDS[schema.kind].attributes(schema)
 
     def write_zip(self, place: Path) -> None:
         """Writes an archive with the files of the release and its report, in a folder of the release's name."""

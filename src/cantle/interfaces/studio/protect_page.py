@@ -32,7 +32,7 @@ def show(studio: Studio, visit: Visit, error: str = "") -> Response:
         error=error,
         commands=[commands.cap(visit.text("cap") or now.cap or "3", ledger, dataset)],
         yaml=f"# in {settings.schema}\nunit: {flow(unit if unit is not None else 'record')}",
-        kind=schema.kind,
+        unit_in_schema=schema.kind.unit,
         names=names,
         person=visit.form.get("person", str(person.get("person", ""))),
         most=visit.form.get("most", str(person.get("max_records", 1))),
@@ -58,17 +58,21 @@ def save_unit(studio: Studio, visit: Visit) -> Response:
                     "to protect persons, choose their column and a number of records from 1 to 1000000"
                 )
             document["unit"] = {"person": person, "max_records": int(most)}
-            document["fields"] = [
-                {"name": person, "role": "identifier"} if one.get("name") == person else one for one in schema.columns
-            ]
-            if schema.kind != "table":
-                del document["fields"]
+            if schema.kind.has_boxes:
+                document["fields"] = [_as_identifier(one, person) for one in schema.columns]
+            else:
+                document.pop("fields", None)
         else:
             document.pop("unit", None)
         schema.save(document)
     except CantleError as error:
         return show(studio, visit, str(error))
     return go("/protect", "saved")
+
+
+def _as_identifier(column: dict[str, object], person: str) -> dict[str, object]:
+    """The column of persons as an identifier; other columns as they are."""
+    return {"name": person, "role": "identifier"} if column.get("name") == person else column
 
 
 def save_ledger(studio: Studio, visit: Visit) -> Response:

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cantle.errors import CantleError, SchemaError
+from cantle.interfaces.studio.kinds import KINDS, UNKNOWN, StudioKind
 from cantle.interfaces.studio.project import write
 from cantle.interfaces.studio.yaml_text import flow, schema_text
-from cantle.schema import Schema
+from cantle.schema import DEFAULT, Schema
 from cantle.schema.declared_values import BLANK
 from cantle.schema.documents import parse_document
 from cantle.schema.problems import with_lines
@@ -39,9 +40,9 @@ class SchemaFile:
         return dict(parsed) if isinstance(parsed, Mapping) else {}
 
     @property
-    def kind(self) -> str:
-        kind = self.document.get("kind", "table")
-        return kind if isinstance(kind, str) else "table"
+    def kind(self) -> StudioKind:
+        kind = self.document.get("kind", DEFAULT)
+        return KINDS.get(kind, UNKNOWN) if isinstance(kind, str) else KINDS[DEFAULT]
 
     @property
     def columns(self) -> list[dict[str, object]]:

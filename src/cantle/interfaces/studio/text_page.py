@@ -26,7 +26,7 @@ def show(studio: Studio, visit: Visit, error: str = "") -> Response:
         text=text,
         seen=stamp(schema.text),
         name=studio.settings.schema,
-        table=schema.kind == "table" and bool(schema.columns),
+        table=schema.kind.has_boxes and bool(schema.columns),
         problem=schema.problem_of_text(text),
         has_data=bool(studio.data),
     )

@@ -1,0 +1,104 @@
+"""What a file declares about the columns of a table: their names, and their types if it has any. No value is read."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cantle.data.draft_schema.table_text import WESTERN, Column
+from cantle.data.file_forms import ARROW, JSON_LINES, PARQUET, ending
+from cantle.data.frames import as_frame
+from cantle.data.tables import column_types, header
+from cantle.errors import DataError, ParameterError
+from cantle.schema.dialect import Dialect
+
+if TYPE_CHECKING:
+    import polars as pl
+    from polars.datatypes import DataTypeClass
+
+_MOST_NAMES = 20_000
+_LONGEST_NAME = 200
+
+
+def names_its_columns(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is of a form that declares the names and types of its columns."""
+    return ending(path) in PARQUET + ARROW
+
+
+def require_file(path: Path) -> None:
+    """Refuses a path where there is nothing."""
+    if not os.path.exists(path):
+        raise DataError(f"there is no file {path.name!r}; check the path.")
+
+
+def declared_columns(path: Path, has_header: bool | None) -> tuple[list[tuple[str, str | None]], Dialect]:
+    """The name of each column, its type if the file declares one, and the dialect; no value is read."""
+    columns, dialect = declared(path, has_header)
+    return [(name, kind) for name, kind, _ in columns], dialect
+
+
+def declared(path: Path, has_header: bool | None) -> tuple[list[Column], Dialect]:
+    """Names and declared types of the columns, and the dialect; its delimiter is the one that the first line uses
+    most."""
+    if ending(path) in JSON_LINES:
+        rule = "the names in a file of JSON lines are part of its records"
+        raise ParameterError(f"{path.name!r}: {rule}; write the schema from a code book")
+    if names_its_columns(path):
+        return [(name, type_of(dtype), {}) for name, dtype in column_types(path).items()], Dialect()
+    if has_header is None:
+        rule = "nothing in it says whether the first line holds column names or a record"
+        raise ParameterError(f"{path.name!r}: {rule}; say which: header=True or header=False")
+    headers = {one: header(path, Dialect(delimiter=one)) for one in (None, ";", "\t", "|")}
+    best = max(headers, key=lambda one: len(headers[one]))
+    names = headers[best]
+    if len(names) > _MOST_NAMES:
+        raise DataError(f"the first line of {path.name!r} has more than {_MOST_NAMES:,} fields; check its line ends.")
+    dialect = Dialect(delimiter=best, header=has_header)
+    if has_header and any("\ufffd" in name for name in names):
+        dialect = Dialect(delimiter=best, encoding=WESTERN)
+        names = header(path, dialect)
+    if has_header:
+        _check_names(path, names)
+    else:
+        names = [f"column_{number}" for number in range(1, len(names) + 1)]
+    return [(name, None, {}) for name in names], dialect
+
+
+def frame_columns(data: object) -> list[Column]:
+    """Names and types of a frame's columns. Types of pandas depend on the values, so they are left out."""
+    words = {"Boolean": "boolean", "Date": "date", "Datetime": "datetime"}
+    words |= dict.fromkeys(("String", "Categorical", "Enum"), "string")
+    frame, columns = as_frame(data), list[Column]()
+    if frame.implementation.is_pandas_like():
+        return [(name, None, {}) for name in frame.columns]
+    for name, dtype in frame.collect_schema().items():
+        kind = "integer" if dtype.is_integer() else "number" if dtype.is_numeric() else words.get(type(dtype).__name__)
+        columns.append((name, kind, {}))
+    return columns
+
+
+def _check_names(path: Path, names: list[str]) -> None:
+    """Refuses texts that cannot be column names; the message does not quote them, because they may be values."""
+    problem = None
+    if len(set(names)) < len(names):
+        problem = "repeats a name"
+    elif any(len(name) > _LONGEST_NAME for name in names):
+        problem = f"has a name of more than {_LONGEST_NAME} characters"
+    elif any(unicodedata.category(letter) in ("Cc", "Zl", "Zp") for name in names for letter in name):
+        problem = "has a control character in a name"
+    if problem:
+        fix = "correct it, or say that the file has none (--header no)"
+        raise DataError(f"the header of {path.name!r} {problem}; {fix}.")
+
+
+def type_of(dtype: pl.DataType) -> str | None:
+    """The schema's type for a column's declared type; None if there is none."""
+    import polars as pl
+
+    if dtype.is_integer() or dtype.is_float() or dtype.is_decimal():
+        return "integer" if dtype.is_integer() else "number"
+    kinds: dict[DataTypeClass, str] = {pl.Boolean: "boolean", pl.Date: "date", pl.Datetime: "datetime"}
+    kinds |= {pl.String: "string", pl.Categorical: "string", pl.Enum: "string"}
+    return kinds.get(dtype.base_type())

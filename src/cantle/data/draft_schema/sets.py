@@ -1,0 +1,66 @@
+"""Drafts of schemas of sets. They use no value of the file; of a long table, the column names if it has any."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from cantle.data.draft_schema.declared import declared, require_file
+from cantle.data.draft_schema.table_text import one_line
+from cantle.data.file_forms import PARQUET
+from cantle.data.file_forms import ending as ending_of
+from cantle.data.tables import column_types
+from cantle.schema.declared_values import BLANK
+from cantle.schema.dialect import Dialect
+from cantle.schema.json_schema import EDITOR_LINE
+
+LISTS_COLUMNS = False
+LONG_TABLES = (".csv", ".tsv")
+"""Endings of the files that may start with column names."""
+
+_SETS = f"""\
+# A schema says what is public about sets of items: baskets, visits, clicks; a record is one set. Fill in every {BLANK}
+# from what could occur (a catalogue, a list of pages), never from the data: items and their order are published.
+kind: sets
+
+# every item that could occur, similar ones next to each other, because methods group neighbours. Whole numbers as
+# {{minimum: 1, maximum: 500}}, a list such as ["bread", "milk"], or a file with one item per line, such as items.txt
+items: {BLANK}
+
+# form: long        # fimi (one record per line), long (one item per row) or list (a column of lists); by default
+#                   # recognised: .dat and .txt are FIMI lines, .csv is a long table, .parquet by its columns
+# id: basket        # long: the column that identifies the record (default id)
+# item: product     # long: the column of the item (default item)
+# column: products  # list: the column of lists (default items, or the only such column)
+# unit: {{person: customer, max_records: 3}}   # long: protect people who have several sets (default: one set)
+"""
+
+
+def recognises(path: Path, ending: str, packed: bool) -> bool:  # noqa: ARG001
+    """FIMI lines, and Parquet files with a column of lists."""
+    return ending == ".dat" or (ending in PARQUET and os.path.exists(path) and _has_lists(path))
+
+
+def _has_lists(path: Path) -> bool:
+    import polars as pl
+
+    return any(isinstance(kind, pl.List | pl.Array) for kind in column_types(path).values())
+
+
+def needs_header(path: str | os.PathLike[str]) -> bool:
+    return ending_of(path) in LONG_TABLES
+
+
+def draft_of(path: Path, has_header: bool | None) -> str:
+    """The draft; `has_header` says whether a long table starts with column names."""
+    require_file(path)
+    text = EDITOR_LINE + _SETS
+    if not has_header:
+        return text
+    columns, dialect = declared(path, True)
+    names = [one_line(name) for name, _, _ in columns]
+    if len(names) == 2:
+        text = text.replace("# id: basket   ", f"id: {names[0]}").replace("# item: product", f"item: {names[1]}")
+    else:
+        text += f"# The columns of the file are {', '.join(names)}.\n"
+    return text + (f"\ndialect: {one_line(dialect.to_dict())}\n" if dialect != Dialect() else "")
