@@ -103,7 +103,7 @@ def admit_rule(rule: Rule[Nodes] | Projection | ShorterSets, nodes: Nodes, engin
         if len(nodes) != 1 or not rule.fits(engine, unit):
             raise ParameterError("the graph cannot be projected so, or there is no proof for this unit")
     elif isinstance(rule, ShorterSets):
-        if engine.kind != "sets" or not isinstance(nodes, Partitions) or len(nodes) != 1 or nodes.depth:
+        if engine.kind != rule.kind or not isinstance(nodes, Partitions) or len(nodes) != 1 or nodes.depth:
             raise ParameterError("only sets can be cut to fewer items, and only before the first split")
         if not rule.fits(nodes):
             raise ParameterError("the number of items of a record is a whole number, and cannot grow")

@@ -172,8 +172,8 @@ class Curator:
         admission.require_trusted(stop, (PrivTree,))
         run = self.__run
         ours, positions, engine, _ = run.ask(nodes, stop.epsilon_nano)
-        if engine.kind != "tables":
-            raise ParameterError("stop tests are for tables")
+        if engine.kind != stop.kind:
+            raise ParameterError(f"stop tests are for {stop.kind}")
         records, tests = run.unit.max_records, run.tested.next_tests(positions, stop)
         price = stop.cost(tests + 1, records) - stop.cost(tests, records)
         run.charge(ours.take(price > 0), price[price > 0], why, "test", records)

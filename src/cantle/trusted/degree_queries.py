@@ -260,10 +260,11 @@ class Projection:
     """
 
     theta: int
+    kind: ClassVar[str] = "graphs"
 
     def fits(self, engine: Engine, unit: Unit) -> bool:
         """Whether this is a graph that can be projected to this bound, and there is a proof for this unit."""
-        plain = type(self.theta) is int and engine.kind == "graphs" and unit.kind in ("node", "node-isolate")
+        plain = type(self.theta) is int and engine.kind == self.kind and unit.kind in ("node", "node-isolate")
         return plain and cast(GraphsEngine, engine).can_project(self.theta)
 
     def apply(self, engine: Engine) -> Engine:

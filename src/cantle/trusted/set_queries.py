@@ -226,6 +226,7 @@ class ShorterSets:
     """
 
     most: int
+    kind: ClassVar[str] = "sets"
 
     def fits(self, nodes: Partitions) -> bool:
         """Whether the new bound on items is not larger than the old one."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -66,6 +67,7 @@ class PrivTree:
     theta: int
     delta: int
     epsilon_nano: int
+    kind: ClassVar[str] = "tables"
 
     def __post_init__(self) -> None:
         whole = all(type(number) is int for number in (self.theta, self.delta, self.epsilon_nano))
