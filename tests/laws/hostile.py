@@ -1,7 +1,7 @@
 """A hostile method as a game against a curator: it asks anything, in any order, with forged arguments.
 
-Three accounts are kept and compared: the curator's receipt, a model of the balances, and a witness beside the dice
-that adds up the loss of every draw from its rate and from sensitivities written down here.
+Three accounts are compared: the curator's receipt, a model of the balances, and a noise source (the witness) that adds
+up the loss of every draw from its rate and from sensitivities written down here.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ def lifetime(epsilon: float, delta: int) -> float:
 
 
 class Witness(Seeded):
-    """Seeded dice that note, for every region, the loss of each draw: rate times what one unit can move."""
+    """A seeded noise source that notes the loss of each draw per region: its rate times the change by one unit."""
 
     def __init__(self, *, answer: bool | None = None) -> None:
         super().__init__(5)
-        self.moves = Fraction(0)  # the true range or sensitivity of the question being asked
+        self.change = Fraction(0)  # the true range or sensitivity of the question being asked
         self.loss: dict[int, list[Fraction]] = {}
         self.tests: list[tuple[int, Fraction]] = []
         self.answer = answer
 
     def _note(self, keys: np.ndarray, rate: Rate) -> None:
-        for key, i in {int(key): i for i, key in enumerate(keys)}.items():  # once a region, not once a cell
-            self.loss.setdefault(key, []).append(Fraction(*rate.exact(i)) * self.moves)
+        for key, i in {int(key): i for i, key in enumerate(keys)}.items():  # once per region, not once per cell
+            self.loss.setdefault(key, []).append(Fraction(*rate.exact(i)) * self.change)
 
     def laplace(self, lanes: Lanes, counts: np.ndarray, rate: Rate) -> np.ndarray:
         self._note(lanes.keys, rate)
@@ -89,7 +89,7 @@ class Witness(Seeded):
 
 
 class MyQuality:
-    """Without a proof: sees the exact counts."""
+    """A score without a proof, which must not see exact counts."""
 
     range = 1
 
@@ -98,7 +98,7 @@ class MyQuality:
 
 
 class MyMix(Mix):
-    """A subclass with a range of its own."""
+    """A subclass of a trusted score that declares another range."""
 
     range = 1
 
@@ -107,20 +107,20 @@ class MyMix(Mix):
 
 
 class MySize(Size):
-    """A query that says it is insensitive."""
+    """A query that declares almost no sensitivity."""
 
     def sensitivity(self, unit: Unit) -> int:
         return 10**-9 * unit.max_records
 
 
 class MyCuts(AllCuts):
-    """Candidates that look at the counts."""
+    """A subclass of trusted candidates, which must not see exact counts."""
 
     def sides(self, nodes: Frontier, first: int, exact_counts: np.ndarray) -> Any:  # noqa: ARG002
         raise AssertionError("unproved candidates saw exact counts")
 
 
-# Questions by name, with what one record can move: written down here, not taken from the code under test.
+# Questions and the change by one record, which is written down here and not taken from the code under test.
 QUALITIES = [(BALANCE, 1), (CLASS_AWARE, 3), (Mix(3, 2), 5), (Max(), 1), (InfoGain(), 2050), (Gini(), 2050)]
 SPECIALISATIONS: list[tuple[Any, Any, int]] = [
     (joint(), JointMajority(), 1), (joint(), HalfGini(), 1024), (points(), InfoGain(), 2050), (points(), Max(), 1),
@@ -132,18 +132,18 @@ BAD_PRICES = [0, -1, 0.25, 1e-9, True, np.True_, np.float32(5), None, "5", EPSIL
 
 @dataclass
 class Node:
-    """What the model knows of a region: its charges so far, its tests, whether it may be asked."""
+    """What the model knows about a region: its charges so far, its tests, and whether it may be asked."""
 
     spent: int
     losses: list[Fraction]
     tests: int
-    told_to_stop: bool = False
+    stopped: bool = False
     open: bool = True
     inner: bool = False
 
 
 class Game:
-    """A curator, and everything that is true of it by our own count."""
+    """A game against a curator, with a model that decides independently which questions are allowed."""
 
     def __init__(self, draw: st.DrawFn, engine: Engine, unit: Unit) -> None:
         self.draw, self.unit = draw, unit
@@ -151,16 +151,16 @@ class Game:
         self.curator = Curator(engine, Budget(EPSILON, unit), self.witness)
         self.frontier = self.curator.root()
         self.nodes = {0: Node(0, [], 0)}
-        self.everyone = [self.frontier]
+        self.all_frontiers = [self.frontier]
         self.sealed = self.tested = False
 
-    # ---- what is asked about
+    # ---- regions and prices
 
     def regions(self) -> tuple[Frontier, bool]:
         """Regions to ask about, and whether that is allowed."""
         draw, here = self.draw, self.frontier
         if not len(here):
-            old = draw(st.sampled_from(self.everyone))
+            old = draw(st.sampled_from(self.all_frontiers))
             return old, all(self.nodes[i].open for i in old.ids.tolist())
         mask = np.array([draw(st.booleans()) for _ in range(len(here))], dtype=bool)
         good = here.take(mask if mask.any() else np.ones(len(here), bool))
@@ -174,10 +174,10 @@ class Game:
             case 3 if len(good) > 1:
                 return forged(good, ids=good.ids[::-1]), False
             case 4:
-                old = draw(st.sampled_from(self.everyone))
+                old = draw(st.sampled_from(self.all_frontiers))
                 return old, all(self.nodes[i].open for i in old.ids.tolist())
             case 5:
-                # The right regions with a wrong story: boxes, parents and depth are not believed.
+                # The right regions with forged boxes, parents and depth, which the curator does not rely on.
                 wide = np.full_like(good.lo, 99)
                 return Frontier(good.ids.copy(), good.ids - 7, 12345, -wide, wide), True
             case 6:
@@ -186,7 +186,7 @@ class Game:
                 return good, True
 
     def price(self, n: int) -> tuple[Any, list[int] | None]:
-        """A price, and what it comes to for n regions; None if it is not one."""
+        """A price, and the cost of each of n regions; None if the price is not valid."""
         price = self.draw(st.sampled_from(PRICES + BAD_PRICES))
         if any(price is bad for bad in BAD_PRICES[:-5]) or any(price is bad for bad in BAD_PRICES[-4:]):
             return price, None
@@ -194,15 +194,15 @@ class Game:
             price = np.array([self.draw(st.integers(1, 400_000)) for _ in range(n)], dtype=np.int64)
         return price, np.broadcast_to(price, (n,)).tolist()
 
-    # ---- what may be asked
+    # ---- moves
 
-    def ask(self, question: Any, nodes: Frontier, fine: bool, costs: list[int] | None, moves: int) -> Any:
-        """Asks; the answer must be one exactly if our own count allows it."""
+    def ask(self, question: Any, nodes: Frontier, allowed: bool, costs: list[int] | None, change: int) -> Any:
+        """Asks a question; it must be answered if and only if the model allows it."""
         ids = nodes.ids.tolist()
-        affordable = fine and costs is not None
+        affordable = allowed and costs is not None
         if affordable:
             affordable = all(self.nodes[i].spent + c <= EPSILON for i, c in zip(ids, costs, strict=True))
-        self.witness.moves = Fraction(moves * self.unit.max_records)
+        self.witness.change = Fraction(change * self.unit.max_records)
         before = len(self.witness.tests), {k: len(v) for k, v in self.witness.loss.items()}
         try:
             answer = question()
@@ -211,7 +211,7 @@ class Game:
             assert before == (len(self.witness.tests), {k: len(v) for k, v in self.witness.loss.items()})
             return None
         assert not self.sealed
-        assert fine
+        assert allowed
         assert affordable or not ids
         for i, cost in zip(ids, costs or [], strict=bool(costs)):
             self.nodes[i].spent += cost
@@ -220,10 +220,10 @@ class Game:
         return answer
 
     def choose(self) -> None:
-        nodes, fine = self.regions()
+        nodes, allowed = self.regions()
         price, costs = self.price(len(nodes))
         quality, rho = self.draw(st.sampled_from(QUALITIES))
-        own = [self.at(i) for i in nodes.ids.tolist()] if fine else []
+        own = [self.at(i) for i in nodes.ids.tolist()] if allowed else []
         possible = all((hi - lo > 1).any() for lo, hi in own)
         candidates: Any = AllCuts(SIZES, self.draw(st.sampled_from([1, CLASSES])))
         if self.draw(st.booleans()) and own and possible:
@@ -239,67 +239,67 @@ class Game:
                 candidates, possible = self.draw(st.sampled_from(strange)), False
         cuts = self.ask(
             lambda: self.curator.choose(nodes, candidates, quality, price, why="c"),
-            nodes, fine and possible, costs, rho,
+            nodes, allowed and possible, costs, rho,
         )  # fmt: skip
         if cuts is not None and len(nodes):
             assert cuts.fits(self.frontier.take(np.searchsorted(self.frontier.ids, nodes.ids)))
 
     def measure(self) -> None:
-        nodes, fine = self.regions()
+        nodes, allowed = self.regions()
         price, costs = self.price(len(nodes))
         n = len(nodes)
-        query, moves = self.draw(st.sampled_from([
+        query, change = self.draw(st.sampled_from([
             (Size(), 1), (Histogram(CLASSES), 1), (Marginals(OneWays((0, 1), SIZES, 1)), 2),
             (Marginals(OneWays((0, 1, 0), (*SIZES, 4), CLASSES)), 3),
             (Marginals(OneWays((0, 1), SIZES, 1), (0, 3, 4)), 2), (Marginals(OneWays((0, 1), SIZES, 1), (0, 3)), None),
             (Children(Cuts(np.zeros(n, np.int64), np.full(n, 2))), 1), (MySize(), None), (DATA, None),
             (Histogram(1), None), (Marginals(OneWays((1,), SIZES, 1)), None), (Marginals(OneWays((0,), (3,), 1)), None),
         ]))  # fmt: skip
-        if isinstance(query, Children) and fine:
-            fine = all(lo[0] < 2 < hi[0] for lo, hi in map(self.at, nodes.ids.tolist()))
+        if isinstance(query, Children) and allowed:
+            allowed = all(lo[0] < 2 < hi[0] for lo, hi in map(self.at, nodes.ids.tolist()))
         noisy = self.ask(
             lambda: self.curator.measure(nodes, query, price, why="m"),
-            nodes, fine and moves is not None, costs, moves or 0,
+            nodes, allowed and change is not None, costs, change or 0,
         )  # fmt: skip
         if noisy is not None:
             assert noisy.value.shape == (n, query.key.cells)
 
     def specialise(self) -> None:
-        """Grids are counted over all records, so the unsplit root alone may be asked."""
-        nodes, fine = self.regions()
+        """Grids are counted over all records, so only the unsplit root may be asked."""
+        nodes, allowed = self.regions()
         price, costs = self.price(len(nodes))
         candidates, quality, rho = self.draw(st.sampled_from(SPECIALISATIONS))
         self.ask(
             lambda: self.curator.choose(nodes, candidates, quality, price, why="s"),
-            nodes, fine and nodes.ids.tolist() == [0], costs, rho,
+            nodes, allowed and nodes.ids.tolist() == [0], costs, rho,
         )  # fmt: skip
 
     def measure_cells(self) -> None:
-        nodes, fine = self.regions()
+        nodes, allowed = self.regions()
         price, costs = self.price(len(nodes))
         grid, least = self.draw(st.sampled_from([TOP, TOP.refine(0, (1, 2, 3))])), self.draw(st.integers(1, 3))
         self.ask(
             lambda: self.curator.measure(nodes, Cells(grid, CLASSES), price, at_least=10**6 * least, why="m"),
-            nodes, fine and nodes.ids.tolist() == [0], costs, 1,
+            nodes, allowed and nodes.ids.tolist() == [0], costs, 1,
         )  # fmt: skip
 
     def test(self) -> None:
-        nodes, fine = self.regions()
+        nodes, allowed = self.regions()
         records, ids = self.unit.max_records, nodes.ids.tolist()
-        if fine:
-            fine = not any(self.nodes[i].told_to_stop for i in ids)
-        done = [self.nodes[i].tests for i in ids] if fine else []
+        if allowed:
+            allowed = not any(self.nodes[i].stopped for i in ids)
+        done = [self.nodes[i].tests for i in ids] if allowed else []
         costs = [self.test_cost(tests + 1) - self.test_cost(tests) for tests in done]
-        fine = fine and all(self.nodes[i].spent + c <= EPSILON for i, c in zip(ids, costs, strict=True))
+        allowed = allowed and all(self.nodes[i].spent + c <= EPSILON for i, c in zip(ids, costs, strict=True))
         other = self.tested and self.draw(st.integers(0, 4)) == 0
         before = len(self.witness.tests)
         try:
             answer = self.curator.test(nodes, PrivTree(9, 9, 9) if other else STOP, why="t")
         except CantleError:
-            assert self.sealed or not fine or other
+            assert self.sealed or not allowed or other
             assert len(self.witness.tests) == before
             return
-        assert fine
+        assert allowed
         assert not other
         assert not self.sealed
         self.tested = True
@@ -308,46 +308,46 @@ class Game:
         for i, cost, yes in zip(ids, costs, answer.tolist(), strict=True):
             self.nodes[i].spent += cost
             self.nodes[i].tests += 1
-            self.nodes[i].told_to_stop = not yes
+            self.nodes[i].stopped = not yes
 
     def test_cost(self, tests: int) -> int:
         return int(STOP.cost(np.array([tests]), self.unit.max_records)[0])
 
     def split(self) -> None:
-        nodes, fine = self.regions()
+        nodes, allowed = self.regions()
         own = self.frontier.take(np.isin(self.frontier.ids, nodes.ids))
-        if fine and len(nodes) and able(own).all() and self.draw(st.integers(0, 3)):
+        if allowed and len(nodes) and able(own).all() and self.draw(st.integers(0, 3)):
             cuts = cuts_of(self.draw, own)
         else:
             number = self.draw(st.integers(0, 3))
             attribute = [self.draw(st.integers(-1, 2)) for _ in range(number)]
             point = [self.draw(st.integers(-1, 5)) for _ in range(number)]
             cuts = Cuts(np.array(attribute, dtype=np.int64), np.array(point, dtype=np.int64))
-            fine = fine and number == len(own) == len(nodes) and cuts.fits(own)
+            allowed = allowed and number == len(own) == len(nodes) and cuts.fits(own)
         try:
             children = self.curator.split(nodes, cuts)
         except CantleError:
-            assert self.sealed or not fine
+            assert self.sealed or not allowed
             return
-        assert fine
+        assert allowed
         assert not self.sealed
         for node in self.nodes.values():
             node.open = False
         for i, child in zip(np.repeat(nodes.ids, 2).tolist(), children.ids.tolist(), strict=True):
-            mother = self.nodes[i]
-            mother.inner = True
-            self.nodes[child] = Node(mother.spent, list(mother.losses), mother.tests, mother.told_to_stop)
+            parent = self.nodes[i]
+            parent.inner = True
+            self.nodes[child] = Node(parent.spent, list(parent.losses), parent.tests, parent.stopped)
         self.frontier = children
-        self.everyone.append(children)
+        self.all_frontiers.append(children)
 
     def coin(self) -> None:
-        nodes, fine = self.regions()
+        nodes, allowed = self.regions()
         try:
             toss = self.curator.coin(nodes, np.full(len(nodes), 6))
         except CantleError:
-            assert self.sealed or not fine
+            assert self.sealed or not allowed
             return
-        assert fine
+        assert allowed
         assert not self.sealed
         assert ((toss >= 0) & (toss < 6)).all()
 
@@ -365,14 +365,14 @@ class Game:
         return self.frontier.lo[i], self.frontier.hi[i]
 
     def play(self, moves: list[str]) -> None:
-        """Some of these moves, each looked at when it is done."""
+        """Plays some of these moves, and checks the accounts after each."""
         with self.curator:
             for _ in range(self.draw(st.integers(1, 14))):
                 getattr(self, self.draw(st.sampled_from(moves)))()
                 self.check()
             self.finish()
 
-    # ---- what must hold, always
+    # ---- checks of the accounts
 
     def check(self) -> None:
         ids = np.array(sorted(self.nodes), dtype=np.int64)

@@ -29,7 +29,7 @@ RECORDS = ((0, 0, 0), (1, 0, 1), (1, 2, 1), (2, 1, 0), (2, 3, 1))
 CLASSES = ValueClasses(0, (1, 2))
 HEAPS = tuple(HeapTable(c, WITHIN.edges[c], np.array(g), CLASSES) for c, g in ((0, [0, 1]), (1, [0, -1, 1])))
 SEARCHES = (ValueSearch(0, 3, CLASSES), ValueSearch(1, 3, CLASSES, (1,)))  # the last code of column 1 is null
-MODELS = tuple(np.full(one.cells, 1) for one in TABLES)
+MODELS = tuple(np.full(table_.cells, 1) for table_ in TABLES)
 ROUND = TableRound(WITHIN, TABLES)
 SETS = TableSets(ROUND, MODELS, np.zeros(len(TABLES), np.int64), np.arange(len(TABLES)))
 HALF = replace(SETS, round=TableRound(WITHIN, TABLES, Fraction(1, 2), 7))
@@ -41,14 +41,14 @@ def tests_within(price: int, records: int) -> PrivTree:
 
 
 class MyTables(CrossTables):
-    """Says that it is about one table, whatever their number."""
+    """A query that declares the sensitivity of one table, however many it has."""
 
     def sensitivity(self, unit: Any) -> int:
         return int(unit.max_records)
 
 
 class MyDistance(Distance):
-    """A range of its own, and a look at the counts."""
+    """A subclass of a trusted score that declares another range and must not see exact counts."""
 
     range = 1
 
@@ -60,7 +60,7 @@ def edges(*numbers: Any) -> Any:
     return np.array(numbers)
 
 
-# Questions with what one record can move, written down here; None: there is no such question.
+# Questions and the change by one record, which is written down here; None if the question is not allowed.
 COUNTED: list[tuple[Any, int | None]] = [
     (CrossTables(WITHIN, (ONE,)), 1),
     (CrossTables(WITHIN, TABLES), 4),
@@ -120,52 +120,52 @@ TREES = {
 class TableGame(Game):
     """The moves of a method that asks for tables of columns."""
 
-    def whole(self, nodes: Frontier, fine: bool) -> bool:
-        return fine and nodes.ids.tolist() == [0]
+    def whole(self, nodes: Frontier, allowed: bool) -> bool:
+        return allowed and nodes.ids.tolist() == [0]
 
     def measure_tables(self) -> None:
-        nodes, fine = self.regions()
+        nodes, allowed = self.regions()
         price, costs = self.price(len(nodes))
-        query, moves = self.draw(st.sampled_from(COUNTED))
+        query, change = self.draw(st.sampled_from(COUNTED))
         noisy = self.ask(
             lambda: self.curator.measure(nodes, query, price, why="t"),
-            nodes, self.whole(nodes, fine) and moves is not None, costs, moves or 0,
+            nodes, self.whole(nodes, allowed) and change is not None, costs, change or 0,
         )  # fmt: skip
         if noisy is not None:
             assert noisy.value.shape == (1, query.key.cells)
 
     def choose_table(self) -> None:
-        nodes, fine = self.regions()
+        nodes, allowed = self.regions()
         price, costs = self.price(len(nodes))
         candidates, quality, rho = self.draw(st.sampled_from(CHOSEN))
         self.ask(
             lambda: self.curator.choose(nodes, candidates, quality, price, why="c"),
-            nodes, self.whole(nodes, fine) and rho is not None, costs, rho or 0,
+            nodes, self.whole(nodes, allowed) and rho is not None, costs, rho or 0,
         )  # fmt: skip
 
     def search(self) -> None:
-        nodes, fine = self.regions()
+        nodes, allowed = self.regions()
         price, costs = self.price(len(nodes))
-        query, moves = self.draw(st.sampled_from(SOUGHT))
+        query, change = self.draw(st.sampled_from(SOUGHT))
         self.ask(
             lambda: self.curator.measure(nodes, query, price, at_least=self.draw(st.integers(1, 9)), why="s"),
-            nodes, self.whole(nodes, fine) and moves is not None, costs, moves or 0,
+            nodes, self.whole(nodes, allowed) and change is not None, costs, change or 0,
         )  # fmt: skip
 
     def grow(self) -> None:
-        """All tests of a path together lose at most the lifetime bound; it is paid for each tree before any test."""
-        nodes, fine = self.regions()
+        """All tests of a path together lose at most the lifetime bound, which each tree pays before any test."""
+        nodes, allowed = self.regions()
         number, k = self.draw(st.sampled_from([1, 2])), self.unit.max_records
         stop = self.draw(st.sampled_from([STOP, tests_within(300_000, k)]))
         cost, before = number * stop.lifetime(k), len(self.witness.tests)
-        fine = self.whole(nodes, fine) and self.nodes[0].spent + cost <= EPSILON
+        allowed = self.whole(nodes, allowed) and self.nodes[0].spent + cost <= EPSILON
         try:
             grown = self.curator.grow(nodes, TREES[number], stop, why="g")
         except CantleError:
-            assert self.sealed or not fine
+            assert self.sealed or not allowed
             assert len(self.witness.tests) == before
             return
-        assert fine
+        assert allowed
         assert not self.sealed
         assert {rate for _, rate in self.witness.tests[before:]} <= {Fraction(stop.epsilon_nano, NANO * k)}
         assert len(grown) == number

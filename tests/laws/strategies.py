@@ -1,4 +1,4 @@
-"""What the laws are tried on: small tables, random walks down the tree, domains for whole runs."""
+"""Test data for the laws: small tables, random cuts, and a domain for whole runs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Table:
 def tables(
     *, max_attributes: int = 3, max_size: int = 5, max_classes: int = 3, max_records: int = 12
 ) -> st.SearchStrategy[Table]:
-    """Small tables, the empty one and those with a single class included."""
+    """Small tables, including empty ones and those with a single class."""
 
     @st.composite
     def build(draw: st.DrawFn) -> Table:
@@ -64,7 +64,7 @@ def tables(
 
 
 def cuts_of(draw: st.DrawFn, nodes: Frontier) -> Cuts:
-    """A random cut strictly inside every region; each must have one."""
+    """A random cut strictly inside every region; every region must have a possible cut."""
     attribute, point = [], []
     for lo, hi, able in zip(nodes.lo, nodes.hi, cut_counts(nodes) > 0, strict=True):
         a = draw(st.sampled_from(np.flatnonzero(able).tolist()))
@@ -79,7 +79,7 @@ def able(nodes: Frontier) -> np.ndarray:
 
 
 def all_records(sizes: tuple[int, ...], classes: int) -> list[tuple[int, ...]]:
-    """Every record a domain knows."""
+    """Every possible record of a domain."""
     return list(product(*(range(size) for size in sizes), range(classes)))
 
 
@@ -91,7 +91,7 @@ def all_tables(sizes: tuple[int, ...], classes: int, most: int) -> Iterator[Tabl
 
 
 def public_domain(*, target: int = 2) -> Domain:
-    """Two numbers, a category and a class: what a whole run needs."""
+    """A domain for whole runs: two numbers, a category, and a class unless `target` is 0."""
     attributes = (
         Attribute("age", Steps(type="integer", first=0, step=1, grid=16), nullable=False),
         Attribute("pay", Steps(type="integer", first=0, step=10, grid=9), nullable=True),

@@ -26,7 +26,7 @@ def engine_of(records: Records, sizes: tuple[int, ...] = SIZES) -> ColumnEngine:
 
 
 def all_records(most: int, points: list[Record] = POINTS) -> Iterator[Records]:
-    """All multisets of up to so many records."""
+    """All multisets of up to `most` records."""
     for n in range(most + 1):
         yield from combinations_with_replacement(points, n)
 
@@ -48,7 +48,7 @@ TABLES = (ONE, PAIR, ALL, COARSE)
 
 
 def tree() -> LabelTree:
-    """Three leaves: by column 0, then by column 1 (cells that are not neighbours go together)."""
+    """A tree of three leaves: by column 0, then by column 1, where cells that are not adjacent share a leaf."""
     nothing = np.zeros(0, dtype=np.bool_)
     rules = (np.array([True, False]), nothing, np.array([True, False, True]), nothing, nothing)
     return LabelTree(

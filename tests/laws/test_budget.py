@@ -1,4 +1,4 @@
-"""Whatever is charged, split or refused, no path pays more than epsilon: the ledger against a model of its own."""
+"""Whatever is charged, split or refused, no path pays more than epsilon: the budget compared with a simple model."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ RIGHT_PRICES = (1, 7, 100, 400, TOTAL, np.int64(5), np.uint8(9), np.int32(11), n
 
 
 def charge(budget: Budget, ids: np.ndarray, price: Any, *, why: str = "a", depth: int = 0) -> np.ndarray:
-    """As the curator does it: first the prices, then the charge."""
+    """Charges as the curator does: first the prices, then the charge."""
     cost = prices(price, len(ids))
     budget.charge(ids, cost, why=why, verb="measure", sensitivity=1, depth=depth)
     return cost
 
 
 class Model:
-    """A path is the list of its charges; nothing else is remembered."""
+    """A budget in which a path is the list of its charges, and nothing else is kept."""
 
     def __init__(self, total: int) -> None:
         self.total = total
@@ -54,7 +54,7 @@ class Model:
         return self.total - sum(self.paths[node])
 
     def charge(self, ids: list[int], prices: list[int]) -> bool:
-        """Whether the charge is allowed; takes it if so."""
+        """Charges if that is allowed; returns whether it was."""
         if any(self.left(i) < price for i, price in zip(ids, prices, strict=True)):
             return False
         for i, price in zip(ids, prices, strict=True):
@@ -68,14 +68,14 @@ class Model:
 
 
 def check(budget: Budget, model: Model) -> None:
-    everyone = np.arange(len(model.paths))
-    left = budget.left(everyone)
-    assert left.tolist() == [model.left(i) for i in everyone.tolist()]
+    all_nodes = np.arange(len(model.paths))
+    left = budget.left(all_nodes)
+    assert left.tolist() == [model.left(i) for i in all_nodes.tolist()]
     assert (left >= 0).all()
 
 
 def check_receipt(receipt: dict[str, Any], kinds: np.ndarray, model: Model) -> None:
-    """Every leaf's path, re-added charge by charge."""
+    """Adds up the charges of every leaf's path again."""
     paths = {path["path"]: path for path in receipt["paths"]}
     assert receipt["epsilon_nano"] == model.total
     for path in paths.values():
@@ -86,14 +86,14 @@ def check_receipt(receipt: dict[str, Any], kinds: np.ndarray, model: Model) -> N
 
 
 def ids_of(draw: st.DrawFn, model: Model) -> tuple[np.ndarray, bool]:
-    """Regions to ask about, and whether they may be asked: mostly open ones, else all kinds of forgery."""
+    """Regions to ask about, and whether they may be asked: mostly open ones, sometimes forged ones."""
     known = sorted(model.open)
     good = sorted(draw(st.sets(st.sampled_from(known)))) if known else []
     match draw(st.integers(0, 9)):
         case 0:
             bad = [*good, len(model.paths) + draw(st.integers(0, 5))]  # unknown
         case 1:
-            bad = [-draw(st.integers(1, 3)), *good]  # counting from the end
+            bad = [-draw(st.integers(1, 3)), *good]  # an index from the end
         case 2 if good:
             bad = sorted([*good, draw(st.sampled_from(good))])  # twice
         case 3 if len(good) > 1:
@@ -114,9 +114,9 @@ def test_no_sequence_of_calls_makes_a_path_pay_more_than_epsilon(data) -> None:
     draw = data.draw
     budget, model = Budget(TOTAL, Unit()), Model(TOTAL)
     for step in range(draw(st.integers(1, 12))):
-        ids, fine = ids_of(draw, model)
+        ids, allowed = ids_of(draw, model)
         if draw(st.integers(0, 3)) == 0 and len(model.paths) < 200:
-            if fine:
+            if allowed:
                 children = budget.inherit(ids, np.full(len(ids), 2))
                 first = len(model.paths)
                 model.inherit(ids.tolist())
@@ -125,19 +125,19 @@ def test_no_sequence_of_calls_makes_a_path_pay_more_than_epsilon(data) -> None:
                 with pytest.raises(ParameterError):
                     budget.inherit(ids, np.full(len(ids), 2))
         else:
-            each = draw(st.booleans())
+            one_per_region = draw(st.booleans())
             price: Any = draw(st.sampled_from(RIGHT_PRICES + WRONG_PRICES))
             right = any(price is known for known in RIGHT_PRICES)
-            if right and each:
+            if right and one_per_region:
                 price = np.array([draw(st.integers(1, 500)) for _ in ids], dtype=np.int64)
-            wanted = np.broadcast_to(price, ids.shape).tolist() if right else []
+            costs = np.broadcast_to(price, ids.shape).tolist() if right else []
             question = {"why": f"step {draw(st.integers(0, 1))}", "depth": step % 2}
-            if fine and not len(ids) and not right:
-                continue  # nobody is asked: whether a wrong price is noticed does not matter
-            if fine and right and model.charge(ids.tolist(), wanted):
-                assert charge(budget, ids, price, **question).tolist() == wanted
+            if allowed and not len(ids) and not right:
+                continue  # no region is asked, so it does not matter whether a wrong price is noticed
+            if allowed and right and model.charge(ids.tolist(), costs):
+                assert charge(budget, ids, price, **question).tolist() == costs
             else:
-                with pytest.raises(BudgetExceeded if fine and right else ParameterError):
+                with pytest.raises(BudgetExceeded if allowed and right else ParameterError):
                     charge(budget, ids, price, **question)
         check(budget, model)
     check_receipt(budget.receipt(), budget.path(np.arange(len(model.paths))), model)
@@ -149,7 +149,7 @@ def test_no_sequence_of_calls_makes_a_path_pay_more_than_epsilon(data) -> None:
 
 @given(st.lists(st.integers(1, 400), max_size=12), st.integers(1, TOTAL))
 def test_one_path_pays_exactly_what_fits(prices: list[int], total: int) -> None:
-    """Exact to the last nano-unit: what fits is taken, one unit more is refused."""
+    """Exact to the last nano-unit: a charge that fits is made, and one nano-unit more is refused."""
     budget, root, spent = Budget(total, Unit()), np.array([0]), 0
     for price in prices:
         if spent + price <= total:
@@ -165,7 +165,7 @@ def test_one_path_pays_exactly_what_fits(prices: list[int], total: int) -> None:
     assert budget.left(root).tolist() == [0]
 
 
-def test_a_refusal_of_one_is_a_refusal_of_all() -> None:
+def test_if_one_region_cannot_pay_no_region_is_charged() -> None:
     budget = Budget(10, Unit())
     children = budget.inherit(np.array([0]), np.array([2]))
     charge(budget, children[:1], 8, why="a")
@@ -174,7 +174,7 @@ def test_a_refusal_of_one_is_a_refusal_of_all() -> None:
     assert budget.left(children).tolist() == [2, 10]
 
 
-def test_balances_do_not_move_between_siblings() -> None:
+def test_a_sibling_cannot_spend_what_another_has_left() -> None:
     budget = Budget(10, Unit())
     children = budget.inherit(np.array([0]), np.array([2]))
     charge(budget, children[1:], 10, why="a")
@@ -193,7 +193,7 @@ def test_the_largest_balances_do_not_overflow() -> None:
 
 
 def test_answers_are_copies() -> None:
-    """Writing into what a budget gives away changes no balance and no path."""
+    """Writing into the arrays that a budget returns changes no balance and no path."""
     budget = Budget(10, Unit())
     budget.left(np.array([0]))[:] = 99
     budget.path(np.array([0]))[:] = 99

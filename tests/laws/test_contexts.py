@@ -25,9 +25,14 @@ SETS = Schema.from_dict({"kind": "sets", "items": ["x"]})
 
 
 def raised(tree: ast.AST) -> Iterator[ast.Raise]:
-    """What is raised inside except blocks, other than once more what was caught."""
+    """The raise statements inside except blocks, except those that raise the caught error again."""
     handlers = [node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)]
-    return (node for one in handlers for node in ast.walk(one) if isinstance(node, ast.Raise) and node.exc is not None)
+    return (
+        node
+        for handler in handlers
+        for node in ast.walk(handler)
+        if isinstance(node, ast.Raise) and node.exc is not None
+    )
 
 
 def test_nothing_is_raised_inside_except_blocks() -> None:
@@ -41,18 +46,21 @@ def test_nothing_is_raised_inside_except_blocks() -> None:
     assert not found, "use raise_alone(error), or raise after the block"
 
 
-def test_the_search_finds_them() -> None:
+def test_the_search_finds_raise_statements() -> None:
     code = "try:\n    f()\nexcept ValueError:\n    raise\nexcept OSError:\n    raise KeyError from None\n"
     assert [node.lineno for node in raised(ast.parse(code))] == [6]
 
 
 def traces(error: BaseException) -> list[BaseException]:
     """Exceptions that can be reached from an error: causes, contexts, and variables of the functions it passed."""
-    found, trace = [one for one in (error.__cause__, error.__context__) if one is not None], error.__traceback__
+    found, trace = (
+        [exception for exception in (error.__cause__, error.__context__) if exception is not None],
+        error.__traceback__,
+    )
     while trace is not None:
         found += [value for value in trace.tb_frame.f_locals.values() if isinstance(value, BaseException)]
         trace = trace.tb_next
-    return [one for one in found if not isinstance(one, CantleError)]
+    return [exception for exception in found if not isinstance(exception, CantleError)]
 
 
 def inside_a_context_manager(_: Path) -> None:
@@ -90,7 +98,7 @@ def truncated_parquet(folder: Path) -> Path:
 
 
 class Strange:
-    """No frame, and its exceptions quote what it holds."""
+    """An object that is no frame, and whose exceptions quote a value."""
 
     @property
     def shape(self) -> Any:
@@ -147,21 +155,21 @@ def generated() -> Iterator[None]:
         raise_alone(DataError("fixed words"))
 
 
-def test_a_generator_would_carry_one() -> None:
-    """Why `replacing` is a class: contextlib keeps what it was handed in a variable."""
+def test_a_generator_would_carry_the_exception() -> None:
+    """This is why `replacing` is a class: contextlib keeps the exception in a variable."""
     with pytest.raises(DataError) as caught, generated():
         raise ValueError("CANARY")
-    assert [str(one) for one in traces(caught.value)] == ["CANARY"]
+    assert [str(exception) for exception in traces(caught.value)] == ["CANARY"]
 
 
-def test_errors_of_cantle_leave_the_block_as_they_are() -> None:
+def test_errors_of_cantle_are_not_replaced() -> None:
     with pytest.raises(DataError, match="first words"), replacing(Exception, lambda _: CantleError("second words")):
         raise DataError("first words")
 
 
-def test_from_none_would_carry_one() -> None:
-    """The rule is needed: this is what the language does."""
+def test_from_none_would_carry_the_exception() -> None:
+    """This is why the rule is needed: `from None` keeps the context."""
     with pytest.raises(DataError) as caught:
         hidden()
     assert "CANARY" in str(caught.value.__context__)
-    assert [str(one) for one in traces(caught.value)] == ["CANARY"]
+    assert [str(exception) for exception in traces(caught.value)] == ["CANARY"]

@@ -21,7 +21,7 @@ def test_no_hostile_method_for_tables_of_columns_makes_a_path_lose_more_than_eps
 
 @pytest.mark.parametrize("move", ["measure_tables", "choose_table", "search", "grow"])
 def test_every_move_of_that_game_is_answered_and_refused(move: str) -> None:
-    """Else the game would show nothing."""
+    """Otherwise the game would prove nothing."""
     answered = set()
 
     @settings(max_examples=60, database=None, phases=[Phase.generate], derandomize=True)

@@ -1,4 +1,4 @@
-"""The order of records, the size of chunks and the width of integers are no channel: a seeded run does not change."""
+"""The order of records, the size of chunks and the width of integers reveal nothing: a seeded run stays the same."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RECORDS = 60
 NUMBERS = range(len(SETTINGS))
 
 
-def shown(number: int) -> str:
+def setting_name(number: int) -> str:
     return str(SETTINGS[number])
 
 
@@ -57,7 +57,7 @@ def outcome(
     seed: int = 11,
     **engine: Any,
 ) -> list[Any]:
-    """Everything a run gives away: receipt, regions, cuts, noisy counts."""
+    """Everything that a run returns: receipt, regions, cuts, noisy counts."""
     plan = RPS(public_domain(target=target), **setting)
     codes, classes = records(plan, 4)
     if order is not None:
@@ -67,54 +67,54 @@ def outcome(
     store = MemoryEngine(codes, classes, sizes=plan.sizes, class_count=plan.classes, **engine)
     receipt = run(plan, store, epsilon_nano=3 * 10**9, unit=Unit(), noise=Seeded(seed))
     tree = plan.tree
-    given_away: list[Any] = [receipt, plan.depth]
-    given_away += [(a.ids.tolist(), a.lo.tolist(), a.hi.tolist()) for a in tree.levels]
-    given_away += [(d, ids.tolist(), c.attribute.tolist(), c.point.tolist()) for d, (ids, c) in tree.cuts.items()]
-    given_away += [(ids.tolist(), noisy.value.tolist(), noisy.rate_num.tolist()) for ids, noisy in tree.sizes]
-    given_away += [
+    returned: list[Any] = [receipt, plan.depth]
+    returned += [(a.ids.tolist(), a.lo.tolist(), a.hi.tolist()) for a in tree.levels]
+    returned += [(d, ids.tolist(), c.attribute.tolist(), c.point.tolist()) for d, (ids, c) in tree.cuts.items()]
+    returned += [(ids.tolist(), noisy.value.tolist(), noisy.rate_num.tolist()) for ids, noisy in tree.sizes]
+    returned += [
         (nodes.ids.tolist(), path.tolist(), None if noisy is None else (noisy.value.tolist(), noisy.rate_num.tolist()))
         for nodes, noisy, path in tree.leaves
     ]
     if plan.oneways is not None:
-        given_away.append(plan.oneways.value.tolist())
-    return given_away
+        returned.append(plan.oneways.value.tolist())
+    return returned
 
 
 def without_addresses(*things: Any) -> str:
-    """How they print themselves, but for where they lie in memory."""
+    """The reprs of some objects, without memory addresses."""
     return re.sub(r"0x[0-9a-f]+", "", " ".join(map(repr, things)))
 
 
 @cache
-def usual(number: int) -> list[Any]:
-    """What a run gives away that others are compared with."""
+def usual_outcome(number: int) -> list[Any]:
+    """The outcome of the run with which others are compared."""
     return outcome(SETTINGS[number])
 
 
-@pytest.mark.parametrize("number", NUMBERS, ids=shown)
+@pytest.mark.parametrize("number", NUMBERS, ids=setting_name)
 @examples(3)
 @given(order=st.permutations(range(RECORDS)))
 @example(order=list(reversed(range(RECORDS))))
 def test_shuffled_records_give_the_same_run(number: int, order: list[int]) -> None:
-    assert outcome(SETTINGS[number], order=np.array(order)) == usual(number)
+    assert outcome(SETTINGS[number], order=np.array(order)) == usual_outcome(number)
 
 
-@pytest.mark.parametrize("number", NUMBERS, ids=shown)
+@pytest.mark.parametrize("number", NUMBERS, ids=setting_name)
 def test_the_size_of_chunks_gives_the_same_run(number: int) -> None:
     for chunk_cells in (1, 7, 40, 1000):
-        assert outcome(SETTINGS[number], chunk_cells=chunk_cells) == usual(number), chunk_cells
+        assert outcome(SETTINGS[number], chunk_cells=chunk_cells) == usual_outcome(number), chunk_cells
 
 
-@pytest.mark.parametrize("number", NUMBERS[:3], ids=shown)
+@pytest.mark.parametrize("number", NUMBERS[:3], ids=setting_name)
 def test_the_width_of_codes_gives_the_same_run(number: int) -> None:
     for dtype in (np.uint16, np.int32, np.int64):
-        assert outcome(SETTINGS[number], dtype=dtype) == usual(number), dtype
+        assert outcome(SETTINGS[number], dtype=dtype) == usual_outcome(number), dtype
 
 
-@pytest.mark.parametrize("number", NUMBERS, ids=shown)
+@pytest.mark.parametrize("number", NUMBERS, ids=setting_name)
 def test_another_seed_gives_another_run(number: int) -> None:
-    """Else the tests above would show nothing."""
-    assert outcome(SETTINGS[number], seed=12) != usual(number)
+    """Otherwise the tests above would prove nothing."""
+    assert outcome(SETTINGS[number], seed=12) != usual_outcome(number)
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
@@ -122,10 +122,8 @@ def test_another_seed_gives_another_run(number: int) -> None:
 def test_a_run_on_no_records_gives_answers_of_the_same_form(setting: dict[str, Any], target: int) -> None:
     """Every mechanism is defined on the empty data set (docs/privacy.md)."""
     plan = RPS(public_domain(target=target), **setting)
-    nothing = MemoryEngine(
-        np.zeros((0, 3), np.uint8), np.zeros(0, np.uint8), sizes=plan.sizes, class_count=plan.classes
-    )
-    receipt = run(plan, nothing, epsilon_nano=10**9, unit=Unit(), noise=Seeded(2))
+    empty = MemoryEngine(np.zeros((0, 3), np.uint8), np.zeros(0, np.uint8), sizes=plan.sizes, class_count=plan.classes)
+    receipt = run(plan, empty, epsilon_nano=10**9, unit=Unit(), noise=Seeded(2))
     assert all(path["epsilon_nano"] <= 10**9 for path in receipt["paths"])
     assert sum(len(nodes) for nodes, _, _ in plan.tree.leaves) >= 1
 
@@ -135,18 +133,18 @@ def test_a_run_on_no_records_gives_answers_of_the_same_form(setting: dict[str, A
     [({"preset": "paper"}, 50), ({"preset": "paper", "depth": 3, "stop": "privtree:2"}, 1)],
     ids=str,
 )
-def test_a_run_that_fails_says_nothing_of_the_records(setting: dict[str, Any], epsilon_nano: int) -> None:
-    """The same words for the data with a canary value and for no data at all."""
-    said = []
+def test_the_message_of_a_failed_run_does_not_depend_on_the_records(setting: dict[str, Any], epsilon_nano: int) -> None:
+    """The message is the same for data with a canary value and for no data."""
+    messages = []
     for n in (0, 139):
         plan = RPS(public_domain(target=2), **setting)
         codes = np.tile(np.array([[13, 7, 2]], np.uint8), (n, 1))
         store = MemoryEngine(codes, np.ones(n, np.uint8), sizes=plan.sizes, class_count=2)
         with pytest.raises(CantleError) as caught:
             run(plan, store, epsilon_nano=epsilon_nano, unit=Unit(), noise=Seeded(2))
-        said.append(repr(caught.value))
+        messages.append(repr(caught.value))
         assert "139" not in repr(caught.value) + without_addresses(store, plan)
-    assert said[0] == said[1]
+    assert messages[0] == messages[1]
 
 
 # ---- sets -----------------------------------------------------------------------------------------------------------
@@ -169,23 +167,23 @@ def sets(seed: int) -> list[list[int]]:
 
 
 def set_outcome(setting: dict[str, Any], records: list[Any], *, seed: int = 11) -> list[Any]:
-    """Everything a run gives away, and what is released of it; every set occurs eight times."""
+    """Everything that a run returns and releases; every set occurs eight times."""
     plan = DiffPart(UNIVERSE, **setting)
     _, store = open_data(records * 8, UNIVERSE, plan)
     receipt = run(plan, store, epsilon_nano=10**9, unit=Unit(), noise=Seeded(seed))
     parts, leaves = plan.kept_partitions.parts(), plan.kept_partitions.leaves()
     results = plan.results(public_dice(5))
-    given_away = [receipt, results.summary, results.groups.to_dicts(), results.records.to_dicts()]
-    for some in (parts, leaves):
-        given_away += [some.parent.tolist(), some.mask.tolist(), some.noisy.tolist(), some.rate_num.tolist()]
-    return given_away
+    returned = [receipt, results.summary, results.groups.to_dicts(), results.records.to_dicts()]
+    for level in (parts, leaves):
+        returned += [level.parent.tolist(), level.mask.tolist(), level.noisy.tolist(), level.rate_num.tolist()]
+    return returned
 
 
 @pytest.mark.parametrize("setting", SET_SETTINGS, ids=str)
 @examples(3)
 @given(order=st.permutations(range(RECORDS)))
 def test_shuffled_sets_give_the_same_run(setting: dict[str, Any], order: list[int]) -> None:
-    """The order of records, of the items in them, and repeated or unknown items."""
+    """Neither the order of records and items nor repeated or unknown items matter."""
     records = sets(4)
     shuffled = [[*reversed(records[i]), *records[i][:1], 99] for i in order]
     assert set_outcome(setting, shuffled) == set_outcome(setting, records)
@@ -197,8 +195,8 @@ def test_another_seed_gives_another_run_over_sets(setting: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize("setting", SET_SETTINGS, ids=str)
-def test_released_sets_stand_in_the_order_of_their_items(setting: dict[str, Any]) -> None:
-    """By size, then by items: whoever occurs does not come first (docs/privacy.md, Sets)."""
+def test_released_sets_are_sorted_by_their_items(setting: dict[str, Any]) -> None:
+    """They are sorted by size, then by items, so those that occur do not come first (docs/privacy.md, Sets)."""
     groups = set_outcome(setting, sets(4))[2]
     listed = [(len(group["items"]), group["items"]) for group in groups]
     assert len(listed) > 3
@@ -246,14 +244,14 @@ def graph_outcome(
 def test_shuffled_edges_give_the_same_run(
     public: dict[str, Any], setting: dict[str, Any], order: list[int], turned: int
 ) -> None:
-    """The order of lines, their direction, how often they stand there, and the order of listed nodes."""
+    """Neither order, direction and repetition of lines nor the order of listed nodes matter."""
     pairs = edges(4)
     shuffled = [pairs[i][:: -1 if turned >> i & 1 else 1] for i in order]
     assert graph_outcome(public, setting, shuffled + shuffled[:9]) == graph_outcome(public, setting, pairs)
     if public["unit"] == "node":
         named = list(range(35))
-        here = graph_outcome(public, setting, shuffled, nodes=[*reversed(named), 3])
-        assert here == graph_outcome(public, setting, pairs, nodes=named)
+        outcome = graph_outcome(public, setting, shuffled, nodes=[*reversed(named), 3])
+        assert outcome == graph_outcome(public, setting, pairs, nodes=named)
 
 
 @pytest.mark.parametrize(("public", "setting"), GRAPH_SETTINGS, ids=str)
@@ -276,27 +274,29 @@ def test_a_run_over_no_edges_gives_answers_of_the_same_form(public: dict[str, An
     [({"unit": "node"}, {"theta_share": 0, "theta": "auto"}), ({"unit": "node"}, {"mode": "rps", "theta": 70000})],
     ids=str,
 )
-def test_a_run_over_a_graph_that_fails_says_nothing_of_it(public: dict[str, Any], setting: dict[str, Any]) -> None:
-    said = []
+def test_the_message_of_a_failed_run_does_not_depend_on_the_graph(
+    public: dict[str, Any], setting: dict[str, Any]
+) -> None:
+    messages = []
     for pairs in ([], [(0, leaf) for leaf in range(1, 140)]):
         with pytest.raises(CantleError) as caught:
             graph_outcome(public, setting, pairs)
-        said.append(repr(caught.value))
-        assert "139" not in said[-1]
-    assert said[0] == said[1]
+        messages.append(repr(caught.value))
+        assert "139" not in messages[-1]
+    assert messages[0] == messages[1]
 
 
 @pytest.mark.parametrize(
     "setting", [{"c1": 0, "c2": 0, "eta": "off", "m": "off", "fanout": 30}, {"fanout": 2}], ids=str
 )
-def test_a_run_over_sets_that_fails_says_nothing_of_them(setting: dict[str, Any]) -> None:
-    """Thresholds that let everything pass; an epsilon too small for the taxonomy."""
-    said = []
+def test_the_message_of_a_failed_run_does_not_depend_on_the_sets(setting: dict[str, Any]) -> None:
+    """The runs fail because thresholds let too much pass, or because epsilon is too small for the taxonomy."""
+    messages = []
     for records in ([], [[1, 2, 3]] * 139):
         plan = DiffPart(UNIVERSE, **setting)
         _, store = open_data(records, UNIVERSE, plan)
         with pytest.raises(CantleError) as caught:
             run(plan, store, epsilon_nano=10**9 if "c1" in setting else 8, unit=Unit(), noise=Seeded(2))
-        said.append(repr(caught.value))
-        assert "139" not in said[-1] + without_addresses(store, plan)
-    assert said[0] == said[1]
+        messages.append(repr(caught.value))
+        assert "139" not in messages[-1] + without_addresses(store, plan)
+    assert messages[0] == messages[1]

@@ -1,4 +1,4 @@
-"""Every record has exactly one child, children are what they say, and candidates are counted as they are cut."""
+"""Every record is in exactly one child region, children partition their parents, and candidates count both sides."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def holds(nodes: Frontier, i: int, record: tuple[int, ...]) -> bool:
 
 
 @given(levels())
-def test_a_record_of_a_region_has_exactly_one_child_and_label_says_which(case) -> None:
-    """Tried on every point of the domain, not only on those in the data."""
+def test_a_record_of_a_region_is_in_exactly_one_child_which_label_names(case) -> None:
+    """This is tried on every point of the domain, not only on those in the data."""
     table, walk = case
     points = list(product(*(range(size) for size in table.sizes)))
     for nodes, cuts, children in walk:
@@ -51,8 +51,8 @@ def test_a_record_of_a_region_has_exactly_one_child_and_label_says_which(case) -
             mine = [p for p in points if holds(nodes, i, p)]
             label = cuts.label(np.array(mine, dtype=np.uint8), np.full(len(mine), i))
             for point, side in zip(mine, label.tolist(), strict=True):
-                where = [holds(children, 2 * i + child, point) for child in (0, 1)]
-                assert where == [not side, bool(side)]
+                inside = [holds(children, 2 * i + child, point) for child in (0, 1)]
+                assert inside == [not side, bool(side)]
 
 
 @given(levels())
@@ -71,7 +71,7 @@ def test_children_are_disjoint_non_empty_and_cover_their_parent(case) -> None:
 
 @given(levels())
 def test_the_engine_keeps_each_record_in_its_box(case) -> None:
-    """The regions of the engine are those of the public geometry, level after level."""
+    """At every level, the engine's regions are those of the public geometry."""
     table, walk = case
     engine, nodes = table.engine(), Frontier.root(table.sizes)
     for asked, cuts, children in walk:
@@ -94,7 +94,7 @@ def candidates_for(draw: st.DrawFn, table: Table, nodes: Frontier, kind: type):
 
 @given(levels(), st.data())
 def test_sides_are_the_counts_left_and_right_of_each_cut(case, data) -> None:
-    """Through the engine, in chunks, against counting the records of the box one by one."""
+    """Counts of the engine, in chunks, are compared with counting the records of the box one by one."""
     table, walk = case
     engine, nodes = table.engine(chunk_cells=data.draw(st.integers(1, 60))), Frontier.root(table.sizes)
     for asked, cuts, children in walk:
@@ -137,14 +137,14 @@ def test_choices_are_the_distinct_cuts_strictly_inside_the_region(case, data) ->
                     if choice < number[i]:
                         assert cut not in seen[i]
                         seen[i].add(cut)
-            for i, found in enumerate(seen):
-                wanted = {
+            for i, cuts_seen in enumerate(seen):
+                expected = {
                     (a, point)
                     for a in range(len(table.sizes))
                     for point in range(nodes.lo[i, a] + 1, nodes.hi[i, a])
                     if kind is AllCuts or a == candidates.attribute[i]
                 }
-                assert found == wanted
+                assert cuts_seen == expected
 
 
 @given(levels())
@@ -185,8 +185,8 @@ def test_tallies_of_one_region_add_up_to_its_size(table: Table, data) -> None:
 
 
 def sets_of(size: int, most: int) -> list[frozenset[int]]:
-    """Every record that can be, once cut."""
-    return [frozenset(one) for n in range(1, most + 1) for one in combinations(range(size), n)]
+    """Every possible record of at most `most` items."""
+    return [frozenset(record) for n in range(1, most + 1) for record in combinations(range(size), n)]
 
 
 def leaves_under(tree: ItemTree, height: int, node: int) -> range:
@@ -198,7 +198,7 @@ def leaves_under(tree: ItemTree, height: int, node: int) -> range:
 
 
 def cut_of(parts: Partitions, i: int) -> list[range]:
-    """The hierarchy cut of a partition, every node as the items under it."""
+    """The hierarchy cut of a partition, with every node given as the items under it."""
     height, taken = int(parts.height[i]), int(parts.taken[i])
     level = parts.level[parts.level_starts[i] : parts.level_starts[i + 1]].tolist()[taken:]
     below = parts.below[parts.below_starts[i] : parts.below_starts[i + 1]].tolist()
@@ -208,7 +208,7 @@ def cut_of(parts: Partitions, i: int) -> list[range]:
 
 
 def in_cut(record: frozenset[int], cut: list[range]) -> bool:
-    """Every node of the cut has an item of the record, and every item is under one (Section 4.1 of the paper)."""
+    """Whether every node of the cut has an item of the record, and every item a node (Section 4.1 of the paper)."""
     return all(any(item in node for item in record) for node in cut) and all(
         any(item in node for node in cut) for item in record
     )
@@ -234,7 +234,7 @@ def item_trees(draw: st.DrawFn) -> tuple[ItemTree, int]:
 @examples(24)
 @given(item_trees())
 def test_a_set_is_in_exactly_one_sub_partition_of_its_partition(case: tuple[ItemTree, int]) -> None:
-    """Over every set of the universe: all expansions of all partitions, level by level."""
+    """This is tried on every set of the universe, with all expansions of all partitions, level by level."""
     tree, most = case
     records, parts = sets_of(tree.size, most), Partitions.root(tree, most)
     while len(parts):
@@ -248,7 +248,7 @@ def test_a_set_is_in_exactly_one_sub_partition_of_its_partition(case: tuple[Item
             below = [cut for cut, parent in zip(cuts, kept.rows.tolist(), strict=True) if parent == row]
             for record in mine:
                 assert sum(in_cut(record, cut) for cut in below) == 1
-            # M of docs/privacy.md, Sets, is exact: every numbered set of children is that of some record.
+            # M of docs/privacy.md, Sets, is exact: every numbered set of children occurs for some record.
             assert len(below) == parts.patterns[row]
             assert all(any(in_cut(record, cut) for record in mine) for cut in below)
         assert children.size.tolist() == [len(cut) for cut in cuts]
@@ -259,21 +259,21 @@ def test_a_set_is_in_exactly_one_sub_partition_of_its_partition(case: tuple[Item
 @given(item_trees())
 def test_leaves_are_the_sets_of_the_universe_each_once(case: tuple[ItemTree, int]) -> None:
     tree, most = case
-    parts, found = Partitions.root(tree, most), []
+    parts, sets = Partitions.root(tree, most), []
     while len(parts):
         ends = np.flatnonzero(parts.ends).tolist()
         leaves = all_kept(parts, ends)
         starts, items = parts.cut_items(leaves.rows, leaves.mask)
-        found += [tuple(items[a:b].tolist()) for a, b in zip(starts[:-1], starts[1:], strict=True)]
-        assert all(sorted(set(leaf)) == list(leaf) for leaf in found)
+        sets += [tuple(items[a:b].tolist()) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        assert all(sorted(set(leaf)) == list(leaf) for leaf in sets)
         parts = all_kept(parts, np.flatnonzero(~parts.ends).tolist()).children(parts, 0)
-    assert sorted(found) == sorted(tuple(sorted(record)) for record in sets_of(tree.size, most))
+    assert sorted(sets) == sorted(tuple(sorted(record)) for record in sets_of(tree.size, most))
 
 
 @examples(24)
 @given(item_trees(), st.data())
 def test_the_engine_keeps_each_set_in_its_cut(case: tuple[ItemTree, int], data) -> None:
-    """Counts of the engine are those of the public geometry, whatever is kept."""
+    """The engine's counts are those of the public geometry, whatever is kept."""
     tree, most = case
     records = data.draw(st.lists(st.sampled_from(sets_of(tree.size, most)), max_size=10))
     starts = np.cumsum([0, *map(len, records)], dtype=np.int64)

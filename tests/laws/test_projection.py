@@ -1,8 +1,8 @@
-"""The projection is the scan it is defined by, its order is public, and one node changes no more than is claimed.
+"""The projection equals its definition, its order is public, and one node changes no more than is claimed.
 
-All graphs of up to four nodes (with `-m slow` of five), all removals of a node, all bounds that a degree can reach,
-through the real order and projection. The identifiers of nodes stay with them, so the edges that two neighbours share
-come in the same order.
+The bounds are checked on all graphs of up to four nodes (with `-m slow` of five), all removals of a node, and all
+bounds that a degree can reach, through the real order and projection. Nodes keep their identifiers, so the edges that
+two neighbours share come in the same order.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Edges = tuple[tuple[int, int], ...]
 
 
 def graph_of(labels: Labels, edges: Edges) -> Graph:
-    """The graph on these identifiers (ascending), as the reader would build it."""
+    """The graph on these identifiers (in ascending order), as the reader would build it."""
     number = {label: place for place, label in enumerate(labels)}
     ends = sorted((number[a], number[b]) for a, b in edges)
     return Graph(len(labels), np.array(ends, dtype=np.int32).reshape(-1, 2), number_keys(np.array(labels)))
@@ -65,8 +65,8 @@ def all_graphs(labels: Labels) -> list[Edges]:
 
 @cache
 def neighbours(theta: int, most: int) -> list[tuple[dict[int, int], dict[int, int], int, int, int, bool]]:
-    """(degrees with v, without v, v, edges kept with v, without v, whether some node lost its last edge with v)."""
-    found = []
+    """(degrees with v, without v, v, edges kept with v, without v, whether a node loses its last edge without v)."""
+    pairs = []
     for size in range(1, most + 1):
         labels = tuple(range(size))
         for edges in all_graphs(labels):
@@ -74,8 +74,8 @@ def neighbours(theta: int, most: int) -> list[tuple[dict[int, int], dict[int, in
                 others, rest = tuple(u for u in labels if u != v), tuple(edge for edge in edges if v not in edge)
                 ends, left = {u for edge in edges for u in edge}, {u for edge in rest for u in edge}
                 more, fewer = projected(labels, edges, theta), projected(others, rest, theta)
-                found.append((more[0], fewer[0], v, more[1], fewer[1], bool(ends - left - {v})))
-    return found
+                pairs.append((more[0], fewer[0], v, more[1], fewer[1], bool(ends - left - {v})))
+    return pairs
 
 
 def at_most(degrees: dict[int, int], theta: int) -> np.ndarray:
@@ -90,12 +90,12 @@ def histogram(degrees: dict[int, int], theta: int) -> np.ndarray:
     return np.bincount(list(degrees.values()), minlength=theta + 1)
 
 
-def moved(one: np.ndarray, other: np.ndarray) -> int:
+def l1_change(one: np.ndarray, other: np.ndarray) -> int:
     return int(np.abs(one - other).sum())
 
 
 def isolated(fewer: dict[int, int], v: int) -> dict[int, int]:
-    """The neighbour in which v stays without its edges."""
+    """The neighbour in which v stays, but without its edges."""
     return {**fewer, v: 0}
 
 
@@ -111,7 +111,7 @@ every_bound = pytest.mark.parametrize(
 
 
 @every_bound
-def test_the_others_move_no_further_than_the_node_has_kept_edges(theta: int, most: int) -> None:
+def test_other_degrees_change_by_at_most_the_kept_edges_of_the_node(theta: int, most: int) -> None:
     worst = 0
     for more, fewer, v, *_ in neighbours(theta, most):
         change = sum(abs(more[u] - d) for u, d in fewer.items())
@@ -121,41 +121,41 @@ def test_the_others_move_no_further_than_the_node_has_kept_edges(theta: int, mos
 
 
 @every_bound
-def test_counts_from_below(theta: int, most: int) -> None:
-    """theta + 1 under node; 2 theta under node-isolate, where the last count is public."""
+def test_counts_of_degrees_at_most_k_change_by_their_sensitivity(theta: int, most: int) -> None:
+    """By theta + 1 under node, and by 2 theta under node-isolate, where the last count is public."""
     pairs = neighbours(theta, most)
-    assert max(moved(at_most(more, theta), at_most(fewer, theta)) for more, fewer, *_ in pairs) == theta + 1
-    stays = [moved(at_most(more, theta), at_most(isolated(fewer, v), theta)) for more, fewer, v, *_ in pairs]
+    assert max(l1_change(at_most(more, theta), at_most(fewer, theta)) for more, fewer, *_ in pairs) == theta + 1
+    stays = [l1_change(at_most(more, theta), at_most(isolated(fewer, v), theta)) for more, fewer, v, *_ in pairs]
     assert max(stays) == 2 * theta
 
 
 @every_bound
-def test_counts_from_above(theta: int, most: int) -> None:
-    """2 theta, whether v goes or stays: a node without kept edges is in none of them."""
+def test_counts_of_degrees_at_least_k_change_by_two_theta(theta: int, most: int) -> None:
+    """Whether v goes or stays does not matter: a node without kept edges is in none of these counts."""
     pairs = neighbours(theta, most)
-    assert max(moved(at_least(more, theta), at_least(fewer, theta)) for more, fewer, *_ in pairs) == 2 * theta
+    assert max(l1_change(at_least(more, theta), at_least(fewer, theta)) for more, fewer, *_ in pairs) == 2 * theta
     for more, fewer, v, *_ in pairs:
         assert (at_least(fewer, theta) == at_least(isolated(fewer, v), theta)).all()
-        assert moved(at_least(more, theta), at_least(fewer, theta)) <= 2 * more[v]
+        assert l1_change(at_least(more, theta), at_least(fewer, theta)) <= 2 * more[v]
 
 
 @every_bound
-def test_histograms(theta: int, most: int) -> None:
-    """2 theta + 1 under node, also from degree 1 on; 2 theta + 2 under node-isolate, 2 theta + 1 from degree 1 on."""
+def test_histograms_of_degrees_change_by_their_sensitivity(theta: int, most: int) -> None:
+    """By 2 theta + 1 under node, 2 theta + 2 under node-isolate, and 2 theta + 1 under both from degree 1 on."""
     goes, stays, positive = [], [], []
     for more, fewer, v, *_ in neighbours(theta, most):
-        one, other, zero = (histogram(d, theta) for d in (more, fewer, isolated(fewer, v)))
-        goes.append(moved(one, other))
-        stays.append(moved(one, zero))
-        positive.append(moved(one[1:], other[1:]))
-        assert positive[-1] == moved(one[1:], zero[1:])
+        before, without, isolate = (histogram(d, theta) for d in (more, fewer, isolated(fewer, v)))
+        goes.append(l1_change(before, without))
+        stays.append(l1_change(before, isolate))
+        positive.append(l1_change(before[1:], without[1:]))
+        assert positive[-1] == l1_change(before[1:], isolate[1:])
     assert (max(goes), max(stays)) == (2 * theta + 1, 2 * theta + 2)
-    assert max(positive) == (2 if theta == 1 else 2 * theta + 1)  # one cell: nobody moves within it
+    assert max(positive) == (2 if theta == 1 else 2 * theta + 1)  # for theta = 1 there is one cell
 
 
 @every_bound
-def test_insertions_and_deletions_of_degrees(theta: int, most: int) -> None:
-    """The multiset changes as the histogram does: counted one degree at a time."""
+def test_at_most_two_theta_plus_one_degrees_are_inserted_or_deleted(theta: int, most: int) -> None:
+    """The multiset of degrees changes like the histogram; here degrees are matched one at a time."""
     worst = 0
     for more, fewer, *_ in neighbours(theta, most):
         one, other = list(more.values()), list(fewer.values())
@@ -177,8 +177,8 @@ def test_kept_edges_grow_by_at_most_theta(theta: int, most: int) -> None:
 @pytest.mark.parametrize(
     ("theta", "most"), [(1, FEW), (2, FEW), *(pytest.param(theta, MANY, marks=pytest.mark.slow) for theta in (1, 2, 3))]
 )
-def test_counts_at_the_edges_of_bins(theta: int, most: int) -> None:
-    """#{d < e} for e of a set: max over d of d + #{e > d}, attained but for {theta + 1}, where it is the nodes."""
+def test_counts_below_the_edges_of_bins_change_by_their_sensitivity(theta: int, most: int) -> None:
+    """#{d < e} for the e of a set changes by max over d of d + #{e > d}; by 1 for {theta + 1}, which counts nodes."""
     edges = range(1, theta + 2)
     for size in range(1, theta + 2):
         for chosen in combinations(edges, size):
@@ -190,24 +190,24 @@ def test_counts_at_the_edges_of_bins(theta: int, most: int) -> None:
             assert max(counts) == (1 if chosen == (theta + 1,) else bound)
 
 
-def test_where_nodes_are_not_listed_their_number_has_no_bound() -> None:
-    """A star as an edge list: without the lines of its centre nobody is left. Counts of d >= 1 move by 2 theta."""
+def test_if_nodes_are_not_listed_their_number_has_no_bound() -> None:
+    """A star without the edges of its centre has no nodes left in its edge list; counts of d >= 1 change by 2 theta."""
     for leaves in (3, 30, 300):
         labels = tuple(range(leaves + 1))
         degrees, _ = projected(labels, tuple((0, leaf) for leaf in labels[1:]), 2)
-        assert moved(at_most(degrees, 2), np.zeros(3, dtype=np.int64)) > leaves
-        assert moved(at_least(degrees, 2), np.zeros(2, dtype=np.int64)) == 4
+        assert l1_change(at_most(degrees, 2), np.zeros(3, dtype=np.int64)) > leaves
+        assert l1_change(at_least(degrees, 2), np.zeros(2, dtype=np.int64)) == 4
 
 
 @every_bound
-def test_where_nodes_are_not_listed_counts_from_above_hold(theta: int, most: int) -> None:
-    """Nodes that lost their last edge are gone as well, and no count of d >= 1 or of edges sees it."""
+def test_if_nodes_are_not_listed_counts_of_degrees_at_least_k_keep_their_bound(theta: int, most: int) -> None:
+    """Nodes that lost their last edge are gone as well, but counts of d >= 1 and of edges do not change by that."""
     lost = [pair for pair in neighbours(theta, most) if pair[-1]]
     assert lost
     for more, fewer, *_ in lost:
         named = {u: d for u, d in fewer.items() if d > 0}
-        assert moved(at_least(more, theta), at_least(named, theta)) <= 2 * theta
-        assert moved(histogram(more, theta)[1:], histogram(named, theta)[1:]) <= 2 * theta + 1
+        assert l1_change(at_least(more, theta), at_least(named, theta)) <= 2 * theta
+        assert l1_change(histogram(more, theta)[1:], histogram(named, theta)[1:]) <= 2 * theta + 1
 
 
 # ------------------------------------------------------------------------------------------------- the order
@@ -218,27 +218,27 @@ def pairs_in_order(graph: Graph, labels: Labels) -> list[tuple[int, int]]:
 
 
 @given(st.sets(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=8), st.data())
-def test_the_order_of_two_edges_depends_on_nothing_else(names: set[int], data: st.DataObject) -> None:
+def test_the_order_of_two_edges_does_not_depend_on_other_edges(names: set[int], data: st.DataObject) -> None:
     labels = tuple(sorted(names))
     pairs = list(combinations(labels, 2))
     everything = pairs_in_order(graph_of(labels, tuple(pairs)), labels)
     some = data.draw(st.sets(st.sampled_from(pairs)))
     fewer = tuple(sorted({a for pair in some for a in pair}))
-    here = pairs_in_order(graph_of(fewer, tuple(some)), fewer)
-    assert here == [pair for pair in everything if pair in some]
+    ordered = pairs_in_order(graph_of(fewer, tuple(some)), fewer)
+    assert ordered == [pair for pair in everything if pair in some]
 
 
 def test_the_order_is_not_that_of_identifiers() -> None:
     labels = tuple(range(40))
-    found = pairs_in_order(graph_of(labels, tuple(combinations(labels, 2))), labels)
-    first = [min(pair) for pair in found[:100]]
+    ordered = pairs_in_order(graph_of(labels, tuple(combinations(labels, 2))), labels)
+    first = [min(pair) for pair in ordered[:100]]
     assert first != sorted(first)
     assert 5 < np.mean(first) < 21  # low identifiers are not favoured: the mean over all pairs is 13
 
 
 @pytest.mark.parametrize("keys", [np.zeros(6, np.uint64), np.array([7, 7, 7, 9, 9, 9], np.uint64)])
-def test_hashes_that_meet_leave_a_total_order(keys: np.ndarray) -> None:
-    """Then identifiers decide, whatever the order in which the edges stand."""
+def test_equal_hashes_leave_a_total_order(keys: np.ndarray) -> None:
+    """If hashes are equal, identifiers decide, whatever the order of the edges."""
     pairs = np.array(list(combinations(range(6), 2)), dtype=np.int32)
     want = pairs[order(Graph(6, pairs, keys))].tolist()
     for seed in range(20):
@@ -255,7 +255,7 @@ def test_hashes_that_meet_leave_a_total_order(keys: np.ndarray) -> None:
 
 @st.composite
 def scans(draw: st.DrawFn) -> tuple[np.ndarray, int]:
-    """Edges in some order; long runs at one node and chains are likely."""
+    """Edges in any order, often with many in a row at one node, or in chains."""
     nodes = draw(st.integers(1, 12))
     pairs = list(combinations(range(nodes), 2))
     chosen = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
@@ -265,21 +265,21 @@ def scans(draw: st.DrawFn) -> tuple[np.ndarray, int]:
 def assert_same(ends: np.ndarray, nodes: int, theta: int) -> None:
     degrees, kept = by_definition(ends.tolist(), nodes, theta)
     for fast in (False, True):
-        made = Projector(ends, nodes, compiled=fast).project(theta)
-        assert made[0].tolist() == degrees
-        assert made[1].tolist() == kept
-        assert (made[0].dtype, made[1].dtype) == (np.int64, np.bool_)
+        projected = Projector(ends, nodes, compiled=fast).project(theta)
+        assert projected[0].tolist() == degrees
+        assert projected[1].tolist() == kept
+        assert (projected[0].dtype, projected[1].dtype) == (np.int64, np.bool_)
 
 
 @examples(15)
 @given(scans(), st.integers(1, 6))
-def test_rounds_are_the_scan(scan: tuple[np.ndarray, int], theta: int) -> None:
+def test_the_projection_equals_its_definition(scan: tuple[np.ndarray, int], theta: int) -> None:
     assert_same(*scan, theta)
 
 
 @pytest.mark.parametrize("theta", one_in(2, [1, 2, 3, 8, 64]))
-def test_rounds_are_the_scan_on_larger_graphs(theta: int) -> None:
-    """Many blocks, hubs, and an order in which every edge waits for the one before it."""
+def test_the_projection_equals_its_definition_on_larger_graphs(theta: int) -> None:
+    """With many blocks, hubs, and an order in which every edge depends on the one before it."""
     rng = np.random.default_rng(theta)
     weights = 1.0 / np.arange(1, 2001)
     ends = np.unique(np.sort(rng.choice(2000, size=(30_000, 2), p=weights / weights.sum()), axis=1), axis=0)
@@ -290,7 +290,7 @@ def test_rounds_are_the_scan_on_larger_graphs(theta: int) -> None:
     assert_same(np.concatenate([chain, chain[:-1] + np.array([0, 1], np.int32)]), 9001, theta)
 
 
-def test_a_star() -> None:
+def test_a_star_keeps_its_first_theta_edges() -> None:
     leaves = 100_000
     star = np.stack([np.zeros(leaves), np.arange(1, leaves + 1)], axis=1).astype(np.int32)
     degrees, kept = project(star, leaves + 1, 7)
@@ -299,11 +299,11 @@ def test_a_star() -> None:
 
 
 @pytest.mark.parametrize("nodes", [0, 1, 3])
-def test_no_edges(nodes: int) -> None:
+def test_a_graph_may_have_no_edges(nodes: int) -> None:
     assert_same(np.empty((0, 2), dtype=np.int32), nodes, 1)
 
 
-def test_a_ladder_keeps_what_its_steps_keep() -> None:
+def test_several_bounds_at_once_keep_the_same_numbers_of_edges() -> None:
     rng = np.random.default_rng(3)
     ends = np.unique(np.sort(rng.integers(0, 60, size=(900, 2)), axis=1), axis=0)
     ends = rng.permutation(ends[ends[:, 0] < ends[:, 1]]).astype(np.int32)
@@ -313,13 +313,13 @@ def test_a_ladder_keeps_what_its_steps_keep() -> None:
 
 
 @pytest.mark.parametrize("theta", [0, -1, True, 1.0, None])
-def test_theta_is_a_whole_number(theta: object) -> None:
+def test_theta_must_be_a_positive_whole_number(theta: object) -> None:
     with pytest.raises(ParameterError, match="theta"):
         project(np.empty((0, 2), dtype=np.int32), 1, theta)  # type: ignore[arg-type]
 
 
-def test_the_compiled_scan_is_used_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The results are the same, so this looks at what is called."""
+def test_the_compiled_scan_is_used_if_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The results are the same, so the test looks at which function is called."""
     ends, asked = np.array([[0, 1], [0, 2]], dtype=np.int32), []
 
     def compiled() -> Any:
@@ -333,7 +333,7 @@ def test_the_compiled_scan_is_used_where_it_is_asked_for(monkeypatch: pytest.Mon
     assert asked == [True]
 
 
-def test_large_graphs_are_opened_with_kernels_where_these_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_graphs_use_kernels_if_these_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     def is_compiled() -> bool:
         return graphs.open_engine([(0, 1), (0, 2)], GraphSchema(), None, IN_MEMORY, None)[1].compiled
 
@@ -345,7 +345,7 @@ def test_large_graphs_are_opened_with_kernels_where_these_are_installed(monkeypa
     assert not is_compiled()
 
 
-def test_a_missing_extra_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_named_with_the_command_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "cantle.trusted.bounding._projection_kernel", raising=False)
     monkeypatch.setitem(sys.modules, "numba", None)
     with pytest.raises(MissingExtra, match=r"\.\[fast\]"):

@@ -35,10 +35,10 @@ INSTANCES = {
     "Mix": [(1, 0), (2, 1), (1, 1), (0, 1), (3, 2)],
     "WeightedMajority": [((3, 1),), ((1, 5, 2),)],
 }
-"""Arguments of those that take any; whatever else is trusted is tried as it comes."""
+"""The arguments of scores that take some; all other trusted scores are tried without arguments."""
 QUALITIES = [kind(*arguments) for kind in CUT_QUALITIES for arguments in INSTANCES.get(kind.__name__, [()])]
 MOST = {(2, 1): 8, (2, 2): 8, (2, 3): 6, (3, 1): 7, (3, 2): 6, (3, 3): 4}
-"""Records by (children, classes)."""
+"""The largest number of records for each (children, classes)."""
 
 
 def spread(total: int, children: int) -> list[tuple[int, ...]]:
@@ -60,14 +60,14 @@ def score(quality, table: np.ndarray) -> np.ndarray:
 
 
 def changes(quality, totals: tuple[int, ...], children: int, label: int) -> np.ndarray:
-    """The change of every candidate's score, over all tables and children, when a record of one class comes."""
+    """The change of every candidate's score when a record of one class is added, over all tables and children."""
     before = tables_of(totals, children)
-    found = []
+    differences = []
     for child in range(children):
         after = before.copy()
         after[:, child, label] += 1
-        found.append(score(quality, after) - score(quality, before))
-    return np.concatenate(found)
+        differences.append(score(quality, after) - score(quality, before))
+    return np.concatenate(differences)
 
 
 def shapes(quality) -> list[tuple[int, int]]:
@@ -98,56 +98,52 @@ def test_the_range_holds(quality) -> None:
 def test_the_range_is_attained(quality) -> None:
     rho, low, high = extremes(quality)
     if quality.range < SCALE:
-        assert rho == quality.range  # integer scores: exactly
-        assert (low, high) == (0, quality.range)  # and monotone, as their claims say
+        assert rho == quality.range  # exactly, as scores are integers
+        assert (low, high) == (0, quality.range)  # scores never fall, as their claims say
     elif isinstance(quality, InfoGain):
         # Up by SCALE exactly and down by 0.749 SCALE (docs/privacy.md, Selection), but never both at the same class
-        # totals: the reach is 1024 of the claimed 2050. The claim adds the worst up to the worst down; it is safe, not
-        # tight.
+        # totals: rho reaches 1024 of the claimed 2050. The claim adds the largest rise and the largest fall, so it is
+        # safe but not tight.
         assert (rho, low, high) == (SCALE, -767, SCALE)
     elif quality.range == SCALE:
-        # HalfGini falls by n/(n+1) of SCALE when a pure part of n gets its first stranger: 0.86 of the claim at 8.
+        # HalfGini falls by n/(n+1) of SCALE when a pure part of n gets its first record of another class: 0.86 of the
+        # claim for n = 8.
         assert high == 0
         assert rho >= 0.85 * quality.range
     else:
-        # 1821 of 2050 with 8 records; test_gini_comes_near_its_claim goes to 0.998 with many.
+        # 1821 of 2050 with 8 records; test_gini_comes_close_to_its_claim_with_many_records reaches 0.998.
         assert high == SCALE
         assert rho >= 0.88 * quality.range
 
 
 @pytest.mark.parametrize("quality", QUALITIES, ids=repr)
-def test_each_score_moves_within_half_its_range_or_is_monotone(quality) -> None:
+def test_each_score_changes_by_half_its_range_at_most_or_is_monotone(quality) -> None:
     _, low, high = extremes(quality)
     rises, falls = 0 <= low <= high <= quality.range, -quality.range <= low <= high <= 0
     assert rises or falls or max(-low, high) <= quality.range // 2
 
 
-def test_half_gini_comes_near_its_claim_with_many_records() -> None:
-    kind = next((kind for kind in CUT_QUALITIES if kind.__name__ == "HalfGini"), None)
-    if kind is None:
-        pytest.skip("not there")
+def test_half_gini_comes_close_to_its_claim_with_many_records() -> None:
+    half_gini = HalfGini()
     pure = np.array([[[4000, 0], [0, 0]]])
     joins, apart = pure + [[0, 1], [0, 0]], pure + [[0, 0], [0, 1]]
-    rho = int((score(kind(), apart) - score(kind(), joins))[0])
-    assert 0.998 * kind().range < rho <= kind().range
+    rho = int((score(half_gini, apart) - score(half_gini, joins))[0])
+    assert 0.998 * half_gini.range < rho <= half_gini.range
 
 
-def test_half_gini_holds_for_many_records() -> None:
-    """2^28 records in two equal classes of one part: one more must move the score by 0 to SCALE down."""
-    kind = next((kind for kind in CUT_QUALITIES if kind.__name__ == "HalfGini"), None)
-    if kind is None:
-        pytest.skip("not there")
+def test_the_claim_of_half_gini_holds_for_many_records() -> None:
+    """One more than 2^28 records, in two equal classes or in one, lowers the score by 0 to SCALE."""
     before = np.array([[[2**27, 2**27], [0, 0]], [[2**28, 0], [0, 0]]])
     after = before + [[0, 1], [0, 0]]
-    d = score(kind(), after) - score(kind(), before)
+    d = score(HalfGini(), after) - score(HalfGini(), before)
     assert ((d >= -SCALE) & (d <= 0)).all()
-    assert int(score(kind(), before)[0]) == -SCALE * 2**27 // 2
+    assert int(score(HalfGini(), before)[0]) == -SCALE * 2**27 // 2
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_gini_comes_near_its_claim_with_many_records(classes: int) -> None:
-    """Adding the first record of a class to a pure child of n: change -n/(n+1), while another child gains 1."""
-    gini = next(kind for kind in CUT_QUALITIES if kind.__name__ == "Gini")()
+def test_gini_comes_close_to_its_claim_with_many_records(classes: int) -> None:
+    """The first record of another class in a pure child of n changes the score by -n/(n+1), in an empty child by 1."""
+    gini = Gini()
     n = 4000
     pure = np.zeros((1, 2, classes), dtype=np.int64)
     pure[0, 0, 0] = n
@@ -160,7 +156,7 @@ def test_gini_comes_near_its_claim_with_many_records(classes: int) -> None:
 
 @pytest.mark.parametrize("quality", QUALITIES, ids=repr)
 def test_candidates_are_scored_alone_and_in_any_shape(quality) -> None:
-    """A batch is scored as each of its tables would be: no candidate sees another's counts."""
+    """A batch is scored like each of its tables alone, so no candidate depends on the counts of another."""
     classes = len(getattr(quality, "weights", (1, 1, 1)))
     table = tables_of((2, 1, 1)[:classes], 2)
     half = table[: len(table) // 2 * 2]
@@ -178,8 +174,8 @@ def test_every_trusted_quality_states_its_claim(kind: type) -> None:
 
 
 @pytest.mark.parametrize("classes", [1, 2, 3])
-def test_told_apart_is_the_best_pair_of_different_classes(classes: int) -> None:
-    """g of Claim 2 against its definition, over all tables of up to 5 records."""
+def test_the_separation_of_classes_is_that_of_the_best_pair(classes: int) -> None:
+    """The term g of Claim 2 equals its definition, over all tables of up to 5 records."""
     for totals in product(range(4), repeat=classes):
         if sum(totals) <= 5:
             table = tables_of(totals, 2)
@@ -188,13 +184,13 @@ def test_told_apart_is_the_best_pair_of_different_classes(classes: int) -> None:
             assert score(Mix(0, 1), table).tolist() == expected
 
 
-def test_the_named_scores_are_the_papers() -> None:
+def test_the_named_scores_have_the_ranges_of_the_paper() -> None:
     assert (BALANCE.range, CLASS_AWARE.range) == (1, 3)
 
 
 @pytest.mark.parametrize(("even", "apart"), [(-1, 2), (2, -1), (0, 0), (True, 1.5), (2**63, 0), (2**70, 1)])
 def test_weights_without_a_proof_are_refused(even, apart) -> None:
-    """Claim 2 is about natural numbers, small enough for the score to stay in 64 bits."""
+    """Claim 2 is about natural numbers that are so small that the score fits into 64 bits."""
     with pytest.raises(ParameterError):
         Mix(even, apart)
 
@@ -202,11 +198,11 @@ def test_weights_without_a_proof_are_refused(even, apart) -> None:
 # ---- many records ---------------------------------------------------------------------------------------------
 
 LARGE = [2**31 - 1, 2**31, 3_050_000_000, 3_700_000_000, 2**32 - 1, 2**32, 2**33 + 1, 10**12, 2**44 + 7, 2**50, 2**52]
-"""Up to the limit of the proofs. Squares leave 64 bits from 3.05e9 records on, with two classes from 4.3e9 on."""
+"""Up to the limit of the proofs. Squares exceed 64 bits from 3.05e9 records on, with two classes from 4.3e9 on."""
 
 
-def shared_out(records: int) -> list[tuple[int, ...]]:
-    """Two, three and a thousand classes, from pure to even, with odd rests."""
+def divided(records: int) -> list[tuple[int, ...]]:
+    """Records divided among two, three and a thousand classes, from pure to even, with odd remainders."""
     third, part = records // 3, records // 1000
     return [
         (records, 0), (records - 1, 1), (records // 2, records - records // 2), (third + 1, records - third - 1),
@@ -216,7 +212,7 @@ def shared_out(records: int) -> list[tuple[int, ...]]:
 
 
 def half_gini(counts: tuple[int, ...]) -> int:
-    """By whole numbers of any length."""
+    """The value of a part, computed with Python integers."""
     n = sum(counts)
     return -(SCALE * (n * n - sum(c * c for c in counts)) // (2 * n))
 
@@ -228,9 +224,9 @@ def purity(counts: tuple[int, ...]) -> int:
 @pytest.mark.parametrize("records", LARGE)
 @pytest.mark.parametrize(("quality", "exact"), [(HalfGini(), half_gini), (Gini(), purity)], ids=["half", "whole"])
 def test_gini_is_exact_for_many_records(quality, exact, records: int) -> None:
-    for counts in shared_out(records):
+    for counts in divided(records):
         small = (2, 5, *range(len(counts) - 2))
-        table = np.array([counts, small], dtype=np.int64)  # a small part beside a large one
+        table = np.array([counts, small], dtype=np.int64)  # a large part and a small one
         assert quality.value(table).tolist() == [exact(counts), exact(small)]
 
 
@@ -247,8 +243,8 @@ def test_every_trusted_score_is_tried_with_many_records() -> None:
 @pytest.mark.parametrize("records", LARGE)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_range_holds_for_many_records(records: int, classes: int) -> None:
-    """One record more, in any class of either side: candidates that share the class totals move within the range."""
-    shares = [counts for counts in shared_out(records - 1) if len(counts) == classes]
+    """A record is added in any class on either side; candidates with the same class totals change within the range."""
+    shares = [counts for counts in divided(records - 1) if len(counts) == classes]
     for counts in shares:
         cuts = [counts, tuple(c // 2 for c in counts), tuple(c // 3 + c % 2 for c in counts), (0,) * classes]
         left = np.array(cuts, dtype=np.int64)
@@ -257,12 +253,15 @@ def test_the_range_holds_for_many_records(records: int, classes: int) -> None:
             before = quality.scores([left, right])
             for label in range(classes):
                 more = np.eye(classes, dtype=np.int64)[label]
-                moved = [quality.scores([left + more, right]) - before, quality.scores([left, right + more]) - before]
-                assert np.ptp(np.concatenate(moved)) <= quality.range
+                differences = [
+                    quality.scores([left + more, right]) - before,
+                    quality.scores([left, right + more]) - before,
+                ]
+                assert np.ptp(np.concatenate(differences)) <= quality.range
 
 
 def test_the_limit_of_records_keeps_every_score_within_64_bits() -> None:
-    """The largest scores there are: both sides even and all told apart, one class, classes that are even."""
+    """The largest possible scores: even sides that separate the classes, one class only, and even classes."""
     half = MOST_RECORDS // 2
     apart = [np.array([half, 0]), np.array([0, half])]
     assert Mix(MOST_WEIGHT, MOST_WEIGHT).scores(apart) == MOST_WEIGHT * (half + MOST_RECORDS) < 2**63

@@ -1,7 +1,6 @@
 """Every declared L1 sensitivity holds and is attained, over all small data sets, through the real engine.
 
-Tables and sets: all of up to two records. Graphs: all of up to four nodes, in the long form five, as the shipped reader
-gives them.
+Tables and sets have up to two records, graphs up to four nodes (with `-m slow` five), as the shipped reader gives them.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def cuts(attribute: int, point: int, regions: int) -> Cuts:
     return Cuts(np.full(regions, attribute), np.full(regions, point))
 
 
-# Query by number of regions (Children needs a cut for each), and its L1 sensitivity for one record.
+# Queries as functions of the number of regions (Children needs one cut per region), and their sensitivity per record.
 INSTANCES = {
     Size: [(lambda _: Size(), 1)],
     Histogram: [(lambda _: Histogram(CLASSES), 1)],
@@ -77,7 +76,7 @@ DATA = list(all_tables(SIZES, CLASSES, MOST))
 
 @cache
 def engine_of(records: tuple[tuple[int, ...], ...], split: bool) -> MemoryEngine:
-    """The records at the root, or split by CUT; no query changes them."""
+    """An engine with the records at the root, or split by CUT; queries do not change it."""
     engine = Table(SIZES, CLASSES, records).engine()
     if split:
         engine.split(np.array([0]), CUT)
@@ -86,7 +85,7 @@ def engine_of(records: tuple[tuple[int, ...], ...], split: bool) -> MemoryEngine
 
 @cache
 def tally(kind: type, number: int, records: tuple[tuple[int, ...], ...], split: bool) -> np.ndarray:
-    """All cells of all regions, as the engine counts them: of the root, or of both children of CUT."""
+    """All cells of all regions, as the engine counts them: those of the root, or of both children of CUT."""
     engine = engine_of(records, split)
     regions = np.arange(2 if split else 1)
     key = INSTANCES[kind][number][0](len(regions)).key
@@ -96,7 +95,7 @@ def tally(kind: type, number: int, records: tuple[tuple[int, ...], ...], split: 
 
 
 def worst(kind: type, number: int, held: int, added: int, split: bool) -> int:
-    """The largest L1 change of the whole tally over all data sets of some size and all records that may come."""
+    """The largest L1 change of the whole tally, over all data sets of up to `held` records and all records added."""
     most, tables = 0, [table for table in DATA if len(table.records) <= held]
     for more in combinations_with_replacement(all_records(SIZES, CLASSES), added):
         for table in tables:
@@ -107,11 +106,11 @@ def worst(kind: type, number: int, held: int, added: int, split: bool) -> int:
 
 
 FEW, MANY = 4, 5
-"""Nodes of a graph by default, and in the long form."""
+"""The largest numbers of nodes of a graph by default, and with `-m slow`."""
 
 
 def graph_queries(nodes: int) -> list[Any]:
-    """With all bounds that a degree can reach."""
+    """All queries of graphs, with all bounds that a degree can reach."""
     kinds = (KeptEdges, AtMost, AtLeast, DegreesAbove)
     return [*(kind(most) for kind in kinds for most in range(1, nodes)), Nodes(), SortedDegrees(nodes)]
 
@@ -128,20 +127,15 @@ def test_every_trusted_query_is_tried() -> None:
 @pytest.mark.parametrize(("held", "records"), [(MOST, 1), (1, 2), pytest.param(MOST, 2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("kind", "number"), CASES, ids=lambda value: getattr(value, "__name__", value))
 def test_sensitivity_holds_and_is_attained(kind: type, number: int, held: int, records: int, split: bool) -> None:
-    """With two regions too: a record moves the cells of one of them, so all together move no further."""
-    build, one = INSTANCES[kind][number]
+    """Also for two regions together: a record changes the cells of one of them only."""
+    build, per_record = INSTANCES[kind][number]
     declared = build(2 if split else 1).sensitivity(Unit(records))
-    assert declared == one * records
+    assert declared == per_record * records
     assert worst(kind, number, held, records, split) == declared
 
 
 @pytest.mark.parametrize(("kind", "number"), CASES, ids=lambda value: getattr(value, "__name__", value))
-def test_fewer_records_than_the_unit_move_no_further(kind: type, number: int) -> None:
-    assert worst(kind, number, MOST, 1, False) <= INSTANCES[kind][number][0](1).sensitivity(Unit(2))
-
-
-@pytest.mark.parametrize(("kind", "number"), CASES, ids=lambda value: getattr(value, "__name__", value))
-def test_cells_are_as_many_as_the_key_says(kind: type, number: int) -> None:
+def test_the_number_of_cells_is_that_of_the_key(kind: type, number: int) -> None:
     for table in DATA[:20]:
         assert len(tally(kind, number, table.records, False)) == INSTANCES[kind][number][0](1).key.cells
 
@@ -152,9 +146,9 @@ def test_every_trusted_query_states_its_claim(kind: type) -> None:
 
 
 @pytest.mark.parametrize("together", [False, True])
-def test_the_cells_of_a_grid_move_by_one_in_all(together: bool) -> None:
-    """Claim 23, through the column engine: a record is in one cell of one class, whatever the cut."""
-    nodes, everyone = Frontier.root(SIZES), np.zeros(1, dtype=np.int64)
+def test_the_cells_of_a_grid_change_by_one_in_all(together: bool) -> None:
+    """Claim 23, through the column engine: a record is in one cell of one class, whatever the grid."""
+    nodes, root = Frontier.root(SIZES), np.zeros(1, dtype=np.int64)
     for grid in (Grid.top(SIZES), Grid.top(SIZES).refine(1, (1,)), Grid.top(SIZES).refine(0, (1,)).refine(1, (1, 2))):
         query = Cells(grid, CLASSES, together)
         assert [query.sensitivity(Unit(k)) for k in (1, 2)] == [1, 2]
@@ -164,12 +158,12 @@ def test_the_cells_of_a_grid_move_by_one_in_all(together: bool) -> None:
         def cells(records: tuple[tuple[int, ...], ...], query: Cells = query, total: int = total) -> np.ndarray:
             table = Table(SIZES, CLASSES, records)
             engine = ColumnEngine(list(table.codes.T.copy()), table.labels, sizes=SIZES, class_count=CLASSES)
-            starts, entries, counts = query.occupied(engine, everyone, nodes)
+            starts, entries, counts = query.occupied(engine, root, nodes)
             assert starts.tolist() == [0, len(entries)]
             assert (np.diff(entries) > 0).all()
-            found = np.zeros(total, dtype=np.int64)
-            found[entries] = counts
-            return found
+            dense = np.zeros(total, dtype=np.int64)
+            dense[entries] = counts
+            return dense
 
         for table in DATA:
             before = cells(table.records)
@@ -191,7 +185,7 @@ def set_engine(records: tuple[tuple[int, ...], ...], fanout: int, most: int) -> 
 
 
 @pytest.mark.parametrize("records", [1, 2])
-def test_counts_of_all_sets_move_by_one_a_record(records: int) -> None:
+def test_counts_of_all_sets_change_by_one_per_record(records: int) -> None:
     """Claim 30."""
     query = ItemSets(ITEMS)
     assert query.sensitivity(Unit(records)) == records
@@ -199,16 +193,16 @@ def test_counts_of_all_sets_move_by_one_a_record(records: int) -> None:
     for few in product(range(3), repeat=2):
         for more in combinations_with_replacement(SETS, records):
             before = tuple(SETS[i] for i in few)
-            one, two = (
-                next(iter(set_engine(some, ITEMS, ITEMS).tally(np.zeros(1, np.int64), query.key)))[2]
-                for some in (before, before + more)
+            counts_before, counts_after = (
+                next(iter(set_engine(records_, ITEMS, ITEMS).tally(np.zeros(1, np.int64), query.key)))[2]
+                for records_ in (before, before + more)
             )
-            assert np.abs(two - one).sum() == records
+            assert np.abs(counts_after - counts_before).sum() == records
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
-def test_counts_of_sub_partitions_move_by_one_a_record(most: int) -> None:
-    """Claim 29: over all partitions of a round together, whatever was kept before."""
+def test_counts_of_sub_partitions_change_by_one_per_record(most: int) -> None:
+    """Claim 29, over all partitions of a round together, whatever was kept before."""
     for keep in ((1,), (2,), (1, 2), (1, 2, 3)):
         if max(mask.bit_count() for mask in keep) > most:
             continue
@@ -249,7 +243,7 @@ PROVED: dict[str, dict[type, Any]] = {
     "node-isolate": {KeptEdges: lambda t: t, AtLeast: lambda t: 2 * t},
     "edge": {SortedDegrees: lambda _: 2, DegreesAbove: lambda _: 2},
 }
-"""Written down here, not taken from the code under test."""
+"""Sensitivities that are written down here, not taken from the code under test."""
 
 
 def of_size(source: str, nodes: int) -> GraphConfig:
@@ -259,22 +253,22 @@ def of_size(source: str, nodes: int) -> GraphConfig:
 @pytest.mark.parametrize("nodes", slow([FEW, MANY], MANY))
 @pytest.mark.parametrize("source", PROVED)
 def test_graph_sensitivities_hold_and_are_attained(source: str, nodes: int) -> None:
-    """All graphs of up to so many nodes and all their neighbours (Claims 31 to 36)."""
+    """Claims 31 to 36, over all graphs of up to `nodes` nodes and all their neighbours."""
     config = of_size(source, nodes)
     asked = [query for query in graph_queries(nodes) if type(query) in PROVED[source]]
 
     @cache
     def answers(graph: Drawing) -> dict[Any, np.ndarray]:
-        """Every exact answer of a graph that has a proof for this unit."""
+        """The exact answers to all queries that have a proof for this unit."""
         engine = config.engine(graph)
         assert all(query.fits(engine.root(), engine.domain) for query in asked)
         return {query: next(iter(engine.tally(np.zeros(1, np.int64), query)))[2][0] for query in asked}
 
     worst: dict[Any, int] = {}
     for less, more in config.pairs():
-        one, two = answers(less), answers(more)
-        for query, counts in one.items():
-            worst[query] = max(worst.get(query, 0), int(np.abs(two[query] - counts).sum()))
+        before, after = answers(less), answers(more)
+        for query, counts in before.items():
+            worst[query] = max(worst.get(query, 0), int(np.abs(after[query] - counts).sum()))
             assert len(counts) == query.key.cells
     assert set(worst) == set(asked)
     for query, most in worst.items():
@@ -284,7 +278,7 @@ def test_graph_sensitivities_hold_and_are_attained(source: str, nodes: int) -> N
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_without_a_proof_for_the_unit_nothing_is_answered(unit: str) -> None:
+def test_queries_without_a_proof_for_the_unit_are_refused(unit: str) -> None:
     for query in GRAPH_QUERIES:
         proved = {INPUTS[source].relation for source, kinds in PROVED.items() if type(query) in kinds}
         if unit in proved:
@@ -298,8 +292,8 @@ def test_without_a_proof_for_the_unit_nothing_is_answered(unit: str) -> None:
     ("theta", "nodes"), [(2, FEW), *(pytest.param(theta, MANY, marks=pytest.mark.slow) for theta in (1, 2, 3))]
 )
 @pytest.mark.parametrize("source", ["node", "node, not listed", "node-isolate"])
-def test_projected_degrees_as_records_change_by_what_the_unit_says(source: str, theta: int, nodes: int) -> None:
-    """Claim 39: insertions and deletions of records of the table, over all graphs of up to so many nodes."""
+def test_projected_degrees_as_records_change_by_the_records_of_the_unit(source: str, theta: int, nodes: int) -> None:
+    """Claim 39: records inserted into and deleted from the table, over all graphs of up to `nodes` nodes."""
     config = of_size(source, nodes)
 
     @cache
@@ -312,7 +306,7 @@ def test_projected_degrees_as_records_change_by_what_the_unit_says(source: str, 
     curator.split(curator.root(), Projection(theta))
     bound = curator.unit.max_records
     assert bound == 2 * theta + (2 if config.relation == "node-isolate" else 1)
-    # Where zeros are not in the table a node that moves to 0 is one deletion, and under theta = 1 all are.
+    # If zeros are not in the table, a degree that falls to 0 is one deletion; under theta = 1 that is all that happens.
     assert worst == (bound if source == "node" else 2 * theta + 1 if theta > 1 else 2)
 
 
@@ -324,8 +318,8 @@ LADDERS = [(1, 2, 4), (3,), (1, 2, 3, 4), (2, 3), (1, 4)]
     [((1, 2, 4), FEW), *(pytest.param(thetas, MANY, marks=pytest.mark.slow) for thetas in LADDERS)],
     ids=str,
 )
-def test_scores_of_bounds_move_by_at_most_their_range(thetas: tuple[int, ...], nodes: int) -> None:
-    """Claim 37, for several penalties, over all graphs of up to so many nodes and both units of nodes."""
+def test_scores_of_bounds_change_by_at_most_their_range(thetas: tuple[int, ...], nodes: int) -> None:
+    """Claim 37, for several penalties, over all graphs of up to `nodes` nodes and both units of nodes."""
     penalties = [(0,) * len(thetas), tuple(3 * theta for theta in thetas), tuple(theta**2 for theta in thetas),
                  tuple(2**60 - theta for theta in thetas), tuple(i << 57 for i in range(len(thetas)))]  # fmt: skip
     worst = 0
@@ -341,18 +335,18 @@ def test_scores_of_bounds_move_by_at_most_their_range(thetas: tuple[int, ...], n
         for penalty in penalties:
             bounds = Bounds(thetas, penalty)
             for less, more in pairs:
-                one, two = (np.array(bounds.scores(list(edges)), dtype=np.int64) for edges in (less, more))
-                moved = two - one
-                assert np.abs(moved).max() <= SCALE + 1
-                assert np.ptp(moved) <= Lag().range
-                worst = max(worst, int(np.abs(moved).max()))
+                before, after = (np.array(bounds.scores(list(edges)), dtype=np.int64) for edges in (less, more))
+                change = after - before
+                assert np.abs(change).max() <= SCALE + 1
+                assert np.ptp(change) <= Lag().range
+                worst = max(worst, int(np.abs(change).max()))
     assert Lag().range == 2 * (SCALE + 1)
-    # Nothing to choose among one; else a whole step of score is attained, where a bound of 1 competes.
+    # One bound leaves nothing to choose. Otherwise scores change by up to SCALE, which is attained with a bound of 1.
     assert worst == 0 if len(thetas) == 1 else worst <= SCALE
     assert worst == SCALE or 1 not in thetas
 
 
-# ---- which nodes there are ------------------------------------------------------------------------------------------
+# ---- listed nodes ---------------------------------------------------------------------------------------------------
 
 NODE_SCHEMA = GraphSchema.from_dict({"kind": "graph"})
 
@@ -364,9 +358,11 @@ def listed_answers(edges: tuple[tuple[int, int], ...], nodes: tuple[int, ...]) -
 
 
 @pytest.mark.parametrize("size", slow([3, 4], 4))
-def test_a_node_list_that_misses_nodes_keeps_the_sensitivities(size: int) -> None:
-    """Somebody known from edges alone must not come and go with others: all lists and all graphs of few nodes, and
-    every node's entry and lines taken away."""
+def test_an_incomplete_list_of_nodes_keeps_the_sensitivities(size: int) -> None:
+    """A node known only from its edges must not appear and disappear with other nodes.
+
+    All lists and all graphs of few nodes are tried, each without the entry and the edges of every node.
+    """
     labels = range(size)
     pairs = list(combinations(labels, 2))
     answers = cache(listed_answers)
@@ -376,5 +372,5 @@ def test_a_node_list_that_misses_nodes_keeps_the_sensitivities(size: int) -> Non
         nodes = tuple(label for label in labels if chosen >> label & 1)
         for gone in labels:
             less = tuple(edge for edge in edges if gone not in edge), tuple(node for node in nodes if node != gone)
-            for bound, one, two in zip(bounds, answers(*less), answers(edges, nodes), strict=True):
-                assert np.abs(two - one).sum() <= bound
+            for bound, before, after in zip(bounds, answers(*less), answers(edges, nodes), strict=True):
+                assert np.abs(after - before).sum() <= bound

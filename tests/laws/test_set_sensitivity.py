@@ -1,8 +1,7 @@
-"""The declared L1 sensitivities of the questions of `baskets` hold and are attained: all records over four items, all
-data sets of one record (with `-m slow` of two) and all that they become when a unit joins, through the real engine
-(Claims 50 to 53).
+"""The declared L1 sensitivities of the questions of `baskets` hold and are attained (Claims 50 to 53), by brute force.
 
-Mutants of the counts go beyond their bounds: long records cut by the popularity of items in the data, or by the
+All data sets of one record over four items (with `-m slow` of two) are tried with all records added, through the real
+engine. Mutants of the counts exceed their bounds: long records cut by the popularity of items in the data, or by the
 position of the record; parts that are not divided, or are rounded up; pairs without the cap.
 """
 
@@ -61,18 +60,18 @@ def counted(query: Any, rows: Rows) -> np.ndarray:
     """All cells of a question, as the engine counts them."""
     engine = engine_of(rows)
     if isinstance(query, PairSupports):
-        made = np.zeros(query.cells, np.int64)
+        dense = np.zeros(query.cells, np.int64)
         _, cells, counts = query.occupied(engine, np.zeros(1, np.int64), engine.root())
-        made[cells] = counts
-        return made
+        dense[cells] = counts
+        return dense
     ((_, _, counts),) = engine.tally(np.zeros(1, np.int64), query.key)
     assert counts.shape == (1, query.key.cells)
     return counts[0]
 
 
 def neighbours(records: int, added: int) -> Iterator[tuple[Rows, Rows]]:
-    """Data sets of up to so many records and what they become, the new ones at any position."""
-    for rows in (one for one in DATA if len(one) <= records):
+    """Data sets of up to `records` records, each with and without `added` more, at the start or at the end."""
+    for rows in (data for data in DATA if len(data) <= records):
         for more in combinations_with_replacement(RECORDS, added):
             for place in {0, len(rows)}:
                 yield rows, rows[:place] + more + rows[place:]
@@ -87,7 +86,7 @@ def worst(count: Callable[[Rows], np.ndarray], records: int = 1, added: int = 1)
             known[rows] = count(rows)
         return known[rows]
 
-    return max(int(np.abs(cells(one) - cells(two)).sum()) for one, two in neighbours(records, added))
+    return max(int(np.abs(cells(before) - cells(after)).sum()) for before, after in neighbours(records, added))
 
 
 @pytest.mark.parametrize("records", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -104,7 +103,7 @@ def test_sensitivity_holds_and_is_attained(query: Any, one: int, records: int) -
     PairSupports((0, 1, 2, 3), 2),
 ], ids=lambda query: type(query).__name__)  # fmt: skip
 @pytest.mark.parametrize("records", slow([0, 1], 1))
-def test_two_records_of_a_person_move_twice_as_far(query: Any, records: int) -> None:
+def test_two_records_of_a_person_change_twice_as_much(query: Any, records: int) -> None:
     assert worst(lambda rows: counted(query, rows), records, 2) == query.sensitivity(Unit(2))
 
 
@@ -114,12 +113,12 @@ def test_every_question_is_tried_and_states_its_claim(kind: type) -> None:
     assert re.search(r"^ *Claim \d+\. Sensitivity ", kind.__doc__ or "", re.MULTILINE)
 
 
-def test_parts_of_any_record_add_up_to_what_may_count() -> None:
+def test_parts_of_any_record_add_up_to_the_bound() -> None:
     sizes = np.arange(1, 5000)
     for most in (1, 2, 3, 7, 16, 64):
-        whole = sizes * item_parts(sizes, most)
-        assert whole.max() == most * PARTS
-        assert (whole[:most] == sizes[:most] * PARTS).all()
+        sums = sizes * item_parts(sizes, most)
+        assert sums.max() == most * PARTS
+        assert (sums[:most] == sizes[:most] * PARTS).all()
         top = np.arange(2, LONGEST_PAIRED + 2)
         assert (top * (top - 1) // 2 * pair_parts(top, most)).max() == most * PARTS
 
@@ -130,20 +129,20 @@ def test_parts_of_any_record_add_up_to_what_may_count() -> None:
 def by_popularity(rows: Rows, most: int = 2) -> np.ndarray:
     """Long records cut to the items that are most popular in the data."""
     popular = np.bincount([item for row in rows for item in row], minlength=ITEMS)
-    made = np.zeros(ITEMS, np.int64)
+    supports = np.zeros(ITEMS, np.int64)
     for row in rows:
         for item in sorted(row, key=lambda item: (-popular[item], item))[:most]:
-            made[item] += PARTS
-    return made
+            supports[item] += PARTS
+    return supports
 
 
 def by_position(rows: Rows, most: int = 2) -> np.ndarray:
     """Long records cut by a hash of their position."""
-    made = np.zeros(ITEMS, np.int64)
+    supports = np.zeros(ITEMS, np.int64)
     for number, row in enumerate(rows):
         for item in sorted(row, key=lambda item: (item * 7 + number * 3) % 5)[:most]:
-            made[item] += PARTS
-    return made
+            supports[item] += PARTS
+    return supports
 
 
 @pytest.mark.parametrize("mutant", [by_popularity, by_position])
@@ -161,12 +160,12 @@ def test_parts_that_add_up_to_more_are_caught(monkeypatch: pytest.MonkeyPatch, p
 
 
 def test_records_of_one_or_two_items_that_count_twice_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`most` times apart, and once more among the other records."""
-    whole = basket_counts.count_items
+    """They would count `most` times in their own counts, and once more among the other records."""
+    count_items = basket_counts.count_items
 
     def twice(starts: np.ndarray, items: np.ndarray, universe: int, most: int, *strata: bool) -> np.ndarray:
-        apart = whole(starts, items, universe, most, *strata)
-        return np.concatenate([apart[:universe], apart[universe:] + whole(starts, items, universe, most, False)])
+        own = count_items(starts, items, universe, most, *strata)
+        return np.concatenate([own[:universe], own[universe:] + count_items(starts, items, universe, most, False)])
 
     starts, items = csr(((0,),))
     assert np.abs(twice(starts, items, ITEMS, 2, False, True)).sum() > 2 * PARTS

@@ -40,34 +40,36 @@ LEFT = np.arange(len(TABLES))
 def scores(candidates: Any, quality: Any, records: Records, sizes: tuple[int, ...] = SIZES) -> Any:
     engine = engine_of(records, sizes)
     assert candidates.fits(engine.root(), engine.domain, quality)
-    (found,) = candidates.exact_scores(engine, AT, engine.root(), quality)
-    return found
+    (scored,) = candidates.exact_scores(engine, AT, engine.root(), quality)
+    return scored
 
 
 def sets(seed: int, share: Fraction = Fraction(1), left: Any = LEFT, **other: Any) -> TableSets:
     """A round with a random public model and penalties."""
     dice = np.random.default_rng(seed)
     models = tuple(dice.integers(0, 3, table.cells) for table in TABLES)
-    made = TableSets(TableRound(WITHIN, TABLES, share, seed), models, dice.integers(-3, 9, len(TABLES)), left)
-    return replace(made, **other)
+    candidates = TableSets(TableRound(WITHIN, TABLES, share, seed), models, dice.integers(-3, 9, len(TABLES)), left)
+    return replace(candidates, **other)
 
 
 def changes(candidates: Any, quality: Any, data: list[Records]) -> list[np.ndarray]:
-    found = []
+    differences = []
     for records in data:
         before = scores(candidates, quality, records).scores
-        found += [scores(candidates, quality, tuple(sorted((*records, one)))).scores - before for one in POINTS[::2]]
-    return found
+        differences += [
+            scores(candidates, quality, tuple(sorted((*records, record)))).scores - before for record in POINTS[::2]
+        ]
+    return differences
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_distance_has_range_2(seed: int) -> None:
-    found = changes(sets(seed), Distance(), list(all_records(1)))
-    assert {abs(int(change)) for one in found for change in one} == {1}
-    assert max(int(np.ptp(one)) for one in found) == Distance().range == 2
+    differences = changes(sets(seed), Distance(), list(all_records(1)))
+    assert {abs(int(change)) for difference in differences for change in difference} == {1}
+    assert max(int(np.ptp(difference)) for difference in differences) == Distance().range == 2
 
 
-def test_the_distance_is_what_it_says() -> None:
+def test_the_distance_equals_its_definition() -> None:
     records, now = tuple(POINTS[::2]), sets(5)
     engine = engine_of(records)
     ((_, _, counts),) = engine.tally(AT, now.round.key)
@@ -82,17 +84,19 @@ def test_the_distance_is_what_it_says() -> None:
 @pytest.mark.parametrize("share", [Fraction(1, 3), Fraction(1, 2), Fraction(9, 10)])
 def test_a_subset_keeps_the_range_whatever_the_seed(share: Fraction) -> None:
     """Claim 46: the subset gains one record or none."""
-    moved = set()
+    seen = set()
     for seed in range(2):
-        for one in changes(sets(seed, share), Distance(), list(all_records(1, POINTS[::3]))):
-            assert np.ptp(one) <= 2
-            assert len({abs(int(change)) for change in one}) == 1  # all tables gain the record, or none does
-            moved.add(abs(int(one[0])))
-    assert moved == {0, 1}
+        for difference in changes(sets(seed, share), Distance(), list(all_records(1, POINTS[::3]))):
+            assert np.ptp(difference) <= 2
+            assert (
+                len({abs(int(change)) for change in difference}) == 1
+            )  # either all tables gain the record or none does
+            seen.add(abs(int(difference[0])))
+    assert seen == {0, 1}
 
 
-def test_where_a_record_stands_does_not_matter() -> None:
-    """A subset by position fails here: a line put first would shift the coins of all others."""
+def test_the_position_of_a_record_does_not_matter() -> None:
+    """A subset chosen by position would fail here: a record added in front would shift all others."""
     dice, asked = np.random.default_rng(1), sets(3, Fraction(1, 2))
     records = [POINTS[i] for i in dice.integers(0, len(POINTS), 60)]
     want = scores(asked, Distance(), tuple(records)).scores.tolist()
@@ -101,8 +105,8 @@ def test_where_a_record_stands_does_not_matter() -> None:
         assert scores(asked, Distance(), tuple(map(tuple, records))).scores.tolist() == want
 
 
-def test_equal_records_take_part_each_by_itself() -> None:
-    """With few distinct records a share of the copies takes part, not all or none of them."""
+def test_equal_records_take_part_independently() -> None:
+    """If few records are distinct, a share of the copies takes part, and not all or none of them."""
     columns = [np.zeros(10_000, dtype=np.uint8)] * 3
     copy = copy_numbers(np.zeros((2, 10_000), dtype=np.uint64))
     assert sorted(copy.tolist()) == list(range(1, 10_001))
@@ -117,8 +121,8 @@ def test_copies_are_numbered_among_equal_records() -> None:
     ]  # fmt: skip
 
 
-def test_unlike_records_of_one_mixed_word_are_numbered_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sorting by a mixture of the words alone would call unlike records copies of each other."""
+def test_unlike_records_of_equal_hash_are_numbered_separately(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sorting by a hash of the words alone would treat unlike records as copies of each other."""
     monkeypatch.setattr(subset, "scramble", lambda words: words)
     words = np.array([[5, 4, 5, 4], [4, 5, 4, 5]], dtype=np.uint64)
     assert sorted(zip(*words.tolist(), copy_numbers(words).tolist(), strict=True)) == [
@@ -126,8 +130,8 @@ def test_unlike_records_of_one_mixed_word_are_numbered_apart(monkeypatch: pytest
     ]  # fmt: skip
 
 
-def test_the_hash_of_many_records_is_that_of_each() -> None:
-    """Products are looked up where records are many; each record's hash is that of its codes and copy number."""
+def test_the_hash_of_a_record_is_the_same_among_many() -> None:
+    """Products are looked up if there are many records; each hash still depends on codes and copy number alone."""
     dice, half = np.random.default_rng(3), Subset(11, Fraction(1, 2))
     columns = [dice.integers(0, 200, 300).astype(np.uint8), dice.integers(0, 2**20, 300).astype(np.uint32)]
     copy = dice.integers(1, 5, 300)
@@ -141,39 +145,39 @@ SEARCHES = (ValueSearch(1, 3, ValueClasses(1, (1, 2)), (1,)), ValueSearch(0, 3, 
 HEAVY = HeavyValues(SEARCHES, SIZES, 2)
 
 
-def spelled(found: Any) -> dict[tuple[int, int], tuple[int, int]]:
-    """(column, code) -> (score, inverse weight) of every candidate, those in common rows one by one."""
-    made = {(-1, -1): (int(found.scores[0]), int(found.inverse_weights[0]))}
-    for row in range(1, len(found.scores)):
-        search = SEARCHES[found.search[row]]
-        for within in range(int(found.many[row])):
-            one = type("Chosen", (), {"scored": found, "row": np.array([row]), "within": np.array([within])})
-            answer = HEAVY.answer(None, [one])  # type: ignore[arg-type, list-item]
+def spelled(scored: Any) -> dict[tuple[int, int], tuple[int, int]]:
+    """The (score, inverse weight) of every candidate (column, code), with those of a shared row listed one by one."""
+    listed = {(-1, -1): (int(scored.scores[0]), int(scored.inverse_weights[0]))}
+    for row in range(1, len(scored.scores)):
+        search = SEARCHES[scored.search[row]]
+        for within in range(int(scored.many[row])):
+            chosen = type("Chosen", (), {"scored": scored, "row": np.array([row]), "within": np.array([within])})
+            answer = HEAVY.answer(None, [chosen])  # type: ignore[arg-type, list-item]
             assert answer is not None
-            assert answer not in made
-            made[answer] = int(found.scores[row]), int(found.inverse_weights[row])
+            assert answer not in listed
+            listed[answer] = int(scored.scores[row]), int(scored.inverse_weights[row])
             assert answer[0] == search.column
-    return made
+    return listed
 
 
-def test_heavy_values_are_all_values_that_may_be_named() -> None:
+def test_heavy_values_include_all_values_that_may_be_chosen() -> None:
     for records in all_records(2):
-        made = spelled(scores(HEAVY, Heaviest(), records))
-        assert set(made) == {(-1, -1), (1, 0), (1, 2), (0, 0), (0, 1), (0, 2)}  # not code 1 of column 1, nor null
-        for (column, code), (score, inverse) in made.items():
+        listed = spelled(scores(HEAVY, Heaviest(), records))
+        assert set(listed) == {(-1, -1), (1, 0), (1, 2), (0, 0), (0, 1), (0, 2)}  # not code 1 of column 1, nor null
+        for (column, code), (score, inverse) in listed.items():
             if column >= 0:
                 assert score == sum(record[column] == code for record in records)
-                # Values 1, 2, 3 of column 1: two odd ones and an even one, which is code 1.
+                # Column 1 has the values 1, 2, 3: two odd ones, and an even one, which is code 1.
                 assert inverse == {1: 2 * 2 * 2, 0: 2 * 1 * 3}[column]
-        assert made[-1, -1] == (2, 1)
+        assert listed[-1, -1] == (2, 1)
 
 
 def test_heavy_values_have_range_1() -> None:
     worst = 0
     for records in all_records(1):
         before = spelled(scores(HEAVY, Heaviest(), records))
-        for one in POINTS:
-            after = spelled(scores(HEAVY, Heaviest(), tuple(sorted((*records, one)))))
+        for record in POINTS:
+            after = spelled(scores(HEAVY, Heaviest(), tuple(sorted((*records, record)))))
             change = [after[name][0] - before[name][0] for name in before]
             assert min(change) >= 0
             worst = max(worst, max(change) - min(change))
@@ -181,7 +185,7 @@ def test_heavy_values_have_range_1() -> None:
 
 
 def dependence(tables: list[np.ndarray]) -> int:
-    """The score by exact fractions."""
+    """The score, computed with exact fractions."""
     n, total = int(tables[0].sum()), Fraction(0)
     for x in tables if n else []:
         for a, b in product(*map(range, x.shape)):
@@ -189,18 +193,18 @@ def dependence(tables: list[np.ndarray]) -> int:
     return int(SCALE * total / len(tables))
 
 
-def test_the_dependence_is_what_it_says() -> None:
+def test_the_dependence_equals_its_definition() -> None:
     dice = np.random.default_rng(2)
     for size in (1, 3, 40, 2**33, 2**52 // 6):
         tables = [dice.integers(0, size + 1, (2, 3)) for _ in range(2)]
-        tables[1][0, 0] += tables[0].sum() - tables[1].sum()  # the same records in both
+        tables[1][0, 0] += tables[0].sum() - tables[1].sum()  # both tables have the same number of records
         if (tables[1] >= 0).all():
             assert Dependence().score(tables) == dependence(tables)
     assert Dependence().score([np.zeros((2, 2), dtype=np.int64)]) == 0
 
 
-def test_the_dependence_of_a_column_moves_by_less_than_half_its_range() -> None:
-    """All tables of up to 4 records on 2 x 3, any cell added."""
+def test_the_dependence_of_a_column_changes_by_half_its_range_at_most() -> None:
+    """Over all 2 x 3 tables with counts of up to 3, and a record added to any cell."""
     score = cache(lambda counts: Dependence().score([np.array(counts).reshape(2, 3)]))
     low = high = 0
     for counts in product(range(4), repeat=6):
@@ -212,7 +216,7 @@ def test_the_dependence_of_a_column_moves_by_less_than_half_its_range() -> None:
 
 
 def test_one_record_comes_close_to_the_range_of_the_dependence() -> None:
-    """Corrections: up by nearly 2 for one column and down by nearly 2 for another, by the same record."""
+    """The same record can raise the score of one column by nearly 2 and lower that of another."""
     n = 2000
     up = np.array([[n, 0], [0, 0]])
     after_up = np.array([[n, 0], [0, 1]])
@@ -227,9 +231,9 @@ def test_one_record_comes_close_to_the_range_of_the_dependence() -> None:
 
 def test_hubs_are_scored_with_every_other_column() -> None:
     records, hubs = tuple(POINTS[::2] + POINTS[:5]), Hubs(WITHIN, (1, 2))
-    found = scores(hubs, Dependence(), records)
+    scored = scores(hubs, Dependence(), records)
     cells = WITHIN.locate([np.array(column) for column in zip(*records, strict=True)])
-    for hub, score in zip(hubs.columns, found.scores.tolist(), strict=True):
+    for hub, score in zip(hubs.columns, scored.scores.tolist(), strict=True):
         tables = []
         for other in (column for column in range(3) if column != hub):
             x = np.zeros((WITHIN.sizes[other], WITHIN.sizes[hub]), dtype=np.int64)
@@ -245,7 +249,7 @@ def curator(records: Records = tuple(POINTS)) -> Curator:
     return Curator(engine_of(records), Budget(1000 * NANO, Unit()), Seeded(3))
 
 
-def test_choices_name_the_best_at_a_high_rate() -> None:
+def test_choices_are_the_best_ones_at_a_high_rate() -> None:
     now = sets(0)
     best = np.argsort(scores(now, Distance(), tuple(POINTS)).scores)
     with curator() as ask:
@@ -264,11 +268,11 @@ def test_the_tables_of_a_round_are_counted_once() -> None:
     asked: list[Any] = []
     tally = engine.tally
     engine.tally = lambda at, key: (asked.append(key), tally(at, key))[1]  # type: ignore[method-assign, assignment]
-    for one in (now, replace(now, left=LEFT[1:]), replace(now, models=sets(1).models)):
-        list(one.exact_scores(engine, AT, engine.root(), Distance()))
+    for candidates in (now, replace(now, left=LEFT[1:]), replace(now, models=sets(1).models)):
+        list(candidates.exact_scores(engine, AT, engine.root(), Distance()))
     assert len(asked) == 1
     list(sets(0).exact_scores(engine, AT, engine.root(), Distance()))
-    assert len(asked) == 2  # an equal round is another one
+    assert len(asked) == 2  # an equal round is counted again
 
 
 MODELS = sets(0).models
@@ -296,24 +300,24 @@ def test_sets_without_a_proof_are_refused(name: str) -> None:
         assert ask.left(root)[0] == 1000 * NANO
 
 
-def test_a_map_written_to_between_two_picks_does_not_stretch_a_score() -> None:
-    """The counts of a round are kept: one of them must never meet the many numbers of another model."""
+def test_a_map_changed_between_two_choices_is_refused() -> None:
+    """The counts of a round are kept, and must not be compared with a model of another shape."""
     single = CrossTable((1,), (map_of(0, 0, 0),))
     round_ = TableRound(WITHIN, (single,))
-    one = TableSets(round_, (np.array([3]),), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    candidates = TableSets(round_, (np.array([3]),), np.zeros(1, np.int64), np.zeros(1, np.int64))
     with curator() as ask:
         root = ask.root()
-        ask.choose(root, one, Distance(), NANO, why="table")
+        ask.choose(root, candidates, Distance(), NANO, why="table")
         single.maps[0][:] = map_of(0, 1, 2)
         vars(single).update(shape=(3,), cells=3)
         with pytest.raises(ParameterError):
-            ask.choose(root, replace(one, models=(np.array([3, 0, 0]),)), Distance(), NANO, why="table")
+            ask.choose(root, replace(candidates, models=(np.array([3, 0, 0]),)), Distance(), NANO, why="table")
 
 
-def test_candidates_take_their_own_score_only() -> None:
-    mine = {Distance: sets(0), Heaviest: HEAVY, Dependence: Hubs(WITHIN, (0, 1))}
-    assert set(mine) == set(TABLE_QUALITIES)
-    for kind, other in product(mine, mine):
+def test_candidates_accept_their_own_score_only() -> None:
+    candidates = {Distance: sets(0), Heaviest: HEAVY, Dependence: Hubs(WITHIN, (0, 1))}
+    assert set(candidates) == set(TABLE_QUALITIES)
+    for kind, other in product(candidates, candidates):
         if kind is not other:
             with curator() as ask, pytest.raises(ParameterError):
-                ask.choose(ask.root(), mine[kind], other(), NANO, why="bad")
+                ask.choose(ask.root(), candidates[kind], other(), NANO, why="bad")

@@ -1,4 +1,4 @@
-"""Claims 41 to 44: what `mosaic` counts moves in L1 as far as declared and no further, over all small data sets."""
+"""Claims 41 to 44: the L1 sensitivities of `mosaic`'s queries hold and are attained, over all small data sets."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ def counts(number: int, records: Records) -> np.ndarray:
     query, engine = QUERIES[number][0], engine_of(records)
     root = engine.root()
     if isinstance(query, Spikes):
-        starts, cells, found = query.occupied(engine, np.zeros(1, np.int64), root)
+        starts, cells, exact = query.occupied(engine, np.zeros(1, np.int64), root)
         totals = query.totals(root)
         dense = np.zeros(int(totals.sum()), dtype=np.int64)
         owner = np.repeat(np.arange(len(totals)), np.diff(starts))
         assert (cells < totals[owner]).all()
-        dense[np.concatenate([[0], np.cumsum(totals)])[owner] + cells] = found
+        dense[np.concatenate([[0], np.cumsum(totals)])[owner] + cells] = exact
         return dense
     assert query.key.fits(root, engine.domain)
-    ((_, _, found),) = engine.tally(np.zeros(1, np.int64), query.key)
-    return found[0]
+    ((_, _, exact),) = engine.tally(np.zeros(1, np.int64), query.key)
+    return exact[0]
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,12 @@ def test_all_queries_are_tried() -> None:
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_cross_tables_and_leaves_count_every_record_once_each(number: int) -> None:
+def test_cross_tables_and_leaves_count_every_record_once_per_table(number: int) -> None:
     query, times = QUERIES[number]
     for records in DATA[::7]:
-        found = counts(number, records)
-        assert len(found) == query.key.cells
-        assert found.sum() == times * len(records)
+        exact = counts(number, records)
+        assert len(exact) == query.key.cells
+        assert exact.sum() == times * len(records)
 
 
 def test_cross_tables_count_by_definition() -> None:
@@ -108,24 +108,24 @@ def test_cross_tables_count_by_definition() -> None:
     for a, b, c in records:
         by_hand[(cell[2][c] * 2 + cell[0][a]) * 3 + cell[1][b]] += 1
     engine = engine_of(tuple(records))
-    ((_, _, found),) = engine.tally(np.zeros(1, np.int64), CrossTables(WITHIN, (ALL,)).key)
-    assert found[0].tolist() == by_hand.tolist()
+    ((_, _, exact),) = engine.tally(np.zeros(1, np.int64), CrossTables(WITHIN, (ALL,)).key)
+    assert exact[0].tolist() == by_hand.tolist()
 
 
-def test_a_spike_is_named_by_its_code() -> None:
+def test_spikes_are_given_by_their_codes() -> None:
     records = ((0, 0, 0),) * 300 + ((2, 1, 0),) * 200 + ((1, 3, 1),) * 500
     query = Spikes(SEARCHES, SIZES)
     with Curator(engine_of(records), Budget(200 * NANO, Unit()), Seeded(1)) as curator:
         root = curator.root()
         noisy = curator.measure(root, query, 200 * NANO, why="spikes", at_least=np.array([150, 150, 150, 150]))
-    found = query.values(noisy.rows, noisy.cells)
-    assert [codes.tolist() for codes, _ in found] == [[0, 1], [0, 1, 2]]  # null (code 3) is never named
-    assert [noisy.value[at].tolist() for _, at in found] == [[300, 200], [300, 500, 200]]
+    values = query.values(noisy.rows, noisy.cells)
+    assert [codes.tolist() for codes, _ in values] == [[0, 1], [0, 1, 2]]  # null (code 3) is never given
+    assert [noisy.value[at].tolist() for _, at in values] == [[300, 200], [300, 500, 200]]
 
 
 @pytest.mark.parametrize("origin", [-7, 0, 3, 10])
 @pytest.mark.parametrize("periods", [(1,), (1, 5), (1, 5, 10), (1, 2, 4, 12)])
-def test_ranks_and_codes_of_a_class_undo_each_other(origin: int, periods: tuple[int, ...]) -> None:
+def test_ranks_and_codes_of_a_class_are_inverse(origin: int, periods: tuple[int, ...]) -> None:
     classes = ValueClasses(origin, periods)
     assert classes.fits()
     codes = np.arange(60)
@@ -135,7 +135,7 @@ def test_ranks_and_codes_of_a_class_undo_each_other(origin: int, periods: tuple[
         assert classes.code(np.arange(size), number).tolist() == mine.tolist()
 
 
-def split_curator() -> Curator:
+def new_curator() -> Curator:
     return Curator(engine_of(((0, 0, 0),)), Budget(10 * NANO, Unit()), Seeded(1))
 
 
@@ -147,7 +147,7 @@ def test_only_the_unsplit_root_fits() -> None:
         known = query if isinstance(query, Spikes) else query.key
         assert known.fits(root, engine.domain)
         assert not known.fits(below, engine.domain)
-        assert not known.fits(root, (engine.sizes, 2))  # no column is kept apart as the class
+        assert not known.fits(root, (engine.sizes, 2))  # no column may be the class
 
 
 BAD: dict[str, Callable[[], Any]] = {
@@ -171,15 +171,15 @@ BAD: dict[str, Callable[[], Any]] = {
 
 
 def _written() -> CrossTable:
-    made = table((1, (0, 1, 1)))
-    assert made.cells == 2
-    made.maps[0][:] = map_of(0, 1, 2)
-    return made
+    changed = table((1, (0, 1, 1)))
+    assert changed.cells == 2
+    changed.maps[0][:] = map_of(0, 1, 2)
+    return changed
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_has_no_proof_is_refused_before_a_charge(name: str) -> None:
-    with split_curator() as curator:
+def test_queries_without_a_proof_are_refused_before_a_charge(name: str) -> None:
+    with new_curator() as curator:
         root = curator.root()
         with pytest.raises(ParameterError):
             curator.measure(root, BAD[name](), NANO, why="bad")
@@ -194,7 +194,7 @@ def test_what_has_no_proof_is_refused_before_a_charge(name: str) -> None:
     (ValueSearch(5, 3, EVENS),),
 ])  # fmt: skip
 def test_searches_without_a_proof_are_refused(searches: tuple[ValueSearch, ...]) -> None:
-    with split_curator() as curator:
+    with new_curator() as curator:
         root = curator.root()
         with pytest.raises(ParameterError):
             curator.measure(root, Spikes(searches, SIZES), NANO, why="bad", at_least=5)

@@ -1,4 +1,4 @@
-"""Laws of the types: what goes in comes out, records do not see each other, and the container does not matter."""
+"""Laws of types: values are recovered from codes, records are read independently, and containers do not matter."""
 
 from __future__ import annotations
 
@@ -45,34 +45,34 @@ HOSTILE_TEXT = st.one_of(
 def fields(draw: st.DrawFn) -> dict[str, Any]:
     """A declared field of any type."""
     kind = draw(st.sampled_from(["integer", "number", "date", "datetime", "string", "boolean", "coded"]))
-    made: dict[str, Any] = {"name": "x", "type": kind, "constraints": {"required": draw(st.booleans())}}
+    field: dict[str, Any] = {"name": "x", "type": kind, "constraints": {"required": draw(st.booleans())}}
     steps = draw(st.integers(0, 400))
     if kind == "integer":
         low, step = draw(st.integers(-(2**52), 2**52)), draw(st.integers(1, 2**40))
-        made |= {"step": step}
-        made["constraints"] |= {"minimum": low, "maximum": low + steps * step}
+        field |= {"step": step}
+        field["constraints"] |= {"minimum": low, "maximum": low + steps * step}
     elif kind == "number":
         scale = 10 ** draw(st.integers(0, 5))
         low, step = draw(st.integers(-(10**7), 10**7)), draw(st.integers(1, 500))
-        made |= {"step": step / scale}
-        made["constraints"] |= {"minimum": low / scale, "maximum": (low + steps * step) / scale}
+        field |= {"step": step / scale}
+        field["constraints"] |= {"minimum": low / scale, "maximum": (low + steps * step) / scale}
     elif kind in ("date", "datetime"):
         low, step = draw(st.datetimes(datetime(1800, 1, 1), datetime(2200, 1, 1))), draw(st.integers(1, 90))
         low = low.replace(microsecond=0) if kind == "datetime" else datetime(low.year, low.month, low.day)
         high = low + steps * (timedelta(seconds=step) if kind == "datetime" else timedelta(days=step))
-        made |= {"step": step}
-        made["constraints"] |= {"minimum": low, "maximum": high}
+        field |= {"step": step}
+        field["constraints"] |= {"minimum": low, "maximum": high}
     elif kind == "string":
-        made |= {"categories": draw(st.lists(WORDS, min_size=1, max_size=6, unique=True))}
+        field |= {"categories": draw(st.lists(WORDS, min_size=1, max_size=6, unique=True))}
     elif kind == "coded":
-        made |= {"type": "integer", "categories": draw(st.lists(st.integers(-9, 99), min_size=1, unique=True))}
-    if "categories" in made and draw(st.booleans()):
-        made["hierarchy"] = draw(trees(draw(st.permutations(made["categories"]))))
-    return made
+        field |= {"type": "integer", "categories": draw(st.lists(st.integers(-9, 99), min_size=1, unique=True))}
+    if "categories" in field and draw(st.booleans()):
+        field["hierarchy"] = draw(trees(draw(st.permutations(field["categories"]))))
+    return field
 
 
 def trees(labels: list[Any]) -> st.SearchStrategy[Any]:
-    """Nested lists over the labels: each level cuts what is above it somewhere, or not at all."""
+    """Nested lists over the labels, in which each level is cut once or not at all."""
 
     def cut(part: list[Any]) -> st.SearchStrategy[Any]:
         if len(part) < 3:
@@ -87,7 +87,7 @@ def attribute(field: dict[str, Any]) -> Attribute:
     return Schema.from_dict({"fields": [field]}).domain().attributes[0]
 
 
-def whole(attr: Attribute) -> pl.Series:
+def all_values(attr: Attribute) -> pl.Series:
     """Every value of an attribute, null included, as a typed series."""
     codes = np.arange(attr.size)
     return attr.decode(codes, np.zeros(len(codes)))
@@ -95,9 +95,9 @@ def whole(attr: Attribute) -> pl.Series:
 
 @laws
 @given(fields())
-def test_values_survive_the_trip_through_codes(field: dict[str, Any]) -> None:
+def test_values_are_recovered_from_their_codes(field: dict[str, Any]) -> None:
     attr = attribute(field)
-    values = whole(attr)
+    values = all_values(attr)
     assert values.n_unique() == attr.size
     assert attr.encode(values).tolist() == list(range(attr.size))
     assert (
@@ -115,7 +115,7 @@ def test_values_survive_the_trip_through_codes(field: dict[str, Any]) -> None:
 
 @laws
 @given(fields())
-def test_the_canonical_form_is_a_fixed_point(field: dict[str, Any]) -> None:
+def test_a_schema_is_recovered_from_its_canonical_form(field: dict[str, Any]) -> None:
     schema = Schema.from_dict({"fields": [field]})
     again = Schema.from_dict(json.loads(json.dumps(schema.to_dict())))
     assert again == schema
@@ -129,7 +129,7 @@ def test_the_canonical_form_is_a_fixed_point(field: dict[str, Any]) -> None:
 @given(fields())
 def test_text_and_typed_values_agree(field: dict[str, Any]) -> None:
     attr = attribute(field)
-    values = whole(attr)
+    values = all_values(attr)
     text = [None if v is None else v.isoformat() if isinstance(v, date) else str(v) for v in values.to_list()]
     assert attr.encode(pl.Series(text, dtype=pl.String)).tolist() == list(range(attr.size))
 
@@ -144,12 +144,12 @@ def test_coarse_codes_give_values_of_the_same_bin(field: dict[str, Any], codes: 
     every = np.arange(coarse.size)
     within = data.draw(hnp.arrays(np.float64, coarse.size, elements=st.floats(0, 1, exclude_max=True)))
     assert coarse.encode(coarse.decode(every, within)).tolist() == every.tolist()
-    assert set(coarse.encode(whole(fine))) == set(range(coarse.size))
+    assert set(coarse.encode(all_values(fine))) == set(range(coarse.size))
 
 
 @laws
 @given(fields())
-def test_edges_are_where_codes_begin(field: dict[str, Any]) -> None:
+def test_edges_are_the_first_values_of_codes(field: dict[str, Any]) -> None:
     attr = attribute(field).coarsen(20)
     lower = [attr.edge(code) for code in range(attr.bins)]
     assert attr.encode(pl.Series(lower)).tolist() == list(range(attr.bins))
@@ -170,7 +170,7 @@ def test_numbers_go_to_the_grid_point_at_or_below(field: dict[str, Any], data: s
 
 @laws
 @given(fields(), st.lists(HOSTILE_TEXT, max_size=8), st.lists(HOSTILE_TEXT, max_size=8))
-def test_text_records_do_not_see_each_other(field: dict[str, Any], a: list[Any], b: list[Any]) -> None:
+def test_text_values_are_encoded_independently(field: dict[str, Any], a: list[Any], b: list[Any]) -> None:
     attr = attribute(field).coarsen(50)
     alone = [attr.encode(pl.Series(part, dtype=pl.String)).tolist() for part in (a, b)]
     together = attr.encode(pl.Series(a + b, dtype=pl.String)).tolist()
@@ -201,7 +201,7 @@ def test_text_records_do_not_see_each_other(field: dict[str, Any], a: list[Any],
 )
 @examples(6)
 @given(field=fields(), data=st.data())
-def test_typed_records_do_not_see_each_other(field: Any, data: st.DataObject, dtype: Any, values: Any) -> None:
+def test_typed_values_are_encoded_independently(field: Any, data: st.DataObject, dtype: Any, values: Any) -> None:
     attr = attribute(field).coarsen(50)
     listed = data.draw(st.lists(st.none() | values, max_size=4))
     series = pl.Series(listed, dtype=dtype, strict=False)
@@ -247,8 +247,8 @@ def codes_of(source: Any) -> tuple[list[Any], list[Any]]:
     domain, frame = TABLE.domain(), read_columns(source, TABLE).frame
     codes, classes = domain.encode(frame)
     assert codes.flags.c_contiguous
-    columns, same = domain.encode_columns(frame)
-    assert np.array_equal(classes, same)
+    columns, classes_again = domain.encode_columns(frame)
+    assert np.array_equal(classes, classes_again)
     for j, (column, attr) in enumerate(zip(columns, domain.attributes, strict=True)):
         assert np.array_equal(column, codes[:, j])
         assert column.dtype == np.min_scalar_type(attr.size - 1)
@@ -260,7 +260,7 @@ def codes_of(source: Any) -> tuple[list[Any], list[Any]]:
 @examples(4)
 @given(st.lists(RECORD, max_size=6))
 def test_the_container_does_not_matter(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
-    names = [one.name for one in TABLE.fields]
+    names = [field.name for field in TABLE.fields]
     types = [pl.Int64, pl.Float64, pl.String, pl.Int64, pl.Boolean, pl.Date, pl.Datetime("us"), pl.String, pl.String]
     frame = pl.DataFrame(records, schema=dict(zip(names, types, strict=True)), orient="row")
     folder: Path = tmp_path_factory.mktemp("types")
@@ -291,8 +291,8 @@ def test_the_container_does_not_matter(tmp_path_factory: pytest.TempPathFactory,
 
 @laws
 @given(st.lists(RECORD, max_size=6), st.integers(0, 9))
-def test_a_public_order_changes_codes_and_not_values(records: list[Any], seed: int) -> None:
-    names = [one.name for one in TABLE.fields]
+def test_a_public_order_changes_codes_but_not_values(records: list[Any], seed: int) -> None:
+    names = [field.name for field in TABLE.fields]
     types = [pl.Int64, pl.Float64, pl.String, pl.Int64, pl.Boolean, pl.Date, pl.Datetime("us"), pl.String, pl.String]
     frame = pl.DataFrame(records, schema=dict(zip(names, types, strict=True)), orient="row")
 
@@ -305,7 +305,7 @@ def test_a_public_order_changes_codes_and_not_values(records: list[Any], seed: i
     assert cleaned(domain).columns == [name for name in names if name != "who"]
 
 
-# ---- sets and graphs: the same exact answers, whatever they came in -------------------------------------------------
+# ---- sets and graphs: the same exact answers from all containers ----------------------------------------------------
 
 ITEMS = SetSchema.from_dict({"kind": "sets", "items": {"minimum": 1, "maximum": 6}})
 LISTS = SetSchema.from_dict({"kind": "sets", "items": {"minimum": 1, "maximum": 6}, "column": "items"})
@@ -314,7 +314,7 @@ BASKETS = st.lists(st.lists(st.integers(-1, 8), max_size=5), max_size=8)
 
 
 def touched(source: Any, schema: SetSchema = ITEMS) -> list[Any]:
-    """What the curator would see of the root's children, through the shipped door."""
+    """The exact counts of the root's children, with the data opened as `publish` does."""
     _, engine = open_data(source, schema, DiffPart(schema, cells="tree", fanout=3, m=2))
     return [array.tolist() for array in engine.touched(np.zeros(1, np.int64))]
 
@@ -347,22 +347,22 @@ def test_the_container_of_sets_does_not_matter(tmp_path_factory: pytest.TempPath
 
 @pytest.mark.parametrize("values", [[], [None], ["SECRET"], [[1]], [[1], "SECRET"], [7], [{}, [2, 3]]], ids=str)
 def test_a_column_of_objects_is_read_whatever_it_holds(values: list[Any]) -> None:
-    """By its declared type: an error for some values and not for others would be heard."""
+    """Only its declared type matters: an error for some values and not for others would reveal them."""
     frame = pd.DataFrame({"items": pd.Series(values, dtype=object)})
-    good = [one for one in values if isinstance(one, list)]
+    good = [value for value in values if isinstance(value, list)]
     assert touched(frame) == touched(frame, LISTS) == touched(good)
 
 
 @examples(12)
 @given(BASKETS, BASKETS)
-def test_sets_do_not_see_each_other(one: list[Any], two: list[Any]) -> None:
-    """Counts of both are the sums of the counts of each."""
+def test_sets_are_counted_independently(first: list[Any], second: list[Any]) -> None:
+    """The counts of two data sets together are the sums of the counts of each."""
 
     def counts(records: list[Any]) -> dict[int, int]:
         _, masks, numbers = touched(records)
         return dict(zip(masks, numbers, strict=True))
 
-    a, b, both = counts(one), counts(two), counts(one + two)
+    a, b, both = counts(first), counts(second), counts(first + second)
     assert both == {mask: a.get(mask, 0) + b.get(mask, 0) for mask in {*a, *b}}
 
 
@@ -370,7 +370,7 @@ PAIRS = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20)
 
 
 def degrees_of(source: Any, nodes: Any = None) -> list[Any]:
-    """Projected degrees and kept edges under several bounds, through the shipped door."""
+    """Projected degrees and kept edges under several bounds, with the data opened as `publish` does."""
     schema = GraphSchema.from_dict({"kind": "graph"})
     _, engine = open_data(source, schema, DegreeSequence(schema), nodes)
     return [(engine.degrees(theta).tolist(), engine.kept(theta)) for theta in (1, 2, 9)]

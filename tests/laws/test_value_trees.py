@@ -1,4 +1,4 @@
-"""Claim 49: trees over values, grown inside the curator. Their tests, charge and leaves."""
+"""Claim 49: trees over values that are grown inside the curator, with their tests, charges and leaves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.laws.tables_of_cells import engine_of
 
 SIZES = (17, 3)
 ROOT = np.array([0, 1, 9, 16])
-"""Column 0 has 16 values and null."""
+"""The edges of the root cells of column 0, which has 16 values and null."""
 
 
 def curator_of(records: Any, *, unit: int = 1, epsilon: int = 100 * NANO) -> Curator:
@@ -26,7 +26,7 @@ def curator_of(records: Any, *, unit: int = 1, epsilon: int = 100 * NANO) -> Cur
 
 
 @pytest.mark.parametrize("unit", [1, 3])
-def test_every_tree_is_charged_its_lifetime_at_once(unit: int) -> None:
+def test_every_tree_is_charged_its_lifetime_bound_at_once(unit: int) -> None:
     stop = PrivTree.within(3 * NANO, 10, 2, unit)
     trees = ValueTrees((0, 1), (ROOT, np.array([0, 3])), SIZES)
     with curator_of([(3, 0)], unit=unit) as curator:
@@ -38,23 +38,23 @@ def test_every_tree_is_charged_its_lifetime_at_once(unit: int) -> None:
         assert (charge["verb"], charge["sensitivity"]) == ("grow", 2 * unit)
 
 
-def test_trees_that_cannot_be_paid_are_not_grown() -> None:
+def test_trees_that_exceed_the_budget_are_not_grown() -> None:
     stop = PrivTree.within(3 * NANO, 10)
     with curator_of([(3, 0)], epsilon=4 * NANO) as curator, pytest.raises(BudgetExceeded):
         curator.grow(curator.root(), ValueTrees((0, 1), (ROOT, np.array([0, 3])), SIZES), stop, why="trees")
 
 
-def test_leaves_are_halves_where_many_records_lie() -> None:
-    """At a high rate the tests say what the counts say: cells of more than theta + d * delta are halved."""
-    records = [(12, 0)] * 200 + [(16, 1)] * 500  # null is in no cell
+def test_cells_with_many_records_are_halved() -> None:
+    """At a high rate noise does not matter: cells of more than theta + d * delta records are halved."""
+    records = [(12, 0)] * 200 + [(16, 1)] * 500  # the last 500 are null, which is in no cell
     stop = PrivTree(20, 1, 20 * NANO)
     with curator_of(records) as curator:
         (edges,) = curator.grow(curator.root(), ValueTrees((0,), (ROOT,), SIZES), stop, why="trees")
     assert edges.tolist() == [0, 1, 9, 12, 13, 14, 16]
 
 
-def test_a_path_has_tests_numbered_from_0() -> None:
-    """Counts fall by delta per test: with delta = 60 a path of 200 records goes on at tests 0, 1 and 2."""
+def test_the_tests_of_a_path_are_numbered_from_0() -> None:
+    """The bias grows by delta per test: with delta = 60 a path of 200 records is split at tests 0, 1 and 2."""
     records = [(12, 0)] * 200
     with curator_of(records) as curator:
         trees = ValueTrees((0,), (np.array([0, 16]),), SIZES)
@@ -70,7 +70,7 @@ def test_a_path_has_tests_numbered_from_0() -> None:
     ValueTrees((), (), SIZES),
     ValueTrees((0,), (ROOT,), (16, 3)),
 ])  # fmt: skip
-def test_what_has_no_proof_is_refused(trees: ValueTrees) -> None:
+def test_trees_without_a_proof_are_refused(trees: ValueTrees) -> None:
     with curator_of([(3, 0)]) as curator:
         with pytest.raises(ParameterError):
             curator.grow(curator.root(), trees, PrivTree(5, 1, NANO), why="bad")

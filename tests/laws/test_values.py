@@ -1,7 +1,7 @@
 """One value has one meaning: alone, among others, in a typed column and in one of objects (docs/privacy.md, cleaning).
 
-pandas picks the type of a column by all of its values, so that one record more makes integers floats, or anything
-objects. Here it does so, and no other record may change its code for it.
+pandas picks the type of a column by all of its values, so one more record can turn integers into floats, or any values
+into objects. These tests let it do so, and check that no other record gets another code.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     },
 }
 ALIKE = "datetime", "code", "known", "wide"
-"""Fields that are read as another one is; they run with `-m slow`."""
+"""Fields that are read like another one; they run with `-m slow`."""
 SCHEMAS = {name: Schema.from_dict({"fields": [{"name": "x", **field}]}) for name, field in FIELDS.items()}
 ANY_FIELD = SCHEMAS["integer"]
 TOKYO, AWAY = timezone(timedelta(hours=9)), timezone(timedelta(hours=-23, minutes=-59))
@@ -113,21 +113,21 @@ VALUES = st.sampled_from(NASTY) | st.integers() | st.floats() | st.booleans() | 
 
 
 def series_of(values: list[Any], dtype: Any = None) -> pd.Series[Any] | None:
-    """The values in a column as pandas would have it; None if pandas itself refuses them."""
+    """The values in a column of pandas; None if pandas itself refuses them."""
     try:
-        made = pd.Series(values, dtype=dtype)
+        series = pd.Series(values, dtype=dtype)
     except Exception:
         return None
-    return made if len(made) == len(values) else None
+    return series if len(series) == len(values) else None
 
 
 def codes(column: Any, schema: Schema) -> list[int]:
-    """The code of each value, -1 where its record is dropped."""
+    """The code of each value, or -1 if its record is dropped."""
     return encoded(read(column, schema), schema)
 
 
 def read(column: Any, schema: Schema) -> pl.Series:
-    """The column as it is read, not encoded."""
+    """The column as it is read, before it is encoded."""
     frame = pl.DataFrame({"x": column}) if isinstance(column, pl.Series) else pd.DataFrame({"x": column})
     return read_columns(frame, schema).frame["x"]
 
@@ -138,40 +138,40 @@ def encoded(column: pl.Series, schema: Schema) -> list[int]:
 
 
 def encoded_together(columns: list[pl.Series], schema: Schema) -> list[list[int]]:
-    """The codes of many small columns, those of one type in one go.
+    """The codes of many small columns; columns of the same type are encoded together.
 
     tests/laws/test_types.py shows that a typed value has the same code among others.
     """
-    found: list[list[int]] = [[] for _ in columns]
-    for dtype in {one.dtype for one in columns}:
-        places = [place for place, one in enumerate(columns) if one.dtype == dtype]
+    codes_per_column: list[list[int]] = [[] for _ in columns]
+    for dtype in {column.dtype for column in columns}:
+        places = [place for place, column in enumerate(columns) if column.dtype == dtype]
         together = iter(encoded(pl.concat([columns[place] for place in places]), schema))
         for place in places:
-            found[place] = [next(together) for _ in range(len(columns[place]))]
-    return found
+            codes_per_column[place] = [next(together) for _ in range(len(columns[place]))]
+    return codes_per_column
 
 
 def alone(value: Any, name: str) -> int:
     """The code of a value in a column of objects that holds nothing else."""
-    place = next((place for place, one in enumerate(NASTY) if one is value), None)
+    place = next((place for place, nasty in enumerate(NASTY) if nasty is value), None)
     return codes(column_alone(value), SCHEMAS[name])[0] if place is None else nasty_code(place, name)
 
 
 @cache
 def nasty_code(place: int, name: str) -> int:
-    """The code of a nasty value in a field, alone."""
+    """The code of a nasty value in a field if it is alone."""
     return encoded(nasty_columns()[place], SCHEMAS[name])[0]
 
 
 @cache
 def nasty_columns() -> list[pl.Series]:
-    """The nasty values as they are read alone, from columns of objects; fields differ in what comes after."""
+    """Each nasty value as it is read alone from a column of objects; fields differ only after that."""
     return [read(column_alone(value), ANY_FIELD) for value in NASTY]
 
 
 @cache
 def nasty_columns_of_pandas() -> list[pl.Series]:
-    """The same from columns of the types that pandas has for them."""
+    """Each nasty value as it is read from a column of the type that pandas picks."""
     columns = [series_of([value] * 2) for value in NASTY]
     assert not any(column is None for column in columns)
     return [read(column, ANY_FIELD) for column in columns]
@@ -179,15 +179,15 @@ def nasty_columns_of_pandas() -> list[pl.Series]:
 
 @cache
 def nasty_columns_of_polars() -> list[tuple[int, pl.Series]]:
-    """The same from columns of polars, with the place of the value: of objects, and of a type if there is one."""
-    made = list[tuple[int, pl.Series]]()
+    """Each nasty value as it is read from polars, with its position: as an object, and typed if polars has a type."""
+    columns = list[tuple[int, pl.Series]]()
     for place, value in enumerate(NASTY):
         whole = meaning(value, exact=True)
         if whole is None or whole[0] != "whole" or abs(whole[1]) < EXACT:
-            made.append((place, read(pl.Series([value, "x"], dtype=pl.Object), ANY_FIELD)))
+            columns.append((place, read(pl.Series([value, "x"], dtype=pl.Object), ANY_FIELD)))
         if typed_by_polars(value):
-            made.append((place, read(pl.Series([value, None]), ANY_FIELD)))
-    return made
+            columns.append((place, read(pl.Series([value, None]), ANY_FIELD)))
+    return columns
 
 
 def nasty_codes(name: str) -> list[int]:
@@ -195,7 +195,7 @@ def nasty_codes(name: str) -> list[int]:
 
 
 def in_category(value: Any) -> Any:
-    """What pandas makes of a value in a categorical, where True and 1 are one: whichever came first."""
+    """The value that pandas keeps in a categorical, where True and 1 are the same."""
     return int(value) if isinstance(value, bool | np.bool_) else value
 
 
@@ -207,7 +207,7 @@ def in_category(value: Any) -> Any:
 @example([1, 1.5, "x"])
 @example([1, 1j])
 @example([True, 1])
-def test_a_value_has_one_code_among_others_in_every_column_of_pandas(name: str, values: list[Any]) -> None:
+def test_a_value_has_one_code_among_others_in_any_column_of_pandas(name: str, values: list[Any]) -> None:
     schema = SCHEMAS[name]
     want = [alone(value, name) for value in values]
     for dtype in (None, object):
@@ -220,12 +220,12 @@ def test_a_value_has_one_code_among_others_in_every_column_of_pandas(name: str, 
 @pytest.mark.parametrize("name", slow(list(FIELDS), *ALIKE))
 def test_a_value_has_one_code_in_a_typed_column(name: str) -> None:
     found = encoded_together(nasty_columns_of_pandas(), SCHEMAS[name])
-    for value, code, mine in zip(NASTY, nasty_codes(name), found, strict=True):
-        assert mine == [code] * 2, repr(value)
+    for value, code, codes_found in zip(NASTY, nasty_codes(name), found, strict=True):
+        assert codes_found == [code] * 2, repr(value)
 
 
 def typed_by_polars(value: Any) -> bool:
-    """Whether polars has a type for a value that holds it as it is."""
+    """Whether polars has a type that holds the value unchanged."""
     if isinstance(value, Decimal):
         return value.is_finite() and value.adjusted() < 9
     short = not isinstance(value, int) or isinstance(value, bool) or abs(value) < EXACT
@@ -236,13 +236,13 @@ def typed_by_polars(value: Any) -> bool:
 def test_polars_agrees_with_pandas(name: str) -> None:
     want, columns = nasty_codes(name), nasty_columns_of_polars()
     found = encoded_together([column for _, column in columns], SCHEMAS[name])
-    for (place, column), mine in zip(columns, found, strict=True):
-        assert mine[0] == want[place], (NASTY[place], column.dtype)
+    for (place, column), codes_found in zip(columns, found, strict=True):
+        assert codes_found[0] == want[place], (NASTY[place], column.dtype)
 
 
 @pytest.mark.parametrize("kind", [pl.Date, *(pl.Datetime(unit) for unit in ("ms", "us", "ns"))], ids=str)
 def test_no_day_that_a_type_can_hold_makes_a_column_unreadable(kind: Any) -> None:
-    """polars panics when it writes a day of the year 300,000; a date of a database or of Parquet may be one."""
+    """polars panics when it writes a day of the year 300,000, which databases and Parquet files may hold."""
     far = 2**31 - 1 if kind == pl.Date else 2**63 - 1
     near, both = (pl.Series(days).cast(kind) for days in ([0], [far, 0, -far]))
     for schema in SCHEMAS.values():
@@ -252,7 +252,7 @@ def test_no_day_that_a_type_can_hold_makes_a_column_unreadable(kind: Any) -> Non
 
 @examples(16)
 @given(st.lists(VALUES, max_size=6), st.booleans())
-def test_values_read_together_mean_what_they_mean_alone(values: list[Any], exact: bool) -> None:
+def test_values_are_read_alike_together_and_alone(values: list[Any], exact: bool) -> None:
     column = column_of(values, exact=exact)
     each = [column_of([value], exact=exact) for value in values]
     for place, one in enumerate(each):
@@ -266,7 +266,7 @@ def test_values_read_together_mean_what_they_mean_alone(values: list[Any], exact
             assert found.equals(want)
 
 
-# ------------------------------------------------------------------------------------- what a review broke
+# ---------------------------------------------------------------------------- cases that failed in a review
 
 NEIGHBOURS: dict[str, tuple[str, list[Any], Any]] = {
     "a blank among truth values": ("integer", [True, False] * 3, None),
@@ -292,7 +292,7 @@ NEIGHBOURS: dict[str, tuple[str, list[Any], Any]] = {
 
 
 @pytest.mark.parametrize("case", NEIGHBOURS)
-def test_one_record_more_changes_no_other_code(case: str) -> None:
+def test_an_added_record_changes_no_other_code(case: str) -> None:
     name, values, more = NEIGHBOURS[case]
     schema = SCHEMAS[name]
     before = codes(pd.Series(values), schema)
@@ -306,14 +306,14 @@ def test_one_record_more_changes_no_other_code(case: str) -> None:
 @pytest.mark.parametrize(
     ("values", "more"), [([True, False] * 500, None), ([1.0, 0.0] * 500, "x")], ids=["flags", "words"]
 )
-def test_one_record_does_not_show_in_the_share_of_nulls(values: list[Any], more: Any) -> None:
-    """Before, one record made all others null: at any epsilon anyone could tell."""
+def test_one_record_does_not_change_the_share_of_nulls_of_others(values: list[Any], more: Any) -> None:
+    """In an earlier version one record made all others null, which showed at any epsilon."""
     kind = FIELDS["integer"] if more is None else {"type": "string", "categories": ["1", "0"]}
     schema = {"fields": [{"name": "x", **kind}, {"name": "y", "type": "string", "categories": ["a"]}]}
     for records in (values, [*values, more]):
         frame = pd.DataFrame({"x": pd.Series(records), "y": "a"})
-        made = cantle.publish(frame, schema, epsilon=1, method="rps", insecure_seed=3).records
-        assert made["x"].isna().mean() < 0.2
+        records_out = cantle.publish(frame, schema, epsilon=1, method="rps", insecure_seed=3).records
+        assert records_out["x"].isna().mean() < 0.2
 
 
 # -------------------------------------------------------------------------------------------- identifiers
@@ -337,7 +337,7 @@ PERSONS = Schema.from_dict(
 @given(st.lists(VALUES, max_size=4))
 @example([2**53 + 1, None])
 @example([2**53 + 1, 2**53, None])
-def test_an_identifier_is_the_same_among_others(values: list[Any]) -> None:
+def test_an_identifier_is_read_alike_among_others(values: list[Any]) -> None:
     want = [persons(column_alone(value), PERSONS)[0] for value in values]
     for dtype in (None, object, "category"):
         column = series_of(values, dtype)
@@ -345,9 +345,9 @@ def test_an_identifier_is_the_same_among_others(values: list[Any]) -> None:
 
 
 def column_alone(value: Any) -> pd.Series[Any]:
-    made = pd.Series([None], dtype=object)
-    made[0] = value
-    return made
+    column = pd.Series([None], dtype=object)
+    column[0] = value
+    return column
 
 
 @pytest.mark.parametrize("value", [1, 1.0, True, "1", np.int8(1), np.float32(1), Decimal("1.0")], ids=repr)
@@ -358,7 +358,7 @@ def test_numbers_that_are_equal_are_one_person(value: Any) -> None:
 @pytest.mark.parametrize(
     "value", [1.5, 2.0**53, 2**53, 2**60 + 1, float("inf"), float("nan"), None, -999, "-999", ""], ids=repr
 )
-def test_what_is_no_identifier(value: Any) -> None:
+def test_values_that_are_no_identifiers_are_null(value: Any) -> None:
     assert persons(pd.Series([value, "x"], dtype=object), PERSONS) == [None, "x"]
     if isinstance(value, float | int):
         assert persons(pd.Series([value]), PERSONS) == [None]
@@ -374,8 +374,8 @@ def nodes(source: Any) -> list[int]:
 @examples(10)
 @given(st.lists(VALUES, max_size=4))
 @example([2**53 + 1, 2**53, None])
-def test_a_node_is_the_same_among_others(values: list[Any]) -> None:
-    """A loop names a node and no edge."""
+def test_a_node_is_read_alike_among_others(values: list[Any]) -> None:
+    """A loop names a node but no edge."""
     each = [nodes(pd.DataFrame({"a": column_alone(value), "b": column_alone(value)})) for value in values]
     for dtype in (None, object):
         column = series_of(values, dtype)
@@ -383,7 +383,7 @@ def test_a_node_is_the_same_among_others(values: list[Any]) -> None:
             assert set(nodes(pd.DataFrame({"a": column, "b": column}))) == {key for keys in each for key in keys}
 
 
-def test_one_blank_does_not_melt_nodes_together() -> None:
+def test_one_missing_identifier_does_not_merge_nodes() -> None:
     ends = [2**60 + k for k in range(300)]
     blank = pd.DataFrame({"a": [*ends, None], "b": [*ends, 1]})
     assert nodes(pd.DataFrame({"a": ends, "b": ends})) == nodes(blank) == []
@@ -396,9 +396,9 @@ ITEMS = {"texts": WORDS, "integers": [1, 0, 7, 20200101]}
 
 
 def taken(frame: Any, items: str, **keys: Any) -> list[list[int]]:
-    """The items of each set."""
-    made = read_baskets(frame, SetSchema.from_dict({"kind": "sets", "items": ITEMS[items], **keys}))
-    return [part.tolist() for part in np.split(made.items, made.starts[1:-1])] if len(made.starts) > 1 else []
+    """The codes of the items of each set."""
+    baskets = read_baskets(frame, SetSchema.from_dict({"kind": "sets", "items": ITEMS[items], **keys}))
+    return [part.tolist() for part in np.split(baskets.items, baskets.starts[1:-1])] if len(baskets.starts) > 1 else []
 
 
 @pytest.mark.parametrize("items", ITEMS)
@@ -407,34 +407,34 @@ def taken(frame: Any, items: str, **keys: Any) -> list[list[int]]:
 @example([1, "x"])
 @example([1.0, "x"])
 @example(["1", 1])
-def test_an_item_is_the_same_among_others(items: str, values: list[Any]) -> None:
-    """In a long table with an id a row, however pandas holds it, and in lists of one item or of all."""
+def test_an_item_is_read_alike_among_others(items: str, values: list[Any]) -> None:
+    """In a long table with one id per row, in all types of pandas, and in lists of one item or of all items."""
 
     def long(column: Any) -> list[list[int]]:
         return taken(pd.DataFrame({"id": np.arange(len(column)), "item": column}), items)
 
-    each = [one for value in values for one in long(column_alone(value))]
+    each = [items_of_set for value in values for items_of_set in long(column_alone(value))]
     for dtype in (None, object):
         column = series_of(values, dtype)
         assert column is None or long(column) == each, dtype
     column = series_of(values, "category")
     assert column is None or long(column) == long(pd.Series(list(map(in_category, values)), dtype=object))
     short = [value for value in values if not isinstance(value, int | np.integer) or abs(int(value)) < EXACT]
-    each = [one for value in short for one in long(column_alone(value))]
+    each = [items_of_set for value in short for items_of_set in long(column_alone(value))]
     assert taken([[value] for value in short], items) == each
-    together = sorted({code for one in each for code in one})
+    together = sorted({code for items_of_set in each for code in items_of_set})
     assert taken([short], items) == ([together] if together else [])
     assert taken(pd.DataFrame({"items": [short, None]}), items) == ([together] if together else [])
 
 
 @pytest.mark.parametrize("first", slow([0, 1], 1))
 def test_no_item_makes_a_frame_of_sets_unreadable(first: int) -> None:
-    """An error for some values and not for others would be heard; one half of them is tried by default."""
+    """An error for some values and not for others would reveal them; half of the values are tried by default."""
     for more in NASTY[first::2]:
         table = pd.DataFrame({"id": [1, 2, 3], "item": series_of(["1", "7", more])})
         assert taken(table, "texts")[:2] == [[0], [10]], repr(more)
         lists = pd.DataFrame({"items": pd.Series([["1", more], more, ["7"]], dtype=object)})
-        found = taken(lists, "texts")
-        assert (0 in found[0], found[-1]) == (True, [10]), repr(more)
-        one = taken(lists.iloc[1:2].infer_objects(), "texts")  # of whatever type it is now
-        assert one == found[1:-1], repr(more)
+        sets = taken(lists, "texts")
+        assert (0 in sets[0], sets[-1]) == (True, [10]), repr(more)
+        alone = taken(lists.iloc[1:2].infer_objects(), "texts")  # with the type that pandas infers
+        assert alone == sets[1:-1], repr(more)
