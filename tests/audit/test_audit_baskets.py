@@ -15,7 +15,7 @@ from tests.audit.test_audit_breakages import check_flaw
 from tests.effort import later
 
 COSTLY = {RICH.name: 3, ALWAYS.name: 1}
-"""How many pairs of small tables are compared."""
+"""The number of pairs of small tables that are compared."""
 
 
 @pytest.mark.parametrize(
@@ -37,15 +37,15 @@ def test_flaws_are_caught(breakage: Breakage) -> None:
 
 
 def test_head_and_pairs_are_asked_in_the_audit() -> None:
-    """Not an audit of questions that are never put."""
+    """Otherwise the audit would be about questions that are never asked."""
     rich = sound(RICH)
-    told = [line for (lines, _), _ in rich.law(((0, 1),)).items() for line in lines if line.startswith("receipt")]
-    assert all("pairs of items" in line for line in told)
-    assert any("head patterns" in line for line in told)
+    receipts = [line for (lines, _), _ in rich.law(((0, 1),)).items() for line in lines if line.startswith("receipt")]
+    assert all("pairs of items" in line for line in receipts)
+    assert any("head patterns" in line for line in receipts)
 
 
 def test_a_record_occupies_cells_that_are_always_given_in_the_audit() -> None:
-    """Otherwise a second draw of such cells would lose nothing there, and the audit would not notice it."""
+    """Otherwise a second draw of such cells would lose nothing, and the audit would not notice it."""
     plans = [line for (lines, _) in sound(ALWAYS).law(((0, 1, 2),)) for line in lines if line.startswith("pairs ")]
-    given = [line for line in plans if line.endswith("[3, 4, 5]")]  # those of records of more than two items
+    given = [line for line in plans if line.endswith("[3, 4, 5]")]  # cells of records with more than two items
     assert len(given) > len(plans) / 2

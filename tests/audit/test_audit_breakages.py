@@ -1,4 +1,4 @@
-"""Every deliberate flaw is caught on its pair, where the sound code passes."""
+"""Every deliberate flaw is caught on its pair of data sets, on which the shipped code passes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_flaws_are_caught(breakage: Breakage) -> None:
 
 
 def check_flaw(breakage: Breakage) -> None:
-    """The flaw is caught; the next test looks at its pair without it."""
+    """Checks that the flaw is caught; the next test checks that its pair passes without the flaw."""
     claimed = breakage.config.units
     broken = breakage.find(broken=True)
     assert broken.loss > claimed + TOLERANCE
@@ -28,12 +28,12 @@ def check_flaw(breakage: Breakage) -> None:
 
 @pytest.mark.parametrize("breakage", one_in(8, BREAKAGES), ids=lambda breakage: breakage.name)
 def test_the_pairs_of_flaws_pass_without_them(breakage: Breakage) -> None:
-    """As all small tables do in the audits of their configurations."""
+    """All small tables pass in the audits of their configurations, too."""
     assert breakage.find(broken=False).loss <= breakage.config.units + TOLERANCE
 
 
-def test_a_flaw_that_does_no_harm_is_not_called_caught() -> None:
-    flaw = next(one for one in BREAKAGES if one.name == "selection weight doubled")
+def test_a_harmless_flaw_is_not_reported_as_caught() -> None:
+    flaw = next(breakage for breakage in BREAKAGES if breakage.name == "selection weight doubled")
     harmless = Breakage("nothing", "", flaw.config, flaw.before, flaw.joins, flaw.least, lambda: _Nothing())
     assert not audit_breakage(harmless).ok
 
@@ -44,8 +44,8 @@ class _Nothing:
     def __exit__(self, *_: object) -> None: ...
 
 
-def test_one_audit_of_each_kind_in_the_quick_form(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`run_audits` reports on everything it is given; the other tests here run all of that one by one."""
+def test_one_audit_of_each_kind_runs_in_the_quick_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`run_audits` reports on everything it is given; the other tests run each audit by itself."""
     tables = [name for name in vars(audit) if name.endswith("CONFIGS")]
     for name in tables:
         monkeypatch.setattr(audit, name, getattr(audit, name)[:1])
@@ -57,9 +57,9 @@ def test_one_audit_of_each_kind_in_the_quick_form(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.slow
-def test_all_audits_in_the_quick_form() -> None:
-    told: list[str] = []
-    rows = run_audits(told.append, quick=True, instances=INSTANCES, breakages=BREAKAGES)
+def test_all_audits_run_in_the_quick_form() -> None:
+    lines: list[str] = []
+    rows = run_audits(lines.append, quick=True, instances=INSTANCES, breakages=BREAKAGES)
     assert [row for row in rows if not row.ok] == []
     assert {row.kind for row in rows} == {"exact", "instance", "breakage"}
-    assert len(told) > 50
+    assert len(lines) > 50

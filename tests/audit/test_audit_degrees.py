@@ -1,7 +1,7 @@
 """The exact audit of degree sequences: all graphs of up to three nodes, all removals, through the shipped code.
 
-At length (`-m slow`) it is all graphs of up to five nodes.
-Counts of a projection, and the choice of its bound: Claims 31 to 39.
+With `-m slow` it is all graphs of up to five nodes.
+It covers the counts of a projection and the choice of its bound: Claims 31 to 39.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def test_the_pairs_of_the_flaws_are_neighbours() -> None:
         assert flaw.before in set(flaw.config.without(flaw.after)), flaw.name
 
 
-def test_the_family_is_what_it_says() -> None:
-    """Of up to 3 nodes 1 + 1 + 2 + 8 graphs; all nodes of each go once. Whatever runs, runs over five nodes."""
+def test_the_family_has_all_small_graphs_and_removals() -> None:
+    """There are 1 + 1 + 2 + 8 graphs of up to 3 nodes, and each node of each is removed once."""
     assert {config.records for config in DEGREE_CONFIGS} == {5}
     assert sum(1 for _ in degrees.NODE.tables(5)) == 1 + 1 + 2 + 8 + 64 + 1024
     node = list(degrees.NODE.pairs(3))
@@ -60,7 +60,7 @@ def test_the_family_is_what_it_says() -> None:
     assert all(len(after[1]) == len(before[1]) + 1 for before, after in edge)
 
 
-def test_the_audit_covers_every_switch() -> None:
+def test_the_audit_covers_every_unit_mode_and_preset() -> None:
     seen = {(config.relation, config.settings.get("mode", "counts")) for config in DEGREE_CONFIGS}
     assert seen == {("node", "counts"), ("node", "rps"), ("node-isolate", "counts"), ("node-isolate", "rps"),
                     ("edge", "counts")}  # fmt: skip
@@ -79,23 +79,23 @@ def test_full_enumeration_agrees_with_recorded_leaves() -> None:
     assert sums == bodies
 
 
-def test_a_bound_is_chosen_in_all_ways() -> None:
-    """The enumeration reaches every candidate, whatever the graph."""
+def test_every_bound_can_be_chosen() -> None:
+    """The enumeration reaches every bound, whatever the graph."""
     for graph in (((), ()), SQUARE, WITH_HUB):
         thetas = {line for body, _ in Audit(degrees.CHOICE).law(graph) for line in body if line.startswith("theta")}
         assert thetas == {"theta 1", "theta 2", "theta 4"}
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3, 5, 7])
-def test_the_search_finds_flaws_without_being_told_the_pair(number: int) -> None:
+def test_a_search_over_all_pairs_finds_the_flaws(number: int) -> None:
     flaw = DEGREE_BREAKAGES[number]
     check_search(flaw, flaw.config, flaw.config.pairs(4))
 
 
 @pytest.mark.parametrize("nodes", slow([3, 4], 4))
 @pytest.mark.parametrize("number", [4, 6])
-def test_some_flaws_hide_from_small_graphs(number: int, nodes: int) -> None:
-    """Why the pairs are given: an order by degree needs two paths to turn round, large bounds need large degrees."""
+def test_some_flaws_do_not_show_on_small_graphs(number: int, nodes: int) -> None:
+    """Their pairs are given, as an order by degree needs two paths to be reversed, and large bounds large degrees."""
     flaw = DEGREE_BREAKAGES[number]
     assert len(flaw.after[0]) > 5
     with flaw.patch():
@@ -103,17 +103,17 @@ def test_some_flaws_hide_from_small_graphs(number: int, nodes: int) -> None:
 
 
 def greedy(graph: Drawing, order: list[tuple[int, int]], theta: int) -> dict[int, int]:
-    held = dict.fromkeys(graph[0], 0)
+    degrees_so_far = dict.fromkeys(graph[0], 0)
     for a, b in order:
-        if (a, b) in graph[1] and held[a] < theta and held[b] < theta:
-            held[a] += 1
-            held[b] += 1
-    return held
+        if (a, b) in graph[1] and degrees_so_far[a] < theta and degrees_so_far[b] < theta:
+            degrees_so_far[a] += 1
+            degrees_so_far[b] += 1
+    return degrees_so_far
 
 
 @pytest.mark.parametrize("orders", [range(2), pytest.param(range(2, 8), marks=pytest.mark.slow)], ids=len)
 def test_any_public_order_keeps_the_claim(monkeypatch: pytest.MonkeyPatch, orders: range) -> None:
-    """Claim 32 does not hang on the hash: some other orders of all pairs, through the shipped engine."""
+    """Claim 32 does not depend on the hash: other orders of all pairs are tried, through the shipped engine."""
     pairs = list(combinations(range(4), 2))
     label = {int(key): name for name, key in enumerate(degrees.NODE.engine((tuple(range(4)), ()))._held().keys)}
     for seed in orders:
@@ -121,7 +121,7 @@ def test_any_public_order_keeps_the_claim(monkeypatch: pytest.MonkeyPatch, order
         rank = {pair: int(place) for pair, place in zip(pairs, places, strict=True)}
 
         def order(graph, rank=rank):
-            names = [label[int(key)] for key in graph.keys]  # the hash tells which nodes they are
+            names = [label[int(key)] for key in graph.keys]  # keys identify the nodes
             return np.argsort([rank[names[a], names[b]] for a, b in graph.ends.tolist()], kind="stable")
 
         monkeypatch.setattr(engine_module, "order", order)
@@ -129,5 +129,5 @@ def test_any_public_order_keeps_the_claim(monkeypatch: pytest.MonkeyPatch, order
             config = GraphConfig("another order", (), {**degrees.NODE.settings, "theta": theta}, theta + 1, tight=True)
             check(config, Audit(config).worst(config.pairs(4)), tight=True)
         graph = (0, 1, 2, 3), ((0, 1), (0, 2), (1, 2), (2, 3))
-        want = sorted(greedy(graph, sorted(pairs, key=rank.__getitem__), 1).values())
-        assert degrees.NODE.engine(graph).degrees(1).tolist() == want
+        expected = sorted(greedy(graph, sorted(pairs, key=rank.__getitem__), 1).values())
+        assert degrees.NODE.engine(graph).degrees(1).tolist() == expected

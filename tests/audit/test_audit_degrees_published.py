@@ -12,7 +12,7 @@ from cantle.lab.papers import rps_degrees
 from cantle.lab.papers.graphs import Graph
 
 
-def test_i13_bins_each_private_on_their_own_are_not_private_together() -> None:
+def test_i13_bins_that_are_each_private_are_not_private_together() -> None:
     assert rps_degrees.wheel_loss(4) == Fraction(9, 5)
     for spokes in (3, 4, 10, 1_000):
         assert rps_degrees.wheel_loss(spokes) == Fraction(2 * spokes + 1, spokes + 1)
@@ -22,14 +22,16 @@ def test_i13_bins_each_private_on_their_own_are_not_private_together() -> None:
     ("epsilon", "neighbours", "base", "loss"),
     [(12, 20, 60, 22.635), (2, 60, 300, 3.948), (1, 130, 700, 2.618)],
 )
-def test_i14_smooth_sensitivity_in_every_leaf(epsilon: float, neighbours: int, base: int, loss: float) -> None:
-    found = rps_degrees.hub_loss(epsilon, neighbours, base)
-    assert found == pytest.approx(loss, abs=5.1e-4)
-    assert found - epsilon / 2 > epsilon  # even if the partition lost half of epsilon the other way
+def test_i14_smooth_sensitivity_in_every_leaf_is_not_private(
+    epsilon: float, neighbours: int, base: int, loss: float
+) -> None:
+    computed = rps_degrees.hub_loss(epsilon, neighbours, base)
+    assert computed == pytest.approx(loss, abs=5.1e-4)
+    assert computed - epsilon / 2 > epsilon  # even if the partition made up for half of epsilon
 
 
 def test_one_leaf_alone_keeps_its_claim() -> None:
-    """The flaw is in the sum: a single leaf of the same pair stays below epsilon / 2."""
+    """The flaw is in the sum: every single leaf of the same pair stays below epsilon / 2."""
     epsilon, neighbours, base = 12.0, 20, 60
     joined = base + 2 * np.arange(1, neighbours + 1)
     pendant = np.ones(int((joined - 1).sum()), dtype=np.int64)
@@ -45,18 +47,18 @@ def test_one_leaf_alone_keeps_its_claim() -> None:
 def test_the_loss_of_two_cauchy_laws_is_their_largest_log_ratio() -> None:
     x = np.tan(np.linspace(-np.pi / 2, np.pi / 2, 400_001)[1:-1]) * 3
     for place, scale, other_place, other_scale in ((0, 1, 2, 1), (0, 1, 0, 4), (1, 2, -3, 0.5)):
-        one = scale / (scale**2 + (x - place) ** 2)
-        two = other_scale / (other_scale**2 + (x - other_place) ** 2)
+        density = scale / (scale**2 + (x - place) ** 2)
+        other_density = other_scale / (other_scale**2 + (x - other_place) ** 2)
         arguments = (np.array(float(v)) for v in (place, scale, other_place, other_scale))
         assert float(rps_degrees.cauchy_loss(*arguments)) == pytest.approx(
-            float(np.abs(np.log(one / two)).max()), rel=1e-6
+            float(np.abs(np.log(density / other_density)).max()), rel=1e-6
         )
     same = np.array([5.0])
     assert rps_degrees.cauchy_loss(same, same, same, same) == 0
 
 
-def test_a_graph_of_edges_loses_what_the_formula_says() -> None:
-    """`removal_loss` on the graph of I14 itself, edge by edge; it counts the other degrees' leaves too."""
+def test_a_graph_loses_at_least_what_the_formula_says() -> None:
+    """`removal_loss` on the graph of I14 itself, given by its edges, also counts the leaves of other degrees."""
     edges, fresh = [], 21
     for i in range(1, 21):
         edges += [(0, i)] + [(i, fresh + k) for k in range(60 + 2 * i - 1)]
@@ -71,8 +73,8 @@ def test_a_graph_of_edges_loses_what_the_formula_says() -> None:
     assert rps_degrees.worst_removal(graph, 12.0, tried=21) >= loss
 
 
-def test_no_publisher_reaches_the_published_scheme_or_the_baselines() -> None:
-    """Only figures and tests may import them; the import picture keeps evaluate away from the publishing side."""
+def test_no_publisher_uses_the_published_scheme() -> None:
+    """Only figures and tests may import it; tests/architecture/test_imports.py keeps the lab out of publishing."""
     source = Path(rps_degrees.__file__).parents[2]
     users = [path for path in source.rglob("*.py") if "rps_degrees" in path.read_text(encoding="utf-8")]
     assert {path.name for path in users} == {"degree_figures.py"}

@@ -1,6 +1,6 @@
 """The exact audit of DiffGen: all small tables over tiny domains, all neighbours, through the shipped code.
 
-Specialisations and listed cells: Claims 20 to 25.
+It covers specialisations and listed cells: Claims 20 to 25.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ COSTLY = dict.fromkeys(
     ),
     3,
 )
-"""How many pairs of small tables are compared."""
+"""The number of pairs of small tables that are compared."""
 
 
 @pytest.mark.parametrize("config", later(DIFFGEN_CONFIGS, LONG), ids=lambda config: config.name)
@@ -73,11 +73,11 @@ def test_no_pair_of_the_whole_family_loses_more_than_claimed(config: DiffGenConf
 
 
 def cell_law(count: int, rate: Fraction, at_least: int) -> dict[int, Fraction]:
-    """What one cell shows: its value, or 0 when it is withheld."""
+    """The law of what one cell shows: its value, or 0 if it is withheld."""
 
     def run(noise: Enumerating) -> int:
-        one = Lanes(0, np.arange(1)), np.array([0, 1]), np.arange(1), np.array([count]), np.array([1])
-        values = noise.sparse(*one, Rate(rate.numerator, rate.denominator), at_least)[2]
+        cell = Lanes(0, np.arange(1)), np.array([0, 1]), np.arange(1), np.array([count]), np.array([1])
+        values = noise.sparse(*cell, Rate(rate.numerator, rate.denominator), at_least)[2]
         return int(values.sum())
 
     return law(run)
@@ -95,7 +95,7 @@ def test_full_enumeration_agrees_with_recorded_cells(config: DiffGenConfig, tabl
         assert f"at least {at_least}," in " ".join(body)
         listed = dict(zip(cells[::2], cells[1::2], strict=True))
         laws = [cell_law(count, rate, at_least) for count, rate in bodies[body].drawn]
-        chance = prod((one[listed.get(cell, 0)] for cell, one in enumerate(laws)), start=Fraction(1))
+        chance = prod((law_of_cell[listed.get(cell, 0)] for cell, law_of_cell in enumerate(laws)), start=Fraction(1))
         assert outcome.probability == bodies[body].probability * chance
 
 
@@ -106,19 +106,19 @@ def test_showing_the_cells_loses_no_more_than_recording_them(pairs: int | None) 
         assert full.compare(*pair).loss <= recorded.compare(*pair).loss + TOLERANCE
 
 
-def test_all_cells_are_recorded_the_empty_ones_too() -> None:
+def test_all_cells_are_recorded_including_empty_ones() -> None:
     for (body, _), outcome in Audit(diffgen.SPANS).law(()).items():
         cells = next(int(line.rsplit(" ", 1)[1]) for line in body if line.startswith("rounds"))
         assert len(outcome.drawn) == 2 * cells
 
 
-def test_the_threshold_is_reached_in_its_configuration() -> None:
-    """Six empty entries at rate 1: 6 e^-t / (1 + 1/e) (t + 1) is 3.2 at t = 1 and 1.8 at t = 2; at most 2 may show."""
+def test_the_configuration_of_thresholds_uses_a_threshold_of_two() -> None:
+    """For six empty entries at rate 1, 6 e^-t / (1 + 1/e) (t + 1) is 3.2 at t = 1 and 1.8 at t = 2; 2 are allowed."""
     for body, _ in Audit(diffgen.THRESHOLD).law(()):
         assert any(line.startswith("at least 2,") for line in body)
 
 
-def test_the_audit_covers_every_switch() -> None:
+def test_the_audit_covers_every_preset_score_and_number_of_classes() -> None:
     presets = {(config.preset, config.settings.get("score")) for config in DIFFGEN_CONFIGS}
     assert {preset for preset, _ in presets} == {"default", "paper"}
     scores = {score for _, score in presets}
@@ -130,6 +130,6 @@ def test_the_audit_covers_every_switch() -> None:
     ("name", "config"),
     [("DiffGen: end runs missing", diffgen.POINT), ("DiffGen: points from observed codes", diffgen.JOINT)],
 )
-def test_the_search_finds_flaws_without_being_told_the_pair(name: str, config: DiffGenConfig) -> None:
-    flaw = next(one for one in DIFFGEN_BREAKAGES if one.name == name)
+def test_a_search_over_all_pairs_finds_the_flaws(name: str, config: DiffGenConfig) -> None:
+    flaw = next(breakage for breakage in DIFFGEN_BREAKAGES if breakage.name == name)
     check_search(flaw, config, config.pairs(2))

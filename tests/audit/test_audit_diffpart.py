@@ -1,6 +1,6 @@
 """The exact audit of DiffPart: small data sets over tiny universes, all neighbours, through the shipped code.
 
-Listed sub-partitions: Claims 26 to 30.
+It covers listed sub-partitions: Claims 26 to 30.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ COSTLY = dict.fromkeys(
     ),
     2,
 )
-"""How many pairs of small tables are compared."""
+"""The number of pairs of small tables that are compared."""
 
 
 @pytest.mark.parametrize("config", later(QUICK, LONG), ids=lambda config: config.name)
@@ -65,9 +65,9 @@ def test_no_pair_of_the_whole_family_loses_more_than_claimed(config: SetConfig) 
 @pytest.mark.slow
 @pytest.mark.parametrize("config", DIFFPART_CONFIGS, ids=lambda config: config.name)
 def test_no_pair_of_larger_data_sets_loses_more_than_claimed(config: SetConfig) -> None:
-    found = Audit(config).worst(config.pairs(config.records + 1))
-    assert found.total
-    assert found.loss <= config.units + TOLERANCE, found
+    finding = Audit(config).worst(config.pairs(config.records + 1))
+    assert finding.total
+    assert finding.loss <= config.units + TOLERANCE, finding
 
 
 @pytest.mark.parametrize("breakage", later(DIFFPART_BREAKAGES, LONG), ids=lambda breakage: breakage.name)
@@ -76,11 +76,11 @@ def test_flaws_are_caught(breakage: Breakage) -> None:
 
 
 def cell_law(count: int, rate: Fraction, at_least: int) -> dict[int, Fraction]:
-    """What one set shows: its value, or 0 when it is withheld."""
+    """The law of what one set shows: its value, or 0 if it is withheld."""
 
     def run(noise: Enumerating) -> int:
-        one = Lanes(0, np.arange(1)), np.array([0, 1]), np.arange(1), np.array([count]), np.array([1])
-        return int(noise.sparse(*one, Rate(rate.numerator, rate.denominator), at_least)[2].sum())
+        cell = Lanes(0, np.arange(1)), np.array([0, 1]), np.arange(1), np.array([count]), np.array([1])
+        return int(noise.sparse(*cell, Rate(rate.numerator, rate.denominator), at_least)[2].sum())
 
     return law(run, window=(0, 0))
 
@@ -89,7 +89,7 @@ def cell_law(count: int, rate: Fraction, at_least: int) -> dict[int, Fraction]:
 @pytest.mark.parametrize(("config", "at_least"), [(diffpart.PAIR, 2), (diffpart.CUT_TO_ONE, 1)],
                          ids=lambda value: getattr(value, "name", value))  # fmt: skip
 def test_full_enumeration_agrees_with_recorded_leaves(config: SetConfig, at_least: int, table: tuple) -> None:
-    """PAIR counts at 1 unit from ceil(sqrt 2) = 2 on, CUT_TO_ONE at 2 from ceil(sqrt 2 / 2) = 1 on."""
+    """PAIR counts at 1 unit, with threshold ceil(sqrt 2) = 2; CUT_TO_ONE at 2 units, with ceil(sqrt 2 / 2) = 1."""
     recorded, full = Audit(config).law(table), Audit(config, enumerate_leaves=True).law(table)
     [(_, outcome)] = recorded.items()
     laws = [cell_law(count, rate, at_least) for count, rate in outcome.drawn]
@@ -97,7 +97,7 @@ def test_full_enumeration_agrees_with_recorded_leaves(config: SetConfig, at_leas
     for (_, leaves), shown in full.items():
         listed = dict(zip(leaves[1::3], leaves[2::3], strict=True))  # masks of one partition, and values
         assert shown.probability == prod(
-            (one[listed.get(mask, 0)] for mask, one in enumerate(laws, 1)), start=Fraction(1)
+            (law_of_set[listed.get(mask, 0)] for mask, law_of_set in enumerate(laws, 1)), start=Fraction(1)
         )
 
 
@@ -109,7 +109,7 @@ def test_showing_the_leaves_loses_no_more_than_recording_them() -> None:
 
 
 def test_empty_sets_are_recorded_too() -> None:
-    """Every leaf of every partition that is kept, M of them, and the tests of all sub-partitions before."""
+    """Every leaf of every kept partition is recorded, and so are the tests of all sub-partitions before it."""
     law = Audit(diffpart.EXAMPLE).law(())
     for (body, _), outcome in law.items():
         kept = next(line for line in body if line.startswith("kept"))
@@ -117,14 +117,14 @@ def test_empty_sets_are_recorded_too() -> None:
     assert max(len(outcome.drawn) for outcome in law.values()) == 5 * 3
 
 
-def test_the_family_is_what_it_says() -> None:
+def test_the_family_has_all_small_data_sets() -> None:
     pairs = list(diffpart.LISTED.pairs(2))
     assert pairs[0] == ((), ((0,),))
     assert len(pairs) == (1 + 7 + 28) * 7
     assert {len(record) for _, after in pairs for record in after} == {1, 2, 3}
 
 
-def test_the_audit_covers_every_switch() -> None:
+def test_the_audit_covers_every_preset_size_unit_and_setting() -> None:
     assert {config.preset for config in DIFFPART_CONFIGS} == {"default", "paper"}
     assert {config.sizes[0] for config in DIFFPART_CONFIGS} == {1, 2, 3, 4}
     assert {config.unit for config in DIFFPART_CONFIGS} == {1, 2}
@@ -136,32 +136,32 @@ def test_the_audit_covers_every_switch() -> None:
 @pytest.mark.parametrize(
     "config", one_in(2, [diffpart.CUT_TO_ONE, diffpart.CUT_TO_TWO]), ids=lambda config: config.name
 )
-def test_sets_that_cannot_occur_cost_nothing_but_noise(config: SetConfig) -> None:
-    """The other way round from the breakage: records are cut, and sets are numbered as if they were not."""
+def test_sets_that_cannot_occur_lose_nothing(config: SetConfig) -> None:
+    """The opposite of the flaw: records are cut, and sets are numbered as if they were not."""
     wide = property(lambda self: np.full(len(self), ENOUGH))
     with replaced(Partitions, "room", wide):
-        found = Audit(config).worst()
-    assert found.total
-    assert found.loss <= config.units + TOLERANCE
+        finding = Audit(config).worst()
+    assert finding.total
+    assert finding.loss <= config.units + TOLERANCE
 
 
 @pytest.mark.parametrize(
     ("number", "config", "records"),
     [(2, diffpart.PAIR, 1), (3, diffpart.LISTED, 0), (7, diffpart.CUT_TO_ONE, 1), (8, diffpart.CUT_TO_ONE, 2)],
 )
-def test_the_search_finds_flaws_without_being_told_the_pair(number: int, config: SetConfig, records: int) -> None:
+def test_a_search_over_all_pairs_finds_the_flaws(number: int, config: SetConfig, records: int) -> None:
     flaw = DIFFPART_BREAKAGES[number]
     check_search(flaw, config, config.pairs(records))
 
 
-def test_the_surplus_draw_is_not_seen_in_units_of_ln_2() -> None:
-    """Why it is audited in a finer base: on one level it loses less than ln 2 more than it should."""
-    flaw = next(one for one in DIFFPART_BREAKAGES if one.name == SURPLUS)
+def test_the_surplus_draw_does_not_show_in_units_of_ln_2() -> None:
+    """This is why it is audited in a finer base: on one level it loses less than ln 2 more than it should."""
+    flaw = next(breakage for breakage in DIFFPART_BREAKAGES if breakage.name == SURPLUS)
     with flaw.patch():
         assert Audit(flaw.config, enumerate_leaves=True).compare((), ((0,),)).loss <= flaw.config.units + TOLERANCE
 
 
-def test_another_base_leaves_no_trace() -> None:
+def test_another_base_is_reset_after_its_block() -> None:
     before = enumerating._level_law(1, 1, (1, 1))
     with base(BASE):
         assert enumerating._level_law(1, 1, (1, 1))[1] == Fraction(10, 21)  # (10/11) / (1 + 10/11)

@@ -1,8 +1,7 @@
-"""The exact audit: all tables of up to one record over tiny domains, all neighbours, through the shipped code.
+"""The exact audit of RPS: all tables of up to one record over tiny domains, all neighbours, through the shipped code.
 
-At length (`-m slow`) it is all tables of up to three records.
-
-What is claimed of single questions, and of what a path adds up to, is looked at together: Claims 1 and 11 to 14.
+With `-m slow` it is all tables of up to three records. It covers the claims about single questions and about the sum
+along a path together: Claims 1 and 11 to 14.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ COSTLY = {
     "a person of two records, PrivTree": 3,
     "preset default": 2,
 }
-"""How many pairs of small tables are compared."""
+"""The number of pairs of small tables that are compared."""
 
 
 @pytest.mark.parametrize("config", later(CONFIGS, LONG), ids=lambda config: config.name)
@@ -56,10 +55,10 @@ def test_no_pair_of_the_whole_family_loses_more_than_claimed(config: Config) -> 
     check_family(config)
 
 
-def test_the_family_is_what_it_says() -> None:
+def test_the_family_has_all_small_tables_and_added_records() -> None:
     pairs = list(rps.CHOICE.pairs())
     assert pairs[0] == ((), ((0, 0),))
-    assert len(pairs) == 20 * 3  # multisets of at most 3 out of 3 values, one of 3 records joins each
+    assert len(pairs) == 20 * 3  # multisets of at most 3 of 3 values, each with one of 3 records added
     assert {len(before) for before, _ in pairs} == {0, 1, 2, 3}
     people = next(config for config in CONFIGS if config.unit == 2)
     assert {len(after) - len(before) for before, after in people.pairs()} == {1, 2}
@@ -70,7 +69,7 @@ def test_full_enumeration_agrees_with_recorded_leaves(table: tuple[tuple[int, ..
     assert agrees(rps.CHOICE, table)
 
 
-def test_full_enumeration_agrees_with_early_leaves_and_left_overs() -> None:
+def test_full_enumeration_agrees_with_early_leaves_that_take_the_rest() -> None:
     assert agrees(rps.COUNTED, ((0, 0), (3, 0)))
 
 
@@ -93,12 +92,12 @@ def test_the_size_of_chunks_does_not_change_the_law() -> None:
         ("cuts from observed values", rps.CHOICE),
     ],
 )
-def test_the_search_finds_flaws_without_being_told_the_pair(name: str, config: Config) -> None:
-    flaw = next(one for one in BREAKAGES if one.name == name)
+def test_a_search_over_all_pairs_finds_the_flaws(name: str, config: Config) -> None:
+    flaw = next(breakage for breakage in BREAKAGES if breakage.name == name)
     check_search(flaw, config, config.pairs(2))
 
 
-def test_a_claim_that_is_not_used_up_is_noticed() -> None:
+def test_a_claim_that_no_outcome_reaches_is_reported() -> None:
     settings = {**rps.SIZED.settings, "attributes": "midpoint"}
     wasteful = Config("only the number of records is asked", (2,), settings, 3, tight=True)
     row = audit_exactly(wasteful)
@@ -108,7 +107,7 @@ def test_a_claim_that_is_not_used_up_is_noticed() -> None:
 
 @pytest.mark.slow
 def test_publishing_cannot_reach_the_audit() -> None:
-    """Seen in a process; tests/architecture/test_imports.py reads it in the sources."""
+    """This is checked in a process; tests/architecture/test_imports.py checks it in the sources."""
     code = "import sys, cantle.interfaces.publishing; "
     code += "sys.exit(any(name.startswith('cantle.audit') for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,6 +1,6 @@
 """The exact audit of mosaic's questions: all small tables over tiny domains, all neighbours, through the shipped code.
 
-Counts, choices and trees: Claims 41 to 49.
+It covers counts, choices and trees: Claims 41 to 49.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.audit.family import check_family, check_small_tables
 from tests.audit.test_audit_breakages import check_flaw
 
 COSTLY = {mosaic.CHOICE.name: 1, mosaic.SUBSET.name: 2, "mosaic: trees over two columns": 3}
-"""How many pairs of small tables are compared."""
+"""The number of pairs of small tables that are compared."""
 
 
 @pytest.mark.parametrize("config", MOSAIC_CONFIGS, ids=lambda config: config.name)
@@ -37,8 +37,8 @@ def test_flaws_are_caught(breakage: Breakage) -> None:
 
 
 @pytest.mark.slow
-def test_the_search_finds_pruned_candidates_without_being_told_the_pair() -> None:
-    flaw = next(one for one in MOSAIC_BREAKAGES if "pruned" in one.name)
+def test_a_search_over_all_pairs_finds_pruned_candidates() -> None:
+    flaw = next(breakage for breakage in MOSAIC_BREAKAGES if "pruned" in breakage.name)
     with flaw.patch():
         assert Audit(mosaic.CHOICE).worst(mosaic.CHOICE.pairs(1)).loss > mosaic.CHOICE.units
 

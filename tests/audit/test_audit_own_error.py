@@ -1,6 +1,6 @@
 """The exact audit of a release's own error: whole runs over tiny data, all neighbours, through the shipped code.
 
-Claims 55 to 58: all answers of a run together, the last one about its own records, lose what the receipt says.
+It covers Claims 55 to 58: all answers of a run, with the one about its own error, lose what the receipt says.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from tests.audit.test_audit_breakages import check_flaw
 from tests.effort import later
 
 LONG = {"own error: three values", "own error: a workload chosen from the data"}
-"""What runs with `-m slow` only."""
+"""Configurations and flaws that run with `-m slow` only."""
 COSTLY = {
     "own error: sets": 1,
     "own error: a class beside the columns": 1,
     "own error: three numbers": 2,
     "own error: a person of two records": 2,
 }
-"""How many pairs of small tables are compared."""
+"""The number of pairs of small tables that are compared."""
 
 
 @pytest.mark.parametrize("config", later(OWN_ERROR_CONFIGS, LONG), ids=lambda config: config.name)
@@ -46,6 +46,6 @@ def test_flaws_are_caught(breakage: Breakage) -> None:
 
 @pytest.mark.parametrize(("config", "numbers"), [(ONE_NUMBER, 1), (THREE_NUMBERS, 3)], ids=["one", "three"])
 def test_own_error_is_asked_in_the_audit(config: Config, numbers: int) -> None:
-    """Not an audit of questions that are never put."""
+    """Otherwise the audit would be about questions that are never asked."""
     table = ((0,) * len(config.sizes) + (0,),)
     assert max(len(outcome.drawn) for outcome in Audit(config).law(table).values()) == numbers

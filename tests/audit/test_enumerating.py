@@ -1,4 +1,4 @@
-"""The enumerated laws against laws derived another way, all in exact fractions."""
+"""Enumerated laws compared with laws that are derived in another way, all in exact fractions."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ def laplace_law(k: int, units: int = 1) -> Fraction:
     return (1 - a) / (1 + a) * a ** abs(k)
 
 
-def test_laplace_is_the_clamped_law() -> None:
+def test_laplace_has_the_clamped_law() -> None:
     def run(noise: Enumerating) -> Hashable:
         return int(noise.laplace(ONE, np.array([1]), Rate(2, 1))[0])
 
-    found = law(run, window=(-1, 4))
-    assert set(found) == set(range(-1, 5))
+    enumerated = law(run, window=(-1, 4))
+    assert set(enumerated) == set(range(-1, 5))
     for value in range(4):
-        assert found[value] == laplace_law(value - 1, units=2)
+        assert enumerated[value] == laplace_law(value - 1, units=2)
     a = Fraction(1, 4)
-    assert found[4] == a**3 / (1 + a)
-    assert found[-1] == a**2 / (1 + a)
+    assert enumerated[4] == a**3 / (1 + a)
+    assert enumerated[-1] == a**2 / (1 + a)
 
 
-def test_lanes_branch_independently() -> None:
+def test_lanes_are_independent() -> None:
     def run(noise: Enumerating) -> Hashable:
         return tuple(noise.laplace(Lanes(0, np.arange(2)), np.array([0, 1]), Rate(np.array([1, 2]), 1)).tolist())
 
-    found = law(run)
-    assert found[0, 0] == Fraction(2, 3) * Fraction(1, 5)  # P[Z <= 0] at 1/2, P[Z <= -1] at 1/4
-    assert sum(found.values()) == 1
+    enumerated = law(run)
+    assert enumerated[0, 0] == Fraction(2, 3) * Fraction(1, 5)  # P[Z <= 0] at 1/2, P[Z <= -1] at 1/4
+    assert sum(enumerated.values()) == 1
 
 
 @pytest.mark.parametrize(("scores", "second"), [((2, 0, 2, 2), Fraction(1, 16)), ((3, 0, 3, 3), Fraction(1, 32))])
-def test_permute_and_flip_instance(scores: tuple[int, ...], second: Fraction) -> None:
-    """Privacy specification, instance I3: the loss of the second candidate is exactly one unit."""
+def test_permute_and_flip_has_the_loss_of_instance_i3(scores: tuple[int, ...], second: Fraction) -> None:
+    """Instance I3 of docs/privacy.md: the loss of the second candidate is exactly one unit."""
 
     def run(noise: Enumerating) -> Hashable:
         return int(noise.select(ONE, np.array(scores), np.array([0, 4]), UNIT)[0])
 
-    found = law(run)
-    assert found[1] == second
-    assert found[0] == found[2] == found[3]
+    enumerated = law(run)
+    assert enumerated[1] == second
+    assert enumerated[0] == enumerated[2] == enumerated[3]
 
 
-def test_permute_and_flip_by_its_own_procedure() -> None:
+def test_permute_and_flip_has_the_law_of_its_procedure() -> None:
     scores = [3, 1, 2, 3, 0]
     chances = [Fraction(1, 2 ** (3 - s)) for s in scores]
     expected = dict.fromkeys(range(5), Fraction(0))
@@ -65,12 +65,12 @@ def test_permute_and_flip_by_its_own_procedure() -> None:
             weight *= chance if flag else 1 - chance
         for i in np.flatnonzero(flags).tolist():
             expected[i] += weight / sum(flags)
-    found = law(lambda noise: int(noise.select(ONE, np.array(scores), np.array([0, 5]), UNIT)[0]))
-    assert found == expected
+    enumerated = law(lambda noise: int(noise.select(ONE, np.array(scores), np.array([0, 5]), UNIT)[0]))
+    assert enumerated == expected
 
 
-def test_exponential_mechanism_with_weights_and_fractional_rate() -> None:
-    """A rate of 1/3 is allowed where all score differences are multiples of three."""
+def test_the_exponential_mechanism_has_its_law_with_weights_and_a_fractional_rate() -> None:
+    """A rate of 1/3 is allowed if all differences of scores are multiples of three."""
 
     def run(noise: Enumerating) -> Hashable:
         starts, inverse = np.array([0, 2, 3]), np.array([1, 3, 7])
@@ -79,20 +79,20 @@ def test_exponential_mechanism_with_weights_and_fractional_rate() -> None:
     assert law(run) == {(0, 0): Fraction(3, 5), (1, 0): Fraction(2, 5)}
 
 
-def test_above_discards_the_value() -> None:
-    found = law(lambda noise: bool(noise.above(ONE, np.array([2]), np.array([3]), UNIT)[0]))
-    assert found == {True: Fraction(1, 6), False: Fraction(5, 6)}  # P[Z >= 2] = a**2 / (1 + a)
+def test_above_has_its_law() -> None:
+    enumerated = law(lambda noise: bool(noise.above(ONE, np.array([2]), np.array([3]), UNIT)[0]))
+    assert enumerated == {True: Fraction(1, 6), False: Fraction(5, 6)}  # P[Z >= 2] = a**2 / (1 + a)
 
 
-def test_coin() -> None:
-    found = law(lambda noise: tuple(noise.coin(Lanes(0, np.arange(2)), np.array([2, 3])).tolist()))
-    assert len(found) == 6
-    assert set(found.values()) == {Fraction(1, 6)}
+def test_coins_are_fair_and_independent() -> None:
+    enumerated = law(lambda noise: tuple(noise.coin(Lanes(0, np.arange(2)), np.array([2, 3])).tolist()))
+    assert len(enumerated) == 6
+    assert set(enumerated.values()) == {Fraction(1, 6)}
 
 
 @pytest.mark.parametrize("at_least", [1, 2])
 def test_sparse_has_the_law_of_noising_all_cells(at_least: int) -> None:
-    """Thresholding and clamping what `laplace` gives for all cells is the same law, outcome by outcome."""
+    """Noising all cells with `laplace`, withholding small ones and clamping the rest gives the same law."""
     dense = {0: [0, 2, 0], 1: [1, 0]}
 
     def sparse(noise: Enumerating) -> Hashable:
@@ -114,7 +114,7 @@ def test_sparse_has_the_law_of_noising_all_cells(at_least: int) -> None:
 
 
 def sparse_by_steps(total: int, counts: dict[int, int], at_least: int, top: int) -> dict[Hashable, Fraction]:
-    """The steps of the sampler (binomial number, uniform set of cells, geometric excess) as exact laws."""
+    """The law of the steps of the sampler: binomial number, uniform set of cells, geometric excess."""
     from itertools import combinations
     from math import comb
 
@@ -123,7 +123,7 @@ def sparse_by_steps(total: int, counts: dict[int, int], at_least: int, top: int)
     empty = [cell for cell in range(total) if cell not in counts]
 
     def levels(count: int | None) -> dict[int | None, Fraction]:
-        """Clamped value or None; count None means an empty cell known to reach the threshold."""
+        """The law of the clamped value (None if withheld); count None is an empty cell that reaches the threshold."""
         law_of: dict[int | None, Fraction] = {}
         for z in range(0 if count is None else -40, 41):
             value = z + (at_least if count is None else count)
@@ -132,7 +132,7 @@ def sparse_by_steps(total: int, counts: dict[int, int], at_least: int, top: int)
             law_of[key] = law_of.get(key, Fraction(0)) + chance
         return law_of
 
-    found: dict[Hashable, Fraction] = {}
+    law_of_cells: dict[Hashable, Fraction] = {}
     for number in range(len(empty) + 1):
         chance = comb(len(empty), number) * p**number * (1 - p) ** (len(empty) - number)
         for chosen in combinations(empty, number):
@@ -143,20 +143,20 @@ def sparse_by_steps(total: int, counts: dict[int, int], at_least: int, top: int)
                 for value, cell_law in zip(values, laws, strict=True):
                     weight *= cell_law[value]
                 kept = sorted((c, v) for c, v in zip(cells, values, strict=True) if v is not None)
-                found[tuple(kept)] = found.get(tuple(kept), Fraction(0)) + weight
-    return found
+                law_of_cells[tuple(kept)] = law_of_cells.get(tuple(kept), Fraction(0)) + weight
+    return law_of_cells
 
 
-def test_the_samplers_steps_have_the_enumerated_law() -> None:
-    """Only the tails beyond 40, cut to keep the sum finite, may differ."""
+def test_the_steps_of_the_sampler_have_the_enumerated_law() -> None:
+    """Only the tails beyond 40 may differ, which are cut to keep the sum finite."""
 
     def run(noise: Enumerating) -> Hashable:
         _, cells, values = noise.sparse(ONE, np.array([0, 1]), np.array([1]), np.array([2]), np.array([4]), UNIT, 2)
         return tuple(zip(cells.tolist(), values.tolist(), strict=True))
 
-    found, steps = law(run, window=(0, 1)), sparse_by_steps(4, {1: 2}, at_least=2, top=3)
-    assert found.keys() == steps.keys()
-    assert all(abs(found[key] - steps[key]) < Fraction(1, 2**30) for key in found)
+    enumerated, steps = law(run, window=(0, 1)), sparse_by_steps(4, {1: 2}, at_least=2, top=3)
+    assert enumerated.keys() == steps.keys()
+    assert all(abs(enumerated[key] - steps[key]) < Fraction(1, 2**30) for key in enumerated)
 
 
 def test_closed_calls_are_recorded_not_enumerated() -> None:
@@ -166,9 +166,9 @@ def test_closed_calls_are_recorded_not_enumerated() -> None:
         noise.sparse(Lanes(8, np.arange(1)), np.array([0, 1]), np.array([2]), np.array([6]), np.array([4]), UNIT, 1)
         return first, tuple(leaf.tolist()), tuple(noise.recorded)
 
-    found = law(run, window=(-1, 1), closed=lambda lanes: lanes.call >= 7)
+    enumerated = law(run, window=(-1, 1), closed=lambda lanes: lanes.call >= 7)
     records = (((4, 5), (Fraction(2), Fraction(3))), ((0, 0, 6, 0), (Fraction(1),) * 4))
-    assert found == {(True, (-1, -1), records): Fraction(2, 3), (False, (-1, -1), records): Fraction(1, 3)}
+    assert enumerated == {(True, (-1, -1), records): Fraction(2, 3), (False, (-1, -1), records): Fraction(1, 3)}
 
 
 def test_fractional_units_are_refused() -> None:
@@ -178,8 +178,8 @@ def test_fractional_units_are_refused() -> None:
         law(lambda noise: int(noise.select(ONE, np.array([0, 1]), np.array([0, 2]), Rate(1, 2))[0]))
 
 
-def test_hidden_randomness_is_noticed() -> None:
-    """A run whose branching does not follow its noise leaves probabilities that do not add up."""
+def test_hidden_randomness_is_refused() -> None:
+    """If a run depends on more than its noise, the probabilities do not add up to 1."""
     lengths = iter([3, 2, 2, 2, 2, 2, 2])
 
     def run(noise: Enumerating) -> Hashable:
@@ -189,8 +189,8 @@ def test_hidden_randomness_is_noticed() -> None:
         law(run)
 
 
-def test_multiplicities_are_so_many_candidates_of_one_score() -> None:
-    """The law of the expanded candidates, summed over each run; in one segment and in several."""
+def test_multiplicities_stand_for_equal_candidates() -> None:
+    """The law is that of the expanded candidates, in one segment and in several."""
     scores, inverse, many = [2, 0, 2, 1], [1, 3, 1, 2], [3, 1, 2, 5]
 
     def short(noise: Enumerating) -> Hashable:
@@ -206,8 +206,8 @@ def test_multiplicities_are_so_many_candidates_of_one_score() -> None:
         both = np.array(scores * 2), starts, UNIT, np.array(inverse * 2), np.array(many + many[::-1])
         return tuple(noise.select(lanes, *both).tolist())
 
-    found = law(short)
-    assert found == law(long)
+    enumerated = law(short)
+    assert enumerated == law(long)
     weights = [Fraction(2**s * m, w) for s, w, m in zip(scores, inverse, many, strict=True)]
-    assert [found[i] for i in range(4)] == [w / sum(weights) for w in weights]
-    assert sum(p for (first, _), p in law(twice).items() if first == 1) == found[1]
+    assert [enumerated[i] for i in range(4)] == [w / sum(weights) for w in weights]
+    assert sum(p for (first, _), p in law(twice).items() if first == 1) == enumerated[1]

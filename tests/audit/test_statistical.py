@@ -1,4 +1,4 @@
-"""The black-box audit: its bounds against scipy, its choice of events, what it passes and what it catches."""
+"""The black-box audit: bounds compared with scipy, the choice of events, claims that pass, flaws that are caught."""
 
 from __future__ import annotations
 
@@ -62,29 +62,29 @@ def test_epsilon_is_the_ratio_of_the_bounds() -> None:
 # ---- events ---------------------------------------------------------------------------------------------------------
 
 
-def shapes(*many: tuple[str, int]) -> list[Outcome]:
-    return [Outcome(name) for name, times in many for _ in range(times)]
+def shapes(*names_and_times: tuple[str, int]) -> list[Outcome]:
+    return [Outcome(name) for name, times in names_and_times for _ in range(times)]
 
 
-def test_the_event_is_what_tells_the_two_apart() -> None:
+def test_the_event_distinguishes_the_data_sets() -> None:
     before, after = shapes(("a", 10), ("b", 90)), shapes(("a", 60), ("b", 40))
     event = choose_event(before, after, 1000)
     assert event.for_larger
     assert [event.holds(Outcome(name)) for name in "ab"] == [True, False]
-    turned = choose_event(after, before, 1000)
-    assert not turned.for_larger
-    assert turned.holds(Outcome("a"))
+    reversed_event = choose_event(after, before, 1000)
+    assert not reversed_event.for_larger
+    assert reversed_event.holds(Outcome("a"))
 
 
-def test_an_event_that_cannot_be_seen_in_so_many_runs_is_not_chosen() -> None:
-    """`rare` has the larger ratio, and comes too seldom to show it."""
+def test_an_event_that_is_too_rare_for_the_runs_is_not_chosen() -> None:
+    """The outcome `rare` has the larger ratio, but is too rare to show it in few runs."""
     before, after = shapes(("rare", 1), ("common", 100), ("b", 899)), shapes(("rare", 20), ("common", 500), ("b", 480))
     few, many = choose_event(before, after, 200), choose_event(before, after, 10**6)
     assert [few.holds(Outcome(name)) for name in ("rare", "common", "b")] == [True, True, False]
     assert [many.holds(Outcome(name)) for name in ("rare", "common", "b")] == [True, False, False]
 
 
-def test_noisy_numbers_speak_by_a_step_and_add_up() -> None:
+def test_noisy_numbers_are_judged_by_thresholds_whose_odds_add_up() -> None:
     dice = np.random.default_rng(1)
 
     def sample(shift: int) -> list[Outcome]:
@@ -109,11 +109,11 @@ def test_a_number_that_is_left_out_is_below_all_others() -> None:
     assert not event.holds(Outcome(None))
 
 
-# ---- what is passed, and what is caught -----------------------------------------------------------------------------
+# ---- claims that pass, and flaws that are caught --------------------------------------------------------------------
 
 
 def counted(joined: bool, runs: int) -> Sequence[Outcome]:
-    """A count of 0 or 1 at epsilon 1, drawn by the shipped sampler."""
+    """A noisy count of 0 or 1 records at epsilon 1, drawn by the shipped sampler."""
     noisy = Secure().laplace(Lanes(0, np.arange(runs)), np.full(runs, int(joined)), Rate(1, 1))
     return [Outcome(None, {"count": value}) for value in noisy.tolist()]
 
@@ -135,8 +135,8 @@ def test_a_flaw_that_does_no_harm_is_not_called_caught() -> None:
     assert not row.ok
 
 
-def test_the_event_is_chosen_on_runs_of_its_own() -> None:
-    """A mechanism that answers at random each time: what the first runs suggest does not hold in others."""
+def test_the_event_is_chosen_on_separate_runs() -> None:
+    """The answers are random, so what the first runs suggest does not hold in others."""
     asked: list[int] = []
 
     def draw(_joined: bool, runs: int) -> list[Outcome]:
@@ -170,8 +170,8 @@ def test_instances_by_the_real_samplers(trial: Trial) -> None:
 def test_the_runs_suffice_to_catch_the_published_forms(
     instance: str, claimed: float, before: float, after: float
 ) -> None:
-    """At the stated number of runs the bound is expected about at the claim; at four times as many it passes it even if
-    both numbers of hits come out three standard deviations to the wrong side."""
+    """At the stated number of runs the bound is expected near the claim. At four times as many it exceeds the claim,
+    even if both numbers of hits are three standard deviations off to the wrong side."""
     runs = EXPECTED_RUNS[instance]
     assert epsilon_at_least(round(after * runs), round(before * runs), runs) == pytest.approx(claimed, rel=0.1)
     runs *= MARGIN
@@ -180,7 +180,7 @@ def test_the_runs_suffice_to_catch_the_published_forms(
 
 
 def test_the_best_of_five_costs_five_times_as_much() -> None:
-    """Instance I15 with its own numbers, which no number of runs would show."""
+    """The numbers of instance I15, which no feasible number of runs would show."""
     assert best_of(1e-3, 1e-3 / math.e, 5) == pytest.approx(5)
 
 
@@ -190,7 +190,7 @@ def test_the_best_of_five_costs_five_times_as_much() -> None:
 NO_PAPER = ("mosaic", "baskets")
 
 
-def test_every_method_is_there_in_both_presets() -> None:
+def test_every_method_is_tried_in_both_presets() -> None:
     names = [trial.name for trial in methods()]
     for method in METHODS:
         assert any(name.startswith(method) for name in names)
@@ -204,9 +204,9 @@ def test_every_method_is_there_in_both_presets() -> None:
 @pytest.mark.parametrize("trial", [*methods(), *broken_methods()], ids=lambda trial: trial.name)
 def test_every_trial_runs_on_both_data_sets(trial: Trial) -> None:
     for joined in (False, True):
-        found = trial.draw(joined, 1)
-        assert len(found) == 1
-        assert all(hash(outcome.shape) is not None for outcome in found)
+        outcomes = trial.draw(joined, 1)
+        assert len(outcomes) == 1
+        assert all(hash(outcome.shape) is not None for outcome in outcomes)
 
 
 def named(trials: list[Trial], *names: str) -> list[Trial]:
@@ -216,7 +216,7 @@ def named(trials: list[Trial], *names: str) -> list[Trial]:
 def test_a_method_in_short() -> None:
     row = measure(named(methods(), "degrees, unit node-isolate")[0], 80, pilot=40)
     assert row.ok
-    assert row.measured > 0.3  # about 1.2 of 2 can be expected
+    assert row.measured > 0.3  # about 1.2 of 2 is expected
 
 
 CAUGHT = ("rps: exact number of records released", "degrees: the true maximum degree as bound")
@@ -227,7 +227,7 @@ def test_flaws_of_the_publisher_are_caught(trial: Trial) -> None:
     assert trial.runs
     row = measure(trial, trial.runs)
     assert row.ok, row
-    before = trial.draw(False, 1)  # and the patch is gone again
+    before = trial.draw(False, 1)  # the patch was removed again
     assert before
 
 
