@@ -1,4 +1,4 @@
-"""Goodness of fit: p-values of draws against an exact law, or of two sets of draws against each other."""
+"""Goodness of fit: p-values of draws under an exact law, or of two sets of draws under one law."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.statistical import constants
 
 
 def cells_of(law: dict[int, float], draws: int) -> list[list[int]]:
-    """Neighbouring outcomes merged until each cell expects enough draws."""
+    """Cells of adjacent outcomes, merged until enough draws are expected in each cell."""
     cells: list[list[int]] = [[]]
     held = 0.0
     for outcome in sorted(law):
@@ -26,7 +26,7 @@ def cells_of(law: dict[int, float], draws: int) -> list[list[int]]:
 
 
 def fit(draws: Any, law: dict[int, float]) -> float:
-    """Chi-square p-value; outcomes outside the law's support count into its nearest cell."""
+    """The chi-square p-value; outcomes outside the law's support count in the nearest cell."""
     values = np.clip(np.asarray(draws), min(law), max(law))
     cells = cells_of(law, len(values))
     if len(cells) == 1:
@@ -38,7 +38,7 @@ def fit(draws: Any, law: dict[int, float]) -> float:
 
 
 def same(first: Any, second: Any) -> float:
-    """Two-sample chi-square p-value on the cells of the pooled draws."""
+    """The two-sample chi-square p-value, on cells of the pooled draws."""
     first, second = np.asarray(first), np.asarray(second)
     outcomes, numbers = np.unique(np.concatenate([first, second]), return_counts=True)
     pooled = dict(zip(outcomes.tolist(), (numbers / numbers.sum()).tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Every verb against its exact law at base e; each test is also shown to reject a slightly wrong rate."""
+"""Every noise operation has its exact law at base e; most tests also show that they reject a slightly wrong law."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STARTS = np.arange(0, DRAWS * len(SCORES) + 1, len(SCORES))
 
 
 @pytest.mark.parametrize("rate", RATES)
-def test_laplace(rate: Rate) -> None:
+def test_laplace_has_its_law(rate: Rate) -> None:
     draws = Seeded(SEED).laplace(ALL, np.full(DRAWS, 3), rate)
     assert fit.fit(draws, fit.laplace_law(value(rate), 3)) > SEEDED_P
     wrong = 1.1 if value(rate) >= 4 else 1.04
@@ -37,15 +37,15 @@ def test_laplace(rate: Rate) -> None:
 
 
 @pytest.mark.parametrize("rate", [1e-9, 1e-6])
-def test_laplace_of_tiny_rate_is_nearly_continuous(rate: float) -> None:
-    """Scaled by the rate the law is the continuous Laplace law up to a relative error of the rate."""
+def test_laplace_with_a_tiny_rate_is_nearly_continuous(rate: float) -> None:
+    """Scaled by the rate, the law is the continuous Laplace law up to a relative error of the rate."""
     many = 2 * DRAWS
     draws = Seeded(SEED).laplace(Lanes(1, np.arange(many)), np.zeros(many, np.int64), Rate(round(rate * 1e9), 10**9))
     assert scipy.stats.kstest(draws * rate, scipy.stats.laplace.cdf, method="asymp").pvalue > SEEDED_P
     assert scipy.stats.kstest(draws * rate * 1.03, scipy.stats.laplace.cdf, method="asymp").pvalue < SEEDED_P
 
 
-def test_laplace_of_many_rates_at_once() -> None:
+def test_laplace_has_its_law_with_many_rates_at_once() -> None:
     nums = 1 + np.arange(DRAWS) % 4
     draws = Seeded(SEED).laplace(ALL, np.zeros(DRAWS, dtype=np.int64), Rate(nums, 3))
     for num in range(1, 5):
@@ -61,7 +61,7 @@ def test_laplace_draws_of_neighbouring_keys_and_calls_are_independent() -> None:
 
 
 @pytest.mark.parametrize("rate", RATES[2:])
-def test_permute_and_flip(rate: Rate) -> None:
+def test_permute_and_flip_has_its_law(rate: Rate) -> None:
     draws = Seeded(SEED).select(ALL, repeated(SCORES), STARTS, rate)
     assert fit.fit(draws, fit.flip_law(SCORES, value(rate))) > SEEDED_P
     assert fit.fit(draws, fit.flip_law(SCORES, value(rate) * 1.1)) < SEEDED_P
@@ -69,24 +69,24 @@ def test_permute_and_flip(rate: Rate) -> None:
 
 
 @pytest.mark.parametrize("rate", RATES)
-def test_exponential_mechanism(rate: Rate) -> None:
+def test_the_exponential_mechanism_has_its_law(rate: Rate) -> None:
     draws = Seeded(SEED).select(ALL, repeated(SCORES), STARTS, rate, repeated(INVERSE))
     assert fit.fit(draws, fit.exponential_law(SCORES, value(rate), INVERSE)) > SEEDED_P
     assert fit.fit(draws, fit.exponential_law(SCORES, value(rate) * 1.3, INVERSE)) < SEEDED_P
     assert fit.fit(draws, fit.exponential_law(SCORES, value(rate), [1] * len(SCORES))) < SEEDED_P
 
 
-def test_exponential_mechanism_over_many_candidates() -> None:
-    """5,000 candidates, merged into 50 cells of equal size."""
+def test_the_exponential_mechanism_has_its_law_over_many_candidates() -> None:
+    """There are 5,000 candidates, merged into 50 cells of equal size."""
     size, times = 5000, 600
     scores = np.random.default_rng(0).integers(0, 12, size)
     starts = np.arange(0, size * times + 1, size)
     ones = np.ones(size * times, dtype=np.int64)
     draws = Seeded(SEED).select(Lanes(1, np.arange(times)), np.tile(scores, times), starts, Rate(1, 2), ones)
-    whole = fit.exponential_law(scores.tolist(), 0.5, [1] * size)
-    merged = {cell: sum(whole[i] for i in range(100 * cell, 100 * cell + 100)) for cell in range(50)}
+    law = fit.exponential_law(scores.tolist(), 0.5, [1] * size)
+    merged = {cell: sum(law[i] for i in range(100 * cell, 100 * cell + 100)) for cell in range(50)}
     assert fit.fit(draws // 100, merged) > SEEDED_P
-    by_score = {s: sum(p for i, p in whole.items() if scores[i] == s) for s in range(12)}
+    by_score = {s: sum(p for i, p in law.items() if scores[i] == s) for s in range(12)}
     assert fit.fit(scores[draws], by_score) > SEEDED_P
 
 
@@ -97,29 +97,29 @@ def chance_above(gap: int, rate: float) -> float:
 
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("gap", [0, 1, -1, -2])
-def test_above(rate: Rate, gap: int) -> None:
+def test_above_has_its_law(rate: Rate, gap: int) -> None:
     yes = int(Seeded(SEED).above(ALL, np.full(DRAWS, 10), np.full(DRAWS, 10 + gap), rate).sum())
     assert scipy.stats.binomtest(yes, DRAWS, chance_above(gap, value(rate))).pvalue > SEEDED_P
     assert scipy.stats.binomtest(yes, DRAWS, chance_above(gap + 1, value(rate))).pvalue < SEEDED_P
 
 
 @pytest.mark.parametrize("sides", [2, 3, 10, 1000])
-def test_coin(sides: int) -> None:
+def test_coins_are_fair(sides: int) -> None:
     draws = Seeded(SEED).coin(ALL, sides)
     assert fit.fit(draws, dict.fromkeys(range(sides), 1 / sides)) > SEEDED_P
     tilted = {k: (1 + 0.2 * (k < sides / 2)) / sides for k in range(sides)}
     assert fit.fit(draws, tilted) < SEEDED_P
 
 
-def test_coin_with_most_words_rejected() -> None:
-    """2**63 + 1 sides cannot be asked for; 2**62 + 1 rejects almost a quarter of the words."""
+def test_coins_that_reject_many_words_are_fair() -> None:
+    """2**62 + 1 sides reject almost a quarter of the words, which is the most (2**63 + 1 sides are not allowed)."""
     draws = Seeded(SEED).coin(ALL, 2**62 + 1)
     assert scipy.stats.kstest(draws / (2**62 + 1), scipy.stats.uniform.cdf, method="asymp").pvalue > SEEDED_P
 
 
 @pytest.mark.parametrize(("total", "rate", "at_least"), [(7, Rate(1, 2), 1), (7, Rate(1, 1), 5), (40, Rate(1, 2), 9)])
-def test_sparse_small(total: int, rate: Rate, at_least: int) -> None:
-    """Number released, place and value, occupied cells included, against all cells noised."""
+def test_sparse_has_the_law_of_noising_all_cells(total: int, rate: Rate, at_least: int) -> None:
+    """Numbers, cells and values that are released have the same laws as if all cells were noised."""
     segments = 30_000
     lanes, zeros = Lanes(1, np.arange(segments)), np.zeros(segments * total, dtype=np.int64)
     occupied, count = [1, 4], [4, 1]
@@ -140,8 +140,8 @@ def test_sparse_small(total: int, rate: Rate, at_least: int) -> None:
         assert fit.same(ours, other) < SEEDED_P
 
 
-def test_sparse_numbers_are_binomial() -> None:
-    """2**40 cells of which 12.7 are expected to be released, by many segments; and 5,000 by few."""
+def test_sparse_releases_binomial_numbers_of_empty_cells() -> None:
+    """Many segments in which 12.7 of 2**40 cells are expected to be released, and few segments with about 5,000."""
     a = np.exp(-0.5)
     segments = 15_000
     none = np.zeros(0, dtype=np.int64)

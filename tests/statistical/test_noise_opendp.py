@@ -1,4 +1,4 @@
-"""Our samplers against OpenDP's, draw for draw in law. OpenDP cannot be seeded."""
+"""The samplers have the same laws as those of OpenDP, which cannot be seeded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.statistical import fit
 from tests.statistical.constants import SEED, SEEDED_P, UNSEEDED_P
 
 SCORES = [5, 4, 4, 4, 0]
-"""At rate 2 permute-and-flip and the exponential mechanism differ much on these."""
+"""Scores on which permute-and-flip and the exponential mechanism differ much at rate 2."""
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def dp() -> Any:
 @pytest.mark.parametrize(
     ("num", "den"), [(1, 2), *(pytest.param(*one, marks=pytest.mark.slow) for one in [(1, 20), (2, 1)])]
 )
-def test_laplace(dp: Any, num: int, den: int) -> None:
+def test_laplace_has_the_law_of_opendp(dp: Any, num: int, den: int) -> None:
     size = 20_000
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
     theirs = (space >> dp.m.then_laplace(scale=den / num))([0] * size)
@@ -39,8 +39,8 @@ def test_laplace(dp: Any, num: int, den: int) -> None:
     assert fit.same(wrong, theirs) < SEEDED_P
 
 
-def test_noisy_max_is_permute_and_flip(dp: Any) -> None:
-    size = 5_000  # so that the exponential mechanism passes for it once in 10**9 runs at most
+def test_permute_and_flip_has_the_law_of_noisy_max(dp: Any) -> None:
+    size = 5_000  # so many that the exponential mechanism passes at most once in 10**9 runs
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=True)
     pick = space >> dp.m.then_noisy_max(dp.max_divergence(), scale=0.5)
     theirs = [pick(SCORES) for _ in range(size)]
