@@ -1,9 +1,9 @@
-"""Seeded releases and their hashes: a change that should change nothing must leave all of them as they are.
+"""Seeded releases and their hashes: a change that is not meant to change releases must keep all of them.
 
     python -m tests.golden.same_bytes --write
 
-makes the hashes again, after a change that is meant to change releases. Hashed are the data file byte by byte, the
-other tables by their names, types and values (Parquet's own bytes vary with the version of polars), and release.json
+writes the hashes again, after a change that is meant to change releases. The hashes cover the bytes of the data file;
+the names, types and values of the other tables (Parquet's own bytes vary with the version of polars); and release.json
 without the versions of the software and the hashes of the other files.
 """
 
@@ -77,7 +77,7 @@ def table_file(folder: Path, ending: str) -> Path:
 
 
 def hashes_of(release: cantle.Release, form: str | None, folder: Path) -> dict[str, str]:
-    """The hashes of a release once it is saved: of its data file, its other tables and its release.json."""
+    """Saves a release, and returns the hashes of its data file, its other tables and its release.json."""
     saved = release.save(folder, data=form)
     tables, hashes = hashlib.sha256(), {}
     for path in sorted(saved.iterdir()):
@@ -94,94 +94,94 @@ def hashes_of(release: cantle.Release, form: str | None, folder: Path) -> dict[s
 
 
 def table_bytes(path: Path) -> bytes:
-    """Names, types and values of a Parquet file."""
+    """The names, types and values of a Parquet file."""
     frame = pl.read_parquet(path)
     return f"{list(frame.schema.items())}\n{frame.write_ndjson()}".encode()
 
 
 def hash_of_manifest(path: Path) -> str:
-    """The hash of release.json without what varies between machines."""
+    """The hash of release.json without the fields that vary between machines."""
     manifest = json.loads(path.read_bytes())
     kept = {key: value for key, value in manifest.items() if key not in ("software", "files", "sha256", "created")}
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
 
 def all_hashes(folder: Path, wanted: Set[str] | None = None) -> dict[str, dict[str, str]]:
-    """The hashes of all releases, or of those that are wanted, by name; tables are counted in memory."""
-    calls = {name: table_call(folder, given) for name, given in TABLES.items()} | other_calls(folder)
+    """The hashes of all releases, or of those whose names are wanted; tables are counted in memory."""
+    calls = {name: table_call(folder, options) for name, options in TABLES.items()} | other_calls(folder)
     return {name: hashes_of(*calls[name](), folder / name) for name in calls if wanted is None or name in wanted}
 
 
 Call = Callable[[], tuple[cantle.Release, str | None]]
-"""Makes a release, and names the form of its data file."""
+"""A function that makes a release and returns it with the form of its data file."""
 
 
-def call(data: Any, schema: dict[str, Any], form: str | None = None, **given: Any) -> Call:
-    """A call of `publish`; the data is made when it is carried out."""
+def call(data: Any, schema: dict[str, Any], form: str | None = None, **options: Any) -> Call:
+    """A call of `publish`; if `data` is a function, it is called only then."""
 
     def publish() -> tuple[cantle.Release, str | None]:
-        made = data() if callable(data) else data
-        return cantle.publish(made, schema, insecure_seed=SEED, **({"epsilon": 2} | given)), form
+        source = data() if callable(data) else data
+        return cantle.publish(source, schema, insecure_seed=SEED, **({"epsilon": 2} | options)), form
 
     return publish
 
 
-def table_call(folder: Path, given: dict[str, Any], **where: Any) -> Call:
-    """A release of the table of people, read from a CSV file and counted by the engine that is named."""
-    return call(partial(table_file, folder, "csv"), SCHEMA, **given, **where)
+def table_call(folder: Path, options: dict[str, Any], **where: Any) -> Call:
+    """A release of the table of people, read from a CSV file; `where` names the engine."""
+    return call(partial(table_file, folder, "csv"), SCHEMA, **options, **where)
 
 
 def other_calls(folder: Path) -> dict[str, Call]:
-    """Other sources of tables, sets and graphs."""
-    made: dict[str, Call] = {}
+    """Releases of other tables, of sets and of graphs, by name."""
+    calls: dict[str, Call] = {}
     table, numbers = partial(table_file, folder, "parquet"), partial(baskets, NUMBERS)
     for method in ("rps", "diffgen", "mosaic"):
-        made[f"{method}, parquet"] = call(table, SCHEMA, "parquet", method=method)
-        made[f"{method}, persons"] = call(persons, PERSONS, method=method)
-        made[f"{method}, small epsilon"] = call(people, SCHEMA, method=method, epsilon="0.05")
-        made[f"{method}, own error"] = call(partial(people, 2_000), SCHEMA, method=method, epsilon=4)
+        calls[f"{method}, parquet"] = call(table, SCHEMA, "parquet", method=method)
+        calls[f"{method}, persons"] = call(persons, PERSONS, method=method)
+        calls[f"{method}, small epsilon"] = call(people, SCHEMA, method=method, epsilon="0.05")
+        calls[f"{method}, own error"] = call(partial(people, 2_000), SCHEMA, method=method, epsilon=4)
     for method in ("diffpart", "baskets"):
-        made[f"{method}, own error"] = call(numbers, NUMBERS, method=method, epsilon=40)
-        made[f"{method}, words"] = call(partial(baskets, WORDS), WORDS, method=method)
-    made["rps, pandas"] = call(lambda: people().to_pandas(), SCHEMA, method="rps")
+        calls[f"{method}, own error"] = call(numbers, NUMBERS, method=method, epsilon=40)
+        calls[f"{method}, words"] = call(partial(baskets, WORDS), WORDS, method=method)
+    calls["rps, pandas"] = call(lambda: people().to_pandas(), SCHEMA, method="rps")
     no_target = {"fields": [field for field in SCHEMA["fields"] if field.get("role") != "target"]}
-    made["mosaic, no target"] = call(people, no_target)
-    made["mosaic, more records"] = call(partial(people, 6_000), SCHEMA)
+    calls["mosaic, no target"] = call(people, no_target)
+    calls["mosaic, more records"] = call(partial(people, 6_000), SCHEMA)
     for method in ("rps", "mosaic"):
         one_field = {"fields": [SCHEMA["fields"][1]]}
-        made[f"{method}, one column"] = call(lambda: people().select("age"), one_field, method=method)
+        calls[f"{method}, one column"] = call(lambda: people().select("age"), one_field, method=method)
     for form in ("fimi", "long.csv", "list.parquet"):
         for name in SETS if form == "fimi" else ("diffpart", "baskets"):
-            made[f"{name}, {form}"] = call(partial(as_source, baskets(NUMBERS), form, folder), NUMBERS, **SETS[name])
-    made["baskets, pairs off"] = call(partial(baskets, WORDS), WORDS, epsilon=100, pairs="off")
-    made["baskets, by sizes"] = call(partial(few_items, 15), FIFTEEN, epsilon=10)
-    made["diffpart, few items"] = call(partial(few_items, 6), FEW)
-    for name, (schema, given) in GRAPHS.items():
-        made[name] = call(partial(edge_file, folder), schema, **given)
-    made["degrees, parquet"] = call(edges, GRAPH, "parquet")
-    made["degrees, listed nodes"] = call(edges, GRAPH, nodes=list(range(320)))
-    made["degrees, degrees"] = call(lambda: [len(one) for one in baskets(NUMBERS)], DEGREES)
-    return made
+            calls[f"{name}, {form}"] = call(partial(as_source, baskets(NUMBERS), form, folder), NUMBERS, **SETS[name])
+    calls["baskets, pairs off"] = call(partial(baskets, WORDS), WORDS, epsilon=100, pairs="off")
+    calls["baskets, by sizes"] = call(partial(few_items, 15), FIFTEEN, epsilon=10)
+    calls["diffpart, few items"] = call(partial(few_items, 6), FEW)
+    for name, (schema, options) in GRAPHS.items():
+        calls[name] = call(partial(edge_file, folder), schema, **options)
+    calls["degrees, parquet"] = call(edges, GRAPH, "parquet")
+    calls["degrees, listed nodes"] = call(edges, GRAPH, nodes=list(range(320)))
+    calls["degrees, degrees"] = call(lambda: [len(basket) for basket in baskets(NUMBERS)], DEGREES)
+    return calls
 
 
 def persons() -> pl.DataFrame:
-    """The people, three records each."""
+    """The table of people, with three records per person."""
     return people().with_columns(id=pl.Series(range(400)) // 3)
 
 
 def few_items(number: int) -> list[list[int]]:
-    """Baskets of so many different items."""
-    return [[1 + item % number for item in one] for one in baskets(NUMBERS)]
+    """Baskets of `number` different items."""
+    return [[1 + item % number for item in basket] for basket in baskets(NUMBERS)]
 
 
 def table_hashes(folder: Path, wanted: Iterable[str], **where: Any) -> dict[str, dict[str, str]]:
-    """The hashes of releases of the table of people, counted by the engine that is named."""
+    """The hashes of releases of the table of people; `where` names the engine."""
     return {name: hashes_of(*table_call(folder, TABLES[name], **where)(), folder / name) for name in wanted}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Hashes of seeded releases.")
-    parser.add_argument("--write", action="store_true", help="keep the hashes of this tree as the ones to come back to")
+    parser.add_argument("--write", action="store_true", help="keep the hashes of this tree as the expected ones")
     write = parser.parse_args().write
     with tempfile.TemporaryDirectory() as folder:
         hashes = all_hashes(Path(folder))

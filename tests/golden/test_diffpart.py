@@ -1,6 +1,6 @@
 """The worked examples of the DiffPart paper (Table 1, Figures 1 and 2, Examples 4.2, C.1), through the shipped method.
 
-Without noise the run is the one of Figure 2: the thresholds of C2 = 1.2 at B = 6 hold back exactly what it calls empty.
+Without noise the run is that of Figure 2: the thresholds of C2 = 1.2 at B = 6 drop exactly what the paper calls empty.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ TABLE_1 = [
 ]  # fmt: skip
 LEFT = SetSchema.from_dict({"kind": "sets", "items": ["I1", "I2", "I3", "I4"]})
 RIGHT = SetSchema.from_dict({"kind": "sets", "items": ["I4", "I3", "I2", "I1"]})
-"""The other way round, so that I34 is expanded before I12, as in Example C.1."""
+"""The items in reverse order, so that I34 is expanded before I12, as in Example C.1."""
 
 
 class Silent(Seeded):
-    """No noise, and a note of every question: (partitions, rate, threshold, M)."""
+    """A source without noise that lists every question as (partition, rate, threshold, M)."""
 
     def __init__(self) -> None:
         super().__init__(0)
-        self.told: list[tuple[int, Fraction, int, int]] = []
+        self.questions: list[tuple[int, Fraction, int, int]] = []
 
     def sparse(self, lanes: Any, starts: Any, cells: Any, counts: Any, total: Any, rate: Any, at_least: Any) -> Any:
         for i, key in enumerate(lanes.keys.tolist()):
-            self.told.append((key, Fraction(*rate.exact(i)), int(at_least[i]), int(total[i])))
+            self.questions.append((key, Fraction(*rate.exact(i)), int(at_least[i]), int(total[i])))
         keep = counts >= np.repeat(at_least, np.diff(starts))
         kept = np.concatenate([[0], np.cumsum(keep)])[starts]
         return kept, cells[keep], counts[keep]
 
 
-def published(schema: SetSchema, units: int = 6, **given: Any) -> tuple[DiffPart, dict[str, Any], Silent]:
-    plan, noise = DiffPart(schema, preset="paper", fanout=2, **given), Silent()
+def published(schema: SetSchema, units: int = 6, **settings: Any) -> tuple[DiffPart, dict[str, Any], Silent]:
+    plan, noise = DiffPart(schema, preset="paper", fanout=2, **settings), Silent()
     _, store = open_data(TABLE_1, schema, plan)
     return plan, run(plan, store, epsilon_nano=units * NANO, unit=Unit(), noise=noise), noise
 
@@ -67,29 +67,29 @@ SIXTH = Fraction(1, 6)
 @pytest.mark.parametrize("units", [6, 12, 600])
 def test_the_budgets_of_example_4_2(schema: SetSchema, units: int) -> None:
     """B/6 for the root; 5B/6 for the leaves of {I12}; B/6 for the next test and 2B/3 for the leaves below it."""
-    c2 = Fraction(6, 5) * units / 6  # thresholds of the same counts
+    c2 = Fraction(6, 5) * units / 6  # so that the thresholds stay the same counts
     _, receipt, _ = published(schema, units, c1=Fraction(units, 2), c2=c2)
     assert chains(receipt) == [[SIXTH, SIXTH, Fraction(2, 3)], [SIXTH, Fraction(5, 6)]]
 
 
 def test_the_walk_of_example_c_1() -> None:
-    """Root at B/6: {I34} is empty, {I12} and {I12, I34} are not. {I12, I34} by I34 at B/6: {I12, I3} and {I12, I4}
-    (one record) are held back, {I12, I3, I4} goes on. Then the leaves."""
+    """The root is tested at B/6: {I34} is empty, {I12} and {I12, I34} are not. {I12, I34} is expanded at I34 with B/6:
+    {I12, I3} and {I12, I4} (one record) are dropped, {I12, I3, I4} is kept. Then the leaves are counted."""
     plan, _, noise = published(RIGHT)
     root, first, second = plan.kept_partitions.rounds[:3]
     assert [len(nodes) for nodes in plan.kept_partitions.rounds] == [1, 2, 1, 0]
-    # node 0 is {I4, I3}, node 1 is {I2, I1}
+    # Node 0 is {I4, I3}, node 1 is {I2, I1}.
     assert (first.level.tolist(), first.level_starts.tolist()) == ([1, 0, 1], [0, 1, 3])
     assert (second.level.tolist(), second.taken.tolist(), second.below.tolist()) == ([0, 1], [1], [0, 1])
     kept = plan.kept_partitions.parts()
     assert (kept.mask.tolist(), kept.noisy.tolist()) == ([0, 2, 3, 3], [0, 4, 4, 3])
-    # (partition, rate, threshold, M): ceil(sqrt 2 * 1.2 * height / rate), for leaves ceil(sqrt 2 * 3 / rate)
-    assert noise.told == [(0, 1, 4, 3), (1, 5, 1, 3), (2, 1, 2, 3), (3, 4, 2, 3)]
+    # Thresholds are ceil(sqrt 2 * 1.2 * height / rate), for leaves ceil(sqrt 2 * 3 / rate).
+    assert noise.questions == [(0, 1, 4, 3), (1, 5, 1, 3), (2, 1, 2, 3), (3, 4, 2, 3)]
     assert root.height.tolist() == [2]
 
 
-def test_what_is_released_of_table_1() -> None:
-    """{I1}: t6; {I2}: t3 and t5; {I1, I2}: t4; {I1, I2, I3, I4}: t1 and t7. t8 alone is below sqrt 2 * 3 / 4."""
+def test_the_release_of_table_1() -> None:
+    """{I1}: t6; {I2}: t3 and t5; {I1, I2}: t4; {I1, I2, I3, I4}: t1 and t7. t8 is alone, below sqrt 2 * 3 / 4."""
     plan, receipt, _ = published(RIGHT)
     results = plan.results(public_dice(1))
     groups = {frozenset(row["items"]): row for row in results.groups.to_dicts()}
@@ -103,7 +103,7 @@ def test_what_is_released_of_table_1() -> None:
 
 
 def test_every_chain_that_reaches_a_leaf_sums_to_b() -> None:
-    """In every outcome of the noise, on Table 1: enumerated, with probabilities that add up to one."""
+    """This holds for every outcome of the noise on Table 1; their probabilities add up to one."""
     number = {"I1": 0, "I2": 1, "I3": 2, "I4": 3}
     table = tuple(sorted(tuple(sorted(number[item] for item in record)) for record in TABLE_1))
     law = Audit(audit.EXAMPLE).law(table)
@@ -125,9 +125,9 @@ def universe(size: int) -> SetSchema:
     return SetSchema.from_dict({"kind": "sets", "items": {"minimum": 1, "maximum": size}})
 
 
-def refused(size: int, epsilon: int = 1, **given: Any) -> str | None:
-    """What is said before any record is looked at; None if nothing is."""
-    plan = DiffPart(universe(size), **({"preset": "paper"} | given))
+def refused(size: int, epsilon: int = 1, **settings: Any) -> str | None:
+    """The refusal that comes before any record is looked at, or None."""
+    plan = DiffPart(universe(size), **({"preset": "paper"} | settings))
     try:
         plan.refuse_budget(epsilon * NANO, 1)
     except ParameterError as error:
@@ -135,8 +135,8 @@ def refused(size: int, epsilon: int = 1, **given: Any) -> str | None:
     return None
 
 
-def test_seventeen_items_pass_and_large_universes_do_not() -> None:
-    """MSNBC with the paper's constants runs, a thousand items with C2 = 1.2 explode."""
+def test_seventeen_items_are_allowed_and_large_universes_are_refused() -> None:
+    """The 17 items of MSNBC run with the paper's constants; for a thousand items C2 = 1.2 lets too many sets pass."""
     assert refused(17) is None
     for size in (60, 400, 1012):
         assert refused(size) is not None
@@ -146,27 +146,27 @@ def test_seventeen_items_pass_and_large_universes_do_not() -> None:
     ("size", "given"),
     [(60, {}), (1012, {}), (1012, {"fanout": 30}), (200, {"c2": "1/2", "fanout": 5}), (40, {"max_cells": 50})],
 )
-def test_what_the_refusal_names_does_pass_and_is_the_least(size: int, given: dict[str, Any]) -> None:
-    said = refused(size, **given)
-    assert said is not None
-    assert f"more than max_cells={given.get('max_cells', 10**6)}" in said
-    c2 = re.search(r"use c2=([0-9.]+)", said)
+def test_the_refusal_names_the_smallest_change_that_is_allowed(size: int, given: dict[str, Any]) -> None:
+    message = refused(size, **given)
+    assert message is not None
+    assert f"more than max_cells={given.get('max_cells', 10**6)}" in message
+    c2 = re.search(r"use c2=([0-9.]+)", message)
     assert c2
     assert refused(size, **(given | {"c2": c2[1]})) is None
     assert refused(size, **(given | {"c2": Fraction(c2[1]) - Fraction(1, 100)})) is not None
-    fanout = re.search(r"(?:use|or) fanout=(\d+)", said)
+    fanout = re.search(r"(?:use|or) fanout=(\d+)", message)
     if fanout:
         assert refused(size, **(given | {"fanout": int(fanout[1])})) is None
         for larger in range(int(fanout[1]) + 1, given.get("fanout", 10)):
             assert refused(size, **(given | {"fanout": larger})) is not None
-    assert "or preset default" in said
+    assert "or preset default" in message
     assert refused(size, preset="default") is None
 
 
-def test_what_the_refusal_names_does_run() -> None:
-    """Over no records, with noise; tests/methods/test_diffpart_thresholds.py counts what is expected."""
-    said = refused(40, max_cells=50)
-    c2 = re.search(r"use c2=([0-9.]+)", str(said))
+def test_a_run_with_the_change_that_the_refusal_names_keeps_few_sets() -> None:
+    """The run has noise but no records; tests/methods/test_diffpart_thresholds.py computes the expected numbers."""
+    message = refused(40, max_cells=50)
+    c2 = re.search(r"use c2=([0-9.]+)", str(message))
     assert c2
     kept = []
     for seed in range(12):

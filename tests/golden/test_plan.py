@@ -1,7 +1,7 @@
-"""Worked by hand: how the paper's plan spends epsilon, read off the receipt of a run in whole nano-units.
+"""How RPS spends epsilon, worked out by hand and compared with the receipts of runs, in whole nano-units.
 
-RPS, section 4.2: half for the leaves, the other half evenly over the levels and over stop test and split; a
-leaf that comes early takes what its path did not spend.
+RPS, section 4.2: half is for the leaves, and the other half is divided evenly among levels and between stop tests and
+splits; an early leaf takes what its path did not spend.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def whole_path(depth: int, test: int, split: int, leaf: int) -> list[tuple[str, 
     return [*levels, ("leaf", depth, leaf, 1)]
 
 
-def test_half_to_the_leaves_the_rest_evenly_over_levels_and_over_test_and_split() -> None:
-    """epsilon 1, depth 4: leaf 1/2; 1/2 over 4 levels and 2 uses: 1/16 each."""
+def test_leaves_get_half_and_tests_and_splits_of_all_levels_share_the_rest_evenly() -> None:
+    """With epsilon 1 and depth 4 a leaf gets 1/2, and each test and split of 4 levels 1/16."""
     plan, paid = receipt(NANO, preset="paper", depth=4, stop="count:0")
     full = [path for path in paid["paths"] if charges(path)[-1][1] == 4]
     assert full
@@ -48,7 +48,7 @@ def test_half_to_the_leaves_the_rest_evenly_over_levels_and_over_test_and_split(
 
 
 def test_an_early_leaf_takes_what_its_path_did_not_spend() -> None:
-    """A leaf after the test at depth d has paid d + 1 tests and d splits; all the rest is its own."""
+    """A leaf after the test at depth d has paid for d + 1 tests and d splits, and gets all the rest."""
     plan, paid = receipt(NANO, preset="paper", depth=4, stop="count:60")
     early = [charges(path) for path in paid["paths"] if charges(path)[-1][1] < 4]
     assert early
@@ -62,11 +62,11 @@ def test_an_early_leaf_takes_what_its_path_did_not_spend() -> None:
     assert {path["epsilon_nano"] for path in paid["paths"]} == {NANO}
 
 
-def test_what_rounding_leaves_goes_to_the_leaves() -> None:
-    """epsilon 1 nano-unit short of a round number, depth 3: everything rounded down, nothing lost.
+def test_leaves_get_what_rounding_leaves_over() -> None:
+    """Epsilon is one nano-unit below a round number and depth is 3: all prices are rounded down, and nothing is lost.
 
-    999999999: leaf 499999999; trunk 500000000; tests 250000000, splits 250000000; a third of each is 83333333.
-    A full path keeps 999999999 - 6 * 83333333 = 500000001 for its leaf.
+    Of 999999999 the leaf gets 499999999 and the levels 500000000: 250000000 for tests, 250000000 for splits, and a
+    third of each is 83333333. A full path keeps 999999999 - 6 * 83333333 = 500000001 for its leaf.
     """
     _, paid = receipt(NANO - 1, preset="paper", depth=3, stop="count:0")
     full = [path for path in paid["paths"] if charges(path)[-1][1] == 3]
@@ -76,7 +76,7 @@ def test_what_rounding_leaves_goes_to_the_leaves() -> None:
         assert path["epsilon_nano"] == NANO - 1
 
 
-def test_without_stop_tests_the_splits_share_the_whole_trunk() -> None:
+def test_without_stop_tests_the_splits_share_what_leaves_do_not_get() -> None:
     _, paid = receipt(NANO, preset="paper", depth=2, stop="none", stop_share=0)
     for path in paid["paths"]:
         assert charges(path) == [
@@ -87,7 +87,7 @@ def test_without_stop_tests_the_splits_share_the_whole_trunk() -> None:
 
 
 def test_the_default_pays_count_and_tables_before_the_tree() -> None:
-    """epsilon 2: 1/100 count, 3/10 tables; of the 1.38 left half to the leaves, half to two splits."""
+    """Of epsilon 2 the count gets 1/100 and the tables 3/10; of the 1.38 left, leaves get half and two splits half."""
     _, paid = receipt(2 * NANO, preset="default", depth=2)
     assert len(paid["paths"]) == 1
     assert charges(paid["paths"][0]) == [
@@ -99,15 +99,15 @@ def test_the_default_pays_count_and_tables_before_the_tree() -> None:
     ]
 
 
-def test_geometric_levels_double_each_time() -> None:
-    """Trunk 1/2 over 1 + 2 + 4 = 7 parts."""
+def test_the_prices_of_geometric_levels_double_from_level_to_level() -> None:
+    """The levels get 1/2, which is divided into 1 + 2 + 4 = 7 parts."""
     _, paid = receipt(NANO, preset="paper", depth=3, stop="none", stop_share=0, levels="geometric:2")
     splits = [price for why, _, price, _ in charges(paid["paths"][0]) if why == "split"]
     assert splits == [71_428_571, 142_857_142, 285_714_285]
 
 
-def test_privtree_tests_stop_being_charged_at_their_lifetime_price() -> None:
-    """All tests of a path together pay at most the quarter set aside for them, and the leaf gets the rest."""
+def test_privtree_tests_cost_at_most_their_lifetime_bound() -> None:
+    """All tests of a path together cost at most the quarter reserved for them, and the leaf gets the rest."""
     plan, paid = receipt(NANO, preset="paper", depth=8, stop="privtree:0", records=4000)
     deepest = max(paid["paths"], key=lambda path: len(path["charges"]))
     tests = [price for why, _, price, _ in charges(deepest) if why == "stop test"]

@@ -1,4 +1,4 @@
-"""The same seed gives the same release, in this version as in the last, whichever engine counts."""
+"""The same seed gives the same release as in the last version, whichever engine counts."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ KERNELS = {
     "mosaic, more records", "mosaic, small epsilon", "mosaic, one column", "diffpart, fanout 3, fimi", "diffpart, fimi",
     "baskets, fimi", "baskets, own error", "baskets, by sizes", "baskets, words",
 }  # fmt: skip
-"""Releases that take all kernels."""
+"""Releases that together use all kernels."""
 BOTH = {"rps", "diffgen", "mosaic", "diffpart, fimi", "baskets, fimi"}
 """Releases that are made with and without kernels by default."""
 IN_DUCKDB = {"rps, midpoints", "rps, count stop", "diffgen, balanced", "mosaic"}
 
 
-def parted(some: Set[str], every: Set[str]) -> list[Any]:
-    """Some releases by default, the others with `-m slow`."""
+def divided(some: Set[str], every: Set[str]) -> list[Any]:
+    """Runs some releases by default, and the others with `-m slow`."""
     assert some < every
     return [pytest.param(some, id="by default"), pytest.param(every - some, id="the others", marks=pytest.mark.slow)]
 
 
-PLAIN = parted(KNOWN.keys() - (KERNELS - BOTH), KNOWN.keys())
-BY_KERNELS = parted(KERNELS, KNOWN.keys())
-BY_DUCKDB = parted(IN_DUCKDB, TABLES.keys())
+PLAIN = divided(KNOWN.keys() - (KERNELS - BOTH), KNOWN.keys())
+BY_KERNELS = divided(KERNELS, KNOWN.keys())
+BY_DUCKDB = divided(IN_DUCKDB, TABLES.keys())
 
 
 def compile_from(records: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels take over from this number of records on."""
+    """Uses kernels from this number of records on."""
     monkeypatch.setattr(kernel_choice, "FROM", records)
     for module in (generate, label, count_tables):
         monkeypatch.setattr(module, "COMPILED_FROM", records)
@@ -51,10 +51,10 @@ def compile_from(records: int, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(method, "kernels_from", records)
 
 
-def check(found: dict[str, dict[str, str]], wanted: Set[str]) -> None:
-    """The releases that are wanted were made, and none of them has changed."""
-    assert found.keys() == wanted
-    assert {name for name in found if found[name] != KNOWN[name]} == set()
+def check(hashes: dict[str, dict[str, str]], wanted: Set[str]) -> None:
+    """Checks that exactly the wanted releases were made, and that none of them has changed."""
+    assert hashes.keys() == wanted
+    assert {name for name in hashes if hashes[name] != KNOWN[name]} == set()
 
 
 @pytest.mark.parametrize("wanted", PLAIN)
@@ -83,8 +83,8 @@ def test_every_known_release_is_made_by_default(tmp_path: Path) -> None:
     assert PLAIN[0].values[0] | BY_KERNELS[0].values[0] == KNOWN.keys()
 
 
-def test_another_seed_or_parameter_has_another_hash() -> None:
-    """A check of the check: all parts of a release are hashed, and no two calls give the same tables."""
+def test_all_parts_of_releases_are_hashed_and_most_hashes_differ() -> None:
+    """Otherwise equal hashes would prove little."""
     assert all(set(parts) == {"data", "manifest", "tables"} for parts in KNOWN.values())
     manifests = [parts["manifest"] for parts in KNOWN.values()]
     assert len(set(manifests)) > 0.8 * len(manifests)

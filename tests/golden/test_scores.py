@@ -1,4 +1,4 @@
-"""Worked by hand: the quality functions of RPS, eq. (2) and eq. (3). Our integer scores are 2q."""
+"""The quality functions of RPS, eq. (2) and eq. (3), worked out by hand; the integer scores of the code are 2q."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cantle.trusted.scores import BALANCE, CLASS_AWARE
 
 
 def q(quality, left: list[int], right: list[int]) -> Fraction:
-    """The paper's q; a side is its counts (plus, minus)."""
+    """The paper's q; a side is given by its counts (plus, minus)."""
     return Fraction(int(quality.scores([np.array([left]), np.array([right])])[0]), 2)
 
 
@@ -33,8 +33,8 @@ def test_equation_2_by_hand(left: list[int], right: list[int], expected: Fractio
 @pytest.mark.parametrize(
     ("left", "right", "expected"),
     [
-        # eq. (3): min(r1, r2) + max(x1 + y2, x2 + y1) / 2, with x the plus and y the minus
-        ([0, 0], [0, 1], Fraction(1, 2)),  # min 0; told apart: 0+1 = 1 or 0+0
+        # eq. (3): min(r1, r2) + max(x1 + y2, x2 + y1) / 2, where x counts plus and y minus
+        ([0, 0], [0, 1], Fraction(1, 2)),  # min 0; max of 0+1 and 0+0
         ([1, 0], [0, 1], Fraction(2)),  # min 1; 1+1 = 2
         ([3, 1], [1, 3], Fraction(7)),  # min 4; 3+3 = 6
         ([2, 2], [2, 2], Fraction(6)),  # min 4; 2+2 = 4
@@ -46,20 +46,20 @@ def test_equation_3_by_hand(left: list[int], right: list[int], expected: Fractio
     assert q(CLASS_AWARE, left, right) == expected
 
 
-def test_one_record_moves_equation_3_by_three_halves() -> None:
-    """R1 empty, R2 = {-}; add + to R1: q goes 1/2 -> 2. The paper's exp(eps q) would cost 1.5 eps."""
+def test_one_record_changes_equation_3_by_three_halves() -> None:
+    """If R1 is empty and R2 = {-}, adding + to R1 changes q from 1/2 to 2, so the paper's exp(eps q) costs 1.5 eps."""
     before, after = q(CLASS_AWARE, [0, 0], [0, 1]), q(CLASS_AWARE, [1, 0], [0, 1])
     assert (before, after) == (Fraction(1, 2), Fraction(2))
     assert 2 * (after - before) == CLASS_AWARE.range == 3
 
 
-def test_one_record_moves_equation_2_by_one_half() -> None:
+def test_one_record_changes_equation_2_by_one_half() -> None:
     before, after = q(BALANCE, [1, 0], [1, 1]), q(BALANCE, [2, 0], [1, 1])
     assert (before, after) == (Fraction(1, 2), Fraction(1))
     assert 2 * (after - before) == BALANCE.range == 1
 
 
-def test_three_classes_are_told_apart_by_the_best_pair() -> None:
-    """Left {a:5, b:4}, right {a:6, c:1}: a is best on both sides; a-left with c-right 6, b-left with a-right 10."""
+def test_three_classes_are_separated_by_the_best_pair() -> None:
+    """Left is {a:5, b:4}, right {a:6, c:1}. Class a is largest on both; a left, c right is 6, b left, a right is 10."""
     left, right = np.array([[5, 4, 0]]), np.array([[6, 0, 1]])
     assert CLASS_AWARE.scores([left, right]).tolist() == [2 * 7 + 10]
