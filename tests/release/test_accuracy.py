@@ -126,7 +126,7 @@ def test_what_is_said_in_words() -> None:
         "(measured privately, ± 110)."
     ]
     assert accuracy_in_short(accuracy, tables.ABOUT) == (
-        "95 % of counts are off by at most 648 (two or three columns), with the noise of the measurement"
+        "95 % of counts are off by at most 648 (two or three columns), noise of the measurement included"
     )
     assert "add at least 121 records" in added_for_noise(accuracy), "648 - 527"
     assert accuracy_lines(None, tables.ABOUT, 45_000) == []
@@ -136,9 +136,7 @@ def test_what_is_said_in_words() -> None:
         noisy_records=45_000,
         more_columns=QuestionError(q=500, records=-177, rate=(NANO // 25, 3 * NANO)),
     )
-    assert (
-        "off by fewer than about 120 records of 45,000: too little" in accuracy_lines(drowned, tables.ABOUT, 45_000)[0]
-    )
+    assert "off by fewer than about 120 records of 45,000. The" in accuracy_lines(drowned, tables.ABOUT, 45_000)[0]
     assert added_for_noise(drowned) == "", "the noise is in the 120 already"
     assert accuracy_from(accuracy_to(accuracy)) == accuracy
 

@@ -20,7 +20,8 @@ import cantle
 from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
 from cantle.methods import degrees
 from cantle.postprocess import from_degrees
-from cantle.release.show import budget_lines, overview, tree_lines
+from cantle.release.show import overview, tree_lines
+from cantle.release.spending import budget_lines
 from cantle.release.statement import statement
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger
@@ -460,10 +461,10 @@ def test_what_is_shown_of_degrees() -> None:
     release = cantle.publish([3, 1, 1, 1], DEGREES, epsilon=1000)
     lines = [re.split(r"\s{2,}|█+\s*", line) for line in tree_lines(release)]
     assert [(line[0], line[-1]) for line in lines] == [("0", "0 nodes"), ("1", "3 nodes"), ("2 to 3", "1 node")]
-    assert dict(overview(release))["regions"] == "no bound on degrees"
+    assert dict(overview(release))["counted"] == "nodes of every degree"
     facts = dict(overview(cantle.publish(edges(), GRAPH, epsilon=1, theta=4)))
     assert facts["epsilon"] == "1 for one node with all its edges"
-    assert re.fullmatch(r"degrees counted up to 4(; \d+ larger ones are a guess)?", facts["regions"])
+    assert re.fullmatch(r"nodes of degrees up to 4(; \d+ larger degrees are a guess)?", facts["counted"])
 
 
 def test_the_number_of_nodes_that_are_not_listed_is_measured_on_its_own() -> None:

@@ -20,7 +20,8 @@ from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
 from cantle.postprocess import records
 from cantle.release.data_file import as_polars, as_text, number_of
 from cantle.release.sets import list_frame
-from cantle.release.show import budget_lines, overview, sections, tree_lines
+from cantle.release.show import overview, sections, tree_lines
+from cantle.release.spending import budget_lines
 from cantle.release.statement import statement
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger
@@ -207,7 +208,7 @@ def test_what_is_filled_in_is_said_plainly() -> None:
     said = f"{share:.0f} % of the records are filled in at random"
     assert f"**{said}**" in statement(release.manifest)
     assert said in release.manifest.notes[0]
-    assert f"{share:.0f} % of records filled in at random" in dict(overview(release))["regions"]
+    assert f"{share:.0f} % of records are filled in at random" in dict(overview(release))["counted"]
 
 
 # -------------------------------------------------------------------------------------------------- must work
@@ -546,12 +547,12 @@ def test_what_is_shown_of_sets() -> None:
     assert list(tree_lines(release))[0] == "{bread, milk}: 50"
     facts = dict(overview(release))
     assert facts["epsilon"] == "50 for one record"
-    assert facts["regions"] == "3 sets of items with a count; 0 % of records filled in at random"
+    assert facts["counted"] == "3 sets of items"
     many = cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=1000, method="diffpart")
     lines = list(tree_lines(many))
     assert lines[-1] == f"… and {len(many.groups) - 20} more in groups.parquet"
     questions = [line for line in budget_lines(many.manifest) if "%" in line]
-    assert "set sizes" in questions[0]
+    assert "sizes of sets" in questions[0]
     assert any("choosing which sets" in question for question in questions[1:])
     assert "counts of sets" in questions[-1]
     shown = [line.split("█")[0].split()[0] for line in dict(sections(release))["Most frequent items"]]

@@ -140,9 +140,7 @@ def accuracy_in_short(accuracy: Accuracy | None, about: About) -> str:
         return ""
     asked = zip((accuracy.one_column, accuracy.more_columns), about, strict=True)
     known = [f"{bound_of(error):,} ({what})" for error, what in asked if error is not None]
-    return (
-        f"95 % of counts are off by at most {' and '.join(known)}, with the noise of the measurement" if known else ""
-    )
+    return f"95 % of counts are off by at most {' or '.join(known)}, noise of the measurement included" if known else ""
 
 
 def added_for_noise(accuracy: Accuracy | None) -> str:
@@ -168,7 +166,7 @@ def _of_questions(error: QuestionError, about: str, released: int) -> str:
         most = max(step, step * round(bound_of(error) / step))
         return (
             f"95 % of random counting questions about {about} are off by fewer than about {most:,} records of "
-            f"{released:,}: too little for an exact figure, because the measurement itself has noise."
+            f"{released:,}. The measurement has noise of its own, which hides the exact figure."
         )
     return (
         f"95 % of random counting questions about {about} are off by fewer than {records:,} records of {released:,} "

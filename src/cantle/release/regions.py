@@ -18,8 +18,8 @@ def regions_in_statement(manifest: Manifest) -> str:
     return WORDS[manifest.method][0](manifest.summary)
 
 
-def regions_in_overview(manifest: Manifest) -> str:
-    """How many regions the records were drawn from."""
+def counted_in_overview(manifest: Manifest) -> str:
+    """What was counted with noise, which the records were drawn from."""
     return WORDS[manifest.method][1](manifest.summary)
 
 
@@ -60,22 +60,27 @@ def _baskets(s: Summary) -> str:
 
 def _baskets_in_short(s: Summary) -> str:
     if not s["pairs"]:
-        return "counts of sets by size and of items; no pairs were counted"
-    return f"counts of sets by size, of items, and of {s['pairs_given']:,} pairs of {s['paired_items']:,} items"
+        return "sets by size and items, but no pairs"
+    return f"sets by size, items, and {s['pairs_given']:,} pairs of {s['paired_items']:,} items"
 
 
 def _degrees(s: Summary) -> str:
-    bound = "no bound on degrees" if not s["theta"] else f"degrees counted up to {s['theta']}"
-    guessed = f"; {s['guessed']:,} larger ones are a guess" if s.get("guessed") else ""
-    return f"{bound}, {s['leaves']:,} ranges" if "leaves" in s else f"{bound}{guessed}"
+    bound = "nodes of every degree" if not s["theta"] else f"nodes of degrees up to {s['theta']}"
+    guessed = f"; {s['guessed']:,} larger degrees are a guess" if s.get("guessed") else ""
+    return f"{bound}, in {s['leaves']:,} ranges" if "leaves" in s else f"{bound}{guessed}"
+
+
+def _diffpart_in_short(s: Summary) -> str:
+    filled = f"; {percent(s['refilled'], s['records'])} of records are filled in at random" if s["refilled"] else ""
+    return f"{s['leaves']:,} sets of items{filled}"
 
 
 WORDS: dict[str, tuple[Callable[[Summary], str], Callable[[Summary], str]]] = {
     "mosaic": (
         lambda s: f"{s['tables']} tables over {s['cells']:,} cells of columns",
-        lambda s: f"{s['tables']} noisy tables over {s['cells']:,} cells of columns",
+        lambda s: f"{s['tables']} tables over {s['cells']:,} cells of columns",
     ),
-    "rps": (lambda s: f"{s['leaves']:,} regions", lambda s: f"{s['leaves']:,}, at most {s['depth']} cuts deep"),
+    "rps": (lambda s: f"{s['leaves']:,} regions", lambda s: f"{s['leaves']:,} regions, at most {s['depth']} cuts deep"),
     "diffgen": (
         lambda s: (
             f"{s['cells']:,} cells, of which the {s['listed']:,} with a noisy count of at least {s['at_least']} "
@@ -83,13 +88,7 @@ WORDS: dict[str, tuple[Callable[[Summary], str], Callable[[Summary], str]]] = {
         ),
         lambda s: f"{s['cells']:,} groups after {s['rounds']} cuts, of which {s['listed']:,} have a released count",
     ),
-    "diffpart": (
-        _diffpart,
-        lambda s: (
-            f"{s['leaves']:,} sets of items with a count; "
-            f"{percent(s['refilled'], s['records'])} of records filled in at random"
-        ),
-    ),
+    "diffpart": (_diffpart, _diffpart_in_short),
     "baskets": (_baskets, _baskets_in_short),
     "degrees": (
         lambda s: "nodes by degree" if "leaves" not in s else f"{s['leaves']:,} ranges of degrees",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -15,26 +13,15 @@ from cantle.release.bins import bins_of
 from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS
 from cantle.release.load import domain_of, grid_and_domain
-from cantle.release.manifest import Manifest, PathCharges
-from cantle.release.regions import ranges_in_overview, ranges_of, regions_in_overview
+from cantle.release.manifest import Manifest
+from cantle.release.regions import counted_in_overview, ranges_in_overview, ranges_of
 from cantle.release.sets import list_frame
+from cantle.release.spending import budget_lines
 from cantle.release.words import percent
 from cantle.schema.canonical_json import JSON
 from cantle.trusted.budget import words_of
 from cantle.trusted.geometry.boxes import Ints
 
-_QUESTIONS = {
-    "split": "choosing where to cut",
-    "split point": "choosing where to cut",
-    "specialise": "choosing where to cut",
-    "leaf": "counts of regions",
-    "cells": "counts of groups",
-    "item sets": "counts of sets",
-    "leaf partitions": "counts of sets",
-    "sub-partitions": "choosing which sets to count",
-    "stop test": "tests whether to stop",
-}
-"""Plain words for reasons in the receipt; reasons that are not listed are plain words already."""
 _LIKELY = 100  # measured pairs of items with the highest estimates, which are counted in the released sets
 _MOST_LINES = 20  # noisy tables that are shown, unless all are requested
 
@@ -70,7 +57,7 @@ def overview(release: Release) -> list[tuple[str, str]]:
         ("epsilon", f"{m.epsilon} for {m.unit}"),
         ("method", f"{m.method}, preset {m.parameters['preset']}"),
         ("records", f"{m.summary['records']:,} {KINDS[m.kind].RECORDS}"),
-        ("regions", regions_in_overview(m)),
+        ("counted", counted_in_overview(m)),
         *((("ranges", text),) if (text := ranges_in_overview(m)) else ()),
         *([("accuracy", words)] if (words := accuracy_in_short(m.accuracy, KINDS[m.kind].ABOUT)) else []),
         *_account(m),
@@ -109,54 +96,6 @@ def _account(manifest: Manifest) -> list[tuple[str, str]]:
     spent, cap = line.spent_nano, line.cap_nano
     left = "no cap is set" if cap is None else f"{words_of(cap - spent)} left of {words_of(cap)}"
     return [("ledger", f"{line.dataset}, release {line.sequence}: epsilon {words_of(spent)} spent, {left}")]
-
-
-# ------------------------------------------------------------------------------------------------- the budget
-
-
-def budget_lines(manifest: Manifest) -> Iterator[str]:
-    """What epsilon was spent on, in percent, on the kind of path with the most questions."""
-    paths = manifest.receipt.paths
-    if not paths:
-        return
-    total, spent = manifest.receipt.epsilon_nano, spending(manifest)
-    times = Counter(_question(charge.why) for charge in _dearest(manifest).charges)
-    for question, nano in spent.items():
-        often = f" ({times[question]} times)" if times[question] > 1 else ""
-        yield f"{percent(nano, total):>6}  {question}{often}"
-    if (left := total - sum(spent.values())) > 0:
-        yield f"{percent(left, total):>6}  not spent"
-    if more := other_paths(manifest):
-        yield more
-
-
-def other_paths(manifest: Manifest) -> str:
-    """A sentence that says that questions differ between regions, if the receipt has several kinds of path."""
-    others = len(manifest.receipt.paths) - 1
-    kinds = "1 other kind" if others == 1 else f"{others:,} other kinds"
-    return f"This is the path with the most questions; release.json lists {kinds} of path." if others > 0 else ""
-
-
-def spending(manifest: Manifest) -> dict[str, int]:
-    """What epsilon was spent on, in billionths by question, on the kind of path with the most questions."""
-    spent: dict[str, int] = {}
-    for charge in _dearest(manifest).charges if manifest.receipt.paths else ():
-        question = _question(charge.why)
-        spent[question] = spent.get(question, 0) + charge.epsilon_nano
-    return spent
-
-
-def _dearest(manifest: Manifest) -> PathCharges:
-    return max(manifest.receipt.paths, key=lambda path: (path.epsilon_nano, len(path.charges)))
-
-
-def _question(why: str) -> str:
-    """A reason in the receipt in plain words; numbered questions of one kind are put together.
-
-    >>> _question("split"), _question("choice of table 12"), _question("one-way tables")
-    ('choosing where to cut', 'choice of tables', 'one-way tables')
-    """
-    return _QUESTIONS.get(why) or re.sub(r" \d+$", "s", why)
 
 
 # ------------------------------------------------------------------------------------------------ the regions

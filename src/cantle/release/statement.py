@@ -7,8 +7,9 @@ import math
 from cantle.release.accuracy import accuracy_lines
 from cantle.release.bins import bins_of
 from cantle.release.kinds import KINDS
-from cantle.release.manifest import EarlierRelease, Manifest, Receipt
+from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.regions import regions_in_statement
+from cantle.release.spending import receipt_table
 from cantle.schema.canonical_json import JSON
 from cantle.trusted.budget import NANO, words_of
 
@@ -29,6 +30,7 @@ def statement(manifest: Manifest) -> str:
     epsilon = m.receipt.epsilon_nano / NANO
     warning = "" if m.private else f"> **{m.guarantee}.** What follows describes the method, not a promise.\n\n"
     who = protected(m)
+    given = who.replace("one ", "a given ", 1)
     return f"""# Statement of privacy
 
 {warning}| fact | this release |
@@ -44,9 +46,9 @@ def statement(manifest: Manifest) -> str:
 
 Whatever anyone concludes from this release, they would have concluded with nearly the same probability had {who}
 been left out: the odds of any outcome change {odds(epsilon)}. This holds whatever else they know, and however much
-they compute. For example: somebody thinks that the chance of {who} being in the data is 50 %. After seeing
-the release, that chance is at least {_chance(-epsilon)} and at most {_chance(epsilon)}. If {who} is replaced by
-another{_fixed(m)}, the same holds with 2 epsilon ({words_of(2 * m.receipt.epsilon_nano)}) in place of epsilon.
+they compute. For example: somebody thinks that the data contains {given} with a chance of 50 %. After
+seeing the release, that chance is at least {_chance(-epsilon)} and at most {_chance(epsilon)}. If {who} {_replaced(m)},
+the same holds with 2 epsilon ({words_of(2 * m.receipt.epsilon_nano)}) in place of epsilon.
 
 ## What is not protected
 
@@ -58,7 +60,7 @@ another{_fixed(m)}, the same holds with 2 epsilon ({words_of(2 * m.receipt.epsil
 
 {_earlier(m)}## Where the budget went
 
-{_receipt_table(m.receipt)}
+{receipt_table(m.receipt)}
 
 ## What came out
 
@@ -192,7 +194,7 @@ def _earlier(manifest: Manifest) -> str:
     table = ["| release | charged (UTC) | method | epsilon | what became of it |", "|---|---|---|---|---|", *rows, ""]
     most = "no cap is set" if cap is None else f"its cap is {words_of(cap)}"
     void = not all(told.startswith("pure") for told in [manifest.guarantee, *(e.guarantee for e in line.earlier)])
-    means = f"To someone who has all of these releases, the odds of any outcome change\n{odds(spent / NANO)}."
+    means = f"For someone who has all of these releases, the odds of any outcome change\n{odds(spent / NANO)}."
     if void:
         means = "One of these\nreleases has no guarantee: if it was made public, the sum promises nothing."
     first = "None: this is the first release in the ledger of this data set."
@@ -230,8 +232,11 @@ def _public(manifest: Manifest) -> str:
     return f"{text}." if number is None else f"{text}.\n  So is the number of records, declared as {number}."
 
 
-def _fixed(manifest: Manifest) -> str:
-    return ", with the number of records fixed" if _kind(manifest) in ("record", "set") else ""
+def _replaced(manifest: Manifest) -> str:
+    if _kind(manifest) == "node-isolate":
+        return "are replaced by others"
+    fixed = ", with the number of records fixed" if _kind(manifest) in ("record", "set") else ""
+    return f"is replaced by another{fixed}"
 
 
 def _outcome(manifest: Manifest) -> str:
@@ -259,28 +264,6 @@ for records that are drawn later.
 def _notes(manifest: Manifest) -> str:
     """What users of the release should know about its noise, one paragraph per note."""
     return "".join(f"\n**Note.** {note}\n" for note in manifest.notes)
-
-
-def _receipt_table(receipt: Receipt) -> str:
-    """The charges by reason; for each reason, the largest sum on any kind of path."""
-    worst: dict[str, int] = {}
-    for path in receipt.paths:
-        spent: dict[str, int] = {}
-        for charge in path.charges:
-            spent[charge.why] = spent.get(charge.why, 0) + charge.epsilon_nano
-        for why, nano in spent.items():
-            worst[why] = max(worst.get(why, 0), nano)
-    total = max((path.epsilon_nano for path in receipt.paths), default=0)
-    lines = ["| question | epsilon |", "|---|---|"]
-    lines += [f"| {why} | {words_of(nano)} |" for why, nano in worst.items()]
-    lines += [f"| **all questions together** | **{words_of(total)}** |"]
-    return "\n".join(lines) + (_SEVERAL_PATHS if sum(worst.values()) > total else "")
-
-
-_SEVERAL_PATHS = """
-
-Different regions were asked different questions. Each row has the largest epsilon that any region was charged, so the
-rows add up to more than the last one. No path from the whole domain to a leaf was charged more than the last row."""
 
 
 def datapackage(manifest: Manifest, data_name: str) -> dict[str, JSON]:

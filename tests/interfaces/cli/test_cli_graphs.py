@@ -41,7 +41,7 @@ def test_publish_show_verify_sample_graph(folder: Path, cantle: Cantle, unit: st
     }  # fmt: skip
     assert cantle("verify", "out").out == "out: verified\n"
     shown = cantle("show", "out").out
-    assert "%  degrees at least k\n" in shown
+    assert "%  nodes by degree\n" in shown
     assert "\nNodes by degree\n0 " in shown
     degrees = pl.read_csv(folder / "out" / "data.csv")["degree"]
     sample = cantle("sample", "out", "-n", "5").out.splitlines()

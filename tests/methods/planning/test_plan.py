@@ -53,7 +53,7 @@ def test_every_method_has_a_plan(kind: str) -> None:
 PAID = {
     "number of records": "number of records",
     "one-way tables": "one-way tables",
-    "own error of the release": "accuracy of the release",
+    "accuracy of the release": "accuracy of the release",
     "sizes of sets": "set sizes",
 }
 """Questions whose prices follow from public values alone, as the receipt calls them."""
@@ -177,13 +177,13 @@ def test_wants_that_make_no_sense_are_refused() -> None:
 def test_epsilon_in_words() -> None:
     words = EpsilonInWords.of(np.log(4))
     assert (words.odds, words.from_half) == (pytest.approx(4), pytest.approx(0.8))
-    assert "8.0 of 10" in words.lines()[1]
+    assert "at most 8.0 after" in words.lines()[1]
     assert "nearly 10" in EpsilonInWords.of(2_000).lines()[1]
     # Epsilon is about one record more or less; another record in its place differs by 2 epsilon.
     assert "is in the data" in words.lines()[0]
     assert "twice epsilon" in words.lines()[-1]
     assert all(one.low <= one.high and one.source for one in DEPLOYMENTS)
-    assert like(0.01).startswith("0 of")
+    assert " 0 chose less" in like(0.01)
 
 
 def test_large_epsilons_are_warned_about() -> None:

@@ -37,4 +37,4 @@ def like(epsilon: float) -> str:
     """A sentence that compares an epsilon with these deployments."""
     below = sum(one.high < epsilon for one in DEPLOYMENTS)
     above = sum(one.low > epsilon for one in DEPLOYMENTS)
-    return f"{below} of {len(DEPLOYMENTS)} published deployments listed here chose less, {above} chose more"
+    return f"of the {len(DEPLOYMENTS)} published deployments listed below, {below} chose less and {above} chose more"

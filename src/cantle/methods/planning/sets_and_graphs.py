@@ -37,7 +37,7 @@ def plan_baskets(method: Baskets, epsilon: float, records: int, persons: int) ->
     enlarged = sizes.occurrences / sizes.counted(plan.most)
     noise = noise_of(items * rate / plan.most) * enlarged * sqrt(1 + plan.strata)
     budget = [Part("sizes of sets", float(SIZES_SHARE), noise_of(float(SIZES_SHARE) * rate))]
-    budget += [Part("own error of the release", float(accuracy)), Part("items", items, noise)]
+    budget += [Part("accuracy of the release", float(accuracy)), Part("items", items, noise)]
     remarks = [f"assumes {ITEMS_PER_SET} items per set on average; at most {plan.most} items of a set count"]
     if plan.pairs:
         pairs = rest - items - float(HEAD_SHARE)
@@ -59,7 +59,7 @@ def plan_diffpart(method: DiffPart, epsilon: float, records: int, persons: int) 
     accuracy = method.own_accuracy.expected(round(epsilon * NANO), records, persons)
     by_size = method.cuts_by_size
     first = Part("sizes of sets", float(SIZES_SHARE)) if by_size else _counted(method)
-    return _diffpart(method, [first, Part("own error of the release", float(accuracy))], epsilon / persons, records)
+    return _diffpart(method, [first, Part("accuracy of the release", float(accuracy))], epsilon / persons, records)
 
 
 def _counted(method: DiffPart) -> Part:
@@ -89,7 +89,7 @@ def plan_by_sizes(method: BySizes, epsilon: float, records: int, persons: int) -
     if 2**method.schema.universe.size > records * epsilon / persons:
         return plan_baskets(Baskets(method.schema), epsilon, records, persons)
     accuracy = method.own_accuracy.expected(round(epsilon * NANO), records, persons)
-    before = [Part("sizes of sets", float(SIZES_SHARE)), Part("own error of the release", float(accuracy))]
+    before = [Part("sizes of sets", float(SIZES_SHARE)), Part("accuracy of the release", float(accuracy))]
     return _diffpart(DiffPart(method.schema, cells="all"), before, epsilon / persons, records)
 
 

@@ -55,8 +55,8 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
     budget = [
         Part("number of records", float(rules.SIZE), noise_of(float(rules.SIZE) * rate)),
         Part("cells and frequent values of wide columns", float(start.shape)),
-        Part("own error of the release", float(start.accuracy)),
-        Part("hub column", float(shares.hub)),
+        Part("accuracy of the release", float(start.accuracy)),
+        Part("choosing the column that others depend on most", float(shares.hub)),
         Part(f"every column{' with the target' if target is not None else ''}", float(shares.first), max(first)),
         Part("choice of tables", float(shares.selection)),
         Part(
@@ -177,7 +177,7 @@ def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline
     budget = [
         Part("number of records", float(s.count_share), _each(s.count_share, 1, rate)),
         Part("one-way tables", float(s.oneway_share), noise if s.oneway_share else None),
-        Part("own error of the release", accuracy),
+        Part("accuracy of the release", accuracy),
         Part("cuts and tests", rest - leaves),
         Part("leaves", leaves, leaf_noise),
     ]
@@ -194,7 +194,7 @@ def plan_diffgen(method: DiffGen, epsilon: float, records: int, persons: int) ->
     budget = [
         Part("number of records per class", float(s.count_share), _each(s.count_share, 1, rate)),
         Part("one-way tables", float(s.oneway_share), noise if s.oneway_share else None),
-        Part("own error of the release", accuracy),
+        Part("accuracy of the release", accuracy),
         Part("cuts, and counts of cells by class", rest),
     ]
     return _by_columns("diffgen", method.domain.attributes, budget, noise, records)

@@ -1,4 +1,4 @@
-"""Epsilon in words: how much it can change odds, and how many people of ten a guesser can be right about."""
+"""Epsilon in words: how much it can change odds, and for how many people of ten a guess can be right."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class EpsilonInWords:
         half, tenth = _in_ten(self.from_half), _in_ten(self.from_tenth)
         return [
             f"the odds that a given person is in the data change by a factor of at most {odds}",
-            f"a guesser who was right about 5 of {_PEOPLE} people is then right about at most {half} of {_PEOPLE}",
-            f"a guesser who was right about 1 of {_PEOPLE} people is then right about at most {tenth} of {_PEOPLE}",
+            f"guesses that are right for 5 of {_PEOPLE} people before a release are right for at most {half} after it",
+            f"guesses that are right for 1 of {_PEOPLE} people before a release are right for at most {tenth} after it",
             "these guesses are about whether a person is in the data; for guesses at their record, take twice epsilon",
         ]
 

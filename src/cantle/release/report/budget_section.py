@@ -9,7 +9,7 @@ from cantle.release.manifest import Manifest
 from cantle.release.report.charts import stacked, steps
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.svg import share_text
-from cantle.release.show import other_paths, spending
+from cantle.release.spending import other_paths, spending
 from cantle.trusted.budget import NANO, words_of
 
 MOST = 7

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cantle.errors import MissingExtra, install_command
 from cantle.release import Release
-from cantle.release.regions import regions_in_overview
+from cantle.release.regions import counted_in_overview
 from cantle.release.report.ask import Box
 from cantle.release.report.budget_section import Account, budget_section
 from cantle.release.report.content import Section
@@ -62,7 +62,7 @@ def render(
         script=_Raw(script),
         release=release,
         manifest=release.manifest,
-        method=f"{release.manifest.method}: {regions_in_overview(release.manifest)}",
+        method=f"{release.manifest.method}: {counted_in_overview(release.manifest)}",
         verdict=verdict(release),
         internal=internal,
         warning=warning,

@@ -1,0 +1,122 @@
+"""Where the budget went, in words: the receipt of a release by question, for `show`, the statement and the report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from cantle.release.manifest import Manifest, PathCharges, Receipt
+from cantle.release.words import percent
+from cantle.trusted.budget import NANO, words_of
+
+_QUESTIONS = {
+    "split": "choosing where to cut",
+    "split point": "choosing where to cut",
+    "specialise": "choosing where to cut",
+    "leaf": "counts of regions",
+    "cells": "counts of groups",
+    "class totals": "number of records per class",
+    "item sets": "counts of sets",
+    "leaf partitions": "counts of sets",
+    "sub-partitions": "choosing which sets to count",
+    "stop test": "tests whether to stop",
+    "first tables": "every column",
+    "hub column": "choosing the column that others depend on most",
+    "choice of tables": "choosing tables of several columns",
+    "tables": "counts of these tables",
+    "leaves by class": "target in groups of records",
+    "set sizes": "sizes of sets",
+    "item supports": "counts of items",
+    "head patterns": "patterns of the most frequent items",
+    "kept edges": "number of edges",
+    "nodes with edges": "number of nodes",
+    "degrees at least k": "nodes by degree",
+    "degrees at most k": "nodes by degree",
+}
+"""Plain words for reasons in the receipt; reasons that are not listed are plain words already."""
+
+
+def question_in_words(why: str) -> str:
+    """A reason in the receipt in plain words; numbered questions of one kind are put together.
+
+    >>> question_in_words("split"), question_in_words("choice of table 12"), question_in_words("one-way tables")
+    ('choosing where to cut', 'choosing tables of several columns', 'one-way tables')
+    """
+    kind = re.sub(r" \d+$", "s", why)
+    return _QUESTIONS.get(kind, kind)
+
+
+def charges_by_question(path: PathCharges) -> dict[str, list[int]]:
+    """The charges on one kind of path in billionths, by question."""
+    spent: dict[str, list[int]] = {}
+    for charge in path.charges:
+        spent.setdefault(question_in_words(charge.why), []).append(charge.epsilon_nano)
+    return spent
+
+
+def spending(manifest: Manifest) -> dict[str, int]:
+    """What epsilon was spent on, in billionths by question, on the kind of path with the most questions."""
+    return {question: sum(charges) for question, charges in _dearest(manifest.receipt).items()}
+
+
+def _dearest(receipt: Receipt) -> dict[str, list[int]]:
+    """The charges by question on the dearest kind of path; of several equal ones, that with the most questions."""
+    if not receipt.paths:
+        return {}
+    return charges_by_question(max(receipt.paths, key=lambda path: (path.epsilon_nano, len(path.charges))))
+
+
+def budget_lines(manifest: Manifest) -> Iterator[str]:
+    """What epsilon was spent on, in percent, on the kind of path with the most questions."""
+    total, left = manifest.receipt.epsilon_nano, manifest.receipt.epsilon_nano
+    if not manifest.receipt.paths:
+        return
+    for question, charges in _dearest(manifest.receipt).items():
+        often = f" ({len(charges)} times)" if len(charges) > 1 else ""
+        yield f"{percent(sum(charges), total):>6}  {question}{often}"
+        left -= sum(charges)
+    if left > 0:
+        yield f"{percent(left, total):>6}  not spent"
+    if more := other_paths(manifest):
+        yield more
+
+
+def other_paths(manifest: Manifest) -> str:
+    """A sentence that says that questions differ between regions, if the receipt has several kinds of path."""
+    others = len(manifest.receipt.paths) - 1
+    kinds = "1 other kind" if others == 1 else f"{others:,} other kinds"
+    return f"This is the path with the most questions; release.json lists {kinds} of path." if others > 0 else ""
+
+
+def receipt_table(receipt: Receipt) -> str:
+    """The table of the statement: for each question, the largest sum of its charges on any kind of path."""
+    worst: dict[str, list[int]] = {}
+    for path in receipt.paths:
+        for question, charges in charges_by_question(path).items():
+            worst[question] = max(worst.get(question, []), charges, key=sum)
+    total = max((path.epsilon_nano for path in receipt.paths), default=0)
+    lines = ["| question | epsilon |", "|---|---|"]
+    lines += [f"| {question}{_how_often(charges)} | {words_of(sum(charges))} |" for question, charges in worst.items()]
+    lines += [f"| **all questions together** | **{words_of(total)}** |"]
+    return "\n".join(lines) + (_SEVERAL_PATHS if sum(map(sum, worst.values())) > total else "")
+
+
+def _how_often(charges: Sequence[int]) -> str:
+    """How many charges of one kind there are, and how large each is.
+
+    >>> _how_often([NANO]), _how_often([NANO // 50] * 3), _how_often([20000000, 20000001]), _how_often([NANO, 2 * NANO])
+    ('', ' (3 times 0.02)', ' (2 times about 0.02)', ' (2 times 1 to 2)')
+    """
+    if len(charges) < 2:
+        return ""
+    least, most = min(charges), max(charges)
+    if least == most:
+        return f" ({len(charges)} times {words_of(least)})"
+    low, high = f"{least / NANO:.3g}", f"{most / NANO:.3g}"
+    return f" ({len(charges)} times {f'about {low}' if low == high else f'{low} to {high}'})"
+
+
+_SEVERAL_PATHS = """
+
+Different regions were asked different questions. Each row has the largest epsilon that any region was charged, so the
+rows add up to more than the last one. No path from the whole domain to a leaf was charged more than the last row."""
