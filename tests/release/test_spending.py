@@ -28,7 +28,7 @@ def test_forty_tables_take_one_row_with_their_exact_sum() -> None:
     assert rows(path(0, ("number of records", 20_000_000), *tables)) == [
         ("number of records", "0.02"),
         ("choosing tables of several columns (40 times 0.001111111)", "0.04444444"),
-        ("counts of these tables (40 times about 0.009)", "0.360000001"),
+        ("counts of tables of several columns (40 times about 0.009)", "0.360000001"),
         ("**all questions together**", "**0.424444441**"),
     ]
 

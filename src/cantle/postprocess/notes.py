@@ -118,11 +118,12 @@ def _filled_in(summary: dict[str, int]) -> Iterator[str]:
 def _unlisted(summary: dict[str, int]) -> Iterator[str]:
     """A note if a list of the nodes would help: without one, their number is known only through their edges."""
     if not summary.get("nodes_listed", 1):
-        error = f" (up to about {summary['nodes_error']:,})" if "nodes_error" in summary else ""
+        error = f": it may be off by about {summary['nodes_error']:,}" if "nodes_error" in summary else ""
         yield (
-            f"The number of nodes was measured through their edges, which needs far more noise{error}. Nodes that lost "
-            "all their edges to the bound on degrees are missing too; there may be many if most neighbours of a hub "
-            "have no other edge. If you have a list of the nodes, give it with --nodes (in Python: nodes=…)."
+            f"The number of nodes was counted by their edges, which takes more noise than counting a list{error}. "
+            "Nodes that lost all their edges to the bound on degrees are missing too; there may be many if most "
+            "neighbours of a hub have no other edge. If you have a list of the nodes, give it with --nodes (in Python: "
+            "nodes=…)."
         )
 
 

@@ -23,7 +23,7 @@ _QUESTIONS = {
     "first tables": "every column",
     "hub column": "choosing the column that others depend on most",
     "choice of tables": "choosing tables of several columns",
-    "tables": "counts of these tables",
+    "tables": "counts of tables of several columns",
     "leaves by class": "target in groups of records",
     "set sizes": "sizes of sets",
     "item supports": "counts of items",

@@ -30,7 +30,6 @@ def statement(manifest: Manifest) -> str:
     epsilon = m.receipt.epsilon_nano / NANO
     warning = "" if m.private else f"> **{m.guarantee}.** What follows describes the method, not a promise.\n\n"
     who = protected(m)
-    given = who.replace("one ", "a given ", 1)
     return f"""# Statement of privacy
 
 {warning}| fact | this release |
@@ -46,7 +45,7 @@ def statement(manifest: Manifest) -> str:
 
 Whatever anyone concludes from this release, they would have concluded with nearly the same probability had {who}
 been left out: the odds of any outcome change {odds(epsilon)}. This holds whatever else they know, and however much
-they compute. For example: somebody thinks that the data contains {given} with a chance of 50 %. After
+they compute. For example: somebody thinks that the data contains {one_given(m)} with a chance of 50 %. After
 seeing the release, that chance is at least {_chance(-epsilon)} and at most {_chance(epsilon)}. If {who} {_replaced(m)},
 the same holds with 2 epsilon ({words_of(2 * m.receipt.epsilon_nano)}) in place of epsilon.
 
@@ -78,6 +77,11 @@ the same holds with 2 epsilon ({words_of(2 * m.receipt.epsilon_nano)}) in place 
 def protected(manifest: Manifest) -> str:
     """Whom the promise protects, as part of a sentence."""
     return _UNITS[_kind(manifest)][0]
+
+
+def one_given(manifest: Manifest) -> str:
+    """The same for a sentence about a particular record, person, node or edge: "a given record"."""
+    return protected(manifest).replace("one ", "a given ", 1)
 
 
 def neighbours(manifest: Manifest) -> str:

@@ -18,11 +18,13 @@ CONFIDENCE = 0.95
 MOST_CARDS = 120
 
 BASIS = {
-    MEASURED: "error as measured: 95 % intervals from the error that this release measured privately on itself.",
-    NOISE: "noise of the count: 95 % intervals of the noise in the counts that answer it, their only error.",
-    NOISE_ONLY: "noise only: 95 % intervals of the noise in the counts that records were drawn from. What drawing adds "
-    "to the error was not measured.",
+    MEASURED: "show 95 % intervals, from the error that this release measured privately (error as measured).",
+    NOISE: "show 95 % intervals, from the noise that was added to a count. There is no other error (noise of the "
+    "count).",
+    NOISE_ONLY: "show 95 % intervals, from the noise in the counts behind the release. Other errors were not measured "
+    "(noise only).",
 }
+"""What error bars show, as the end of a sentence, with the short name in brackets."""
 SHORT = {MEASURED: "error as measured", NOISE: "noise of the count", NOISE_ONLY: "noise only"}
 
 
@@ -49,7 +51,7 @@ def column_section(view: TableView, asker: Asker, target: str | None) -> Section
             )
         )
     more = len(view.attributes) - len(figures)
-    words = [f"Error bars, {basis}" for kind, basis in BASIS.items() if kind in bases]
+    words = [f"Error bars {basis}" for kind, basis in BASIS.items() if kind in bases]
     if more:
         words.append(f"The first {MOST_CARDS} columns are shown; {more} more are in the data.")
     return Section("columns", "Columns", words, figures, cards=True)

@@ -35,7 +35,7 @@ def degree_section(degrees: Ints, asker: Asker, release: Release) -> Section:
     ]
     if bound := release.manifest.summary.get("theta"):
         facts.append(("degrees counted up to", f"{bound:,}"))
-    note = f"Band, {BASIS[weakest(one.covers for one in counts)]}"
+    note = f"The limits of the band {BASIS[weakest(one.covers for one in counts)]}"
     chart = degree_chart(points, nodes, low, high, label)
     figure = Figure(
         "Degree distribution", chart, facts, note, ("degree k", "nodes of degree k or more", "from", "to"), rows

@@ -58,5 +58,5 @@ def _node_margin(release: Release) -> int:
 
 
 def _node_tile(margin: int, nodes: int) -> Tile:
-    words = "The number of all nodes, or of nodes with at least so many neighbours, is off by less in 95 of 100 cases."
+    words = "The number of nodes with at least k neighbours, for any k, is off by less in 95 of 100 cases."
     return Tile("accuracy", f"±{margin:,} ({percent(margin, nodes)})", words)

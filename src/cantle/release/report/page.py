@@ -62,7 +62,7 @@ def render(
         script=_Raw(script),
         release=release,
         manifest=release.manifest,
-        method=f"{release.manifest.method}: {counted_in_overview(release.manifest)}",
+        method=f"Method {release.manifest.method} counted {counted_in_overview(release.manifest)}",
         verdict=verdict(release),
         internal=internal,
         warning=warning,

@@ -30,7 +30,7 @@ def set_sections(view: SetView, asker: Asker) -> list[Section]:
         _card("Sizes of sets", _sizes(view, asker), view.records, "sets", numeric=True),
     ]
     covers = weakest(estimate.covers for _, estimate in items)
-    words = f"{view.records:,} sets over {view.universe.size:,} declared items. Error bars, {BASIS[covers]}"
+    words = f"{view.records:,} sets over {view.universe.size:,} declared items. Error bars {BASIS[covers]}"
     sections = [Section("items", "Items, pairs and sizes", (words,), cards, cards=True)]
     if len(top) > 2:
         sections.append(_matrix(view))

@@ -9,7 +9,7 @@ from cantle.release import Release
 from cantle.release.kinds import KINDS as COUNTS
 from cantle.release.report.content import Tile
 from cantle.release.report.kinds import KINDS
-from cantle.release.statement import odds, protected
+from cantle.release.statement import odds, one_given, protected
 from cantle.trusted.budget import words_of
 
 
@@ -39,14 +39,16 @@ def _promise(release: Release) -> Tile:
     return Tile(
         "epsilon",
         release.manifest.epsilon,
-        f"Somebody who thinks that the chance of {protected(release.manifest)} being in the data is 50 % can be at "
-        f"most {sure} sure after reading all of this. The odds change {odds(release.epsilon)}.",
+        f"Somebody who is 50 % sure that the data contains {one_given(release.manifest)} can be at most {sure} sure "
+        f"after seeing the release. The odds change {odds(release.epsilon)}.",
     )
 
 
 def _protects(release: Release) -> Tile:
     m = release.manifest
-    return Tile("protects", protected(m), "Whatever else somebody knows, and however much they compute.")
+    return Tile(
+        "protects", protected(m), "The promise holds whatever else somebody knows, and however much they compute."
+    )
 
 
 def _size(release: Release) -> Tile:
