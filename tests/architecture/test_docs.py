@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from typer.main import get_command
 
 from cantle.interfaces.cli.app import app
 from cantle.methods import METHODS
@@ -56,6 +58,23 @@ def test_every_command_in_a_shell_block_exists(page: str) -> None:
 def test_the_reference_lists_every_command() -> None:
     listed = text("docs/reference.md").split("## Commands")[1].split("\n## ")[0]
     assert set(re.findall(r"^\| `cantle (\w+)", listed, re.MULTILINE)) == commands()
+
+
+def options_of(command: Any) -> set[str]:
+    """The options of a command, by their short names; a switch that is on by default by the name that turns it off."""
+    own = [one for one in command.params if one.param_type_name == "option" and one.name not in ("as_json", "help")]
+    return {(one.secondary_opts if one.default is True else one.opts)[0] for one in own}
+
+
+def test_the_reference_lists_every_option() -> None:
+    listed = text("docs/reference.md").split("## Commands")[1].split("\n## ")[0]
+    rows = dict(re.findall(r"^\| `cantle (\w+)[^|]* \| ?([^|]*) \|", listed, re.MULTILINE))
+    written = {name: set(re.findall(r"`(-[\w-]+)", cell)) for name, cell in rows.items()}
+    there = {}
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        parts = getattr(command, "commands", {"": command}).values()
+        there[name] = set().union(*map(options_of, parts))
+    assert written == there
 
 
 def test_the_schemas_of_the_documents_load() -> None:

@@ -22,7 +22,6 @@ from cantle.interfaces.cli.ledger import ledger_app
 from cantle.interfaces.cli.output import Json, print_result, progress, speak_utf8, table
 from cantle.interfaces.cli.plan import (
     MethodName,
-    Records,
     make_plans,
     note_caution,
     plan_command,
@@ -233,7 +232,12 @@ def publish_command(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything and show the plan; read no data, spend nothing.")
     ] = False,
-    records: Records = None,
+    records: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="With --dry-run: about how many records there are, from public knowledge."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Make a private release of a table, sets of items, or a graph.
@@ -347,9 +351,9 @@ def reproduce_command(
     ] = None,
     data: Annotated[Path | None, typer.Option("--data", metavar="DIR", help="The folder with the data sets.")] = None,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")] = Path("figures"),
-    repeats: Annotated[int, typer.Option(min=1, help="Repetitions of each point.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, metavar="N", help="Repetitions of each point.")] = 5,
     quick: Annotated[bool, typer.Option(help="One repetition, few points.")] = False,
-    seed: Annotated[int | None, typer.Option(help="Random seed, for repeatable figures.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Random seed, for repeatable figures.")] = None,
     as_json: Json = False,
 ) -> None:
     """Rebuild figures of the papers. Each gives a table, a CSV file and a picture.

@@ -22,7 +22,7 @@ def bench_command(
         "45222,1000000"
     ),
     engines: Annotated[str, typer.Option(metavar="LIST", help="Some of memory, duckdb, spark.")] = "memory",
-    repeat: Annotated[int, typer.Option(min=1, help="Runs per case; the best one counts.")] = 3,
+    repeat: Annotated[int, typer.Option(min=1, metavar="N", help="Runs per case; the best one counts.")] = 3,
     grow: Annotated[
         list[str],
         typer.Option(metavar="AXIS", help="Measure growth with rows, attributes or universe; may be repeated."),

@@ -30,7 +30,9 @@ def query_command(
     mean: Annotated[
         str | None, typer.Option("--mean", metavar="COLUMN", help="The mean of a column of numbers, not a count.")
     ] = None,
-    confidence: Annotated[float, typer.Option(help="How often such intervals hold the true value.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(metavar="SHARE", help="In what share of cases the interval holds the true value.")
+    ] = 0.95,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new CSV file. Default: print.")
     ] = None,

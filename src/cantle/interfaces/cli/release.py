@@ -28,7 +28,7 @@ def release_folder(given: Path | None) -> Path:
 
 def show_command(
     folder: ReleaseDirOrDefault = None,
-    depth: Annotated[int, typer.Option(min=0, help="Number of levels of the tree to draw.")] = 3,
+    depth: Annotated[int, typer.Option(min=0, metavar="N", help="Number of levels of the tree to draw.")] = 3,
     everything: Annotated[
         bool, typer.Option("--all", help="All columns and noisy tables; by default the first ones of many.")
     ] = False,
@@ -75,7 +75,7 @@ def verify_command(folder: ReleaseDirOrDefault = None, as_json: Json = False) ->
 
 
 def sample_command(
-    n: Annotated[int, typer.Option("-n", min=0, help="Number of records (graphs: of degrees).")],
+    n: Annotated[int, typer.Option("-n", min=0, metavar="N", help="Number of records (graphs: of degrees).")],
     folder: ReleaseDirOrDefault = None,
     output: Annotated[
         Path | None,
@@ -86,7 +86,9 @@ def sample_command(
     where: Annotated[
         str | None, typer.Option(metavar="QUESTION", help="Tables: only records such as \"age >= 65 and sex == 'F'\".")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Random seed. Sampling uses no privacy budget.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Random seed. Sampling uses no privacy budget.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Draw more synthetic records from a release. This uses no privacy budget.
@@ -143,7 +145,9 @@ def warn_unless_private(release: Release) -> None:
 def graph_command(
     folder: ReleaseDir,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="A new edge list.")],
-    seed: Annotated[int | None, typer.Option(min=0, help="Random seed. The degrees are already public.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Random seed. The degrees are already public.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Make a random graph with the released degrees. Who is connected to whom is made up, and so is clustering.
@@ -183,7 +187,7 @@ def apply_command(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Generalise another file by a diffgen release. NOT PRIVATE.
+    """Generalise another file with the cuts of a diffgen release. NOT PRIVATE.
 
     The file may be a test set or next year's data. Its records get the same labels as those of the release.
 

@@ -36,7 +36,7 @@ def report_command(
     dataset: Annotated[str | None, typer.Option(metavar="NAME", help="The data set's name in the ledger.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a page to look at from a release.
+    """Make a page that shows a release in a browser.
 
     The page is one HTML file, made from the release alone. It loads nothing and sends nothing.
 

@@ -15,7 +15,9 @@ def studio_command(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="A project folder (made if it is new), or a finished release.")
     ] = Path("."),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="A port of this machine. Default: any that is free.")] = 0,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="A port of this machine; 0: any that is free.")
+    ] = 0,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
     """Make a release, or look at one, in a browser.
