@@ -10,7 +10,7 @@ import polars as pl
 
 from cantle.data.tables import as_ids, read_batches
 from cantle.lab.internal.findings import Checked, Examples, Finding, Section
-from cantle.lab.internal.hints import MOST_TEXTS, hint
+from cantle.lab.internal.hints import MOST_TEXTS, hint, hint_for_categories
 from cantle.schema.domain import DROP, MISSING, Attribute, Labels, Steps
 from cantle.schema.table import TableSchema
 from cantle.schema.values import MIXED, Mask, text_of
@@ -112,7 +112,12 @@ class _Tally:
             (f"not readable as {_ARTICLES.get(scale.type, 'a')} {scale.type}", self.unreadable, missing),
         ):
             count, distinct, shown = examples.found()
-            keys = hint(scale.type if examples is self.unreadable else "", examples.most_frequent(MOST_TEXTS))
+            texts = examples.most_frequent(MOST_TEXTS)
+            keys = (
+                hint_for_categories(scale, texts)
+                if isinstance(scale, Labels)
+                else hint(scale.type, texts, scale.formats)
+            )
             findings.append(Finding(what, count, read, becomes=becomes, distinct=distinct, examples=shown, hint=keys))
         if isinstance(scale, Steps):
             first, last = scale.text(0), scale.text(scale.grid - 1)

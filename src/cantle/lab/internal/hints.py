@@ -6,9 +6,15 @@ rest of the check.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
+
+import polars as pl
+
+from cantle.schema.scales import DROP, Labels
 
 MOST_TEXTS = 500
 """Most texts that a hint is tried on: the most frequent distinct ones."""
@@ -37,11 +43,15 @@ UNDECODABLE = "\ufffd"
 _ENCODING = "dialect: {encoding: cp1252} (or another code page)"
 
 
-def hint(kind: str, texts: Sequence[str]) -> str:
+def hint(kind: str, texts: Sequence[str], formats: Sequence[str] = ()) -> str:
     """What to write in the schema so that these texts become readable; empty if there is no good guess.
+
+    `formats` are those of dates that the schema has already; the hint keeps them.
 
     >>> hint("date", ["24.12.2025", "01.02.2025"])
     'format: "%d.%m.%Y"'
+    >>> hint("date", ["24.12.25"], ["%d.%m.%Y"])
+    'format: ["%d.%m.%Y", "%d.%m.%y"]'
     >>> hint("integer", ["12,5", "7,0"])
     'type: number, step: …, decimalChar: ","'
     >>> hint("number", ["1.234,50 €", "12,00 €"])
@@ -53,13 +63,32 @@ def hint(kind: str, texts: Sequence[str]) -> str:
     """
     some = [text.strip() for text in texts[:MOST_TEXTS]]
     wrong_encoding = _ENCODING if any(UNDECODABLE in text for text in some) else ""
-    return " and ".join(filter(None, [_keys(kind, some), wrong_encoding]))
+    return " and ".join(filter(None, [_keys(kind, some, formats), wrong_encoding]))
 
 
-def _keys(kind: str, some: Sequence[str]) -> str:
+def hint_for_categories(scale: Labels, texts: Sequence[str]) -> str:
+    """What to write in the schema so that these texts become declared categories; empty if there is no good guess.
+
+    >>> hint_for_categories(Labels(type="string", labels=("Oslo", "Rome")), ["OSLO ", "rome", "Bern"])
+    'ignoreCase: true'
+    >>> hint_for_categories(Labels(type="boolean", labels=(False, True)), ["ja", "nein", "Ja"])
+    'trueValues: […], falseValues: […], ignoreCase: true'
+    """
+    some = [text.strip() for text in texts[:MOST_TEXTS]]
+    any_case = replace(scale, ignore_case=True, unknown=DROP)
+    ignore_case = "" if scale.ignore_case else "ignoreCase: true"
+    if ignore_case and (any_case.locate(pl.Series(some, dtype=pl.String)) >= 0).any():
+        return ignore_case
+    if scale.type != "boolean" or not some:
+        return hint("", texts)
+    same_but_for_case = len({text.casefold() for text in some}) < len(set(some))
+    return "trueValues: […], falseValues: […]" + (f", {ignore_case}" if ignore_case and same_but_for_case else "")
+
+
+def _keys(kind: str, some: Sequence[str], formats: Sequence[str]) -> str:
     """The keys of the field that would read such texts."""
     if kind in ("date", "datetime"):
-        return _format(some, _DATES if kind == "date" else (*_TIMES, *_DATES))
+        return _format(some, _DATES if kind == "date" else (*_TIMES, *_DATES), formats)
     if kind not in ("integer", "number"):
         return ""
     decimals = "type: number, step: …" if kind == "integer" else ""
@@ -86,14 +115,16 @@ def _explains(pattern: str, texts: Sequence[str]) -> bool:
     return sum(bool(re.fullmatch(pattern, text)) for text in texts) >= max(1.0, _ENOUGH * len(texts))
 
 
-def _format(texts: Sequence[str], formats: Sequence[str]) -> str:
-    """The format that reads the most texts; two formats if day and month cannot be distinguished."""
+def _format(texts: Sequence[str], formats: Sequence[str], declared: Sequence[str]) -> str:
+    """The format that reads the most texts, after the declared ones; two formats if day and month cannot be
+    distinguished."""
     read = {form: sum(_is_date(text, form) for text in texts) for form in formats}
     most = max(read.values())
     if most < max(1.0, _ENOUGH * len(texts)):
         return ""
     best = [form for form, number in read.items() if number == most][:2]
-    return " or ".join(f'format: "{form}"' for form in best)
+    named = [[*declared, form] for form in best if form not in declared]
+    return " or ".join(f"format: {json.dumps(forms if declared else forms[0])}" for forms in named)
 
 
 def _is_date(text: str, form: str) -> bool:
