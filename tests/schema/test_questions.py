@@ -141,9 +141,11 @@ def test_an_error_names_the_fix_and_points_at_the_place(question: str) -> None:
 
 
 def test_an_item_by_itself_is_answered_with_how_to_ask_for_it() -> None:
-    sets = Schema.from_dict({"kind": "sets", "items": ["bread", "milk"]}).vocabulary()
+    sets = Schema.from_dict({"kind": "sets", "items": ["bread", "whole milk"]}).vocabulary()
     with pytest.raises(ParameterError, match="contains 'bread'"):
         parse("bread", sets)
+    with pytest.raises(ParameterError, match="an item with blanks needs quotes: 'whole milk'"):
+        parse("contains whole milk", sets)
 
 
 def test_a_label_stands_for_its_category() -> None:

@@ -120,8 +120,8 @@ class Universe:
         bad = None if self.integers else next((one for one in self.items if re.search(SPACE, str(one))), None)
         if bad is not None:
             raise ParameterError(
-                f"the item {quote(bad)} holds a space, which ends an item in FIMI lines; use Parquet or a long table, "
-                "or declare it without."
+                f"the item {quote(bad)} holds a space, which ends an item in FIMI lines; use a long table (one row per "
+                "set and item, .csv) or Parquet, or write it without."
             )
 
     def to_plain(self) -> JSON:

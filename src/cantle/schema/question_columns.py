@@ -255,6 +255,11 @@ class Vocabulary:
         code = int(self._universe.encode(pl.Series([value.text]))[0])
         if code < 0:
             labels = [str(self._universe.label(k)) for k in range(min(self._universe.size, _LISTED))]
+            longer = next((one for one in labels if one.startswith(f"{value.text} ")), None)
+            if longer is not None:
+                raise Misfit(
+                    f"there is no item {value.text!r}; an item with blanks needs quotes: {printable(longer)!r}"
+                )
             raise Misfit(unknown("item", value.text, labels, "items", self._universe.size))
         return code
 

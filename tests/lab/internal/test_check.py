@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 import yaml
 
+from cantle.errors import ParameterError
 from cantle.lab.internal import WARNING
 from cantle.lab.internal.check import check, limit_of
 from cantle.lab.internal.hints import hint
@@ -110,6 +111,11 @@ def test_sets(name: str, rows: str, tmp_path: Path) -> None:
     }
     checked = check(tmp_path / name, Schema.from_dict(SETS))
     assert (checked.read, checked.used, checked.facts["items of the largest set"]) == (4, 3, 3)
+
+
+def test_items_with_spaces_in_fimi_lines_are_refused_as_publish_refuses_them(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"use a long table \(one row per set and item, .csv\) or Parquet"):
+        found({"kind": "sets", "items": ["tea", "whole milk"]}, "whole milk, tea\n", tmp_path, "data.dat")
 
 
 def test_a_column_of_lists(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ class _Part:
 def check_sets(path: Path, schema: SetSchema, nodes: Path | None = None) -> Checked:  # noqa: ARG001
     """What `publish` would do with each set."""
     baskets = read_baskets(path, schema)
+    if baskets.form.form == "fimi":
+        schema.universe.check_fimi()
     sizes = np.diff(baskets.starts)
     undeclared, occurrences, records, ids = Examples(), 0, 0, []
     for part in _parts(path, schema, baskets.form.form):
