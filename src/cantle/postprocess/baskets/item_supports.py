@@ -19,7 +19,7 @@ _RESCALE = (0.3, 3.0)
 _LONG_SPREAD = 0.4  # relative spread among items of the share that long records have
 _SHARE_SPREAD = 0.25  # the same spread, not relative, where items are below the noise
 _ABOVE_NOISE = 4.0  # mean square of unclear counts, in variances of the noise, above which items exceed the noise
-_TREND_FROM = 0.6  # share of long records in what counts, from which on trends of items with size are used
+_TREND_FROM = 0.6  # share of long records in all that counts, from which on trends of items with size are used
 _TREND_KEPT = 0.5  # part of a trend between short and long records that is taken to go on among long ones
 _TRENDS = np.linspace(-4.0, 4.0, 161)  # exponents of size
 _DEPARTMENT_SPREAD = 0.5  # relative error that a department's sum of posterior means may have
@@ -60,7 +60,7 @@ def fit_supports(
     long_records, long_items = sizes.longer(most)
     share = min(long_records * most / counted, 1.0)
     short, long = _strata(noisy, scale, share, counted, departments)
-    if len(noisy) > 1 and share >= _TREND_FROM:
+    if len(noisy) > 1 and long_records * most >= _TREND_FROM * sizes.counted(most):
         long = long * _trend_factors(short, long, most, sizes.without(1) if singles else sizes)
     enlarge = long_items / (long_records * most) if long_records > 0 else 1.0
     support = short + long * enlarge + (0.0 if single is None else single)
