@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cantle.trusted import kernel_choice
 from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.engines.rows import open_rows
 from cantle.trusted.engines.sets import SetEngine
@@ -152,6 +153,29 @@ def test_the_sizes_of_blocks_change_no_count(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(workloads, "_BLOCK", 7)
     monkeypatch.setattr(workloads, "_SLICE", 41)
     assert np.array_equal(workloads.count_table(WORKLOAD, columns), whole)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16])
+def test_kernels_answer_questions_as_specified(kind: type) -> None:
+    """Also where the last 64 records of a block are not complete, and beyond one block."""
+    pytest.importorskip("numba", reason="numba is not installed")
+    for n in (0, 1, 64, 100, 513):
+        table = records(n, seed=n)
+        cells = WITHIN.locate([*table.codes.T, table.labels]).astype(kind)
+        for questions in (WORKLOAD.one_column, WORKLOAD.more_columns, random_questions(0, 1, 1)):
+            want = workloads.count_questions(cells, questions)
+            assert np.array_equal(workloads.count_questions(cells, questions, compiled=True), want)
+
+
+def test_kernels_count_workloads_of_many_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba", reason="numba is not installed")
+    table = records(300)
+    columns, want = [*table.codes.T, table.labels], by_hand(WORKLOAD, table)
+    for least, unused in ((300, "count_plainly"), (301, "_count_compiled")):
+        with monkeypatch.context() as patch:
+            patch.setattr(kernel_choice, "FROM", least)
+            patch.setattr(workloads, unused, lambda *_: pytest.fail("it was counted in the other way"))
+            assert workloads.count_table(WORKLOAD, columns).tolist() == want
 
 
 # ---- sets -----------------------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Counts of many cross tables over the same records, given by their cells: private ones in engines, drafted ones in
 post-processing.
 
-The compiled form makes one pass over blocks of records per table; the numpy form here specifies it.
+The compiled form makes one pass over blocks of records per table; the numpy form here specifies it. With many records,
+both count a few joint tables, and the wanted ones are added up from these.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cantle.trusted import kernel_choice
 from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable
+from cantle.trusted.geometry.joint_tables import Axes, joined
 
 COMPILED_FROM = 2000
 """Records from which on kernels pay off, if there are many tables."""
@@ -24,19 +25,44 @@ MANY = 32
 """From this number on, tables count as many."""
 
 
-def count_tables(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
-    """The counts of each table, one table after the other; `cells` has one row per column."""
-    if tables and _pays(cells.shape[1], len(tables)):
+JOINED_FROM = 1 << 15
+"""Records from which on it takes less time to add up tables than to count them."""
+
+
+def count_tables(cells: Codes, tables: Sequence[CrossTable], *, compiled: bool | None = None) -> Ints:
+    """The counts of each table, one table after the other; `cells` has one row per column.
+
+    Whether kernels count is decided here, unless the caller has decided it. The counts are the same either way.
+    """
+    if compiled is None:
+        compiled = _pays(cells.shape[1], len(tables))
+    if cells.shape[1] < JOINED_FROM:
+        return _count(cells, tables, compiled)
+    joint = joined(tables)
+    return joint.add_up(_count(cells, joint.tables, compiled))
+
+
+def _count(cells: Codes, tables: Sequence[CrossTable], compiled: bool) -> Ints:
+    if tables and compiled:
         from cantle.trusted.geometry import _count_kernels
 
         return _count_kernels.count_tables(cells, tables)
     return count_tables_plainly(cells, tables)
 
 
+def count_codes(codes: Codes, size: int, *, compiled: bool) -> Ints:
+    """How many records have each of `size` codes. Kernels count unsigned codes of one or two bytes."""
+    if compiled and codes.dtype in (np.uint8, np.uint16) and codes.flags.c_contiguous:
+        from cantle.trusted.geometry import _count_kernels
+
+        return _count_kernels.count_codes(codes, size)
+    return np.bincount(codes, minlength=size).astype(np.int64)
+
+
 def _pays(records: int, tables: int) -> bool:
-    """Whether kernels pay off. Both ways return the same counts, so the choice does not show in a result."""
+    """Whether kernels pay off for tables of which there will be more, as in the rounds of `mosaic`."""
     if kernel_choice.worth_loading(records):
-        return find_spec("numba") is not None
+        return True
     return records >= COMPILED_FROM and tables >= MANY and find_spec("numba") is not None
 
 
@@ -52,17 +78,16 @@ def count_tables_plainly(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
     return np.concatenate(counts)
 
 
-def flatten(tables: Sequence[CrossTable]) -> tuple[Ints, Ints, NDArray[np.uint32], Ints]:
-    """Tables as arrays: where each one's columns begin, these columns, their maps times their strides, and where each
-    one's counts begin."""
-    most = max(len(map_) for table in tables for map_ in table.maps)
-    begins = np.cumsum([0, *(len(table.columns) for table in tables)], dtype=np.int64)
-    columns = np.array([column for table in tables for column in table.columns], dtype=np.int64)
-    offsets = np.zeros((len(columns), most), dtype=np.uint32)
+def flatten(tables: Sequence[CrossTable]) -> tuple[Ints, Codes, Ints, Ints, Ints, Ints]:
+    """Tables as arrays: the columns and the maps of their different axes; where the axes of each table begin, these
+    axes and their numbers of groups; and where each table's counts begin."""
+    axes = Axes(tables)
+    most = max(map(len, axes.maps))
+    maps = np.zeros((len(axes.maps), most), dtype=np.result_type(*axes.maps))
+    for row, map_ in zip(maps, axes.maps, strict=True):
+        row[: len(map_)] = map_
+    begins = np.cumsum([0, *map(len, axes.members)], dtype=np.int64)
+    members = np.array([axis for one in axes.members for axis in one], dtype=np.int64)
+    groups = np.array([size for table in tables for size in table.shape], dtype=np.int64)
     starts = np.cumsum([0, *(table.cells for table in tables)], dtype=np.int64)
-    for number, table in enumerate(tables):
-        stride = table.cells
-        for at, (map_, groups) in enumerate(zip(table.maps, table.shape, strict=True), int(begins[number])):
-            stride //= groups
-            offsets[at, : len(map_)] = map_.astype(np.uint32) * np.uint32(stride)
-    return begins, columns, offsets, starts
+    return np.array(axes.columns, dtype=np.int64), maps, begins, members, groups, starts

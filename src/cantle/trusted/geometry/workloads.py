@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cantle.trusted import kernel_choice
 from cantle.trusted.arrays import Codes, Words
 from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
-from cantle.trusted.geometry.count_tables import count_tables
+from cantle.trusted.geometry.count_tables import count_codes, count_tables
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables
 
 MOST_QUESTIONS = 10_000
@@ -161,42 +162,61 @@ def fingerprint(workload: TableWorkload | SetWorkload) -> str:
 
 def count_table(workload: TableWorkload, columns: Sequence[Codes]) -> Ints:
     """All numbers of a workload over records given by their codes, one array per column."""
+    compiled = kernel_choice.worth_loading(len(columns[0]))  # not for fewer: a release counts only one or two workloads
     counts = np.zeros(workload.cells, dtype=np.int64)
     for first in range(0, len(columns[0]), _SLICE):
         cells = workload.within.locate([column[first : first + _SLICE] for column in columns])
-        asked = [count_questions(cells, family) for family in (workload.one_column, workload.more_columns)]
-        counts += np.concatenate([*asked, count_tables(cells, workload.pairs)])
+        asked = [count_questions(cells, one, compiled=compiled) for one in (workload.one_column, workload.more_columns)]
+        counts += np.concatenate([*asked, count_tables(cells, workload.pairs, compiled=compiled)])
     return counts
 
 
-def count_questions(cells: Codes, questions: Questions) -> Ints:
-    """How many records satisfy each question; `cells` has one row per column."""
+def count_questions(cells: Codes, questions: Questions, *, compiled: bool = False) -> Ints:
+    """How many records satisfy each question; `cells` has one row per column. Kernels return the same counts."""
     counts = np.zeros(len(questions), dtype=np.int64)
     alone = np.diff(questions.starts) == 1
     at = questions.starts[:-1][alone]
-    counts[alone] = _count_spans(cells, questions.column[at], questions.lo[at], questions.hi[at])
-    column, lo, last = questions.column.tolist(), questions.lo.tolist(), (questions.hi - questions.lo - 1).tolist()
+    counts[alone] = _count_spans(cells, questions.column[at], questions.lo[at], questions.hi[at], compiled)
     others = np.flatnonzero(~alone)
-    starts, ends = questions.starts[others].tolist(), questions.starts[others + 1].tolist()
-    spans = list(zip(others.tolist(), starts, ends, strict=True))
-    for first in range(0, cells.shape[1], _BLOCK):
-        block = [row[first : first + _BLOCK] for row in cells]
-        for number, begin, end in spans:
-            yes = _inside(block[column[begin]], lo[begin], last[begin])
-            for j in range(begin + 1, end):
-                yes &= _inside(block[column[j]], lo[j], last[j])
-            counts[number] += np.count_nonzero(yes)
+    if len(others):
+        count = _count_compiled if compiled else count_plainly
+        counts[others] = count(cells, questions, others)
     return counts
 
 
-def _count_spans(cells: Codes, column: Ints, lo: Ints, hi: Ints) -> Ints:
+def _count_spans(cells: Codes, column: Ints, lo: Ints, hi: Ints, compiled: bool) -> Ints:
     """How many records have a cell from lo to before hi in a column, from the counts of all its cells."""
     counts = np.zeros(len(column), dtype=np.int64)
     for number in np.unique(column).tolist():
         here = column == number
-        each = np.bincount(cells[number], minlength=int(hi[here].max()))
+        each = count_codes(cells[number], int(np.iinfo(cells.dtype).max) + 1, compiled=compiled)
         below = np.concatenate([np.zeros(1, np.int64), np.cumsum(each)])
         counts[here] = below[hi[here]] - below[lo[here]]
+    return counts
+
+
+def _count_compiled(cells: Codes, questions: Questions, which: Ints) -> Ints:
+    """The same as `count_plainly`. Many questions share a condition, which is checked once."""
+    from cantle.trusted.geometry import _count_kernels
+
+    every = np.stack([questions.column, questions.lo, questions.hi])
+    (column, lo, hi), place = np.unique(every, axis=1, return_inverse=True)
+    asked = _padded(questions.starts, place.reshape(-1), MOST_CONDITIONS)[:, which]
+    return _count_kernels.count_questions(cells, column, lo, hi - lo - 1, asked)
+
+
+def count_plainly(cells: Codes, questions: Questions, which: Ints) -> Ints:
+    """How many records satisfy each of the listed questions: the specification of the kernel."""
+    counts = np.zeros(len(which), dtype=np.int64)
+    column, lo, last = questions.column.tolist(), questions.lo.tolist(), (questions.hi - questions.lo - 1).tolist()
+    spans = list(zip(questions.starts[which].tolist(), questions.starts[which + 1].tolist(), strict=True))
+    for first in range(0, cells.shape[1], _BLOCK):
+        block = [row[first : first + _BLOCK] for row in cells]
+        for number, (begin, end) in enumerate(spans):
+            yes = _inside(block[column[begin]], lo[begin], last[begin])
+            for j in range(begin + 1, end):
+                yes &= _inside(block[column[j]], lo[j], last[j])
+            counts[number] += np.count_nonzero(yes)
     return counts
 
 
@@ -213,7 +233,7 @@ def count_sets(workload: SetWorkload, starts: Ints, items: Codes) -> Ints:
     used, number = np.unique(workload.groups), len(workload.starts) - 1
     place = np.full(most, len(used), dtype=np.int64)  # all other items share a row that is not used
     place[used] = np.arange(len(used))
-    asked = _padded(workload.starts, place[workload.groups])
+    asked = _padded(workload.starts, place[workload.groups], MOST_CONDITIONS)
     for first in range(0, len(starts) - 1 if number else 0, _PACKED):
         block = starts[first : first + _PACKED + 1]
         record = np.repeat(np.arange(len(block) - 1), np.diff(block))
@@ -227,10 +247,10 @@ def count_sets(workload: SetWorkload, starts: Ints, items: Codes) -> Ints:
     return np.concatenate(counts)
 
 
-def _padded(starts: Ints, values: Ints) -> Ints:
-    """The first, second, ... values of all rows of a ragged table; a shorter row repeats its first one."""
+def _padded(starts: Ints, values: Ints, length: int) -> Ints:
+    """The first `length` values of all rows of a ragged table; a shorter row repeats its first one."""
     sizes = np.diff(starts)
-    return np.stack([values[starts[:-1] + np.where(sizes > k, k, 0)] for k in range(int(sizes.max(initial=1)))])
+    return np.stack([values[starts[:-1] + np.where(sizes > k, k, 0)] for k in range(length)])
 
 
 def _ones(words: Words) -> Ints:
