@@ -85,6 +85,12 @@ def test_the_seed_alone_decides() -> None:
     assert fingerprint(made(other)) != fingerprint(made())
 
 
+def test_sorting_codes_gives_the_same_questions_as_counting_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = fingerprint(made())
+    monkeypatch.setattr(table_workload, "COUNTED", 10)
+    assert fingerprint(made()) == counted
+
+
 @pytest.mark.parametrize("n", [0, 1, 500])
 def test_records_that_are_all_alike_leave_nothing_to_ask(n: int) -> None:
     workload = made([np.full(n, 3), np.full(n, 3), np.zeros(n, int), np.zeros(n, int)])

@@ -11,20 +11,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.records import Drawn
 from cantle.schema.domain import Attribute, Domain, Steps
+from cantle.trusted import kernel_choice
 from cantle.trusted.arrays import Bytes, Codes
 from cantle.trusted.geometry.boxes import Bools, Ints
+from cantle.trusted.geometry.count_tables import count_codes
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.workloads import Questions, TableWorkload, count_table
-
-Conditions = list[tuple[int, int, int]]
-"""A question: columns, each with the codes from `lo` to before `hi`."""
 
 QUESTIONS = 500
 """Most questions of each kind."""
@@ -81,13 +79,13 @@ def table_workload(
     """The workload for these released records, and the number of records that satisfy each question."""
     columns = [Column.of(attribute) for attribute in attributes]
     usable = [number for number, column in enumerate(columns) if column.codes > 1]
-    one = _Draft(columns, released, dice).questions(usable, (1,))
-    more = _Draft(columns, released, dice).questions(usable, (2, 3))
-    groups = {number: _groups(columns[number], released[number]) for number in usable}
+    ordered = {number: _Ordered(columns[number].codes, released[number]) for number in usable}
+    drawing = _Drawing(columns, released, ordered, dice)
+    one, more = drawing.questions(usable, (1,)), drawing.questions(usable, (2, 3))
+    groups = {number: _groups(columns[number], ordered[number]) for number in usable}
     edges = [np.array([0, column.codes], dtype=np.int64) for column in columns]
     for number in usable:
-        ends = [*(family.ends(number) for family in (one, more)), groups[number]]
-        edges[number] = np.unique(np.concatenate(ends)).astype(np.int64)
+        edges[number] = np.unique(np.concatenate([one.ends(number), more.ends(number), groups[number]]))
     within = ColumnCells(tuple(edges))
     chosen = list(combinations(usable, 2))
     if len(chosen) > MOST_PAIRS:
@@ -125,103 +123,134 @@ def _chosen(family: Questions, places: Ints) -> Questions:
 # ---- drawing questions ----------------------------------------------------------------------------------------
 
 
+class _Ordered:
+    """The released codes of one column in ascending order: counted code by code, or sorted if there are many codes."""
+
+    def __init__(self, codes: int, released: Codes) -> None:
+        self._below, self._sorted = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        self._counted = codes <= COUNTED
+        if self._counted:
+            each = count_codes(released, codes, compiled=kernel_choice.worth_loading(len(released)))
+            self._below = np.concatenate([np.zeros(1, np.int64), np.cumsum(each)])
+        else:
+            self._sorted = np.sort(released).astype(np.int64)
+
+    def below(self, codes: Ints) -> Ints:
+        """How many released codes are below each of these."""
+        return self._below[codes] if self._counted else np.searchsorted(self._sorted, codes)
+
+    def at(self, ranks: Ints) -> Ints:
+        """The released codes of these ranks, which begin with 0."""
+        return np.searchsorted(self._below, ranks, side="right") - 1 if self._counted else self._sorted[ranks]
+
+
+@dataclass(frozen=True, eq=False)
 class _Draft:
-    """Questions of one kind while they are drawn, in codes."""
+    """Questions of one kind, one row each: conditions on columns (-1 if there is none), codes from lo to before hi."""
 
-    def __init__(self, columns: Sequence[Column], released: Sequence[Codes], dice: Dice) -> None:
-        self._columns, self._dice = columns, dice
-        self._records = len(released[0]) if released else 0
-        some = dice.integers(0, max(1, self._records), min(JUDGED, self._records))
-        self._judged = [np.asarray(codes[some], dtype=np.int64) for codes in released]
-        self._released = released
-        self._sums: dict[int, Codes] = {}
-        self.found: list[Conditions] = []
-
-    def questions(self, usable: Sequence[int], lengths: Sequence[int]) -> _Draft:
-        """Draws up to QUESTIONS questions about `lengths` columns; fewer if shares are often out of bounds."""
-        able = [length for length in lengths if length <= len(usable)]
-        if not self._records or not able:
-            return self
-        fair: dict[int, Conditions] = {}
-        waiting = list(range(QUESTIONS))
-        for _ in range(TRIES):
-            drawn = dict(zip(waiting, self._drawn(len(waiting), usable, able), strict=True))
-            fair |= {place: one for place, one in drawn.items() if self._is_fair(one)}
-            waiting = [place for place in waiting if place not in fair]
-            if not waiting:
-                break
-        self.found = [fair[place] for place in sorted(fair)]
-        return self
-
-    def _drawn(self, number: int, usable: Sequence[int], able: Sequence[int]) -> list[Conditions]:
-        """This many questions, whatever their share."""
-        lengths = np.array(able)[self._dice.integers(0, len(able), number)].tolist()
-        order = np.argsort(self._dice.random((number, len(usable))), axis=1)[:, : max(able)].tolist()
-        rows = self._dice.integers(0, self._records, (number, max(able), 2)).tolist()
-        return [
-            [self._condition(usable[place], *two) for place, two in zip(places[:length], pairs, strict=False)]
-            for length, places, pairs in zip(lengths, order, rows, strict=True)
-        ]
-
-    def _condition(self, number: int, first: int, second: int) -> tuple[int, int, int]:
-        """A column and an interval of its codes, from the values of two released records."""
-        column, codes = self._columns[number], self._released[number]
-        a, b = int(codes[first]), int(codes[second])
-        if not column.ordered:
-            return number, a, a + 1
-        if column.null in (a, b):
-            return number, column.codes - 1, column.codes
-        return number, min(a, b), max(a, b) + 1
-
-    def _is_fair(self, conditions: Conditions) -> bool:
-        if len(conditions) == 1:
-            ((number, lo, hi),) = conditions
-            return bool(_within_bounds(self._below(number, hi) - self._below(number, lo), self._records))
-        yes: Any = True
-        for number, lo, hi in conditions:
-            codes = self._judged[number]
-            yes = yes & (codes >= lo) & (codes < hi)
-        share = int(np.count_nonzero(yes)) / len(self._judged[0])
-        return LEAST_SHARE <= share <= MOST_SHARE
-
-    def _below(self, number: int, code: int) -> Any:
-        """How many released records have a code of this column below `code`."""
-        if number not in self._sums:
-            codes, released = self._columns[number].codes, self._released[number]
-            counted = np.cumsum(np.bincount(released, minlength=codes)) if codes <= COUNTED else np.sort(released)
-            self._sums[number] = counted
-        sums = self._sums[number]
-        if self._columns[number].codes <= COUNTED:
-            return sums[code - 1] if code else np.int64(0)
-        return np.searchsorted(sums, code)
+    column: Ints
+    lo: Ints
+    hi: Ints
 
     def ends(self, number: int) -> Ints:
         """The ends of all intervals on a column."""
-        return np.array([end for one in self.found for j, *ends in one if j == number for end in ends], dtype=np.int64)
+        here = self.column == number
+        return np.concatenate([self.lo[here], self.hi[here]])
 
     def on(self, edges: Sequence[Ints]) -> Questions:
         """The questions in cells instead of codes."""
-        flat = [condition for one in self.found for condition in one]
-        place = [(j, np.searchsorted(edges[j], lo), np.searchsorted(edges[j], hi)) for j, lo, hi in flat]
-        column, lo, hi = np.array(place, dtype=np.int64).reshape(-1, 3).T
-        starts = np.cumsum([0, *map(len, self.found)], dtype=np.int64)
-        return Questions(starts, *(np.ascontiguousarray(part) for part in (column, lo, hi)))
+        lo, hi = self.lo.copy(), self.hi.copy()
+        for number, edge in enumerate(edges):
+            here = self.column == number
+            lo[here], hi[here] = np.searchsorted(edge, lo[here]), np.searchsorted(edge, hi[here])
+        asked = self.column >= 0
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(asked.sum(axis=1))])
+        return Questions(starts, self.column[asked], lo[asked], hi[asked])
+
+
+class _Drawing:
+    """Draws questions about released records."""
+
+    def __init__(
+        self, columns: Sequence[Column], released: Sequence[Codes], ordered: dict[int, _Ordered], dice: Dice
+    ) -> None:
+        self._columns, self._released, self._ordered, self._dice = columns, released, ordered, dice
+        self._records = len(released[0]) if released else 0
+
+    def questions(self, usable: Sequence[int], lengths: Sequence[int]) -> _Draft:
+        """Draws up to QUESTIONS questions about `lengths` columns; fewer if shares are often out of bounds."""
+        some = self._dice.integers(0, max(1, self._records), min(JUDGED, self._records))
+        able = [length for length in lengths if length <= len(usable)]
+        wide = max(able, default=1)
+        made = _Draft(*(np.full((QUESTIONS, wide), fill, dtype=np.int64) for fill in (-1, 0, 0)))
+        waiting = np.arange(QUESTIONS)
+        for _ in range(TRIES if self._records and able else 0):
+            drawn = self._drawn(len(waiting), usable, able)
+            fair = self._are_fair(drawn) if wide == 1 else self._are_mostly_fair(drawn, some)
+            for whole, part in ((made.column, drawn.column), (made.lo, drawn.lo), (made.hi, drawn.hi)):
+                whole[waiting[fair]] = part[fair]
+            waiting = waiting[~fair]
+            if not len(waiting):
+                break
+        kept = made.column[:, 0] >= 0
+        return _Draft(made.column[kept], made.lo[kept], made.hi[kept])
+
+    def _drawn(self, number: int, usable: Sequence[int], able: Sequence[int]) -> _Draft:
+        """This many questions, whatever their share. A condition comes from the values of two released records."""
+        lengths = np.array(able)[self._dice.integers(0, len(able), number)]
+        order = np.argsort(self._dice.random((number, len(usable))), axis=1)[:, : max(able)]
+        rows = self._dice.integers(0, self._records, (number, max(able), 2))
+        column = np.where(np.arange(max(able)) < lengths[:, None], np.array(usable)[order], -1)
+        lo, hi = np.zeros(column.shape, dtype=np.int64), np.zeros(column.shape, dtype=np.int64)
+        for one in usable:
+            here = column == one
+            lo[here], hi[here] = _spans(self._columns[one], self._released[one][rows[here]].astype(np.int64))
+        return _Draft(column, lo, hi)
+
+    def _are_fair(self, drawn: _Draft) -> Bools:
+        """Whether questions about one column have a fair share of all released records."""
+        counts = np.zeros(len(drawn.column), dtype=np.int64)
+        for number, ordered in self._ordered.items():
+            here = drawn.column[:, 0] == number
+            counts[here] = ordered.below(drawn.hi[here, 0]) - ordered.below(drawn.lo[here, 0])
+        return _within_bounds(counts, self._records)
+
+    def _are_mostly_fair(self, drawn: _Draft, some: Ints) -> Bools:
+        """Whether questions about several columns have a fair share of some of the released records."""
+        yes = np.ones((len(drawn.column), len(some)), dtype=np.bool_)
+        for number in self._ordered:
+            codes = self._released[number][some].astype(np.int64)
+            asked, at = np.nonzero(drawn.column == number)
+            lo, hi = drawn.lo[asked, at, None], drawn.hi[asked, at, None]
+            yes[asked] &= (codes >= lo) & (codes < hi)
+        share = yes.sum(axis=1) / len(some)
+        fair: Bools = (share >= LEAST_SHARE) & (share <= MOST_SHARE)
+        return fair
+
+
+def _spans(column: Column, two: Ints) -> tuple[Ints, Ints]:
+    """The codes from lo to before hi for each pair of values: the first value, or if the column is ordered, all values
+    between the two, or null if one of them is null."""
+    if not column.ordered:
+        return two[:, 0], two[:, 0] + 1
+    null = (two == column.null).any(axis=1) if column.null is not None else np.zeros(len(two), dtype=np.bool_)
+    return np.where(null, column.codes - 1, two.min(axis=1)), np.where(null, column.codes, two.max(axis=1) + 1)
 
 
 # ---- groups of a column -------------------------------------------------------------------------------------------
 
 
-def _groups(column: Column, released: Codes) -> Ints:
+def _groups(column: Column, ordered: _Ordered) -> Ints:
     """Edges of at most MOST_GROUPS groups of codes that hold about equally many released records; null by itself."""
-    if column.codes <= MOST_GROUPS or not len(released):
+    values = column.codes if column.null is None else column.null
+    known = int(ordered.below(np.array([values]))[0])
+    records = int(ordered.below(np.array([column.codes]))[0])
+    if column.codes <= MOST_GROUPS or not records:
         step = -(-column.codes // MOST_GROUPS)
         return np.unique(np.append(np.arange(0, column.codes, step), column.codes)).astype(np.int64)
-    values = column.codes if column.null is None else column.null
-    known = np.sort(released[released < values])
     most = MOST_GROUPS - (column.null is not None)
-    ends = known[np.arange(1, most) * len(known) // most] if len(known) else np.zeros(0, np.int64)
-    every = np.concatenate([[0], ends.astype(np.int64), [values, column.codes]])
-    return np.unique(every).astype(np.int64)
+    ends = ordered.at(np.arange(1, most) * known // most) if known else np.zeros(0, np.int64)
+    return np.unique(np.concatenate([[0], ends, [values, column.codes]])).astype(np.int64)
 
 
 def _map(edges: Ints, groups: Ints) -> Bytes:
