@@ -52,13 +52,14 @@ class Bins:
 
 def bins_of(manifest: Manifest) -> dict[Key, Bins]:
     """The bins of the columns of a release that were not counted value by value but in bins; none of most releases."""
-    from cantle.release.load import domain_of, table_schema_of  # which imports the package
+    from cantle.release.load import DOMAINS, table_schema_of  # which imports the package
 
     if manifest.method != "rps":
         return {}
-    declared = {attribute.name: attribute for attribute in table_schema_of(manifest).domain().attributes}
-    counted = [attribute for attribute in domain_of(manifest).attributes if attribute.width > 1]
-    return {one.name: Bins(one.width, one.grid, _places(declared[one.name], one)) for one in counted}
+    domain = table_schema_of(manifest).domain()
+    declared = {attribute.name: attribute for attribute in domain.attributes}
+    counted = DOMAINS[manifest.method](domain, manifest.parameters).attributes
+    return {one.name: Bins(one.width, one.grid, _places(declared[one.name], one)) for one in counted if one.width > 1}
 
 
 def _places(declared: Attribute, counted: Attribute) -> tuple[int, ...] | None:
