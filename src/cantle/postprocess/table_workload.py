@@ -32,9 +32,6 @@ LEAST_SHARE, MOST_SHARE = 0.02, 0.5
 JUDGED = 2_000
 """Number of released records on which shares are judged while questions are drawn."""
 
-COUNTED = 1 << 22
-"""A column of more codes is sorted instead of counted code by code."""
-
 MOST_PAIRS = 300
 MOST_GROUPS = 16
 """Most groups of a column in a table of two columns."""
@@ -124,11 +121,11 @@ def _chosen(family: Questions, places: Ints) -> Questions:
 
 
 class _Ordered:
-    """The released codes of one column in ascending order: counted code by code, or sorted if there are many codes."""
+    """The released codes of one column in ascending order: counted code by code, or sorted if most codes are rare."""
 
     def __init__(self, codes: int, released: Codes) -> None:
         self._below, self._sorted = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        self._counted = codes <= COUNTED
+        self._counted = codes <= len(released)
         if self._counted:
             each = count_codes(released, codes, compiled=kernel_choice.worth_loading(len(released)))
             self._below = np.concatenate([np.zeros(1, np.int64), np.cumsum(each)])

@@ -72,9 +72,9 @@ def count_tables(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
 
 def count_codes(codes: Codes, size: int) -> Ints:
     """See count_tables.count_codes."""
-    counts, index = np.zeros(size, dtype=np.int64), np.empty(_BLOCK, dtype=codes.dtype)
+    counts, index = np.zeros(size, dtype=np.int64), np.empty(_BLOCK, dtype=np.uint16)  # as for tables of bytes
     one = np.zeros(1, dtype=np.int64)
-    _count(codes.reshape(1, -1), np.arange(2), one, one.astype(codes.dtype), np.array([0, size]), index, counts)
+    _count(codes.reshape(1, -1), np.arange(2), one, one.astype(np.uint16), np.array([0, size]), index, counts)
     return counts
 
 

@@ -51,8 +51,8 @@ def _count(cells: Codes, tables: Sequence[CrossTable], compiled: bool) -> Ints:
 
 
 def count_codes(codes: Codes, size: int, *, compiled: bool) -> Ints:
-    """How many records have each of `size` codes. Kernels count unsigned codes of one or two bytes."""
-    if compiled and codes.dtype in (np.uint8, np.uint16) and codes.flags.c_contiguous:
+    """How many records have each of `size` codes. Kernels count codes of one byte."""
+    if compiled and codes.dtype == np.uint8 and codes.flags.c_contiguous:
         from cantle.trusted.geometry import _count_kernels
 
         return _count_kernels.count_codes(codes, size)

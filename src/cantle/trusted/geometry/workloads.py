@@ -17,7 +17,7 @@ import numpy as np
 from cantle.trusted import kernel_choice
 from cantle.trusted.arrays import Codes, Words
 from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
-from cantle.trusted.geometry.count_tables import count_codes, count_tables
+from cantle.trusted.geometry.count_tables import count_tables
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables
 
 MOST_QUESTIONS = 10_000
@@ -173,50 +173,45 @@ def count_table(workload: TableWorkload, columns: Sequence[Codes]) -> Ints:
 
 def count_questions(cells: Codes, questions: Questions, *, compiled: bool = False) -> Ints:
     """How many records satisfy each question; `cells` has one row per column. Kernels return the same counts."""
-    counts = np.zeros(len(questions), dtype=np.int64)
-    alone = np.diff(questions.starts) == 1
-    at = questions.starts[:-1][alone]
-    counts[alone] = _count_spans(cells, questions.column[at], questions.lo[at], questions.hi[at], compiled)
-    others = np.flatnonzero(~alone)
-    if len(others):
-        count = _count_compiled if compiled else count_plainly
-        counts[others] = count(cells, questions, others)
-    return counts
-
-
-def _count_spans(cells: Codes, column: Ints, lo: Ints, hi: Ints, compiled: bool) -> Ints:
-    """How many records have a cell from lo to before hi in a column, from the counts of all its cells."""
-    counts = np.zeros(len(column), dtype=np.int64)
-    for number in np.unique(column).tolist():
-        here = column == number
-        each = count_codes(cells[number], int(np.iinfo(cells.dtype).max) + 1, compiled=compiled)
-        below = np.concatenate([np.zeros(1, np.int64), np.cumsum(each)])
-        counts[here] = below[hi[here]] - below[lo[here]]
-    return counts
-
-
-def _count_compiled(cells: Codes, questions: Questions, which: Ints) -> Ints:
-    """The same as `count_plainly`. Many questions share a condition, which is checked once."""
+    if not compiled or not len(questions):
+        return count_plainly(cells, questions)
     from cantle.trusted.geometry import _count_kernels
 
+    # Many questions share a condition, which is checked once.
     every = np.stack([questions.column, questions.lo, questions.hi])
     (column, lo, hi), place = np.unique(every, axis=1, return_inverse=True)
-    asked = _padded(questions.starts, place.reshape(-1), MOST_CONDITIONS)[:, which]
+    asked = _padded(questions.starts, place.reshape(-1), MOST_CONDITIONS)
     return _count_kernels.count_questions(cells, column, lo, hi - lo - 1, asked)
 
 
-def count_plainly(cells: Codes, questions: Questions, which: Ints) -> Ints:
-    """How many records satisfy each of the listed questions: the specification of the kernel."""
-    counts = np.zeros(len(which), dtype=np.int64)
+def count_plainly(cells: Codes, questions: Questions) -> Ints:
+    """The specification of `count_questions`."""
+    counts = np.zeros(len(questions), dtype=np.int64)
+    alone = np.diff(questions.starts) == 1
+    at = questions.starts[:-1][alone]
+    counts[alone] = _count_spans(cells, questions.column[at], questions.lo[at], questions.hi[at])
     column, lo, last = questions.column.tolist(), questions.lo.tolist(), (questions.hi - questions.lo - 1).tolist()
-    spans = list(zip(questions.starts[which].tolist(), questions.starts[which + 1].tolist(), strict=True))
+    others = np.flatnonzero(~alone)
+    starts, ends = questions.starts[others].tolist(), questions.starts[others + 1].tolist()
+    spans = list(zip(others.tolist(), starts, ends, strict=True))
     for first in range(0, cells.shape[1], _BLOCK):
         block = [row[first : first + _BLOCK] for row in cells]
-        for number, (begin, end) in enumerate(spans):
+        for number, begin, end in spans:
             yes = _inside(block[column[begin]], lo[begin], last[begin])
             for j in range(begin + 1, end):
                 yes &= _inside(block[column[j]], lo[j], last[j])
             counts[number] += np.count_nonzero(yes)
+    return counts
+
+
+def _count_spans(cells: Codes, column: Ints, lo: Ints, hi: Ints) -> Ints:
+    """How many records have a cell from lo to before hi in a column, from the counts of all its cells."""
+    counts = np.zeros(len(column), dtype=np.int64)
+    for number in np.unique(column).tolist():
+        here = column == number
+        each = np.bincount(cells[number], minlength=int(hi[here].max()))
+        below = np.concatenate([np.zeros(1, np.int64), np.cumsum(each)])
+        counts[here] = below[hi[here]] - below[lo[here]]
     return counts
 
 
