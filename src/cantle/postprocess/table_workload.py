@@ -216,10 +216,10 @@ class _Drawing:
         """Whether questions about several columns have a fair share of some of the released records."""
         yes = np.ones((len(drawn.column), len(some)), dtype=np.bool_)
         for number in self._ordered:
-            codes = self._released[number][some].astype(np.int64)
             asked, at = np.nonzero(drawn.column == number)
-            lo, hi = drawn.lo[asked, at, None], drawn.hi[asked, at, None]
-            yes[asked] &= (codes >= lo) & (codes < hi)
+            lo, last = drawn.lo[asked, at, None], (drawn.hi - drawn.lo - 1)[asked, at, None]
+            kind = np.min_scalar_type(self._columns[number].codes)  # unsigned: codes below lo wrap around to large ones
+            yes[asked] &= self._released[number][some].astype(kind) - lo.astype(kind) <= last.astype(kind)
         share = yes.sum(axis=1) / len(some)
         fair: Bools = (share >= LEAST_SHARE) & (share <= MOST_SHARE)
         return fair
