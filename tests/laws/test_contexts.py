@@ -37,13 +37,13 @@ def raised(tree: ast.AST) -> Iterator[ast.Raise]:
 
 def test_nothing_is_raised_inside_except_blocks() -> None:
     texts = {path: path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py")}
-    found = {
+    places = {
         f"{path.relative_to(SOURCES)}:{node.lineno}"
         for path, text in texts.items()
         if "except" in text and "raise " in text
         for node in raised(ast.parse(text))
     }
-    assert not found, "use raise_alone(error), or raise after the block"
+    assert not places, "use raise_alone(error), or raise after the block"
 
 
 def test_the_search_finds_raise_statements() -> None:

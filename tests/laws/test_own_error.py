@@ -29,7 +29,7 @@ SIZES, CLASSES = (2, 3), 2
 POINTS = list(product(range(2), range(3), range(CLASSES)))
 WITHIN = ColumnCells((np.arange(3), np.arange(4), np.arange(3)))
 ITEMS = 3
-SETS = [one for size in range(1, ITEMS + 1) for one in combinations(range(ITEMS), size)]
+SETS = [record for size in range(1, ITEMS + 1) for record in combinations(range(ITEMS), size)]
 
 
 def questions(*asked: tuple[tuple[int, int, int], ...]) -> Questions:

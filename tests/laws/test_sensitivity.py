@@ -175,7 +175,7 @@ def test_the_cells_of_a_grid_change_by_one_in_all(together: bool) -> None:
 # ---- sets -----------------------------------------------------------------------------------------------------------
 
 ITEMS = 3
-SETS = [tuple(one) for n in range(1, ITEMS + 1) for one in combinations(range(ITEMS), n)]
+SETS = [record for n in range(1, ITEMS + 1) for record in combinations(range(ITEMS), n)]
 
 
 def set_engine(records: tuple[tuple[int, ...], ...], fanout: int, most: int) -> SetEngine:
@@ -209,22 +209,25 @@ def test_counts_of_sub_partitions_change_by_one_per_record(most: int) -> None:
         kept = Kept(np.zeros(len(keep), np.int64), np.array(keep))
 
         def counts(records: tuple[tuple[int, ...], ...], kept: Kept = kept) -> list[dict[tuple[int, int], int]]:
-            engine, found = set_engine(records, 2, most), []
+            engine, counts_by_depth = set_engine(records, 2, most), []
             for positions in (np.zeros(1, np.int64), np.arange(len(kept.rows))):
                 starts, masks, numbers = engine.touched(positions)
                 owner = np.repeat(positions, np.diff(starts))
                 pairs = zip(owner.tolist(), masks.tolist(), strict=True)
-                found.append(dict(zip(pairs, numbers.tolist(), strict=True)))
-                if not len(found) - 1:
+                counts_by_depth.append(dict(zip(pairs, numbers.tolist(), strict=True)))
+                if not len(counts_by_depth) - 1:
                     engine.split(positions, kept)
-            return found
+            return counts_by_depth
 
         worst = [0, 0]
         for before in ((), SETS[:1], SETS[3:5], SETS):
             for record in SETS:
                 both = zip(counts(tuple(before)), counts((*before, record)), strict=True)
-                for depth, (one, two) in enumerate(both):
-                    moved = sum(abs(two.get(cell, 0) - one.get(cell, 0)) for cell in {*one, *two})
+                for depth, (counts_before, counts_after) in enumerate(both):
+                    moved = sum(
+                        abs(counts_after.get(cell, 0) - counts_before.get(cell, 0))
+                        for cell in {*counts_before, *counts_after}
+                    )
                     worst[depth] = max(worst[depth], moved)
         assert worst == [1, 1]
 

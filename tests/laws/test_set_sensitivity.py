@@ -26,7 +26,7 @@ from tests.effort import slow
 
 Rows = tuple[tuple[int, ...], ...]
 ITEMS = 4
-RECORDS = [one for size in range(1, ITEMS + 1) for one in combinations(range(ITEMS), size)]
+RECORDS = [record for size in range(1, ITEMS + 1) for record in combinations(range(ITEMS), size)]
 DATA = [rows for number in range(3) for rows in combinations_with_replacement(RECORDS, number)]
 
 QUERIES: list[tuple[Any, int]] = [

@@ -255,11 +255,11 @@ def test_no_day_that_a_type_can_hold_makes_a_column_unreadable(kind: Any) -> Non
 def test_values_are_read_alike_together_and_alone(values: list[Any], exact: bool) -> None:
     column = column_of(values, exact=exact)
     each = [column_of([value], exact=exact) for value in values]
-    for place, one in enumerate(each):
-        found, want = column[place : place + 1], one
+    for place, single in enumerate(each):
+        found, want = column[place : place + 1], single
         if column.dtype == MIXED:
             kept = [part for part in column.struct.unnest()[place].get_columns() if part[0] is not None]
-            found = kept[0] if kept else pl.Series([None], dtype=one.dtype)
+            found = kept[0] if kept else pl.Series([None], dtype=single.dtype)
         if found[0] is None:
             assert want[0] is None
         else:
@@ -436,5 +436,5 @@ def test_no_item_makes_a_frame_of_sets_unreadable(first: int) -> None:
         lists = pd.DataFrame({"items": pd.Series([["1", more], more, ["7"]], dtype=object)})
         sets = taken(lists, "texts")
         assert (0 in sets[0], sets[-1]) == (True, [10]), repr(more)
-        alone = taken(lists.iloc[1:2].infer_objects(), "texts")  # with the type that pandas infers
-        assert alone == sets[1:-1], repr(more)
+        single = taken(lists.iloc[1:2].infer_objects(), "texts")  # with the type that pandas infers
+        assert single == sets[1:-1], repr(more)

@@ -109,12 +109,17 @@ def test_an_entry_holds_the_charge_and_the_hash_of_its_release(where: str) -> No
     first, second = charge(ledger), charge(ledger, nano=5)
     second.record(HASH)
     second.record("f" * 64)  # saved again in another form
-    one, two = ledger.account("patients").entries
-    assert (one.state, two.state, two.sha256) == (UNRECORDED, "released", HASH)
-    assert one.to_dict()["parameters"] == {"depth": 3}
-    assert (two.method, two.epsilon_nano, two.unit, two.software) == ("rps", 5, "one record", "cantle 0")
+    first_entry, second_entry = ledger.account("patients").entries
+    assert (first_entry.state, second_entry.state, second_entry.sha256) == (UNRECORDED, "released", HASH)
+    assert first_entry.to_dict()["parameters"] == {"depth": 3}
+    assert (second_entry.method, second_entry.epsilon_nano, second_entry.unit, second_entry.software) == (
+        "rps",
+        5,
+        "one record",
+        "cantle 0",
+    )
     assert first.line["earlier"] == []
-    assert second.line["earlier"] == [one.public()]
+    assert second.line["earlier"] == [first_entry.public()]
     assert second.line["spent_nano"] == 100_000_005
     assert ledger.account("patients").to_dict()["unrecorded"] == 1
 
@@ -414,12 +419,12 @@ def test_a_release_lists_earlier_ones_and_is_recorded_when_saved(where: str, tmp
     assert [entry.sha256 for entry in Ledger(where).account("people").entries] == [None, None]
     folder = second.save(tmp_path / "second")
     first.save(tmp_path / "first", data="parquet")
-    one, two = Ledger(where).account("people").entries
+    first_entry, second_entry = Ledger(where).account("people").entries
     assert verify_folder(folder) == verify_folder(tmp_path / "first") == []
     again = cantle.Release.load(folder)
-    assert again.manifest.sha256 == two.sha256
-    assert [entry.to_dict() for entry in again.manifest.ledger.earlier] == [{**one.public(), "sha256": None}]
-    assert two.to_dict()["parameters"] == again.manifest.parameters
+    assert again.manifest.sha256 == second_entry.sha256
+    assert [entry.to_dict() for entry in again.manifest.ledger.earlier] == [{**first_entry.public(), "sha256": None}]
+    assert second_entry.to_dict()["parameters"] == again.manifest.parameters
     statement = (folder / "statement.md").read_text()
     assert "| 1 | " in statement
     assert "| rps | 0.5 | charged, no release recorded |" in statement

@@ -69,9 +69,9 @@ def test_occupied_entries_are_those_of_a_recount(asked: tuple[Table, Grid], dtyp
         assert [part.tolist() for part in cells] == listed(expected)
         for attribute, size in enumerate(table.sizes):
             for _ in range(2):  # counted at first, then kept
-                found = engine.occupied(CodeTable(attribute, size, table.classes))
+                entries = engine.occupied(CodeTable(attribute, size, table.classes))
                 counted = Counter(r[attribute] * table.classes + r[-1] for r in table.records)
-                assert [part.tolist() for part in found] == listed(counted)
+                assert [part.tolist() for part in entries] == listed(counted)
 
 
 @pytest.mark.parametrize("looked_up", [1 << 22, 0], ids=["by table", "by search"])
@@ -90,12 +90,12 @@ def test_binned_grids_are_those_of_a_recount(asked: tuple[Table, Grid], data, lo
         key = GridBins(attribute, np.array(starts), np.array(number), width, table.classes)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "LOOKED_UP", looked_up)
-            found = engine.dense(key)
+            counts = engine.dense(key)
         expected = np.zeros((grid.cells, table.classes, width), dtype=np.int64)
         for record in table.records:
             place = max(i for i, start in enumerate(starts) if start <= record[attribute])
             expected[cell_of(grid, record[:-1]), record[-1], number[place]] += 1
-        assert found.tolist() == expected.tolist()
+        assert counts.tolist() == expected.tolist()
 
 
 @examples(16)

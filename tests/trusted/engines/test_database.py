@@ -200,9 +200,9 @@ def test_codes_are_those_of_the_encoder(backend: Any, kind: str, which: int, var
         n, x, y = fine.attributes
         domain = replace(fine, attributes=(n, x, y.coarsen(3)))
         codes = code_table(backend.table("given"), domain).order_by("c0").select("c0", "c1", "c2")
-        found = [tuple(row) for row in run(backend, str(backend.compile(codes)))]
+        rows_of_codes = [tuple(row) for row in run(backend, str(backend.compile(codes)))]
         columns, _ = domain.encode_columns(frame)
-        assert found == list(zip(*(column.tolist() for column in columns), strict=True))
+        assert rows_of_codes == list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def test_targets_are_encoded_and_missing_ones_drop_the_record(backend: Any) -> None:

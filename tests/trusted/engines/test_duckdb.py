@@ -361,7 +361,9 @@ def test_the_command_line_takes_engine_memory_and_table(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, [*arguments, "--table", "people", "-o", str(tmp_path / "one")])
     assert done.exit_code == 0, done.output
     cantle.publish(tmp_path / "people.parquet", SCHEMA, epsilon=1, insecure_seed=1).save(tmp_path / "two")
-    one, two = ({file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("one", "two"))
-    assert one == two
+    by_command, by_library = (
+        {file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("one", "two")
+    )
+    assert by_command == by_library
     refused_arguments = [*arguments, "--table", "people", "--set", "memory=2GB", "-o", str(tmp_path / "three")]
     assert isinstance(CliRunner().invoke(app, refused_arguments).exception, ParameterError)

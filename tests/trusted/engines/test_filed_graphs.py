@@ -79,7 +79,7 @@ def degrees(path: Path, schema: GraphSchema) -> tuple[list[int], list[int]]:
 def test_awkward_identifiers_are_counted_as_in_memory(tmp_path: Path, nodes: Any) -> None:
     """Several spellings of a number, texts, numbers at and beyond the ends of 64 bits, undecodable and empty ones."""
     wide = [b"9223372036854775807", b"-9223372036854775808", b"9223372036854775808", b"\\x31", b"\xc3\xa9", b"source"]
-    known, dice = [*(one for spelt in WRITTEN for one in spelt), *wide, b'""', b"#"], Random(7)
+    known, dice = [*(spelling for node in WRITTEN for spelling in node), *wide, b'""', b"#"], Random(7)
     lines = [b"%s,%s" % (dice.choice(known), dice.choice(known)) for _ in range(400)]
     path, schema = tmp_path / "g.csv", GraphSchema.from_dict(EDGE | {"nodes": nodes})
     path.write_bytes(b"\n".join([b"Source,TARGET", *lines]))

@@ -162,13 +162,13 @@ def test_kernels_count_grids_like_plain_code(table: Table, data) -> None:
     for attribute, size in enumerate(table.sizes):
         starts = np.unique([0, *data.draw(st.sets(st.integers(0, size - 1)))])
         number = np.arange(len(starts))
-        found = []
+        counts = []
         for engine in engines:
             engine.place(grid)
-            found.append(engine.dense(GridBins(attribute, starts, number, len(starts), table.classes)).tolist())
+            counts.append(engine.dense(GridBins(attribute, starts, number, len(starts), table.classes)).tolist())
             for key in (GridCells(grid, table.classes), CodeTable(attribute, size, table.classes)):
-                found[-1].append([part.tolist() for part in engine.occupied(key)])
-        assert found[0] == found[1]
+                counts[-1].append([part.tolist() for part in engine.occupied(key)])
+        assert counts[0] == counts[1]
 
 
 # ---- choices ----------------------------------------------------------------------------------------------------
@@ -192,10 +192,10 @@ def test_kernels_choose_like_the_plain_sampler(rate: Rate, shift: int, data) -> 
     for noise in (Seeded(5), Seeded(5, compiled=True)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(samplers, "_SUM_SHIFT", shift)
-            for one in (rate, rate_per_segment):
-                chosen.append([noise.select(lanes, scores, starts, one, w).tolist() for w in (inverse, runs)])
-                assert noise.select(lanes, scores, starts, one, runs.spelled()).tolist() == chosen[-1][1]
-    assert all(one == chosen[0] for one in chosen)
+            for rates in (rate, rate_per_segment):
+                chosen.append([noise.select(lanes, scores, starts, rates, w).tolist() for w in (inverse, runs)])
+                assert noise.select(lanes, scores, starts, rates, runs.spelled()).tolist() == chosen[-1][1]
+    assert all(rates == chosen[0] for rates in chosen)
 
 
 @pytest.mark.parametrize("margin", [samplers._MARGIN, 0.3], ids=["as it is", "much in doubt"])

@@ -102,8 +102,8 @@ def test_a_table_without_columns_has_a_size() -> None:
 
 
 def test_counts_of_two_parts_are_added() -> None:
-    one = [(np.array([0, 3], np.uint32), np.array([1, 2])), (np.array([], np.uint32), np.array([], np.int64))]
-    two = [(np.array([3, 4], np.uint32), np.array([5, 6])), (np.array([7], np.uint32), np.array([1]))]
-    added = add_sparse(one, two)
+    first = [(np.array([0, 3], np.uint32), np.array([1, 2])), (np.array([], np.uint32), np.array([], np.int64))]
+    second = [(np.array([3, 4], np.uint32), np.array([5, 6])), (np.array([7], np.uint32), np.array([1]))]
+    added = add_sparse(first, second)
     assert [(at.tolist(), counts.tolist()) for at, counts in added] == [([0, 3, 4], [1, 7, 6]), ([7], [1])]
     assert all(at.dtype == np.uint32 for at, _ in added)

@@ -23,7 +23,7 @@ FIELDS: list[dict[str, Any]] = [
     {"name": "town", "type": "string", "categories": ["Ash", "Elm", "1", "true"]},
     {"name": "weight", "type": "number", "step": 1, "constraints": {"minimum": 0, "maximum": 200}},
 ]
-NAMES = [one["name"] for one in FIELDS]
+NAMES = [field["name"] for field in FIELDS]
 LINES = ["31,Ash,70.5", "44,Elm,81", "7,1,20", "95,true,60"] * 6
 
 
@@ -69,10 +69,10 @@ def test_an_added_record_changes_no_other_in_csv(spark: Cluster, tmp_path: Path,
         records = [line, *LINES] if place == "first" else [*LINES, line]
         text = "\n".join([*top, *records, ""])
         (folder / f"part{i}.csv").write_bytes(text.encode("utf-8", "surrogateescape"))
-    found = rows(spark, folder, declared)
+    records_read = rows(spark, folder, declared)
     good = [tuple(line.split(",")) for line in LINES * len(NASTY)]
-    assert len(found) == len(good) + len(NASTY)
-    assert [row for row in found if row in good] == sorted(good, key=str)
+    assert len(records_read) == len(good) + len(NASTY)
+    assert [row for row in records_read if row in good] == sorted(good, key=str)
 
 
 @pytest.mark.parametrize("header", [True, False], ids=["header", "no header"])
@@ -92,9 +92,9 @@ def test_every_file_of_a_folder_has_its_header(spark: Cluster, tmp_path: Path) -
     folder.mkdir()
     for i in range(3):
         (folder / f"p{i}.csv").write_text("\n".join([",".join(NAMES), *LINES[:4], ",".join(NAMES), ""]))
-    found = rows(spark, folder, schema())
-    assert len(found) == 15
-    assert found.count(tuple(NAMES)) == 3
+    records_read = rows(spark, folder, schema())
+    assert len(records_read) == 15
+    assert records_read.count(tuple(NAMES)) == 3
 
 
 def test_a_file_in_several_parts_has_one_header(spark: Cluster, tmp_path: Path, request: pytest.FixtureRequest) -> None:
@@ -144,10 +144,10 @@ def test_an_added_record_changes_no_other_in_json(spark: Cluster, tmp_path: Path
     for i, odd in enumerate([None, *ODD_OBJECTS]):
         path = tmp_path / f"people{i}.json"
         path.write_text("\n".join([*map(json.dumps, OBJECTS), *([] if odd is None else [odd]), ""]))
-        found = rows(spark, path, schema())
-        expected = found if expected is None else expected
-        assert len(found) == len(expected) + (odd is not None)
-        assert all(row in found for row in expected), odd
+        records_read = rows(spark, path, schema())
+        expected = records_read if expected is None else expected
+        assert len(records_read) == len(expected) + (odd is not None)
+        assert all(row in records_read for row in expected), odd
     assert expected == sorted(
         [("31", "Ash", "70.5"), ("44", "Elm", "81"), ("7", "1", "20"), ("95", "true", "60")], key=str
     )
@@ -156,8 +156,8 @@ def test_an_added_record_changes_no_other_in_json(spark: Cluster, tmp_path: Path
 def test_json_is_read_as_csv(spark: Cluster, tmp_path: Path) -> None:  # noqa: ARG001
     (tmp_path / "people.json").write_text("\n".join(map(json.dumps, OBJECTS * 6)) + "\n")
     (tmp_path / "people.csv").write_text("\n".join([",".join(NAMES), *LINES]) + "\n")
-    found = published(str(tmp_path / "people.json"), schema(), tmp_path / "spark", "spark")
-    assert found == published(tmp_path / "people.csv", schema(), tmp_path / "memory", "memory")
+    files = published(str(tmp_path / "people.json"), schema(), tmp_path / "spark", "spark")
+    assert files == published(tmp_path / "people.csv", schema(), tmp_path / "memory", "memory")
 
 
 # ---- folders --------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def test_a_new_folder_changes_no_type(spark: Cluster, tmp_path: Path) -> None:
         pl.DataFrame({"age": [5], "weight": [9.0]}).write_parquet(tmp_path / "people" / f"town={town}" / "a.parquet")
     setting = "spark.sql.sources.partitionColumnTypeInference.enabled"
     before = spark.session.conf.get(setting)
-    found = read_path(spark.session, str(tmp_path / "people"), schema(), NAMES)
-    assert dict(found.dtypes)["town"] == "string"
-    assert sorted(row.town for row in found.collect()) == ["01", "1"]
+    frame = read_path(spark.session, str(tmp_path / "people"), schema(), NAMES)
+    assert dict(frame.dtypes)["town"] == "string"
+    assert sorted(row.town for row in frame.collect()) == ["01", "1"]
     assert spark.session.conf.get(setting) == before
