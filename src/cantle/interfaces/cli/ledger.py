@@ -20,7 +20,7 @@ Where = Annotated[str | None, typer.Option("--ledger", metavar="FILE", help="A S
 Name = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="The data set's name in the ledger.")]
 AnyName = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Default: all data sets.")]
 
-_SHOWN = ("data set", "unit", "cap", "spent", "left", "releases", "not recorded")
+_SHOWN = ("data set", "unit", "cap", "spent", "left", "releases", "charges without release")
 
 
 @ledger_app.command("create")
