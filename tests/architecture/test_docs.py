@@ -13,6 +13,8 @@ from typer.main import get_command
 from cantle.interfaces.cli.app import app
 from cantle.methods import METHODS
 from cantle.methods.settings import rules_of
+from cantle.release import FILES
+from cantle.release.verify import REPORT
 from cantle.schema import Schema
 from tests.architecture.test_imports import ROOMS, room_of
 
@@ -58,6 +60,14 @@ def test_every_command_in_a_shell_block_exists(page: str) -> None:
 def test_the_reference_lists_every_command() -> None:
     listed = text("docs/reference.md").split("## Commands")[1].split("\n## ")[0]
     assert set(re.findall(r"^\| `cantle (\w+)", listed, re.MULTILINE)) == commands()
+
+
+def test_the_reference_lists_every_file_of_a_release() -> None:
+    listed = text("docs/reference.md").split("## Files of a release")[1].split("\n### ")[0]
+    named = {
+        name for row in re.findall(r"^\| (`[^|]*`) \|", listed, re.MULTILINE) for name in re.findall(r"`(.+?)`", row)
+    }
+    assert named == {*FILES.values(), REPORT, "data.csv", "data.parquet", "data.dat"}
 
 
 def options_of(command: Any) -> set[str]:
