@@ -22,9 +22,9 @@ from cantle.data.encoding import person_codes, read_codes, read_person_codes
 from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import ARROW, PARQUET, SHEETS, Paths, are_paths, ending, files, require_files
 from cantle.data.sheets import load as load_sheets
-from cantle.data.sql_encoding import code_table, load_ibis
+from cantle.data.sql_encoding import UNREACHABLE, code_table, load_ibis, require_encoding
 from cantle.errors import CantleError, DataError, EngineError, ParameterError, raise_alone
-from cantle.schema.domain import Domain, Layout
+from cantle.schema.domain import Domain, Labels, Layout
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
 from cantle.trusted import kernel_choice
@@ -66,13 +66,18 @@ class AsksTable(Protocol):
 
 
 def refuse_early(data: object, schema: TableSchema, choice: EngineChoice, nodes: object) -> None:
-    """Refuses a list of nodes, files that do not exist or whose reader is not installed, and files that Spark cannot
-    read."""
+    """Refuses a list of nodes, files that do not exist or whose reader is not installed, files that Spark cannot read,
+    and databases whose encoding cannot hold all texts."""
     if choice.engine == "spark":
         from cantle.data.spark_files import require_readable
 
         require_readable(data, schema)
-    elif choice.engine != "database" and are_paths(data):
+    elif choice.engine == "database":
+        choice.require(data)
+        _require_address(data, choice)
+        columns = schema.domain().with_target_as_column().attributes
+        require_encoding(data, reads_texts=any(isinstance(one.scale, Labels) for one in columns))
+    elif are_paths(data):
         paths = files(cast("Paths", data))
         require_files(paths)
         if any(ending(path) in SHEETS for path in paths):
@@ -287,14 +292,11 @@ def spark_frame(session: SparkSession, data: object, schema: TableSchema, wanted
 def _open_database(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
     if hasattr(data, "get_backend"):
         return POLARS, _database(data, schema, method, own=False)
-    if not isinstance(data, str) or "://" not in data:
-        raise ParameterError("the database engine takes the URL of a database or an ibis table")
-    if choice.table is None:
-        raise ParameterError("the database engine must know which table; name it with --table NAME")
+    url, place = _require_address(data, choice)
     backend = None
     try:
-        backend = load_ibis().connect(data)
-        *above, name = choice.table.split(".")
+        backend = load_ibis().connect(url)
+        *above, name = place.split(".")
         table = backend.table(name, database=".".join(above) or None)
         return POLARS, _database(table, schema, method, own=True)
     except Exception as error:  # noqa: BLE001 - every backend has exceptions of its own, and some quote the URL
@@ -302,9 +304,18 @@ def _open_database(data: object, schema: TableSchema, method: AsksTable, choice:
             backend.disconnect()
         if isinstance(error, CantleError):
             raise
-        raise_alone(
-            EngineError("the database cannot be reached, or has no such table; check the URL, the server and --table")
-        )
+        raise_alone(EngineError(UNREACHABLE))
+
+
+def _require_address(data: object, choice: EngineChoice) -> tuple[str, str]:
+    """The URL of a database and the name of a table in it; both are empty if data is an ibis table."""
+    if hasattr(data, "get_backend"):
+        return "", ""
+    if not isinstance(data, str) or "://" not in data:
+        raise ParameterError("the database engine takes the URL of a database or an ibis table")
+    if choice.table is None:
+        raise ParameterError("the database engine must know which table; name it with --table NAME")
+    return data, choice.table
 
 
 def _database(table: Table, schema: TableSchema, method: AsksTable, *, own: bool) -> TableEngine:

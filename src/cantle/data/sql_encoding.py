@@ -10,15 +10,17 @@ computed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from cantle.errors import DataError, MissingExtra, ParameterError, install_command, raise_alone
+from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, install_command, raise_alone
 from cantle.schema.domain import MISSING, Attribute, Domain, Labels, Steps
 from cantle.schema.spelling import BLANKS
 from cantle.schema.values import truth_words
 
 if TYPE_CHECKING:
+    from ibis.backends import BaseBackend
     from ibis.expr.types import Column, Value
     from ibis.expr.types import Table as Table
 
@@ -28,6 +30,7 @@ _EXACT = 2**53
 _TINY = 1e-290  # a division of smaller numbers could underflow, at which some databases fail
 _DAY = 86_400
 _KNOWN = ("postgres", "postgresql", "duckdb")
+UNREACHABLE = "the database cannot be reached, or has no such table; check the URL, the server and --table"
 
 
 def load_ibis() -> ModuleType:
@@ -60,6 +63,39 @@ def require_known_database(data: object) -> None:
     if name not in _KNOWN:
         fix = "copy the table into one of these, or write it as Parquet"
         raise ParameterError(f"the database engine reads PostgreSQL and DuckDB, not {name!r}; {fix}")
+
+
+def require_encoding(data: object, reads_texts: bool) -> None:
+    """Refuses a PostgreSQL database whose encoding does not hold all texts, given as an ibis table or by its URL.
+
+    The statements that read texts name blanks of all scripts, which only UTF-8 can write. Under SQL_ASCII the bytes of
+    one record decide whether it can be read at all. Only the encoding is asked for, and no table is opened.
+    """
+    given = hasattr(data, "get_backend")
+    if not given and not (isinstance(data, str) and data.lower().startswith(("postgres://", "postgresql://"))):
+        return
+    backend = None
+    try:
+        backend = data.get_backend() if given else load_ibis().connect(data)  # type: ignore[attr-defined]
+        encoding = _encoding_of(backend)
+    except Exception:  # noqa: BLE001 - every backend has exceptions of its own, and some quote the URL
+        raise_alone(EngineError(UNREACHABLE))
+    finally:
+        if backend is not None and not given:
+            backend.disconnect()
+    if encoding == "SQL_ASCII" or (encoding != "UTF8" and reads_texts):
+        rule = "the database engine reads texts from databases with encoding UTF8"
+        fix = "copy the table into a database with encoding UTF8, or write it as Parquet"
+        raise DataError(f"the database has encoding {encoding}; {rule}: {fix}.")
+
+
+def _encoding_of(backend: BaseBackend) -> str:
+    """The encoding in which a database stores texts."""
+    if backend.name != "postgres":
+        return "UTF8"
+    with closing(backend.raw_sql("SHOW server_encoding")) as cursor:
+        (encoding,) = cursor.fetchone()
+    return encoding.decode() if isinstance(encoding, bytes) else str(encoding)
 
 
 def code_table(table: Table, domain: Domain, person: str | None = None, marks: Sequence[str] = ()) -> Table:

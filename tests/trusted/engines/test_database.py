@@ -331,6 +331,29 @@ def test_an_unreachable_database_is_reported_without_its_password(tmp_path: Path
     assert refused("people.csv", table="people").startswith("ParameterError: the database engine takes the URL")
 
 
+def test_an_encoding_that_does_not_hold_all_texts_is_refused_before_the_charge(server: str, tmp_path: Path) -> None:
+    import psycopg
+
+    ledger = cantle.Ledger(tmp_path / "ledger.db")
+    ledger.cap("people", 1)
+    paid = {"ledger": ledger, "dataset": "people", "table": "people"}
+    for encoding in ("SQL_ASCII", "LATIN1"):
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {encoding} ENCODING '{encoding}' TEMPLATE template0")
+        url = server.replace("///postgres", f"///{encoding.lower()}")
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("CREATE TABLE people (n int)")
+        fix = "copy the table into a database with encoding UTF8"
+        assert f"the database has encoding {encoding}" in refused(url, **paid)
+        assert fix in refused(url, **paid)
+        connection = ibis.connect(url)
+        assert fix in refused(connection.sql("SELECT 1", schema={"n": "int64"}), ledger=ledger, dataset="people")
+        connection.disconnect()
+    numbers = {"fields": [{"name": "n", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}}]}
+    assert ledger.account("people").spent_nano == 0
+    cantle.publish(url, numbers, epsilon=1, engine="database", **paid)  # type: ignore[arg-type]
+
+
 def test_a_database_that_does_not_enforce_types_is_refused_whatever_it_holds() -> None:
     """In SQLite the first record would decide the type of an undeclared column, and so whether the table is refused."""
     messages = set()
