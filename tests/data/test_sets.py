@@ -139,16 +139,17 @@ def expected(lines: list[bytes], items: list[str]) -> list[tuple[str, ...]]:
     return [one for one in made if one]
 
 
-@pytest.mark.parametrize("block", [1, 5, 64])
+@pytest.mark.parametrize(("block", "long"), [(1, 1 << 22), (5, 0), (64, 8)])
 @examples(12)
 @given(LINES)
-def test_lines_are_read_one_by_one(tmp_path_factory: Any, block: int, lines: list[bytes]) -> None:
+def test_lines_are_read_one_by_one(tmp_path_factory: Any, block: int, long: int, lines: list[bytes]) -> None:
     folder = tmp_path_factory.mktemp("fimi")
     content, numbers = b"\n".join(lines), [str(one) for one in range(1, 18)]
     content = content.removeprefix(b"\xef\xbb\xbf")
     lines = content.split(b"\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fimi, "_BLOCK", block)
+        patch.setattr(fimi, "_LONG", long)
         patch.setattr(file_forms, "_PIECE", max(block, 4))
         got = fimi_of(folder, content)
         assert [tuple(map(str, one)) for one in got] == expected(lines, numbers)
@@ -156,8 +157,8 @@ def test_lines_are_read_one_by_one(tmp_path_factory: Any, block: int, lines: lis
 
 
 def test_a_very_long_line(tmp_path: Path) -> None:
-    content = b"5\n" + b"3 99 x 1 " * 200_000 + b"\n" + b"7" * 300_000 + b"\n2\n"
-    assert len(content) > 1 << 21  # more than two blocks
+    content = b"5\n" + b"3 99 x 1 " * 500_000 + b"\n" + b"7" * 300_000 + b"\n2\n"
+    assert len(content) > fimi._LONG  # such a line is read in pieces
     assert fimi_of(tmp_path, content) == [(5,), (1, 3), (2,)]
 
 
