@@ -6,9 +6,8 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
-from cantle.data.file_forms import Paths, files, is_pattern, require_files
+from cantle.data.file_forms import files, is_path, is_pattern, require_files
 from cantle.data.sql_encoding import load_ibis, require_known_database
 from cantle.errors import ParameterError
 from cantle.trusted.engines import private_database
@@ -54,8 +53,8 @@ class EngineChoice:
 
         Whether a cluster or database has the table is found out when it is opened.
         """
-        if self.engine == "duckdb" and isinstance(data, str | os.PathLike | list | tuple):
-            require_files(files(cast("Paths", data)))
+        if self.engine == "duckdb" and is_path(data):
+            require_files(files(data))
         elif self.engine == "memory" and isinstance(data, str | os.PathLike) and not is_pattern(os.fspath(data)):
             require_files([Path(data)])
         elif self.engine == "database":

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, TypeGuard, cast
 
 from cantle.errors import CantleError, DataError, MissingExtra, install_command, raise_alone
 from cantle.schema.text_encodings import UTF_16, name_of, needs_no_decoding
@@ -32,7 +32,8 @@ _PACKED = (*UNPACKED, ".xz", ".bz2", ".zip", ".7z", ".lz4")
 _PIECE = 1 << 24  # bytes read together
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
-Paths = str | os.PathLike[str] | list["Paths"] | tuple["Paths", ...]
+OnePath = str | os.PathLike[str]
+Paths = OnePath | list[OnePath] | tuple[OnePath, ...]
 """A path, a pattern, a folder, or a list of them."""
 
 
@@ -47,9 +48,17 @@ def ending(path: str | os.PathLike[str]) -> str:
 
 
 def are_paths(data: object) -> bool:
-    """Whether data is handed over as a path, or as a list of them."""
+    """Whether a table is handed over as a path, or as a list of them.
+
+    Only for tables: a list of sets or edges is private, and a record in it may look like a path.
+    """
     if isinstance(data, list | tuple):
-        return bool(data) and all(map(are_paths, data))
+        return bool(data) and all(map(is_path, data))
+    return is_path(data)
+
+
+def is_path(data: object) -> TypeGuard[OnePath]:
+    """Whether data is handed over as one path, folder or pattern."""
     return isinstance(data, str | os.PathLike)
 
 

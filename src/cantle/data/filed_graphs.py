@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import cast
 
 from cantle.data import graphs
 from cantle.data.engine_choice import POLARS, EngineChoice, Opened
 from cantle.data.engines_for_tables import parquet_batches, polars_of
-from cantle.data.file_forms import PARQUET, Paths, are_paths, ending, files
+from cantle.data.file_forms import PARQUET, Paths, ending, files, is_path
 from cantle.data.tables import column_types
 from cantle.errors import DataError, ParameterError
 from cantle.schema.graph import GraphSchema
@@ -35,11 +34,19 @@ def refuse_filed(data: object, schema: GraphSchema, choice: EngineChoice) -> Non
         raise ParameterError(f"engine duckdb takes edge lists, not `form: {schema.form}`; use engine memory")
     if choice.table is not None:
         raise ParameterError("table names a table of a database, and graphs are read from files; leave it out")
-    if not are_paths(data):
-        raise DataError("engine duckdb takes graphs from files of edges; give their paths, or use engine memory.")
-    for path in files(cast("Paths", data)):
+    for path in files(_paths(data)):
         if graphs.is_matrix_market(path, schema.form):
             raise DataError(f"{path.name!r} is in Matrix Market form; use engine memory, or give an edge list.")
+
+
+def _paths(data: object) -> Paths:
+    """The paths of the files. In a list only `pathlib.Path` counts: texts may be nodes, which no message may name."""
+    if is_path(data):
+        return data
+    if isinstance(data, list) and data and all(isinstance(one, Path) for one in data):
+        return data
+    rule = "engine duckdb takes graphs from files of edges"
+    raise DataError(f"{rule}; give a file, a folder, a pattern or a list of pathlib.Path, or use engine memory.")
 
 
 def open_filed(data: object, schema: GraphSchema, choice: EngineChoice) -> Opened:
@@ -48,7 +55,7 @@ def open_filed(data: object, schema: GraphSchema, choice: EngineChoice) -> Opene
     nodes = schema.node_count
     assert nodes is not None, "a schema that protects one edge states the number of nodes"
     memory = MEMORY if choice.memory is None else choice.memory
-    return POLARS, GraphEngine(count_degrees(_parts(files(cast("Paths", data)), schema), nodes, memory))
+    return POLARS, GraphEngine(count_degrees(_parts(files(_paths(data)), schema), nodes, memory))
 
 
 def _parts(paths: list[Path], schema: GraphSchema) -> Iterator[Identified]:

@@ -7,7 +7,6 @@ of them.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +17,7 @@ import polars as pl
 from cantle.data import sets
 from cantle.data.engine_choice import EngineChoice, Opened
 from cantle.data.engines_for_tables import parquet_batches, polars_of
-from cantle.data.file_forms import CSV, PARQUET, Paths, ending, files
+from cantle.data.file_forms import CSV, PARQUET, ending, files, is_path
 from cantle.data.set_form import check_pair
 from cantle.data.sets import AsksSets
 from cantle.data.tables import Raw, column_types, header, read_batches
@@ -48,14 +47,11 @@ def open_filed(data: object, schema: SetSchema, method: AsksSets, choice: Engine
 def _write(data: object, schema: SetSchema, choice: EngineChoice, set_files: SetFiles) -> SetForm:
     if choice.table is not None:
         raise ParameterError("table names a table of a database, and sets are read from files and frames; leave it out")
-    if not isinstance(data, str | os.PathLike):
-        if isinstance(data, list | tuple) and data and all(isinstance(one, str | os.PathLike) for one in data):
-            return _write_files(files(list(data)), schema, choice, set_files)
-        baskets = sets.read_baskets(data, schema)
-        set_files.write([(baskets.starts[1:] - baskets.starts[:-1], baskets.items)])
-        return baskets.form
-    folder_or_pattern: Paths = data
-    return _write_files(files(folder_or_pattern), schema, choice, set_files)
+    if is_path(data):  # of a file, a folder or a pattern; a list holds sets, whatever they look like
+        return _write_files(files(data), schema, choice, set_files)
+    baskets = sets.read_baskets(data, schema)
+    set_files.write([(baskets.starts[1:] - baskets.starts[:-1], baskets.items)])
+    return baskets.form
 
 
 def _write_files(paths: list[Path], schema: SetSchema, choice: EngineChoice, set_files: SetFiles) -> SetForm:
