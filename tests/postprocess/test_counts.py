@@ -256,3 +256,8 @@ def test_seeds_are_fresh_and_fit_into_json() -> None:
     seeds = {fresh_seed() for _ in range(50)}
     assert len(seeds) == 50
     assert all(0 <= seed < 2**53 for seed in seeds)
+
+
+def test_a_variance_is_never_nothing() -> None:
+    assert (1 / variance(np.array([1e-9, 1.0, 800.0, 1e6])) > 0).all()
+    assert np.isfinite(1 / variance(np.array([1e-9, 1.0, 800.0, 1e6]))).all()

@@ -21,6 +21,9 @@ _BLOCK = 1 << 15  # records drawn at once by kernels
 MOST_LISTED = 1 << 18
 """Most pairs of codes for which a table of all pairs is made."""
 
+LEAST_VARIANCE = 1e-200
+"""At rates above 460 variances would soon be 0, and weights 1 / variance would not be numbers."""
+
 _NEVER = -1e15
 """The estimate of a cell that no record can be in, so that it gets no records."""
 
@@ -43,7 +46,7 @@ def variance(rate: float | Floats) -> Floats:
     1.8413
     """
     rate = np.asarray(rate, dtype=np.float64)
-    return np.asarray(2 * np.exp(-rate) / np.expm1(-rate) ** 2)
+    return np.maximum(2 * np.exp(-rate) / np.expm1(-rate) ** 2, LEAST_VARIANCE)
 
 
 def fresh_seed() -> int:
