@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cantle.data.excel_cells import readable
+from cantle.data.objects import EXACT
 from cantle.errors import DataError, MissingExtra, install_command, raise_alone
 
 if TYPE_CHECKING:
@@ -35,28 +36,60 @@ def load() -> ModuleType:
     return fastexcel
 
 
-def read_sheet(path: Path, dialect: Dialect, fields: list[str]) -> tuple[list[str], list[pl.Series]]:
-    """The names of the columns, from the header or from the schema's fields, and the columns as text."""
+def read_sheet(
+    path: Path, dialect: Dialect, fields: list[str], ids: tuple[str, ...] = ()
+) -> tuple[list[str], list[pl.Series]]:
+    """The names of the columns, from the header or from the schema's fields, and the columns as text.
+
+    In the columns `ids`, which hold identifiers, texts that numbers may have been rounded to are missing.
+    """
     places, frame = _cells(path, dialect.sheet_name)
-    frame = frame.filter(~pl.all_horizontal(pl.all().is_null())) if frame.width else frame
-    columns = frame.get_columns()
+    names, columns = _named(path, dialect, fields, places, frame, frame)
+    if ids:
+        numbers = _named(path, dialect, fields, places, frame, _cells(path, dialect.sheet_name, "float")[1])[1]
+        for place, name in enumerate(names):
+            columns[place] = _exact_ids(columns[place], numbers[place]) if name in ids else columns[place]
+    return names, columns
+
+
+def _named(
+    path: Path, dialect: Dialect, fields: list[str], places: list[int], texts: pl.DataFrame, values: pl.DataFrame
+) -> tuple[list[str], list[pl.Series]]:
+    """The names of the columns, and their values in all rows that have a text."""
+    frame, columns = texts, values.get_columns()
+    if texts.width:
+        kept = texts.select(~pl.all_horizontal(pl.all().is_null())).to_series()
+        frame, columns = texts.filter(kept), values.filter(kept).get_columns()
     if dialect.header:
         if not frame.height:
             raise DataError(
                 f"the sheet of {path.name!r} is empty, not even a header; write one, or say `header: false`."
             )
-        return ["" if one[0] is None else str(one[0]) for one in columns], [one[1:] for one in columns]
+        header = ["" if one[0] is None else str(one[0]) for one in frame.get_columns()]
+        return header, [one[1:] for one in columns]
     nothing = pl.repeat(None, frame.height, dtype=pl.String, eager=True)
     by_place = dict(zip(places, columns, strict=True))
     return fields, [by_place.get(place, nothing) for place in range(len(fields))]
 
 
-def _cells(path: Path, sheet: str | None) -> tuple[list[int], pl.DataFrame]:
-    """The distance from column A of each column that has a value, and these columns as text."""
+def _exact_ids(texts: pl.Series, numbers: pl.Series) -> pl.Series:
+    """The identifiers, without those that several numbers may have been rounded to: then two persons would be one.
+
+    `numbers` are the same cells as floats, and null if they are neither numbers nor texts that read as one. A
+    spreadsheet holds every number as a float, so a whole number of 2**53 or more may stand for its neighbours; its text
+    has all digits of the float. The text of a number that is not whole is rounded to fewer digits.
+    """
+    whole = pl.when(numbers.abs() < 2.0**127).then(numbers.cast(pl.Int128, strict=False).cast(pl.String))
+    rounded = pl.when(numbers == numbers.floor()).then((numbers.abs() >= EXACT) & (whole == texts)).otherwise(True)
+    return pl.select(pl.when(numbers.is_null() | ~rounded.fill_null(True)).then(texts)).to_series().alias(texts.name)
+
+
+def _cells(path: Path, sheet: str | None, kind: str = "string") -> tuple[list[int], pl.DataFrame]:
+    """The distance from column A of each column that has a value, and these columns as text or of another kind."""
     excel = load()
     try:
         source = path if path.suffix.lower() == ".ods" else readable(path)
-        cells = excel.read_excel(source).load_sheet(0 if sheet is None else sheet, header_row=None, dtypes="string")
+        cells = excel.read_excel(source).load_sheet(0 if sheet is None else sheet, header_row=None, dtypes=kind)
         return [one.absolute_index for one in cells.selected_columns], cells.to_polars()
     except Exception:  # noqa: BLE001 - whatever the library objects to, it may do so in words that quote a value
         what = "has no such sheet, " if sheet is not None else ""

@@ -106,7 +106,7 @@ def _read_file(path: Path, schema: TableSchema, wanted: list[str], ids: tuple[st
     if kind in PARQUET + ARROW:
         yield _read_typed(path, wanted, ids)
     elif kind in SHEETS:
-        names, columns = read_sheet(path, schema.dialect, [one.name for one in schema.fields])
+        names, columns = read_sheet(path, schema.dialect, [one.name for one in schema.fields], ids)
         _check_columns(f"{path.name!r}", names, wanted)
         yield pl.DataFrame({name: columns[names.index(name)] for name in wanted})
     elif kind in JSON_LINES:
