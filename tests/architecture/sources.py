@@ -24,29 +24,29 @@ def modules() -> dict[str, ast.Module]:
 
 @cache
 def walked(tree: ast.Module) -> tuple[ast.AST, ...]:
-    """All nodes of a module; each tree is walked through once for all tests."""
+    """All nodes of a module; each tree is walked only once."""
     return tuple(ast.walk(tree))
 
 
 @cache
 def imported(tree: ast.Module) -> set[str]:
     """The full names of all imported modules: at the top, inside functions, for types, or by import_module."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in walked(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "imports are absolute"
+            assert node.level == 0, "imports must be absolute"
             module = node.module or ""
             # `from cantle.trusted import keys` imports a module, `from cantle.trusted.keys import Sizes` does not.
-            inside = {f"{module}.{alias.name}" for alias in node.names}
-            known = {name for name in inside if name.removeprefix("cantle.") in modules() and name != "cantle."}
-            found |= known
-            if len(known) < len(inside):
-                found.add(module)
+            parts = {f"{module}.{alias.name}" for alias in node.names}
+            known = {name for name in parts if name.removeprefix("cantle.") in modules() and name != "cantle."}
+            names |= known
+            if len(known) < len(parts):
+                names.add(module)
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == "import_module":
-            found |= {str(a.value) for a in node.args[:1] if isinstance(a, ast.Constant)}
-    return found
+            names |= {str(a.value) for a in node.args[:1] if isinstance(a, ast.Constant)}
+    return names
 
 
 def ours(tree: ast.Module) -> set[str]:

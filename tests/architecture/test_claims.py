@@ -19,60 +19,62 @@ PAGE = CLAIMS.read_text(encoding="utf-8")
 
 
 def symbol_of(name: str) -> Any:
-    """The object that a row names by module and path; a method may be named without its class if only one has it."""
+    """The object that a row names by module and path. A method may be named without its class if one class has it."""
     parts = name.split(".")
     for cut in range(len(parts) - 1, 0, -1):
         try:
-            thing: Any = import_module("cantle." + ".".join(parts[:cut]))
+            symbol: Any = import_module("cantle." + ".".join(parts[:cut]))
         except ModuleNotFoundError:
             continue
         first, *rest = parts[cut:]
-        if not hasattr(thing, first):
-            classes = [one for one in vars(thing).values() if inspect.isclass(one) and one.__module__ == thing.__name__]
-            (thing,) = [one for one in classes if first in vars(one)] or [None]
+        if not hasattr(symbol, first):
+            classes = [
+                one for one in vars(symbol).values() if inspect.isclass(one) and one.__module__ == symbol.__name__
+            ]
+            (symbol,) = [one for one in classes if first in vars(one)] or [None]
         for part in (first, *rest):
-            thing = getattr(thing, part, None)
-        return thing
+            symbol = getattr(symbol, part, None)
+        return symbol
     return None
 
 
 def claims_in(text: str) -> set[int]:
     """The claims that a text mentions, such as "Claim 3", "Claims 1, 20-22", "Claims 2 to 6, 18 and 19"."""
-    made: set[int] = set()
+    numbers: set[int] = set()
     for listed in re.findall(r"Claims? (\d+(?:(?:, | and | to |-)\d+)*)", text):
         for first, last in re.findall(r"(\d+)(?:(?:-| to )(\d+))?", listed):
-            made |= set(range(int(first), int(last or first) + 1))
-    return made
+            numbers |= set(range(int(first), int(last or first) + 1))
+    return numbers
 
 
 def argued(text: str, number: int) -> bool:
     """Whether a text states a claim and argues for it in at least ten words."""
-    found = re.search(rf"Claim {number}\b(.*)", text, re.DOTALL)
-    return found is not None and len(found[1].split()) >= 10
+    argument = re.search(rf"Claim {number}\b(.*)", text, re.DOTALL)
+    return argument is not None and len(argument[1].split()) >= 10
 
 
 def has_proof(row: Row, page: str) -> bool:
-    """Whether the proof is where the row says, or follows from other claims."""
+    """Whether the proof is where the row says, or the row names other claims that it follows from."""
     before, after = page.split(HEAD)
     after = after.split("\n## ", 1)[1]
     if row.proof.startswith("Claim"):
         return claims_in(row.proof) <= {other.number for other in rows(page)} - {row.number}
-    thing = symbol_of(row.symbol)
-    where = {
+    symbol = symbol_of(row.symbol)
+    texts = {
         "above": before,
         "below": after,
-        "docstring": inspect.getdoc(thing) or "",
-        "module": inspect.getdoc(inspect.getmodule(thing)) or "",
+        "docstring": inspect.getdoc(symbol) or "",
+        "module": inspect.getdoc(inspect.getmodule(symbol)) or "",
     }
     places = row.proof.split(", ")
-    if "comments" in places:  # only then, because Python reads the whole module for it
-        where["comments"] = inspect.getsource(thing)
-    return set(places) <= set(where) and any(argued(where[place], row.number) for place in places)
+    if "comments" in places:  # only if asked for, because Python reads the whole module
+        texts["comments"] = inspect.getsource(symbol)
+    return set(places) <= set(texts) and any(argued(texts[place], row.number) for place in places)
 
 
 @cache
 def text_of(place: Path) -> str:
-    """The tests of a file or of a folder."""
+    """The text of a test file, or of all test files of a folder."""
     files = sorted(place.rglob("test_*.py")) if place.is_dir() else [place]
     return "\n".join(file.read_text(encoding="utf-8") for file in files)
 
@@ -88,7 +90,7 @@ def has_test(row: Row) -> bool:
 
 
 def problems(page: str) -> Iterator[str]:
-    """What is missing in the table of claims."""
+    """Yields what is missing or wrong in the table of claims."""
     table = rows(page)
     if [row.number for row in table] != sorted({number for number, _ in defined()} | {1}):
         yield "the claims made in the code are not those of the table"
@@ -103,30 +105,30 @@ def problems(page: str) -> Iterator[str]:
             yield f"Claim {row.number}: no test of {row.symbol} where it is said to be"
 
 
-def test_every_claim_has_its_proof_its_symbol_and_its_test() -> None:
+def test_every_claim_has_a_proof_a_symbol_and_a_test() -> None:
     assert list(problems(PAGE)) == []
     assert len(rows(PAGE)) >= 40
 
 
-def test_the_list_of_what_is_trusted_is_that_of_the_folder_and_the_claims() -> None:
-    """If this fails, run python -m tests.architecture.trusted_list."""
+def test_the_list_of_trusted_files_matches_the_folder_and_the_claims() -> None:
+    """If this fails, run `python -m tests.architecture.trusted_list`."""
     listed = README.read_text(encoding="utf-8")
     assert listed == readme(PAGE)
     assert [name for name in files() if f"`{name}`" not in listed] == []
 
 
-def test_other_pages_point_to_the_list_and_have_none_of_their_own() -> None:
+def test_other_pages_link_to_the_list_and_have_no_list_themselves() -> None:
     for name in ("CONTRIBUTING.md", "SECURITY.md"):
         text = (ROOT / name).read_text(encoding="utf-8")
         assert "(src/cantle/trusted/README.md)" in text, name
     for path in (ROOT / "src").rglob("*.py"):
-        assert not re.search(r"\bTrusted[.:]", path.read_text(encoding="utf-8")), f"the folder says it, not {path.name}"
+        assert not re.search(r"\bTrusted[.:]", path.read_text(encoding="utf-8")), f"{path.name}: the folder shows it"
 
 
 OF_PERSONS = "`tests/trusted/test_persons.py`, `tests/trusted/engines/test_bounded_persons.py`"
 
 
-@pytest.mark.parametrize(("old", "new", "lacks"), [
+@pytest.mark.parametrize(("old", "new", "expected"), [
     ("`trusted.scores.Max` | docstring |", "`methods.rps.RPS` | docstring |", "Claim 3: methods.rps.RPS is not in"),
     ("| 8 | a class", "| | a class", "not those of the table"),
     ("| 40 | at most", "| 41 | at most", "not those of the table"),
@@ -141,6 +143,6 @@ OF_PERSONS = "`tests/trusted/test_persons.py`, `tests/trusted/engines/test_bound
     (f"| module | {OF_PERSONS} |", "| module | `tests/release/test_nobody.py` |", "Claim 40: no test"),
     (f"| module | {OF_PERSONS} |", "| module | `tests/release/test_sets.py` |", "Claim 40: no test"),
 ])  # fmt: skip
-def test_a_table_that_lacks_something_is_noticed(old: str, new: str, lacks: str) -> None:
+def test_errors_in_the_table_are_found(old: str, new: str, expected: str) -> None:
     assert old in PAGE
-    assert any(lacks in problem for problem in problems(PAGE.replace(old, new, 1)))
+    assert any(expected in problem for problem in problems(PAGE.replace(old, new, 1)))

@@ -1,4 +1,4 @@
-"""The documents keep up with the code: parameters, commands and schemas that are named exist."""
+"""The documents match the code: they name all parameters, commands and options that exist, and no others."""
 
 from __future__ import annotations
 
@@ -71,20 +71,24 @@ def test_the_reference_lists_every_file_of_a_release() -> None:
 
 
 def options_of(command: Any) -> set[str]:
-    """The options of a command, by their short names; a switch that is on by default by the name that turns it off."""
-    own = [one for one in command.params if one.param_type_name == "option" and one.name not in ("as_json", "help")]
-    return {(one.secondary_opts if one.default is True else one.opts)[0] for one in own}
+    """The options of a command by their short names; a switch that is on by default by the name that turns it off."""
+    options = [
+        option
+        for option in command.params
+        if option.param_type_name == "option" and option.name not in ("as_json", "help")
+    ]
+    return {(option.secondary_opts if option.default is True else option.opts)[0] for option in options}
 
 
 def test_the_reference_lists_every_option() -> None:
     listed = text("docs/reference.md").split("## Commands")[1].split("\n## ")[0]
     rows = dict(re.findall(r"^\| `cantle (\w+)[^|]* \| ?([^|]*) \|", listed, re.MULTILINE))
     written = {name: set(re.findall(r"`(-[\w-]+)", cell)) for name, cell in rows.items()}
-    there = {}
+    existing = {}
     for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
         parts = getattr(command, "commands", {"": command}).values()
-        there[name] = set().union(*map(options_of, parts))
-    assert written == there
+        existing[name] = set().union(*map(options_of, parts))
+    assert written == existing
 
 
 def test_the_schemas_of_the_documents_load() -> None:
@@ -99,8 +103,8 @@ def test_the_schemas_of_the_documents_load() -> None:
     assert unit
     field = {"name": "a", "type": "boolean"}
     assert Schema.from_dict({"fields": [field]} | yaml.safe_load(unit[1])).person == "patient_id"
-    others = [yaml.safe_load(one) for one in re.findall(r"```yaml\n(kind: .*?)```", reference, re.DOTALL)]
-    assert [Schema.from_dict(one).kind for one in others] == ["sets", "graph"]
+    documents = [yaml.safe_load(document) for document in re.findall(r"```yaml\n(kind: .*?)```", reference, re.DOTALL)]
+    assert [Schema.from_dict(document).kind for document in documents] == ["sets", "graph"]
 
 
 def anchors(page: str) -> set[str]:
@@ -109,17 +113,17 @@ def anchors(page: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
-def leads_somewhere(page: str, target: str) -> bool:
+def target_exists(page: str, target: str) -> bool:
     """Whether the file of a link exists and has the heading that the link names."""
     name, _, anchor = target.partition("#")
     file = ((ROOT / page).parent / name).resolve() if name else ROOT / page
     return file.exists() and (not anchor or anchor in anchors(str(file.relative_to(ROOT))))
 
 
-def test_links_between_pages_lead_somewhere() -> None:
+def test_links_between_pages_lead_to_files_and_headings() -> None:
     links = [(page, target) for page in PAGES for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", text(page))]
     assert links
-    assert [(page, target) for page, target in links if not leads_somewhere(page, target)] == []
+    assert [(page, target) for page, target in links if not target_exists(page, target)] == []
 
 
 def test_the_glossary_has_one_line_per_word() -> None:
@@ -128,7 +132,7 @@ def test_the_glossary_has_one_line_per_word() -> None:
     assert len(set(words)) == len(words) == 15
 
 
-def test_the_architecture_lists_every_room_and_what_it_may_import() -> None:
+def test_the_architecture_page_lists_every_room_and_what_it_may_import() -> None:
     rows = re.findall(r"^\| `([\w.]+)` \|[^|]+\|[^|]+\| ([^|]+) \|$", text("docs/architecture.md"), re.MULTILINE)
     assert dict(rows).keys() == ROOMS.keys() - {"top"}
     assert len(rows) == len(ROOMS) - 1

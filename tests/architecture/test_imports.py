@@ -19,7 +19,7 @@ QUESTIONS += "trusted.table_queries trusted.table_candidates trusted.value_trees
 DRAWS = "trusted.curator trusted.draws trusted.open_run trusted.segments"
 DOOR = "interfaces.publishing interfaces.opening interfaces.estimators"
 
-ROOMS = {  # every room may also import itself and what is EVERYWHERE; a room inside a room has a line of its own
+ROOMS = {  # every room may also import itself and EVERYWHERE; a room inside a room has its own line
     "trusted": "",
     "schema": "trusted.bounding.node_ids",
     "data": "trusted.bounding trusted.engines trusted.geometry trusted.mixing schema",
@@ -61,7 +61,7 @@ def room_of(name: str) -> str:
 
 @cache
 def all_imports() -> list[tuple[str, str]]:
-    """(module, module of cantle that it imports) for every import."""
+    """All imports as pairs: the module, and the module of cantle that it imports."""
     return [(name, to) for name, tree in modules().items() for to in sorted(ours(tree)) if to]
 
 
@@ -80,7 +80,7 @@ def may_import(room: str, to: str) -> bool:
 
 
 def test_errors_and_kernel_helpers_import_nothing() -> None:
-    """They may import the names of array types, and nothing else."""
+    """These modules may import the names of array types, and nothing else."""
     assert [(name, to) for name, to in all_imports() if lies_in(name, EVERYWHERE) and to != "trusted.arrays"] == []
 
 
@@ -90,7 +90,7 @@ def test_every_folder_is_a_room() -> None:
     }
 
 
-def test_imports_at_the_top_of_modules_have_no_circle() -> None:
+def test_imports_at_the_top_of_modules_are_not_circular() -> None:
     """This holds inside a room too; imports inside functions may be circular."""
     left = {name: ours(ast.Module(_imports(tree), [])) - {name} for name, tree in modules().items()}
     while free := [name for name, needs in left.items() if not needs & left.keys()]:
@@ -103,11 +103,11 @@ def _imports(tree: ast.Module) -> list[ast.stmt]:
     return [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
-def test_only_curator_front_door_and_audits_use_noise() -> None:
+def test_only_the_curator_publish_and_the_audits_use_noise() -> None:
     assert offenders("trusted.noise", f"{DRAWS} trusted.cut_candidates interfaces.publishing audit lab") == []
 
 
-def test_engines_are_opened_by_few() -> None:
+def test_few_modules_open_engines() -> None:
     openers = "interfaces.opening interfaces.publishing data audit lab"
     assert offenders("trusted.engines", f"trusted {openers}") == []
 
@@ -122,12 +122,12 @@ def test_only_the_command_line_uses_the_lab() -> None:
     assert offenders("lab", "interfaces.cli") == []
 
 
-def test_only_the_command_line_uses_what_shows_private_facts() -> None:
+def test_only_the_command_line_imports_modules_that_show_private_facts() -> None:
     assert offenders("lab.internal", "interfaces.cli") == []
 
 
 def foreign(package: str) -> set[str]:
-    """The modules that import a package that is not ours."""
+    """The modules that import a package from outside cantle."""
     return {name for name, tree in modules().items() if package in others(tree)}
 
 
@@ -153,13 +153,13 @@ def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
     assert {name: packages for name, packages in found.items() if packages - outside.get(name, set())} == {}
 
 
-def test_heavy_packages_stay_at_home() -> None:
+def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:
     homes = {
         "duckdb": "trusted.engines.private_database data.duckdb_files",
         "pyspark": "trusted.engines.spark data.spark_files",  # the second imports it for types only
         "py4j": "trusted.engines.spark",
         "ibis": "trusted.engines.database trusted.engines.temporary_tables data.sql_encoding",
-        "sklearn": "lab interfaces.estimators",  # estimators: in a method that only scikit-learn calls
+        "sklearn": "lab interfaces.estimators",  # estimators import it in a method that only scikit-learn calls
         "matplotlib": "lab",
         "scipy": "lab.papers",
         "opendp": "audit",
@@ -189,42 +189,49 @@ def attributes(name: str) -> set[str]:
 def randomness(name: str) -> set[str]:
     """The names of numpy.random, random, secrets, os.urandom and uuid that a module uses."""
     tree = modules()[name]
-    found = others(tree) & {"random", "secrets", "uuid"}
-    found |= {
-        one for one in attributes(name) if one.startswith(("np.random", "numpy.random")) or one.endswith(".urandom")
+    names = others(tree) & {"random", "secrets", "uuid"}
+    names |= {
+        attribute
+        for attribute in attributes(name)
+        if attribute.startswith(("np.random", "numpy.random")) or attribute.endswith(".urandom")
     }
     for node in walked(tree):
         if isinstance(node, ast.ImportFrom) and node.module in ("numpy", "numpy.random", "os"):
-            found |= {alias.name for alias in node.names} & {"random", "default_rng", "Generator", "urandom"}
-    return found
+            names |= {alias.name for alias in node.names} & {"random", "default_rng", "Generator", "urandom"}
+    return names
 
 
-def test_randomness_is_named_at_home_only() -> None:
-    """It is used in trusted.noise, for public generators in post-processing, in the lab, and for the studio's keys."""
+def test_few_modules_use_randomness() -> None:
+    """These are trusted.noise, public generators in post-processing, the lab, and the keys of the studio."""
     assert {name: randomness(name) for name in modules() if randomness(name) and not lies_in(name, RANDOM_HOMES)} == {}
 
 
-def test_the_search_for_randomness_finds_what_is_there() -> None:
-    """A test of the test above."""
+def test_the_search_for_randomness_finds_it() -> None:
+    """Otherwise the test above could not fail."""
     assert randomness("trusted.noise.sources")
     assert randomness("postprocess.counts")
     assert not randomness("trusted.curator")
 
 
-def test_numpy_generators_touch_no_exact_number() -> None:
-    exact = [name for name in modules() if lies_in(name, "trusted")]
-    wrong = {one for name in exact for one in attributes(name) if one.startswith(("np.random", "numpy.random"))}
+def test_trusted_code_uses_no_generator_of_numpy() -> None:
+    trusted = [name for name in modules() if lies_in(name, "trusted")]
+    wrong = {
+        attribute
+        for name in trusted
+        for attribute in attributes(name)
+        if attribute.startswith(("np.random", "numpy.random"))
+    }
     assert wrong == set()
-    assert not {"random", "secrets"} & set().union(*(others(modules()[name]) for name in exact))
+    assert not {"random", "secrets"} & set().union(*(others(modules()[name]) for name in trusted))
 
 
-def test_the_public_name_is_a_function() -> None:
-    """A module called `publish` would replace the function as soon as something imports it."""
+def test_no_module_is_called_publish() -> None:
+    """Such a module would replace the function `cantle.publish` as soon as something imports it."""
     assert "publish" not in modules()
 
 
-def test_no_choice_depends_on_what_happens_to_be_imported() -> None:
-    """Whether kernels are used is decided when the data is opened; `sys.modules` would be a hidden second choice."""
+def test_no_code_asks_which_modules_are_imported() -> None:
+    """Whether kernels are used is decided when the data is opened. `sys.modules` would be a second, hidden choice."""
     named = {
         name
         for name, tree in modules().items()

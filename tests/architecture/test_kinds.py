@@ -1,4 +1,4 @@
-"""Code that depends on the kind of data (table, sets, graph) lies in a file per kind, found by one table per room.
+"""Code that depends on the kind of data (table, sets, graph) is in one file per kind, found by one table per room.
 
 A new kind of data is then one new file per room and one line per table, and no edited `if`.
 """
@@ -21,7 +21,7 @@ from cantle.release.report import kinds as report
 from tests.architecture.sources import ROOT, dotted, modules, walked
 
 KINDS = {"table", "tables", "sets", "graph", "graphs"}
-"""The kinds as schemas and engines write them."""
+"""The kinds of data as they are called in schemas and engines."""
 
 CLASSES = {"TableSchema", "SetSchema", "GraphSchema", "RecordSchema"}
 
@@ -43,16 +43,16 @@ def branches(tree: ast.Module) -> Iterator[int]:
     for node in walked(tree):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
-            found = any(map(_is_kind, sides)) and any(map(_names_a_kind, sides))
+            chooses = any(map(_is_kind, sides)) and any(map(_names_a_kind, sides))
         elif isinstance(node, ast.Match):
-            found = _is_kind(node.subject)
+            chooses = _is_kind(node.subject)
         elif isinstance(node, ast.Call):
-            found = dotted(node.func) in ("isinstance", "issubclass") and bool(_names(node.args[1]) & CLASSES)
+            chooses = dotted(node.func) in ("isinstance", "issubclass") and bool(_names(node.args[1]) & CLASSES)
         elif isinstance(node, ast.Subscript):  # {"table": …, "sets": …}[kind]
-            found = isinstance(node.value, ast.Dict) and any(map(_names_a_kind, filter(None, node.value.keys)))
+            chooses = isinstance(node.value, ast.Dict) and any(map(_names_a_kind, filter(None, node.value.keys)))
         else:
             continue
-        if found:
+        if chooses:
             yield node.lineno
 
 
@@ -64,28 +64,28 @@ def _is_kind(node: ast.AST) -> bool:
 
 def _names_a_kind(node: ast.AST) -> bool:
     """Whether an expression holds the name of a kind of data, or the default one."""
-    texts = {one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+    texts = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)}
     return bool(texts & KINDS) or "DEFAULT" in _names(node)
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {dotted(one).rpartition(".")[2] for one in ast.walk(node)}
+    return {dotted(part).rpartition(".")[2] for part in ast.walk(node)}
 
 
 def all_branches() -> dict[str, list[int]]:
     """The lines with a branch, by the name of the module, template or script."""
-    found = {name: list(branches(tree)) for name, tree in modules().items()}
+    branching = {name: list(branches(tree)) for name, tree in modules().items()}
     for path in [*ROOT.rglob("*.jinja"), *ROOT.rglob("*.js")]:
         lines = path.read_text(encoding="utf-8").splitlines()
-        found[path.name] = [number for number, line in enumerate(lines, 1) if IN_TEMPLATES.search(line)]
-    return {name: lines for name, lines in found.items() if lines}
+        branching[path.name] = [number for number, line in enumerate(lines, 1) if IN_TEMPLATES.search(line)]
+    return {name: lines for name, lines in branching.items() if lines}
 
 
 def test_few_places_branch_on_the_kind_of_data() -> None:
-    found = all_branches()
-    more = {name: lines for name, lines in found.items() if len(lines) > ALLOWED.get(name, (0, ""))[0]}
-    assert more == {}, "put what differs into the module of each kind, and find it by the table of the room"
-    assert {name: len(lines) for name, lines in found.items()} == {name: most for name, (most, _) in ALLOWED.items()}
+    where = all_branches()
+    more = {name: lines for name, lines in where.items() if len(lines) > ALLOWED.get(name, (0, ""))[0]}
+    assert more == {}, "put what differs into one module per kind, and look it up in the table of the room"
+    assert {name: len(lines) for name, lines in where.items()} == {name: most for name, (most, _) in ALLOWED.items()}
 
 
 def test_the_table_of_every_room_has_all_kinds() -> None:
@@ -96,7 +96,7 @@ def test_the_table_of_every_room_has_all_kinds() -> None:
 
 
 def test_the_search_finds_branches() -> None:
-    """A test of the test above."""
+    """Otherwise the test of branches could not fail."""
     written = """
 if schema.kind == "table" or kind in ("sets", "graph") or KIND_OF[method] != "table": pass
 if isinstance(schema, SetSchema | GraphSchema) or issubclass(one, sets.SetSchema): pass

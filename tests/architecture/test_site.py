@@ -25,34 +25,34 @@ def test_the_navigation_has_every_page_once() -> None:
 
 @pytest.mark.parametrize("page", NAMES)
 def test_links_of_the_site_lead_to_its_pages(page: str) -> None:
-    made = SITE["linked"](SITE["text_of"](page), SITE["source_of"](page))
-    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", made)
+    text = SITE["linked"](SITE["text_of"](page), SITE["source_of"](page))
+    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text)
     assert [link for link in links if link not in NAMES] == []
 
 
 def test_links_to_sources_become_text() -> None:
-    made = SITE["linked"](
+    text = SITE["linked"](
         "see [the tests](../tests/entropy.py), [a page](how-to.md#look) and [home](../README.md)", "docs/x.md"
     )
-    assert made == "see the tests, [a page](how-to.md#look) and [home](index.md)"
+    assert text == "see the tests, [a page](how-to.md#look) and [home](index.md)"
 
 
-def test_the_first_sentence_of_a_page_has_no_marks() -> None:
+def test_the_first_sentence_of_a_page_has_no_markdown() -> None:
     page = "# Title\n\n| a | table |\n|---|---|\n\n*A [word](page.md)* has `code`. More of it.\n"
     assert SITE["first_sentence"](page) == "A word has code."
 
 
 def test_llms_txt_lists_the_navigation_with_a_sentence_for_each_page() -> None:
-    made = SITE["llms"](CONFIG["site_name"], CONFIG["site_description"], CONFIG["nav"])
-    lines = re.findall(r"^- \[(.+?)\]\((.+?)\): (.+)$", made, re.MULTILINE)
+    text = SITE["llms"](CONFIG["site_name"], CONFIG["site_description"], CONFIG["nav"])
+    lines = re.findall(r"^- \[(.+?)\]\((.+?)\): (.+)$", text, re.MULTILINE)
     assert [(title, page) for title, page, _ in lines] == [(title, page) for _, title, page in NAV]
-    assert made.startswith("# cantle\n\n> Publish")
+    assert text.startswith("# cantle\n\n> Publish")
     assert [sentence for _, _, sentence in lines if len(sentence.split()) < 4 or not sentence.endswith(".")] == []
-    assert set(re.findall(r"^## (.+)$", made, re.MULTILINE)) >= {"Start", "Privacy"}
+    assert set(re.findall(r"^## (.+)$", text, re.MULTILINE)) >= {"Start", "Privacy"}
 
 
 def test_no_page_asks_for_fonts_or_scripts_of_other_hosts() -> None:
-    """What is built is looked at in a browser; these settings are what keeps it so."""
+    """The built pages were checked in a browser; these settings keep them free of other hosts."""
     assert CONFIG["theme"]["font"] is False
     assert not {"extra_javascript", "repo_url"} & CONFIG.keys()
     assert all((ROOT / "docs" / name).is_file() for name in CONFIG["extra_css"])
@@ -80,7 +80,7 @@ def test_the_page_of_schema_keys_has_every_key_that_is_described() -> None:
     parts = [*schema["definitions"].values(), schema["definitions"]["field"]["properties"]["constraints"]]
     described = {key for part in parts for key, value in part["properties"].items() if "description" in value}
     assert {key for key, _, _ in rows} == described
-    assert len(re.findall(r"^\| `", made, re.MULTILINE)) == len(rows)  # no cell holds the mark between cells
+    assert len(re.findall(r"^\| `", made, re.MULTILINE)) == len(rows)  # no cell contains a |
     assert ("required", "true or false") in {(key, value) for key, value, _ in rows}
     assert SITE["KEYS"] in text("docs/schema-keys.md")
     assert SITE["REPORTS"] in text("docs/gallery.md")
@@ -93,7 +93,7 @@ def test_the_python_reference_has_every_public_name() -> None:
     assert sorted(documented) == sorted([*cantle.__all__, "errors"])
 
 
-def test_the_odds_of_the_page_about_epsilon_are_those_of_the_definition() -> None:
+def test_the_odds_on_the_page_about_epsilon_follow_from_the_definition() -> None:
     rows = re.findall(
         r"^\| ([\d.]+) \| ([\d.]+) \| (\d+) % \| (\d+) % \|$", text("docs/choosing-epsilon.md"), re.MULTILINE
     )

@@ -1,4 +1,4 @@
-"""Every module has a docstring; every claim is made once, and its number is used for nothing else."""
+"""Every module has a docstring; every claim is stated once, in the trusted folder; names show exact numbers."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def docstrings() -> list[tuple[str, str]]:
 
 @cache
 def defined() -> list[tuple[int, str]]:
-    """(number, module) of every claim that is made, which is a docstring line that starts with "Claim"."""
-    found = []
+    """(number, module) of every claim that is stated, which is a docstring line that starts with "Claim"."""
+    claims = []
     for name, text in docstrings():
-        found += [(int(number), name) for number in re.findall(r"^Claim (\d+)(?:\.| \()", text, re.MULTILINE)]
-    return found
+        claims += [(int(number), name) for number in re.findall(r"^Claim (\d+)(?:\.| \()", text, re.MULTILINE)]
+    return claims
 
 
-def test_claims_are_made_once() -> None:
+def test_claims_are_stated_once() -> None:
     numbers = [number for number, _ in defined()]
     assert sorted(numbers) == sorted(set(numbers))
 
@@ -49,18 +49,18 @@ def test_claims_are_numbered_without_gaps() -> None:
     assert len(numbers) >= 14
 
 
-def test_claims_that_are_relied_on_are_made() -> None:
-    made = {number for number, _ in defined()} | {1}
-    relied_on = [
+def test_claims_that_code_mentions_are_stated() -> None:
+    stated = {number for number, _ in defined()} | {1}
+    mentioned = [
         (path.name, int(number))
         for path in ROOT.rglob("*.py")
         for number in re.findall(r"Claim (\d+)", path.read_text(encoding="utf-8"))
     ]
-    assert [(name, number) for name, number in relied_on if number not in made] == []
+    assert [(name, number) for name, number in mentioned if number not in stated] == []
 
 
-def test_claims_are_made_in_the_trusted_base_only() -> None:
-    """Only changes of trusted code are reviewed by a second reader of the proof."""
+def test_claims_are_stated_in_the_trusted_folder_only() -> None:
+    """Only when trusted code changes does a second person read the proof again."""
     assert [(number, name) for number, name in defined() if not name.startswith("trusted.")] == []
 
 
@@ -68,8 +68,8 @@ def test_the_range_lemma_is_stated() -> None:
     assert re.search(r"Claim 1\b", DOCS.read_text(encoding="utf-8"))
 
 
-def test_exact_numbers_are_named_so() -> None:
-    """In the curator, names of what the engine's tally returns start with exact_."""
+def test_names_of_exact_numbers_start_with_exact() -> None:
+    """In the curator, the names of counts that the engine's tally returns start with `exact_`."""
     loops = [node for node in walked(modules()["trusted.curator"]) if isinstance(node, ast.For)]
     targets = [ast.unparse(loop.target) for loop in loops if ".tally(" in ast.unparse(loop.iter)]
     assert targets

@@ -53,12 +53,12 @@ class Row:
 
 def rows(page: str) -> list[Row]:
     """The rows of the table of claims; lines of another form are ignored."""
-    found = []
+    table = []
     for line in page.split(HEAD)[1].split("\n## ")[0].splitlines():
         if match := re.fullmatch(r"\| (\d+) \| ([^|]+) \| `([\w.]+)` \| ([^|]+) \| ([^|]+) \|", line):
             number, says, symbol, proof, tests = match.groups()
-            found.append(Row(int(number), says, symbol, proof, tuple(re.findall(r"`(tests/[\w./]+)`", tests))))
-    return found
+            table.append(Row(int(number), says, symbol, proof, tuple(re.findall(r"`(tests/[\w./]+)`", tests))))
+    return table
 
 
 def file_of(symbol: str) -> str:

@@ -1,7 +1,7 @@
-"""A real browser for tests of pages: Chromium by playwright, and what a page says and asks for meanwhile.
+"""A real browser for tests of pages: Chromium, run by playwright, with a record of messages and requests of a page.
 
 Needs playwright and Chromium (`apt-get install chromium`), and for some tests axe-core
-(`npm install --prefix build/axe axe-core`). Elsewhere these tests are skipped and say why.
+(`npm install --prefix build/axe axe-core`). Without them these tests are skipped with a reason.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def launched() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
-        made = play.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield made
-        made.close()
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        browser.close()
 
 
 class Tab:
-    """An empty page in a context of its own, with all that it printed and asked for."""
+    """An empty page in its own context; `said` lists its messages and dialogs, `asked` the addresses it requested."""
 
     def __init__(self, browser: Any, **context: Any) -> None:
         self.said: list[str] = []

@@ -12,6 +12,6 @@ from tests.browser.chromium import launched
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
-    """It ends with the folder: while it runs, no other test can start an event loop."""
+    """The browser, which is closed after this folder, because no other test can start an event loop while it runs."""
     with launched() as made:
         yield made

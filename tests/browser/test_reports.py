@@ -1,6 +1,6 @@
-"""Reports in a real browser: nothing is loaded, the console stays silent, the box answers, and everybody can read it.
+"""Reports in a real browser: they load nothing, print nothing, answer questions, and are accessible.
 
-Needs what chromium.py says; with axe-core it also looks for what axe finds.
+See chromium.py for what must be installed; with axe-core, the tests also run its checks of accessibility.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ pytestmark = needs_chromium
 
 
 class Pages(dict[str, Path]):
-    """Files of reports by the name of the method, of hostile names, and an internal one; each is made when used."""
+    """Files of reports, each made when first used: one per method, one with hostile names, and an internal one."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -55,13 +55,13 @@ NAMES = slow([*RELEASES, "hostile", "internal"], "rps, paper", "diffgen", "diffp
 
 @pytest.fixture(scope="module")
 def tab(browser: Any) -> Iterator[Tab]:
-    one = Tab(browser)
-    yield one
-    one.close()
+    tab = Tab(browser)
+    yield tab
+    tab.close()
 
 
 def opened(tab: Tab, path: Path) -> Any:
-    """The page of a report, whose box has answered."""
+    """The page of a report, after its question box has shown an answer."""
     tab.said.clear()
     tab.asked.clear()
     tab.page.set_viewport_size({"width": 1280, "height": 720})
@@ -103,8 +103,8 @@ _BASICS = """() => {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page(tab: Tab, pages: Pages, name: str) -> None:
-    """It is silent, loads nothing, can be read in light and dark, and fits a narrow screen."""
+def test_a_page_prints_and_loads_nothing_and_can_be_read_everywhere(tab: Tab, pages: Pages, name: str) -> None:
+    """A page prints and loads nothing, has enough contrast in light and dark mode, and fits a narrow screen."""
     page = opened(tab, pages[name])
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
@@ -122,8 +122,8 @@ def test_the_box_counts_the_released_records(tab: Tab, pages: Pages) -> None:
     box.get_by_label("column", exact=True).select_option(label="grade")
     box.get_by_label("from", exact=True).select_option(label="mid")
     box.get_by_label("to", exact=True).select_option(label="high")
-    wanted = int(release.records["grade"].is_in(["mid", "high"]).sum())
-    assert page.locator("#answer strong").inner_text() == f"{wanted:,}"
+    expected = int(release.records["grade"].is_in(["mid", "high"]).sum())
+    assert page.locator("#answer strong").inner_text() == f"{expected:,}"
     page.get_by_role("button", name="Add a condition").click()
     second = page.locator(".condition").nth(1)
     second.get_by_label("column", exact=True).select_option(label="member")
@@ -132,7 +132,7 @@ def test_the_box_counts_the_released_records(tab: Tab, pages: Pages) -> None:
     both = release.records.filter(release.records["grade"].is_in(["mid", "high"]) & release.records["member"])
     assert page.locator("#answer strong").inner_text() == f"{len(both):,}"
     second.get_by_role("button", name="Remove").click()
-    assert page.locator("#answer strong").inner_text() == f"{wanted:,}"
+    assert page.locator("#answer strong").inner_text() == f"{expected:,}"
 
 
 def test_a_region_is_enlarged_with_the_mouse_and_with_the_keyboard(tab: Tab, pages: Pages) -> None:
@@ -150,13 +150,13 @@ def test_a_region_is_enlarged_with_the_mouse_and_with_the_keyboard(tab: Tab, pag
 
 
 def test_the_check_of_contrast_finds_pale_text(tab: Tab, tmp_path: Path) -> None:
-    """A check of the check."""
+    """Otherwise the test of pages could not fail."""
     (tmp_path / "pale.html").write_text(
         '<body bgcolor="white"><h1>x</h1><h3>y</h3><p style="color:#ccc">pale</p><button></button>'
     )
     page = opened(tab, tmp_path / "pale.html")
-    found = page.evaluate(_BASICS)
-    assert [line.split(":")[0].split(" ")[0] for line in found] == ["no", "heading", "contrast"]
+    problems = page.evaluate(_BASICS)
+    assert [line.split(":")[0].split(" ")[0] for line in problems] == ["no", "heading", "contrast"]
 
 
 @needs_axe
@@ -165,8 +165,8 @@ def test_axe_finds_nothing(browser: Any, pages: Pages, name: str) -> None:
     tab = Tab(browser, bypass_csp=True)
     page = opened(tab, pages[name])
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run(document).then((result) => result.violations.map((one) => one.id))")
-    assert found == []
+    violations = page.evaluate("axe.run(document).then((result) => result.violations.map((one) => one.id))")
+    assert violations == []
     tab.close()
 
 
@@ -176,8 +176,8 @@ def test_a_page_prints_on_a_few_sheets(tab: Tab, pages: Pages) -> None:
     assert 3 <= printed.count(b"/Type /Page\n") + printed.count(b"/Type /Page ") <= 9
 
 
-def test_releases_are_those_of_the_library() -> None:
-    """A check of the fixtures: every method has a page."""
+def test_every_method_has_a_page() -> None:
+    """Otherwise the tests above would leave a method out."""
     from cantle.methods import METHODS
 
     assert set(METHODS) <= {name.split(",")[0] for name in RELEASES} | {"auto"}

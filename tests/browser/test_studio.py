@@ -1,6 +1,6 @@
-"""The studio in a real browser: from a file to an archive that verifies, by keyboard, on narrow screens, for everybody.
+"""The studio in a real browser: from a file to an archive that verifies, by keyboard, on narrow screens, accessibly.
 
-Needs what chromium.py says.
+See chromium.py for what must be installed.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("studio") / "project"
     people(folder)
     (folder / "schema.yaml").unlink()
-    made = Running(folder)
-    yield made
-    made.end()
+    studio = Running(folder)
+    yield studio
+    studio.end()
 
 
 @pytest.fixture(scope="module")
 def tab(browser: Any, running: Running) -> Iterator[Any]:
-    """A tab of the browser that holds the cookie; it fails if the console says a word, or anything else is loaded."""
-    one = Tab(browser, accept_downloads=True, bypass_csp=False)
-    one.page.goto(running.address)
-    one.page.wait_for_url("**/data")
-    yield one.page
-    assert [words for words in one.said if "422" not in words] == []
-    assert [url for url in one.asked if not url.startswith((running.home, "data:"))] == []
-    assert [url for url in one.asked if "Secretville" in url or "people" in url] == []
-    one.close()
+    """A tab with the studio's cookie; it fails if the console prints anything, or the page loads from elsewhere."""
+    tab = Tab(browser, accept_downloads=True, bypass_csp=False)
+    tab.page.goto(running.address)
+    tab.page.wait_for_url("**/data")
+    yield tab.page
+    assert [message for message in tab.said if "422" not in message] == []
+    assert [url for url in tab.asked if not url.startswith((running.home, "data:"))] == []
+    assert [url for url in tab.asked if "Secretville" in url or "people" in url] == []
+    tab.close()
 
 
 def fill(tab: Any, name: str, **boxes: str) -> None:
@@ -59,7 +59,7 @@ def fill(tab: Any, name: str, **boxes: str) -> None:
 
 @pytest.fixture(scope="module")
 def archive(tab: Any) -> Path:
-    """A downloaded release, from a file to an archive in the browser; it leaves a schema, an account and a release."""
+    """A release that was made and downloaded in the browser; its schema, account and release stay in the studio."""
     tab.get_by_role("button", name="people.csv").click()
     tab.get_by_label("Yes, column names").check()
     tab.get_by_role("button", name="Read the header").click()
@@ -77,7 +77,7 @@ def archive(tab: Any) -> Path:
     tab.fill("#records", "300")
     tab.locator("#plan").get_by_text("2.72").wait_for()
     tab.locator("#slider").focus()
-    tab.keyboard.press("End")  # the slider by keyboard: the plan follows
+    tab.keyboard.press("End")  # moves the slider by keyboard, and the plan follows
     tab.locator("#plan").get_by_text("epsilon 20 protects little").wait_for()
     tab.fill("#epsilon", "1")
     tab.locator("#plan").get_by_text("2.72").wait_for()
@@ -86,7 +86,7 @@ def archive(tab: Any) -> Path:
     tab.get_by_role("button", name="Publish and spend epsilon 1").click()
     tab.get_by_role("link", name="Look at the release").click(timeout=60_000)
     tab.get_by_text("Verified").wait_for()
-    tab.frame_locator("iframe").locator("#answer strong").wait_for()  # its box counts: its script runs
+    tab.frame_locator("iframe").locator("#answer strong").wait_for()  # its question box answers, so its script runs
     tab.fill("#question", "age >= 50")
     tab.get_by_role("button", name="Ask", exact=True).click()
     tab.locator("#answer").get_by_text("95 % interval").wait_for()
@@ -110,7 +110,7 @@ def test_reload_back_and_a_second_tab_lose_nothing(tab: Any, running: Running) -
     other = tab.context.new_page()
     other.goto(running.home + "columns/1")
     other.fill("#maximum", "120")
-    tab.bring_to_front()  # a tab in the background draws once a second
+    tab.bring_to_front()  # a tab in the background draws once per second
     tab.goto(running.home + "columns/2")
     tab.fill("#categories", "Graz\nLinz\nOslo\nRome")
     tab.locator("#status").get_by_text("4 categories").wait_for()
@@ -154,8 +154,8 @@ PAGES = (
 
 @needs_axe
 @pytest.mark.usefixtures("archive")
-def test_every_page_is_fit_for_everybody(tab: Any, running: Running) -> None:
-    """320 pixels wide without sideways scrolling, light and dark; and what axe finds (the report has its own test)."""
+def test_every_page_is_accessible(tab: Any, running: Running) -> None:
+    """Pages fit 320 pixels, and axe finds nothing in light and dark mode. (The report has its own test.)"""
     tab.goto(running.home + "columns")
     tab.get_by_role("button", name="Read the private file").click()
     tab.get_by_text("Secretville").wait_for(timeout=60_000)
@@ -165,10 +165,10 @@ def test_every_page_is_fit_for_everybody(tab: Any, running: Running) -> None:
         tab.evaluate(script)
         for scheme in ("light", "dark"):
             tab.emulate_media(color_scheme=scheme)
-            found = tab.evaluate(
+            violations = tab.evaluate(
                 "axe.run(document, {iframes: false}).then((result) => result.violations.map((one) => one.id))"
             )
-            assert found == [], (name, scheme)
+            assert violations == [], (name, scheme)
         tab.emulate_media(color_scheme="light")
         tab.set_viewport_size({"width": 320, "height": 700})
         assert tab.evaluate("document.documentElement.scrollWidth") <= 320, name
@@ -176,17 +176,19 @@ def test_every_page_is_fit_for_everybody(tab: Any, running: Running) -> None:
 
 
 @pytest.mark.usefixtures("archive")
-def test_by_keyboard_alone(tab: Any, running: Running) -> None:
-    """Every control can be reached with the tab key, and says that it has the focus."""
+def test_every_control_can_be_reached_by_keyboard(tab: Any, running: Running) -> None:
+    """The tab key reaches every control, and each shows that it has the focus."""
     tab.goto(running.home + "columns/2")
-    wanted = tab.locator("a:visible, button:visible, input:visible, select:visible, textarea:visible, summary:visible")
+    controls = tab.locator(
+        "a:visible, button:visible, input:visible, select:visible, textarea:visible, summary:visible"
+    )
     reached = set()
-    for _ in range(wanted.count() + 5):
+    for _ in range(controls.count() + 5):
         tab.keyboard.press("Tab")
         reached.add(tab.evaluate("document.activeElement.outerHTML.slice(0, 200)"))
-        unseen = "document.activeElement != document.body && getComputedStyle(document.activeElement).outlineStyle"
-        assert tab.evaluate(unseen) != "none"
-    assert {one.evaluate("(node) => node.outerHTML.slice(0, 200)") for one in wanted.all()} <= reached
+        outline = "document.activeElement != document.body && getComputedStyle(document.activeElement).outlineStyle"
+        assert tab.evaluate(outline) != "none"
+    assert {control.evaluate("(node) => node.outerHTML.slice(0, 200)") for control in controls.all()} <= reached
     tab.locator("#categories").focus()
     tab.keyboard.press("Tab")
-    assert tab.evaluate("document.activeElement.name") == "ordered", "a text box lets the tab key through"
+    assert tab.evaluate("document.activeElement.name") == "ordered", "the tab key must leave a text box"

@@ -1,5 +1,5 @@
-"""What goes wrong in a real browser: hostile names, files that are too large, forms of other sites, a release that is
-cancelled. Needs what chromium.py says.
+"""The studio under attack in a real browser: hostile names, files that are too large, forms of other sites, and a
+release that is cancelled. See chromium.py for what must be installed.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ server.Studio = lambda *places: studio(*places, launch=[sys.executable, "-c", {S
 from cantle.interfaces.cli import main
 main()
 """
-"""The studio with a small limit for uploads, in which a release stays for a minute where its data is opened."""
+"""Starts the studio with a small limit for uploads; a release pauses for a minute when its data is opened."""
 PAGES = ("data", "columns", "columns/0", "columns/text", "publish")
-"""Pages that show names; tests/interfaces/studio/test_pages.py looks at the text of all pages."""
+"""Pages that show names; tests/interfaces/studio/test_pages.py checks the text of all pages."""
 
 pytestmark = needs_chromium
 
@@ -37,26 +37,26 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("hostile") / "project"
     folder.mkdir()
     (folder / f"{HOSTILE}.csv").write_text(f'"{HOSTILE}",b\nx,y\n')
-    made = Running(folder, PROGRAM)
-    yield made
-    made.end()
+    studio = Running(folder, PROGRAM)
+    yield studio
+    studio.end()
 
 
 @pytest.fixture(scope="module")
 def tab(browser: Any, running: Running) -> Iterator[Any]:
-    """A tab that holds the cookie; it fails if a script of a name ran, or anything was asked of another host."""
-    one = Tab(browser)
-    one.page.goto(running.address)
-    one.page.wait_for_url("**/data")
-    yield one.page
-    assert [words for words in one.said if not words.startswith("Failed to load resource")] == []
-    assert [url for url in one.asked if not url.startswith(running.home)] == []
-    one.close()
+    """A tab with the studio's cookie; it fails if a script inside a name ran, or the page requested another host."""
+    tab = Tab(browser)
+    tab.page.goto(running.address)
+    tab.page.wait_for_url("**/data")
+    yield tab.page
+    assert [message for message in tab.said if not message.startswith("Failed to load resource")] == []
+    assert [url for url in tab.asked if not url.startswith(running.home)] == []
+    tab.close()
 
 
 @pytest.fixture(scope="module")
 def filled(tab: Any, running: Running) -> Any:
-    """The tab, after a schema of hostile names was written in the forms and a cap was set."""
+    """The tab, after a schema with hostile names was filled in and a cap was set."""
     tab.goto(running.home + "data")
     tab.get_by_role("button", name=f"{HOSTILE}.csv").click()
     tab.get_by_label("Yes, column names").check()
@@ -86,14 +86,14 @@ def test_a_file_that_is_too_large_is_refused(tab: Any, running: Running, tmp_pat
     tab.get_by_text("too large").wait_for()
 
 
-def test_hostile_names_are_only_names(filled: Any, running: Running) -> None:
+def test_scripts_in_names_do_not_run(filled: Any, running: Running) -> None:
     for page in PAGES:
         filled.goto(running.home + page)
         assert filled.locator("img").count() == 0, page
 
 
 def test_a_form_of_another_site_is_refused(filled: Any, running: Running) -> None:
-    """The browser holds the cookie, and would send a form of any page if the studio took it."""
+    """The browser sends the cookie with a form of any page, so the studio must refuse such a form itself."""
     other = filled.context.new_page()
     other.set_content(f'<form method=post action="{running.home}protect/cap"><input name=cap value=99><button>go')
     with other.expect_navigation() as answer:
@@ -103,7 +103,7 @@ def test_a_form_of_another_site_is_refused(filled: Any, running: Running) -> Non
     other.close()
 
 
-@pytest.mark.slow  # by default, tests/interfaces/studio/test_pages.py stops one without a browser
+@pytest.mark.slow  # by default, tests/interfaces/studio/test_pages.py cancels one without a browser
 def test_a_cancelled_release_says_what_was_charged(filled: Any, running: Running) -> None:
     tab = filled
     tab.goto(running.home + "budget")
@@ -117,5 +117,5 @@ def test_a_cancelled_release_says_what_was_charged(filled: Any, running: Running
     tab.get_by_role("button", name="Cancel").click()
     tab.get_by_text("The charge stands").wait_for()
     assert list(running.folder.glob("release*")) == []
-    tab.reload()  # which starts nothing again
+    tab.reload()  # a reload does not start the release again
     assert len(Ledger(running.folder / "ledger.db").account("people").entries) == 1
