@@ -1,8 +1,8 @@
-"""A made-up export from Excel, as offices hand it over: python -m tests.data.excel_export FILE [RECORDS].
+"""A made-up export from Excel, as messy as real ones: python -m tests.data.excel_export FILE [RECORDS].
 
-Thirty columns in latin-1 with semicolons: decimal commas, thousands with points, currencies and percent signs, dates in
-three forms, blanks around values, other case, spelt-out values, marks for missing ones, free text with quotes and line
-breaks, customers with several lines, and about one value in a hundred that nobody can read.
+It has thirty columns in latin-1, separated by semicolons: decimal commas, points between thousands, currencies and
+percent signs, dates in three formats, blanks around values, varying case, spelt-out values, marks of missing values,
+free text with quotes and line breaks, customers with several lines, and about 1% of values that no schema can read.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ NOTES = ["", "ruft zurück", 'sagt "später"', "Termin; siehe Akte", "zwei\nZeil
 MARKS = ["", "k.A.", "#NV", "-"]
 DIRT = ["?", "siehe Akte", "ca. 3-4", "unbek.", "xx", "1/2", "#WERT!"]
 MISSING, DIRTY = 0.04, 0.008
-"""Shares of values that are missing, and that no schema can read."""
+"""The shares of values that are missing, and of values that no schema can read."""
 
 
 class Sheet:
-    """Draws columns as a hurried office types them."""
+    """Draws columns of texts with the inconsistencies of values typed in a hurry."""
 
     def __init__(self, records: int, seed: int = 1) -> None:
         self.dice, self.size = np.random.default_rng(seed), records
@@ -47,13 +47,13 @@ class Sheet:
         return self.mixed(values, values, np.char.upper(values), np.char.lower(values))
 
     def number(self, values: NDArray[np.float64], decimals: int, *, group: bool = False) -> Texts:
-        """Numbers as Germans write them."""
+        """Numbers in German notation."""
         swap = str.maketrans(",.", ".,")
-        made = [f"{value:{',' if group else ''}.{decimals}f}".translate(swap) for value in values.tolist()]
-        return np.array(made)
+        texts = [f"{value:{',' if group else ''}.{decimals}f}".translate(swap) for value in values.tolist()]
+        return np.array(texts)
 
     def days(self, first: date, last: date) -> Texts:
-        """Dates in three forms."""
+        """Dates in three formats."""
         drawn = self.dice.integers(0, (last - first).days + 1, self.size).tolist()
         known = [first + timedelta(days=day) for day in drawn]
         forms = ("%d.%m.%Y", "%d.%m.%y", "%Y-%m-%d")
@@ -64,7 +64,7 @@ class Sheet:
         return np.array([(datetime(2015, 1, 1) + timedelta(minutes=m)).strftime("%d.%m.%Y %H:%M") for m in drawn])
 
     def worn(self, values: Texts) -> Texts:
-        """With blanks around some, some missing, and a few that nobody can read."""
+        """The values, with blanks around some; some are missing, and a few cannot be read."""
         values = self.mixed(values, values, values, np.char.add(" ", values), np.char.add(values, "  "))
         at = self.dice.random(self.size)
         values = np.where(at < MISSING, self.choice(MARKS), values)
@@ -118,7 +118,7 @@ def columns(records: int, seed: int = 1) -> dict[str, Texts]:
 
 
 def write(path: Path, records: int, seed: int = 1) -> None:
-    """The export as a file, with the line ends and quotes of Excel."""
+    """Writes the export to a file, with the line ends and quotes of Excel."""
     held = columns(records, seed)
     lines = [
         ";".join(held),

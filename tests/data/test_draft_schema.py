@@ -1,4 +1,4 @@
-"""Drafts of a schema: blanks without looking, everything filled and marked when asked to look."""
+"""Drafts of a schema: blanks by default; with `infer`, every blank is filled in from the values, and marked."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ def test_a_csv_draft_has_names_and_blanks_only(tmp_path: Path) -> None:
         load(tmp_path, text)
 
 
-def test_a_draft_tells_of_hierarchies(tmp_path: Path) -> None:
+def test_a_draft_mentions_hierarchies(tmp_path: Path) -> None:
     pl.DataFrame({"word": ["SECRET"]}).write_parquet(tmp_path / "t.parquet")
     assert '#   hierarchy   groups of categories, if any: {Group: ["a", "b"]' in draft(tmp_path / "t.parquet")
 
 
-def test_a_draft_tells_of_persons_and_of_files_without_header(tmp_path: Path) -> None:
+def test_a_draft_mentions_persons_and_files_without_header(tmp_path: Path) -> None:
     FRAME.write_csv(tmp_path / "t.csv")
     FRAME.write_parquet(tmp_path / "t.parquet")
     assert "unit: {person: COLUMN, max_records: 3}" in draft(tmp_path / "t.parquet")
-    assert "header: false" not in draft(tmp_path / "t.parquet")  # its names are declared
+    assert "header: false" not in draft(tmp_path / "t.parquet")  # a Parquet file declares its names
     assert "no header" not in draft(tmp_path / "t.csv", header=True)
     assert "no header" in draft(tmp_path / "t.csv", header=False)
 
@@ -108,7 +108,7 @@ def test_an_inferred_draft_is_complete_and_marked(tmp_path: Path, name: str) -> 
     assert domain.decode(codes, classes, within).rows() == FRAME.drop("nothing").rows()
 
 
-def test_marks_and_many_values_are_noticed(tmp_path: Path) -> None:
+def test_inferring_finds_missing_marks_and_identifiers(tmp_path: Path) -> None:
     lines = ["n,word"] + [f"{i if i % 2 else '?'},w{i}" for i in range(1500)]
     (tmp_path / "t.csv").write_text("\n".join(lines))
     schema = load(tmp_path, draft(tmp_path / "t.csv", header=True, infer=True))
@@ -127,7 +127,7 @@ def test_bad_files(tmp_path: Path) -> None:
         draft(tmp_path / "t.csv", header=True, infer=True)
 
 
-def test_years_that_python_does_not_know_are_words(tmp_path: Path) -> None:
+def test_dates_with_years_beyond_python_are_strings(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n0000-01-01,0000-01-01 10:00:00\n2020-01-01,2020-01-01 10:00:00\n")
     schema = load(tmp_path, draft(tmp_path / "t.csv", header=True, infer=True))
     assert [one.type for one in schema.fields] == ["string", "string"]
@@ -148,7 +148,7 @@ def test_a_file_without_header_is_drafted_without_its_values(tmp_path: Path, end
     assert read_columns(tmp_path / "t.csv", read).frame.rows() == [("SECRET", "17", "x"), ("HIDDEN", "18", "y")]
 
 
-def test_a_file_that_may_have_a_header_is_not_guessed_at(tmp_path: Path) -> None:
+def test_without_a_word_about_the_header_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("SECRET,word\nx,y\n")
     with pytest.raises(ParameterError, match="header=True or header=False") as caught:
         draft(tmp_path / "t.csv")
@@ -179,15 +179,17 @@ def test_a_draft_has_the_names_of_the_header_and_nothing_else(tmp_path: Path, en
     ids=range(9),
 )
 @pytest.mark.parametrize("infer", [True, False])
-def test_what_cannot_be_names_is_refused_and_not_quoted(tmp_path: Path, first: str, problem: str, infer: bool) -> None:
+def test_headers_that_cannot_be_names_are_refused_and_not_quoted(
+    tmp_path: Path, first: str, problem: str, infer: bool
+) -> None:
     (tmp_path / "t.csv").write_text(first + "\n1,2,3\n", newline="")
     with pytest.raises(DataError, match=problem) as caught:
         draft(tmp_path / "t.csv", header=True, infer=infer)
     assert "SECRET" not in str(caught.value)
 
 
-def test_a_header_of_western_europe_is_read_as_one(tmp_path: Path) -> None:
-    """Only the header decides: what the records hold does not show."""
+def test_a_header_in_an_encoding_of_western_europe_is_recognised(tmp_path: Path) -> None:
+    """Only the header decides on the encoding, so that the draft does not depend on the records."""
     for records in ("", "Köln;3\n"):
         (tmp_path / "t.csv").write_bytes(f"Größe;Stück €\n{records}".encode("cp1252"))
         text = draft(tmp_path / "t.csv", header=True)
@@ -199,7 +201,7 @@ def test_a_header_of_western_europe_is_read_as_one(tmp_path: Path) -> None:
     assert "encoding" not in draft(tmp_path / "t.csv", header=True).partition("fields:")[2]
 
 
-def test_a_frame_is_drafted_by_names_and_types_alone() -> None:
+def test_a_draft_of_a_frame_has_its_names_and_types_only() -> None:
     days = [datetime(2025, 1, 1)]
     frame = pl.DataFrame({"n": [1], "x": [0.5], "s": ["secret"], "b": [True], "d": days})
     text = cantle.draft(frame)
@@ -212,6 +214,6 @@ def test_a_frame_is_drafted_by_names_and_types_alone() -> None:
 
 
 def test_no_record_of_a_pandas_frame_changes_its_draft() -> None:
-    """One missing value makes whole numbers floats, one word makes them objects; types would be published."""
+    """One missing value turns integers into floats, and one text into objects; such types must not be published."""
     texts = {cantle.draft(pd.DataFrame({"n": values})) for values in ([1, 2], [1, None], [1, "x"], [])}
     assert len(texts) == 1

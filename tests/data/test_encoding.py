@@ -1,4 +1,4 @@
-"""From lines straight to codes: whatever a file holds, the codes are those of reading it as text and encoding that."""
+"""Reading lines directly into codes gives the same codes as reading the file as text and encoding the text."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def schema(**keys: Any) -> Schema:
 
 
 def gathered(path: Path, given: Schema, domain: Domain, layout: str) -> tuple[list[list[int]], list[int], list[str]]:
-    """All codes by attribute, all classes, and their types, in batches put together."""
+    """The codes per attribute, the classes, and their types, with all batches joined."""
     parts = [(codes, classes) for _, codes, classes in read_codes(path, given, domain, layout)]
     classes = np.concatenate([part[1] for part in parts])
     if layout == "columns":
@@ -102,7 +102,7 @@ def test_codes_are_those_of_the_text(
         max_size=8,
     )
 )
-def test_whatever_the_bytes_are(tmp_path_factory: Any, lines: list[bytes]) -> None:
+def test_codes_are_those_of_the_text_for_any_bytes(tmp_path_factory: Any, lines: list[bytes]) -> None:
     path = tmp_path_factory.mktemp("csv") / "t.csv"
     path.write_bytes(b"\n".join(lines))
     check(path, schema(header=False))
@@ -114,7 +114,7 @@ def test_whatever_the_bytes_are(tmp_path_factory: Any, lines: list[bytes]) -> No
 @given(
     st.lists(st.tuples(st.integers(-(10**19), 10**19) | st.integers(-30, 1100), st.integers(-5, 10**7)), max_size=20)
 )
-def test_whole_numbers(tmp_path_factory: Any, rows: list[tuple[int, int]]) -> None:
+def test_codes_of_whole_numbers_are_those_of_the_text(tmp_path_factory: Any, rows: list[tuple[int, int]]) -> None:
     path = tmp_path_factory.mktemp("csv") / "t.csv"
     path.write_text("n,m,c,k,b,x,y\n" + "".join(f"{n},{m},a,1,1,1,no\n" for n, m in rows))
     check(path, schema())
@@ -134,7 +134,7 @@ def test_the_size_of_pieces_does_not_matter(
     check(tmp_path / "t.csv", schema())
 
 
-def test_a_file_without_a_record_gives_no_codes(tmp_path: Path) -> None:
+def test_a_file_without_records_gives_no_codes(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("n,m,c,k,b,x,y\n")
     check(tmp_path / "t.csv", schema())
     (tmp_path / "t.csv").write_text("")
@@ -163,7 +163,7 @@ def test_wide_grids_and_long_lists_are_left_to_the_text_path(tmp_path: Path) -> 
     check(tmp_path / "t.csv", given, replace(given.domain(), attributes=(*own, *given.domain().attributes[2:])))
 
 
-def test_bad_files_are_refused_in_the_same_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_files_are_refused_with_the_same_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_choice, "FROM", 0)
     for name, text, says in (
         ("t.csv", b"a,b\nSECRET,2\n", "no column 'n'"),
@@ -188,6 +188,6 @@ def test_plain_lines_are_really_read_by_the_kernel(tmp_path: Path, monkeypatch: 
         raise AssertionError("the text path was asked")
 
     monkeypatch.setattr(encoding.Lines, "parse", refuse)
-    found, classes, _ = gathered(tmp_path / "t.csv", given, given.domain(), "columns")
-    assert found == [column.tolist() for column in want[0]]
+    codes, classes, _ = gathered(tmp_path / "t.csv", given, given.domain(), "columns")
+    assert codes == [column.tolist() for column in want[0]]
     assert classes == want[1].tolist()

@@ -1,4 +1,4 @@
-"""An export as offices hand it over is published with a short schema, and nearly all its values are read."""
+"""A messy export from Excel is published with a short schema, and nearly all its values are read."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from cantle.schema.table import TableSchema
 from tests.data.excel_export import DIRTY, SCHEMA, columns, write
 
 LINES, LEAST = 40, 0.02
-"""Lines that the schema may have, and the share of values that may become null although something is written there."""
+"""The most lines that the schema may have, and the largest share of written values that may become null."""
 
 
 def unexpected(path: Path) -> tuple[float, float]:
-    """The share of declared values that are written, no mark of a missing one, and yet become null: in all columns, and
+    """The share of values that are written and not marked as missing, and yet become null: in all declared columns, and
     in the worst one."""
     schema = TableSchema.load(SCHEMA)
     assert isinstance(schema, TableSchema)
@@ -38,7 +38,7 @@ def published(path: Path, records: int) -> None:
     release = cantle.publish(path, SCHEMA, epsilon=1, insecure_seed=1)
     spent = time.process_time() - began
     print(f"{records:,} records: {share:.2%} unexpected nulls, {worst:.2%} in the worst column; {spent:.1f} s of CPU")
-    assert DIRTY / 2 < share < LEAST  # what nobody can read is null, and little else
+    assert DIRTY / 2 < share < LEAST  # values that no schema can read become null, and few others
     assert worst < LEAST
     assert len(release.records.columns) == 27  # customers, names and notes are not published
     release.verify()

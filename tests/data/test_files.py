@@ -1,4 +1,4 @@
-"""Files of every form: the same records give the same codes, in memory and in DuckDB; refusals are in fixed words."""
+"""Files of every form: the same records give the same codes, in memory and in DuckDB; refusals are fixed texts."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def arrow(place: Path) -> Path:
 
 def sheet(write: Callable[..., None], name: str) -> Callable[[Path], Path]:
     def make(place: Path) -> Path:
-        # a row without any value is not a record, so the empty one has a value in a column that is not declared
+        # a row without any value is not a record, so the empty record has a value in an undeclared column
         write([[*NAMES, "note"], *([*row, None if any(row) else "x"] for row in ROWS)], place / name)
         return place / name
 
@@ -103,14 +103,14 @@ FORMS: dict[str, Callable[[Path], Any]] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_the_same_records_give_the_same_codes(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "data").mkdir()
-    data, wanted = FORMS[form](tmp_path / "data"), table()(SCHEMA, FRAME)
-    assert wanted.total() == len(ROWS)
-    assert table()(SCHEMA, data) == wanted
+    data, expected = FORMS[form](tmp_path / "data"), table()(SCHEMA, FRAME)
+    assert expected.total() == len(ROWS)
+    assert table()(SCHEMA, data) == expected
     pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
-    assert table(choice=EngineChoice("duckdb"))(SCHEMA, data) == wanted
+    assert table(choice=EngineChoice("duckdb"))(SCHEMA, data) == expected
     if form in ("gz", "list", "UTF-16") and kernel_choice.worth_loading(10**9):
         monkeypatch.setattr(kernel_choice, "FROM", 0)
-        assert table()(SCHEMA, data) == wanted
+        assert table()(SCHEMA, data) == expected
 
 
 def test_a_packed_file_may_have_several_parts_and_must_be_whole(tmp_path: Path) -> None:
@@ -128,9 +128,9 @@ def test_a_sheet_is_chosen_by_its_name(tmp_path: Path) -> None:
 
     with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:
         for name, age in (("one", 1), ("two", 2)):
-            made = book.add_worksheet(name)
-            made.write_row(2, 3, ["age"])  # the header is the first row with a value
-            made.write_row(3, 3, [age])
+            sheet = book.add_worksheet(name)
+            sheet.write_row(2, 3, ["age"])  # the header is the first row with a value
+            sheet.write_row(3, 3, [age])
     for names, age in (({}, "1"), ({"dialect": {"sheetName": "two"}}, "2")):
         schema = Schema.from_dict({"fields": FIELDS[:1], **names})
         assert read_columns(tmp_path / "t.xlsx", schema).frame.rows() == [(age,)]
@@ -140,7 +140,7 @@ def test_a_sheet_is_chosen_by_its_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [b"#DIV/0!", b"#SPILL!", b"#ERROR!"])
 def test_no_cell_makes_an_excel_file_unreadable(error: bytes, tmp_path: Path) -> None:
-    """The library refused a file for one error that it does not know, and panicked over a day long ago."""
+    """The library that reads Excel refused files with an unknown error value, and panicked at very early dates."""
     import xlsxwriter
 
     with xlsxwriter.Workbook(tmp_path / "plain.xlsx") as book:
@@ -149,9 +149,9 @@ def test_no_cell_makes_an_excel_file_unreadable(error: bytes, tmp_path: Path) ->
         page.write_formula(3, 0, "=1/0", None, "#DIV/0!")
         page.write_number(4, 0, -1e15, day)
         page.write_column(0, 1, ["other", 1, 1, 1, 1])
-    with zipfile.ZipFile(tmp_path / "plain.xlsx") as plain, zipfile.ZipFile(tmp_path / "t.xlsx", "w") as made:
+    with zipfile.ZipFile(tmp_path / "plain.xlsx") as plain, zipfile.ZipFile(tmp_path / "t.xlsx", "w") as damaged:
         for name in plain.namelist():
-            made.writestr(name, plain.read(name).replace(b"#DIV/0!", error))
+            damaged.writestr(name, plain.read(name).replace(b"#DIV/0!", error))
     schema = Schema.from_dict(
         {"fields": [{"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}}]}
     )
@@ -190,12 +190,12 @@ def test_drafts_of_other_files(tmp_path: Path) -> None:
         draft(FORMS["JSON Lines"](tmp_path), header=True)
 
 
-def test_fimi_lines_declare_the_order_of_bytes(tmp_path: Path) -> None:
+def test_fimi_lines_in_utf_16_need_a_declared_order_of_bytes(tmp_path: Path) -> None:
     from cantle.data.sets import read_baskets
 
     sets: dict[str, Any] = {"kind": "sets", "items": [1, 2, 3]}
     path = written(tmp_path, "t.dat", "1 2\n3\n".encode("utf-16-le"))
-    made = read_baskets(path, Schema.from_dict({**sets, "dialect": {"encoding": "utf-16-le"}}))  # type: ignore[arg-type]
-    assert made.items.tolist() == [0, 1, 2]
+    baskets = read_baskets(path, Schema.from_dict({**sets, "dialect": {"encoding": "utf-16-le"}}))  # type: ignore[arg-type]
+    assert baskets.items.tolist() == [0, 1, 2]
     with pytest.raises(DataError, match="write the encoding as utf-16-le"):
         read_baskets(path, Schema.from_dict({**sets, "dialect": {"encoding": "utf-16"}}))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Reading graphs: one graph, however it is written; cleaning record by record; nothing private in words."""
+"""Reading graphs: every form gives the same graph, records are cleaned one by one, and no text shows private data."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def plain(graph: Graph) -> tuple[Any, ...]:
 
 
 def of(identifiers: Iterable[int | bytes], edges: list[list[int]]) -> tuple[Any, ...]:
-    """What a graph on these identifiers, in their public order, looks like."""
+    """The expected content of a graph on these identifiers, in their public order."""
     names = list(identifiers)
     numbers = number_keys(np.array([name for name in names if isinstance(name, int)], dtype=np.int64)).tolist()
     return len(names), edges, numbers + text_keys([name for name in names if isinstance(name, bytes)]).tolist()
@@ -59,7 +59,7 @@ def of(identifiers: Iterable[int | bytes], edges: list[list[int]]) -> tuple[Any,
 PATH = of([5, 7, 10], [[0, 1], [1, 2]])  # 5 - 7 - 10
 
 
-# ------------------------------------------------------------------------------------------------- all the forms
+# ------------------------------------------------------------------------------------------------- forms
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ PATH = of([5, 7, 10], [[0, 1], [1, 2]])  # 5 - 7 - 10
         "5 5\n5 7\n10 7\n",
     ],
 )
-def test_one_graph_in_many_spellings(tmp_path: Path, text: str) -> None:
+def test_one_graph_in_many_forms_of_text(tmp_path: Path, text: str) -> None:
     assert plain(read(file(tmp_path, text))) == PATH
     assert plain(read(file(tmp_path, gzip.compress(text.encode()), "g.txt.gz"), form="edges")) == PATH
 
@@ -120,7 +120,7 @@ def test_parquet(tmp_path: Path) -> None:
         read(file(tmp_path, b"canary", "h.parquet"))
 
 
-def test_matrix_market_names_all_its_rows(tmp_path: Path) -> None:
+def test_a_matrix_market_file_declares_all_its_nodes(tmp_path: Path) -> None:
     text = "%%MatrixMarket matrix coordinate pattern symmetric\n% c\n4 4 3\n2 1\n1 2\n4 4\n"
     for name, keys in (("g.mtx", {}), ("g.mtx.gz", {}), ("g.txt", {"form": "matrix-market"})):
         packed = gzip.compress(text.encode()) if name.endswith("gz") else text
@@ -200,7 +200,7 @@ def test_identifiers(value: Any, want: int | bytes | None) -> None:
     assert identifier_of(value) == want
 
 
-def test_numbers_hash_apart_and_texts_by_their_bytes() -> None:
+def test_keys_differ_and_each_depends_on_its_identifier_only() -> None:
     values = np.array([0, 1, -1, 2**63 - 1, -(2**63), 2**32], dtype=np.int64)
     assert len(set(number_keys(values).tolist())) == len(values)
     assert number_keys(values.astype(np.int64)).tolist() == number_keys(values).tolist()
@@ -209,7 +209,7 @@ def test_numbers_hash_apart_and_texts_by_their_bytes() -> None:
 
 
 def mixed(word: int) -> int:
-    """SplitMix64 in whole numbers."""
+    """SplitMix64, computed with integers of Python."""
     word = word * 0x9E3779B97F4A7C15 % 2**64
     word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % 2**64
     word = (word ^ word >> 27) * 0x94D049BB133111EB % 2**64
@@ -217,7 +217,7 @@ def mixed(word: int) -> int:
 
 
 def test_the_public_hashes_stay_as_they_are() -> None:
-    """They settle which edges a projection keeps: another hash would be another release."""
+    """They decide which edges a projection keeps, so another hash would give another release."""
     numbers = [int.from_bytes(b"node num", "big") ^ value % 2**64 for value in (0, 7, -1)]
     keys = number_keys(np.array([0, 7, -1]))
     assert keys.tolist() == [mixed(number) for number in numbers]
@@ -255,7 +255,7 @@ def test_a_list_drops_what_is_not_listed(tmp_path: Path) -> None:
     assert plain(graph) == of([5, b"ann", b"bob"], [[0, 1], [1, 2]])
 
 
-def test_titles_are_no_edge_only_in_files_and_as_a_pair(tmp_path: Path) -> None:
+def test_a_pair_of_column_titles_is_no_edge_in_files(tmp_path: Path) -> None:
     text = "Source,Target\nsource,ann\nTO,from\n"
     assert len(read(file(tmp_path, text)).ends) == 2
     assert len(read([("source", "target")]).ends) == 1
@@ -279,15 +279,17 @@ def test_a_private_list_of_all_nodes(tmp_path: Path) -> None:
 
 
 def test_with_a_list_of_nodes_only_edges_between_listed_nodes_count(tmp_path: Path) -> None:
-    """Else removing 7 would also remove 5 and 10, which are known from their edges alone."""
+    """Otherwise removing 7 would also remove 5 and 10, which are known from their edges alone."""
     edges = file(tmp_path, "5 7\n7 10\n10 11\n")
     assert plain(read(edges, np.array([3]))) == of([3], [])
     assert plain(read(edges, [3, 7, 10])) == of([3, 7, 10], [[1, 2]])
-    assert plain(read(file(tmp_path, "5 7\n7 7\n", "loop.txt"), [5])) == of([5, 7], [[0, 1]])  # a loop names its node
+    assert plain(read(file(tmp_path, "5 7\n7 7\n", "loop.txt"), [5])) == of(
+        [5, 7], [[0, 1]]
+    )  # a loop shows that its node exists
 
 
 @pytest.mark.parametrize("unit", ["node-isolate", "edge"])
-def test_a_public_number_of_nodes_is_not_read_off_the_data(tmp_path: Path, unit: str) -> None:
+def test_a_public_number_of_nodes_is_used_instead_of_the_data(tmp_path: Path, unit: str) -> None:
     path = file(tmp_path, "5 7\n7 10\n")
     for nodes, want in ((2, 2), (3, 3), (99, 99), ({"minimum": 1, "maximum": 20}, 20), ([5, 7, 10, 11], 4)):
         graph = read(path, unit=unit, nodes=nodes)
@@ -308,7 +310,7 @@ def test_the_empty_graph(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_nodes_declared_as_floats_are_refused(tmp_path: Path, dtype: Any) -> None:
-    """By their type, of arrays and frames whose type does not follow from the records."""
+    """Arrays and frames are refused by their declared type, which does not depend on the records."""
     ends = np.array([[5, 7], [10, 7]], dtype=dtype)
     frame = pl.DataFrame(ends, schema=["a", "b"])
     frame.write_parquet(tmp_path / "g.parquet")
@@ -325,29 +327,29 @@ PAIRS = st.lists(st.tuples(NAMES, NAMES), max_size=20)
 
 
 @given(PAIRS, st.randoms(use_true_random=False), st.sampled_from([3, 1 << 23]))
-def test_neither_order_direction_doubling_nor_pieces_matter(tmp_path_factory, found, random, size) -> None:  # type: ignore[no-untyped-def]
+def test_order_direction_repetition_and_pieces_of_a_file_do_not_matter(tmp_path_factory, pairs, random, size) -> None:  # type: ignore[no-untyped-def]
     folder = tmp_path_factory.mktemp("g")
-    graph = read(found)
-    again = [random.choice([pair, pair[::-1]]) for pair in found * 2]
+    graph = read(pairs)
+    again = [random.choice([pair, pair[::-1]]) for pair in pairs * 2]
     random.shuffle(again)
     text = "".join(f"{a}\t{b}\n" for a, b in again)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(identifier_lines, "_PIECE", size)
         patch.setattr(graph_pairs, "_BLOCK", 3)
         assert plain(read(file(folder, text))) == plain(graph)
-    ids = {i for i in map(identifier_of, (name for pair in found for name in pair)) if i is not None}
+    ids = {i for i in map(identifier_of, (name for pair in pairs for name in pair)) if i is not None}
     assert graph.nodes == len(graph.keys) == len(ids)
     assert graph.ends.dtype == np.int32
     assert all(a < b for a, b in graph.ends.tolist())
-    assert len(graph.ends) == len({frozenset(map(identifier_of, pair)) for pair in found if len(set(pair)) == 2})
+    assert len(graph.ends) == len({frozenset(map(identifier_of, pair)) for pair in pairs if len(set(pair)) == 2})
 
 
 @given(PAIRS, NAMES)
-def test_taking_a_node_away_leaves_the_others_as_they_were(found: list[tuple[Any, Any]], name: Any) -> None:
-    """Keys and order of the nodes that stay do not depend on the node that goes."""
-    names = [end for pair in found for end in pair]
-    more = read(found, names)
-    fewer = read([pair for pair in found if name not in pair], [end for end in names if end != name])
+def test_removing_a_node_leaves_the_others_unchanged(pairs: list[tuple[Any, Any]], name: Any) -> None:
+    """Keys and order of the nodes that stay do not depend on the node that is removed."""
+    names = [end for pair in pairs for end in pair]
+    more = read(pairs, names)
+    fewer = read([pair for pair in pairs if name not in pair], [end for end in names if end != name])
     gone = identifier_of(name)
     key = (text_keys([gone]) if isinstance(gone, bytes) else number_keys(np.array([gone]))).tolist()[0]
     assert fewer.keys.tolist() == [k for k in more.keys.tolist() if k != key]
@@ -361,11 +363,11 @@ def test_taking_a_node_away_leaves_the_others_as_they_were(found: list[tuple[Any
 
 
 def degrees(data: Any) -> list[int]:
-    made = read_graph(data, schema(unit="edge", form="degrees"))
-    assert isinstance(made, Degrees)
-    assert made.values.dtype == np.int64
-    assert made.nodes == len(made.values)
-    return made.values.tolist()
+    graph = read_graph(data, schema(unit="edge", form="degrees"))
+    assert isinstance(graph, Degrees)
+    assert graph.values.dtype == np.int64
+    assert graph.nodes == len(graph.values)
+    return graph.values.tolist()
 
 
 def test_degree_lists_are_sorted_and_clamped(tmp_path: Path) -> None:
@@ -386,16 +388,16 @@ def test_a_degree_list_has_one_column() -> None:
         degrees(pl.DataFrame({"a": [1], "b": [1]}))
 
 
-# ------------------------------------------------------------------------------------------ nothing in words
+# ------------------------------------------------------------------------------------------ no private texts
 
 
-def test_graphs_show_nothing_and_stay_here() -> None:
-    found = [read([("canary", "canary2")]), read_graph([4, 2], schema(unit="edge", form="degrees"))]
-    for one in found:
-        assert repr(one) in ("Graph(private)", "Degrees(private)")
+def test_graphs_print_nothing_and_cannot_be_pickled_or_copied() -> None:
+    private = [read([("canary", "canary2")]), read_graph([4, 2], schema(unit="edge", form="degrees"))]
+    for graph in private:
+        assert repr(graph) in ("Graph(private)", "Degrees(private)")
         for leave in (pickle.dumps, copy.copy, copy.deepcopy):
             with pytest.raises(TypeError, match="private"):
-                leave(one)
+                leave(graph)
 
 
 @pytest.mark.parametrize(
@@ -418,7 +420,7 @@ def test_errors_are_about_the_input_as_a_whole(data: Any, said: str) -> None:
 
 @pytest.mark.parametrize("packing", [".zip", ".zst", ".7Z"])
 def test_packed_files_that_cannot_be_read_are_refused_before_the_charge(tmp_path: Path, packing: str) -> None:
-    """Otherwise their bytes would be edges, and the ledger would pay for a release of them."""
+    """Otherwise their bytes would be read as edges, and a release of them would be charged."""
     ledger, packed = cantle.Ledger(tmp_path / "ledger.db"), file(tmp_path, "1 2\n", f"edges.txt{packing}")
     ledger.create()
     schema = {"kind": "graph", "unit": "node"}

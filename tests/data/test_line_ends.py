@@ -1,4 +1,4 @@
-"""Line ends: LF, CR LF and CR end a record in every reader of text, and a byte order mark is no part of a record."""
+"""Line ends: LF, CR LF and CR end a record in every reader of text; a byte order mark is not part of a record."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ FIELDS = [{"name": name, "type": "string", "categories": ["x", "y", "two\rlines"
 def rows(folder: Path, text: str, **keys: Any) -> list[tuple[Any, ...]]:
     (folder / "t.csv").write_bytes(text.encode())
     frame = read_columns(folder / "t.csv", Schema.from_dict({"fields": FIELDS, **keys})).frame
-    return [tuple(value or None for value in row) for row in frame.rows()]  # an empty cell is missing, however written
+    return [
+        tuple(value or None for value in row) for row in frame.rows()
+    ]  # an empty cell is missing, with and without quotes
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -81,10 +83,11 @@ LINES = st.lists(
 
 @examples(14)
 @given(LINES, st.integers(0, 6), st.sampled_from(ENDS), st.sampled_from(["", '"']))
-def test_a_record_means_the_same_wherever_it_stands(
+def test_a_record_is_read_the_same_at_every_position(
     tmp_path_factory: Any, lines: list[str], place: int, end: str, quote: str
 ) -> None:
-    """With a byte order mark too: taken off the first line alone, a new first line would change the old one."""
+    """This includes records with a byte order mark: if it were removed from the first line only, a new first line would
+    change the record that was first before."""
     folder, place = tmp_path_factory.mktemp("csv"), min(place, len(lines) - 1)
     lines = [f"{MARK if line.startswith(MARK) else ''}{quote}x{quote}{line.removeprefix(MARK)}" for line in lines]
     alone = [rows(folder, line, header=False)[0] for line in lines]
@@ -94,10 +97,12 @@ def test_a_record_means_the_same_wherever_it_stands(
 
 
 @pytest.mark.parametrize("size", [7, 8, 9, 10, 1000])
-def test_a_line_end_cut_in_two_by_pieces_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+def test_a_line_end_that_two_pieces_share_ends_one_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
     monkeypatch.setattr(file_forms, "_PIECE", size)
     (tmp_path / "t.csv").write_bytes(b"a\r\nx\r\ny\r\nx\r\n\r\ny\r\n")
-    one = Schema.from_dict({"fields": FIELDS[:1]})  # of one column, where a blank line is a record
+    one = Schema.from_dict({"fields": FIELDS[:1]})  # with a single column, a blank line is a record
     got = read_columns(tmp_path / "t.csv", one).frame["a"].to_list()
     assert [value or None for value in got] == ["x", "y", "x", None, "y"]
 
@@ -120,18 +125,20 @@ def test_kernels_read_every_line_end(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("block", [1, 5, 1 << 16])
-def test_fimi_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, block: int) -> None:
+def test_fimi_lines_end_at_every_line_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, block: int
+) -> None:
     monkeypatch.setattr(fimi, "_BLOCK", block)
     (tmp_path / "s.dat").write_bytes(end.join(["1 2", "3", f"{MARK}2 3", ""]).encode())
-    found: list[list[int]] = []
+    records: list[list[int]] = []
     for lines, codes in fimi.read_tokens(tmp_path / "s.dat", "utf-8", Universe(range(1, 4))):
         for line in range(int(lines.max()) + 1):
-            found.append([int(code) for code in codes[lines == line] if code >= 0])
-    assert [items for items in found if items] == [[0, 1], [2], [1, 2]]
+            records.append([int(code) for code in codes[lines == line] if code >= 0])
+    assert [items for items in records if items] == [[0, 1], [2], [1, 2]]
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_edges_and_matrices(tmp_path: Path, end: str) -> None:
+def test_edges_and_matrices_end_at_every_line_end(tmp_path: Path, end: str) -> None:
     (tmp_path / "g.txt").write_bytes(end.join(["# a comment", "1 2", f"{MARK}3 4", ""]).encode())
     [[one, two]] = read_fields(pieces(tmp_path / "g.txt"), 2)
     assert (one.numbers.tolist(), two.numbers.tolist(), one.texts) == ([1, 3], [2, 4], [])
@@ -157,7 +164,7 @@ def test_a_header_alone_holds_no_record(tmp_path: Path, end: bytes) -> None:
 def test_the_time_for_one_very_long_record_grows_with_its_length(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pieces of 64 bytes stand for a gigabyte read as usual. Joining them one by one would copy 16 GB."""
+    """Pieces of 64 bytes stand in for a file of a gigabyte. Joining them one by one would copy 16 GB."""
     monkeypatch.setattr(identifier_lines, "_PIECE", 64)
     schema = Schema.from_dict({"fields": [{"name": "a", "type": "string", "categories": ["x"]}]})
     long, path = b"z" * 1_500_000, tmp_path / "t.csv"

@@ -26,9 +26,11 @@ def frame(rows: list[Row]) -> pl.DataFrame:
 
 
 def sets(rows: list[Row], k: int = 2) -> list[tuple[int, ...]]:
-    made = read_baskets(frame(rows), SetSchema.from_dict(schema(k)))
+    baskets = read_baskets(frame(rows), SetSchema.from_dict(schema(k)))
     return (
-        sorted(tuple(one.tolist()) for one in np.split(made.items, made.starts[1:-1])) if len(made.starts) > 1 else []
+        sorted(tuple(one.tolist()) for one in np.split(baskets.items, baskets.starts[1:-1]))
+        if len(baskets.starts) > 1
+        else []
     )
 
 
@@ -44,14 +46,14 @@ def shop(people: int, seed: int = 1) -> list[Row]:
 
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_a_person_changes_at_most_k_sets(k: int) -> None:
-    """Whoever goes, at most k sets go with them, and no other set comes or changes (Claim 40)."""
+    """Removing any person removes at most k sets, and no other set appears or changes (Claim 40)."""
     rows = shop(12)
     whole = sets(rows, k)
     for person in {row[0] for row in rows}:
         rest = sets([row for row in rows if row[0] != person], k)
         gone = list(whole)
         for one in rest:
-            gone.remove(one)  # every other set is still there
+            gone.remove(one)  # every other set is unchanged
         assert 1 <= len(gone) <= k
 
 
@@ -62,7 +64,7 @@ def test_neither_the_order_of_rows_nor_repeated_rows_matter() -> None:
 
 
 def test_a_set_belongs_to_one_person() -> None:
-    """One id used by two persons is two sets: otherwise a person's rows would change another person's set."""
+    """An id that two persons use gives two sets; otherwise rows of one person would change a set of the other."""
     assert sets([("a", "1", 1), ("b", "1", 2), ("a", "1", 3)]) == [(0, 2), (1,)]
 
 
@@ -99,7 +101,7 @@ def test_a_table_without_the_column_of_persons_is_refused() -> None:
         cantle.publish([[1, 2]], schema(), epsilon=1)
 
 
-def test_the_schema_comes_back() -> None:
-    made = SetSchema.from_dict(schema(4))
-    assert made.protects == (4, "person")
-    assert SetSchema.from_dict(made.to_dict()) == made
+def test_the_canonical_form_of_the_schema_keeps_persons() -> None:
+    given = SetSchema.from_dict(schema(4))
+    assert given.protects == (4, "person")
+    assert SetSchema.from_dict(given.to_dict()) == given

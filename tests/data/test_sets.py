@@ -1,4 +1,4 @@
-"""Baskets: what a record is in each form, and that no record can break or colour the reading; released sets."""
+"""Baskets: what a record is in each form, that no record affects how others are read, and released sets."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def schema(items: Any = STATIONS, **keys: Any) -> SetSchema:
     return Schema.from_dict({"kind": "sets", "items": items, **keys})
 
 
-def sets(made: Baskets, universe: Universe) -> list[tuple[Any, ...]]:
-    """The records as labels; checks what Baskets promises."""
-    starts, items = made.starts, made.items
+def sets(baskets: Baskets, universe: Universe) -> list[tuple[Any, ...]]:
+    """The records as labels, after checks of the invariants of Baskets."""
+    starts, items = baskets.starts, baskets.items
     assert (starts.dtype, items.dtype) == (np.int64, np.int32)
     assert starts[0] == 0
     assert starts[-1] == len(items)
@@ -52,8 +52,8 @@ def sets(made: Baskets, universe: Universe) -> list[tuple[Any, ...]]:
 
 
 def read(data: Any, **keys: Any) -> list[tuple[Any, ...]]:
-    made = schema(**keys)
-    return sets(read_baskets(data, made), made.universe)
+    declared = schema(**keys)
+    return sets(read_baskets(data, declared), declared.universe)
 
 
 def fimi_of(folder: Path, content: bytes, name: str = "x.dat", **keys: Any) -> list[tuple[Any, ...]]:
@@ -92,7 +92,7 @@ def error(data: Any, **keys: Any) -> str:
     ],
     ids=range(14),
 )
-def test_lines_of_all_shapes(tmp_path: Path, content: bytes, want: list[Any]) -> None:
+def test_fimi_lines_of_all_shapes(tmp_path: Path, content: bytes, want: list[Any]) -> None:
     assert fimi_of(tmp_path, content) == want
     assert fimi_of(tmp_path, content, name="x.txt") == want
     assert fimi_of(tmp_path, content, name="x.seq", form="fimi") == want
@@ -100,20 +100,20 @@ def test_lines_of_all_shapes(tmp_path: Path, content: bytes, want: list[Any]) ->
     assert fimi_of(tmp_path, content, items=as_list) == [tuple(sorted(one)) for one in want]
 
 
-def test_lines_of_negative_items(tmp_path: Path) -> None:
+def test_fimi_lines_of_negative_items(tmp_path: Path) -> None:
     signed = {"minimum": -20, "maximum": 3}
     assert fimi_of(tmp_path, b"-20 -0 0 -1 3 --1 - -21 -01 1-\n", items=signed) == [(-20, -1, 0, 3)]
     assert fimi_of(tmp_path, b"-1 -7 7\n", items=[-1, -7]) == [(-1, -7)]
 
 
-def test_lines_of_texts(tmp_path: Path) -> None:
+def test_fimi_lines_of_texts(tmp_path: Path) -> None:
     content = "Öl milk\x0001 rye bread\n1 Milk \u00a0milk\nmilk milk\n".encode()
     assert fimi_of(tmp_path, content, items=TEXTS) == [("milk", "01", "Öl"), ("milk",)]
     nbsp = "a\u00a0b a \u3000\n".encode()
     assert fimi_of(tmp_path, nbsp, items=["a", "b", "a\u00a0b", "\u3000"]) == [("a", "a\u00a0b", "\u3000")]
 
 
-def test_lines_in_another_encoding(tmp_path: Path) -> None:
+def test_fimi_lines_in_another_encoding(tmp_path: Path) -> None:
     assert fimi_of(tmp_path, "Öl\nmilk\n".encode("latin-1"), items=TEXTS, encoding="latin-1") == [("Öl",), ("milk",)]
     assert fimi_of(tmp_path, "3 1\n2\n".encode("cp037"), encoding="cp037") == [(1, 3), (2,)]
     assert fimi_of(tmp_path, b"3 1\x81\n2\n", encoding="shift_jis") == [(3,), (2,)]
@@ -131,12 +131,12 @@ LINES = st.lists(
 
 
 def expected(lines: list[bytes], items: list[str]) -> list[tuple[str, ...]]:
-    """What the lines hold, one record and one token at a time."""
-    made = []
+    """The records of some lines, read one token at a time."""
+    records = []
     for line in lines:
-        words = {word.decode("utf-8", "replace") for word in re.split(rb"[\x00-\x20]+", line)}
-        made.append(tuple(item for item in items if item in words))
-    return [one for one in made if one]
+        tokens = {word.decode("utf-8", "replace") for word in re.split(rb"[\x00-\x20]+", line)}
+        records.append(tuple(item for item in items if item in tokens))
+    return [record for record in records if record]
 
 
 @pytest.mark.parametrize(("block", "long"), [(1, 1 << 22), (5, 0), (64, 8)])
@@ -171,9 +171,9 @@ def test_many_lines_over_many_blocks(tmp_path: Path) -> None:
     assert len(content) > 1 << 20  # more than one block
     universe = {"minimum": 1, "maximum": 1012}
     (tmp_path / "x.dat").write_bytes(content)
-    made = read_baskets(tmp_path / "x.dat", schema(universe))
-    items = (made.items + 1).tolist()
-    got = [tuple(items[a:b]) for a, b in zip(made.starts, made.starts[1:], strict=False)]
+    baskets = read_baskets(tmp_path / "x.dat", schema(universe))
+    items = (baskets.items + 1).tolist()
+    got = [tuple(items[a:b]) for a, b in zip(baskets.starts, baskets.starts[1:], strict=False)]
     assert got == [one for one in want if one]
 
 
@@ -181,7 +181,7 @@ def test_many_lines_over_many_blocks(tmp_path: Path) -> None:
 
 
 def all_forms(folder: Path, records: list[list[Any]]) -> dict[str, Any]:
-    """The same records in every form that holds lists, and as long tables with rows in any order."""
+    """The same records in every form of lists, and as long tables with rows in any order."""
     frame = pl.DataFrame({"items": records}, strict=False)
     rows = [(number, item) for number, record in enumerate(records) for item in record]
     random.Random(5).shuffle(rows)
@@ -219,12 +219,12 @@ WORDS = [["Öl", "milk", "milk"], [], ["?"], ["rye bread", "Milk", "01"], ["milk
 
 
 @pytest.mark.parametrize("records", [NUMBERS, WORDS], ids=["numbers", "texts"])
-def test_all_forms_hold_the_same(tmp_path: Path, records: list[list[Any]]) -> None:
-    made = schema(STATIONS if records is NUMBERS else TEXTS)
-    items = [made.universe.label(code) for code in range(made.universe.size)]
+def test_all_forms_give_the_same_records(tmp_path: Path, records: list[list[Any]]) -> None:
+    declared = schema(STATIONS if records is NUMBERS else TEXTS)
+    items = [declared.universe.label(code) for code in range(declared.universe.size)]
     want = sorted(one for one in (tuple(i for i in items if i in record) for record in records) if one)
     for name, data in all_forms(tmp_path, records).items():
-        assert sorted(sets(read_baskets(data, made), made.universe)) == want, name
+        assert sorted(sets(read_baskets(data, declared), declared.universe)) == want, name
 
 
 def test_numbers_in_lists_of_any_type() -> None:
@@ -286,16 +286,16 @@ def test_ids_of_any_type(kind: Any) -> None:
 @examples(12)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "10", "9", ""]), st.integers(0, 20))), st.randoms())
 def test_the_order_of_rows_does_not_matter(rows: list[Any], dice: random.Random) -> None:
-    made, again = schema(form="long"), list(rows)
+    declared, again = schema(form="long"), list(rows)
     dice.shuffle(again)
     one, two = (
-        read_baskets(pl.DataFrame(r, schema={"id": pl.String, "item": pl.Int64}, orient="row"), made)
+        read_baskets(pl.DataFrame(r, schema={"id": pl.String, "item": pl.Int64}, orient="row"), declared)
         for r in (rows, again)
     )
     assert one.starts.tolist() == two.starts.tolist()
     assert one.items.tolist() == two.items.tolist()
     want = {of: {item for other, item in rows if other == of and 1 <= item <= 17} for of, _ in rows if of}
-    assert sorted(sets(one, made.universe)) == sorted(tuple(sorted(items)) for items in want.values() if items)
+    assert sorted(sets(one, declared.universe)) == sorted(tuple(sorted(items)) for items in want.values() if items)
 
 
 def test_a_record_in_several_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,10 +312,10 @@ def test_names_and_dialects_of_long_tables(tmp_path: Path) -> None:
     assert read(tmp_path / "x.csv", header=False) == [(1, 3), (2,)]
 
 
-# ----------------------------------------------------------------------------------------- errors of the whole
+# ----------------------------------------------------------------------------------------- errors of whole inputs
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_paths_that_are_no_file_are_refused(tmp_path: Path) -> None:
     assert "is a folder" in error(tmp_path)
     assert "there is no file 'nowhere.dat'" in error(tmp_path / "nowhere.dat")
     assert "check" in error("a\0b")
@@ -328,18 +328,18 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     assert "empty" in error(tmp_path / "x.csv")
 
 
-def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_permission_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: Any) -> Any:
         raise PermissionError("SECRET")
 
     (tmp_path / "x.dat").write_bytes(b"1\n")
     monkeypatch.setattr(Path, "open", refused)
-    said = error(tmp_path / "x.dat")
-    assert "permissions" in said
-    assert "SECRET" not in said
+    message = error(tmp_path / "x.dat")
+    assert "permissions" in message
+    assert "SECRET" not in message
 
 
-def test_forms_that_do_not_fit_the_file(tmp_path: Path) -> None:
+def test_forms_that_do_not_fit_the_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_bytes(b"SECRET,b\nSECRET,2\n")
     assert "`id: …` and `item: …`" in error(tmp_path / "x.csv")
     assert error(tmp_path / "x.csv", item="b").endswith("`id: …`.")
@@ -351,12 +351,12 @@ def test_forms_that_do_not_fit_the_file(tmp_path: Path) -> None:
     assert "no column 'other'" in error(tmp_path / "x.parquet", column="other")
 
 
-def test_forms_that_do_not_fit_the_frame() -> None:
+def test_forms_that_do_not_fit_the_frame_are_refused() -> None:
     nothing = pl.DataFrame({"a": [1], "b": ["SECRET"]})
     assert "neither columns 'id' and 'item' nor a column of lists" in error(nothing)
     assert "`column: …`" in error(pl.DataFrame({"a": [[1]], "b": [[2]]}))
     assert "`form: long` or `form: list`" in error(pl.DataFrame({"id": [1], "item": [1], "b": [[2]]}))
-    # what a column of pandas holds would decide its type, so the names decide alone
+    # the type of a pandas column depends on its values, so only the names decide
     assert read(pd.DataFrame({"id": [1, 1], "item": pd.Series([[1], 2], dtype=object)})) == [(2,)]
     assert "`column: …`" in error(pd.DataFrame({"a": [1], "b": [[2]]}))
     assert "not lists" in error(nothing, column="b")
@@ -371,7 +371,7 @@ def test_forms_that_do_not_fit_the_frame() -> None:
     assert "tables" in error([(1, 2)], form="long")
 
 
-def test_the_form_is_told_by_names_and_types() -> None:
+def test_the_form_follows_from_names_and_types() -> None:
     assert read(pl.DataFrame({"a": [1], "b": [[2]]})) == [(2,)]
     assert read(pl.DataFrame({"a": [[1]], "items": [[2]]})) == [(2,)]
     assert read(pl.DataFrame({"a": [[1]], "b": [[2]]}), column="b") == [(2,)]
@@ -383,7 +383,7 @@ def test_the_form_is_told_by_names_and_types() -> None:
     assert read(text, form="long") == [(1, 2)]
 
 
-def test_an_iterable_that_breaks_off() -> None:
+def test_an_iterable_that_raises_is_refused() -> None:
     def broken() -> Any:
         yield [1]
         raise ValueError("SECRET")
@@ -391,7 +391,7 @@ def test_an_iterable_that_breaks_off() -> None:
     assert "SECRET" not in error(broken())
 
 
-def test_truncated_parquet(tmp_path: Path) -> None:
+def test_truncated_parquet_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     pl.DataFrame({"items": [["SECRET"] * 50] * 500}).write_parquet(path)
     whole = path.read_bytes()
@@ -407,38 +407,40 @@ HOSTILE = st.lists(st.binary(max_size=20) | st.sampled_from([b"1", b" ", b"\n", 
 
 @examples(12)
 @given(HOSTILE, st.sampled_from(["x.dat", "x.txt", "x.csv", "x.tsv", "x.parquet"]), st.booleans())
-def test_no_bytes_do_worse_than_an_error_of_ours(tmp_path_factory: Any, content: bytes, name: str, head: bool) -> None:
+def test_any_bytes_are_read_or_refused_with_a_cantle_error(
+    tmp_path_factory: Any, content: bytes, name: str, head: bool
+) -> None:
     path = tmp_path_factory.mktemp("hostile") / name
     path.write_bytes((b"id,item\n" if name.endswith("csv") and head else b"") + b"SECRET" + content)
     for keys in ({}, {"items": ["a", "b"]}, {"form": "long", "header": False}, {"form": "fimi"}):
-        made = schema(**keys)
-        got = outcome(path, made)
+        declared = schema(**keys)
+        got = outcome(path, declared)
         if isinstance(got, CantleError):
             assert "SECRET" not in str(got)
             assert got.__suppress_context__ or got.__context__ is None
         else:
-            sets(got, made.universe)
+            sets(got, declared.universe)
             assert repr(got) == str(got) == "Baskets(private)"
 
 
-def outcome(path: Path, made: SetSchema) -> Baskets | CantleError:
+def outcome(path: Path, declared: SetSchema) -> Baskets | CantleError:
     try:
-        return read_baskets(path, made)
+        return read_baskets(path, declared)
     except CantleError as caught:
         return caught
 
 
 @examples(12)
 @given(st.lists(st.lists(st.integers(0, 19), max_size=4)), st.lists(st.lists(st.integers(0, 19), max_size=4)))
-def test_records_do_not_see_each_other(one: list[Any], two: list[Any]) -> None:
+def test_records_are_read_independently_of_each_other(one: list[Any], two: list[Any]) -> None:
     assert read(one + two) == read(one) + read(two)
 
 
-def test_baskets_show_nothing_and_cannot_be_stored() -> None:
-    made = read_baskets([["SECRET", "a"]], schema(["a"]))
-    assert repr(made) == str(made) == "Baskets(private)"
+def test_baskets_print_nothing_and_cannot_be_pickled_or_copied() -> None:
+    baskets = read_baskets([["SECRET", "a"]], schema(["a"]))
+    assert repr(baskets) == str(baskets) == "Baskets(private)"
     with pytest.raises(TypeError, match="private"):
-        pickle.dumps(made)
+        pickle.dumps(baskets)
 
 
 def test_universes_of_one_item_and_of_many(tmp_path: Path) -> None:
@@ -481,9 +483,9 @@ def test_released_lines_are_read_back(tmp_path_factory: Any, universe: Universe,
     frame = to_frame(starts, np.array(sum(records, []), dtype=np.int64), universe)
     write_fimi(frame, folder / "data.dat")
     assert read_fimi_frame(folder / "data.dat", universe).equals(frame)
-    made = SetSchema(universe=universe)
+    declared = SetSchema(universe=universe)
     want = [tuple(universe.label(code) for code in sorted(set(one))) for one in records]
-    assert sets(read_baskets(folder / "data.dat", made), universe) == want
+    assert sets(read_baskets(folder / "data.dat", declared), universe) == want
 
 
 def test_released_lines_over_many_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -498,7 +500,7 @@ def test_released_lines_over_many_blocks(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("listed", [0, 4, 1 << 16])
 @pytest.mark.parametrize("low", [-12, -5, 0, 1, 996, 10**15])
-def test_lines_of_integers_however_they_are_written(
+def test_lines_of_integers_are_the_same_by_every_way_of_writing(
     low: int, listed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(set_frames, "_LISTED", listed)
@@ -507,8 +509,8 @@ def test_lines_of_integers_however_they_are_written(
     for count, span in [(0, 1), (1, 1), (3, 4), (10, 2), (10, 5), (50, 20)]:
         lists = [(low + dice.integers(0, span, dice.integers(1, 6))).tolist() for _ in range(count)]
         write_fimi(pl.DataFrame({"items": lists}, schema={"items": pl.List(pl.Int64)}), tmp_path / "x.dat")
-        wanted = "".join(" ".join(map(str, one)) + "\n" for one in lists)
-        assert (tmp_path / "x.dat").read_bytes() == wanted.encode()
+        expected = "".join(" ".join(map(str, one)) + "\n" for one in lists)
+        assert (tmp_path / "x.dat").read_bytes() == expected.encode()
 
 
 @given(st.lists(st.lists(st.integers(0, 4), max_size=4)))
@@ -519,12 +521,12 @@ def test_sets_as_a_frame_with_and_without_empty_ones(lists: list[list[int]]) -> 
             frame = to_frame(starts, codes, universe)
             assert frame.schema == {"items": pl.List(pl.Int64 if universe.integers else pl.String)}
             assert frame["items"].to_list() == [[universe.label(code) for code in one] for one in some]
-            for part in slice(1, None), slice(0, -1):  # of a table
-                wanted = frame["items"].to_list()[part]
-                assert to_frame(starts[part], codes, universe)["items"].to_list() == wanted
+            for part in slice(1, None), slice(0, -1):  # slices of a table
+                expected = frame["items"].to_list()[part]
+                assert to_frame(starts[part], codes, universe)["items"].to_list() == expected
 
 
-def test_what_fimi_lines_cannot_hold(tmp_path: Path) -> None:
+def test_items_that_fimi_lines_cannot_hold_are_refused(tmp_path: Path) -> None:
     for lists in ([["rye bread"]], [["a\u00a0b"]], [["a\n"]]):
         with pytest.raises(ParameterError, match="space"):
             write_fimi(pl.DataFrame({"items": lists}), tmp_path / "x.dat")
@@ -543,14 +545,14 @@ def test_released_lines_that_were_changed_are_refused(tmp_path: Path, content: b
         read_fimi_frame(tmp_path / "data.dat", Universe(range(1, 18)))
 
 
-def test_released_lines_that_are_not_there(tmp_path: Path) -> None:
+def test_a_missing_file_of_released_lines_is_refused(tmp_path: Path) -> None:
     with pytest.raises(VerifyError, match="missing"):
         read_fimi_frame(tmp_path / "data.dat", Universe(range(3)))
     with pytest.raises(VerifyError, match="cannot be read"):
         read_fimi_frame(tmp_path, Universe(range(3)))
 
 
-def test_sets_go_out_as_they_came_in(tmp_path: Path) -> None:
+def test_released_sets_have_the_form_of_the_input(tmp_path: Path) -> None:
     released = to_frame(np.array([0, 2, 3]), np.array([0, 4, 2]), schema().universe)
     lists, long = [[1, 5], [3]], [(1, 1), (1, 5), (2, 3)]
 

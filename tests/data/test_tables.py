@@ -1,4 +1,4 @@
-"""Readers: what a record is, and that no record can break or colour the reading of a file."""
+"""Readers of tables: what a record is, and that no record affects how others are read."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ LINES = st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b""
 
 @examples(12)
 @given(LINES)
-def test_no_bytes_break_the_reading(tmp_path_factory: Any, lines: list[bytes]) -> None:
+def test_any_bytes_are_read(tmp_path_factory: Any, lines: list[bytes]) -> None:
     folder = tmp_path_factory.mktemp("csv")
     rows(folder, b"a,b,id,c\n" + b'",\n'.join(lines))
     rows(folder, b'",\n'.join(lines), header=False, skipInitialSpace=True)
@@ -119,11 +119,11 @@ def test_no_bytes_break_the_reading(tmp_path_factory: Any, lines: list[bytes]) -
 
 @examples(12)
 @given(LINES, LINES)
-def test_lines_do_not_see_each_other(tmp_path_factory: Any, one: list[bytes], two: list[bytes]) -> None:
+def test_lines_are_read_independently_of_each_other(tmp_path_factory: Any, one: list[bytes], two: list[bytes]) -> None:
     def read(lines: list[bytes]) -> list[Any]:
-        # a digit in front, so that no field opens a quote: a quote that opens may reach over lines
-        made = [b"0" + line.replace(b",", b",0") + b"\n" for line in lines]
-        return [tuple(v or "" for v in row) for row in rows(folder, b"a,b,id,c\n" + b"".join(made))]
+        # a digit comes first, so that no field opens a quote, which could reach over several lines
+        written = [b"0" + line.replace(b",", b",0") + b"\n" for line in lines]
+        return [tuple(v or "" for v in row) for row in rows(folder, b"a,b,id,c\n" + b"".join(written))]
 
     folder = tmp_path_factory.mktemp("csv")
     assert read(one + two) == read(one) + read(two)
@@ -139,7 +139,7 @@ def test_a_large_file_with_line_ends_inside_quotes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("many", slow([300, 2000], 2000))
-def test_many_columns(many: int, tmp_path: Path) -> None:
+def test_many_columns_are_read(many: int, tmp_path: Path) -> None:
     names = [f"n{i}" for i in range(many)]
     wide = Schema.from_dict({"fields": [{"name": n, "type": "boolean"} for n in names]})
     (tmp_path / "t.csv").write_text(",".join(names) + "\n" + ",".join(["1"] * many) + "\n")
@@ -171,7 +171,7 @@ def test_many_columns(many: int, tmp_path: Path) -> None:
         ("t.parquet", b"", "Parquet"),
     ],
 )
-def test_bad_files_are_refused_in_fixed_words(tmp_path: Path, name: str, content: bytes, says: str) -> None:
+def test_bad_files_are_refused_with_fixed_messages(tmp_path: Path, name: str, content: bytes, says: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=says) as caught:
         read_columns(tmp_path / name, schema())
@@ -187,23 +187,27 @@ def test_a_missing_column_is_named_and_the_header_is_not_quoted(tmp_path: Path) 
     with pytest.raises(DataError, match="'field7' and 1992 more; correct") as caught:
         read_columns(tmp_path / "t.csv", Schema.from_dict({"fields": fields}))
     assert "SECRET" not in str(caught.value)
-    said = set()
-    for line in ("fields0,SECRET\n", "SECRET,1\n", " Field0,2\n"):  # nearly right or not: it may be a record
+    messages = set()
+    for line in (
+        "fields0,SECRET\n",
+        "SECRET,1\n",
+        " Field0,2\n",
+    ):  # even a line that resembles a header may be a record
         (tmp_path / "t.csv").write_text(line)
         with pytest.raises(DataError, match="no column 'field0'; correct") as caught:
             read_columns(tmp_path / "t.csv", Schema.from_dict({"fields": fields[:1]}))
-        said.add(str(caught.value))
-    assert len(said) == 1
+        messages.add(str(caught.value))
+    assert len(messages) == 1
 
 
-def test_paths_that_are_no_file(tmp_path: Path) -> None:
+def test_paths_that_are_no_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds or matches no file"):
         read_columns(tmp_path, schema())
     with pytest.raises(DataError, match="no file 'nowhere.csv'"):
         read_columns(tmp_path / "nowhere.csv", schema())
 
 
-def test_truncated_parquet(tmp_path: Path) -> None:
+def test_truncated_parquet_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pl.DataFrame({name: ["SECRET"] * 5000 for name in "abc"}).write_parquet(path)
     whole = path.read_bytes()
@@ -221,7 +225,7 @@ def test_a_file_without_header_may_be_empty(tmp_path: Path) -> None:
     assert rows(tmp_path, b"", header=False) == []
 
 
-def test_header_alone_is_read_for_a_draft(tmp_path: Path) -> None:
+def test_only_the_header_is_read_for_a_draft(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text('a,"b ""x""\nline",c\n1,2,3\n')
     assert header(tmp_path / "t.csv", Dialect()) == ["a", 'b "x"\nline', "c"]
 
@@ -247,13 +251,13 @@ def test_frames_are_refused_by_columns_and_types() -> None:
 
 
 def texts(series: pl.Series) -> list[Any]:
-    """What would be looked up in a list of categories."""
+    """The texts that would be looked up in a list of categories."""
     return by_kind(series, lambda part: label_text(part, "string").to_numpy()).tolist()
 
 
 @pytest.mark.parametrize("records", [0, 1])
 def test_extension_types_are_refused_with_and_without_a_record(tmp_path: Path, records: int) -> None:
-    """polars would read the empty column, and refuse the first value in words of its own."""
+    """polars would read an empty column, and refuse the first value with its own message."""
     plain = pa.array(['"x"'] * records, pa.string())
     json = pa.ExtensionArray.from_storage(pa.json_(), plain)
     table = pa.table({"a": plain, "b": plain, "c": json})
@@ -272,7 +276,7 @@ def test_python_objects_are_read_one_by_one() -> None:
     assert texts(read_columns(objects, schema()).frame["a"]) == ["1", "1", None]
 
 
-def test_raw_shows_nothing_and_cannot_be_stored(tmp_path: Path) -> None:
+def test_raw_tables_print_nothing_and_cannot_be_pickled(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b,c\nSECRET,2,3\n")
     raw = read_columns(tmp_path / "t.csv", schema())
     assert repr(raw) == str(raw) == "Raw(private)"
@@ -280,7 +284,7 @@ def test_raw_shows_nothing_and_cannot_be_stored(tmp_path: Path) -> None:
         pickle.dumps(raw)
 
 
-def test_records_come_back_in_the_kind_that_came_in() -> None:
+def test_records_come_back_as_the_kind_of_frame_that_was_given() -> None:
     frame = pl.DataFrame({"a": ["x", None], "b": [1, None], "c": [True, None], "d": [1.5, None], "e": [1, 2]})
     frame = frame.with_columns(f=pl.col("e").cast(pl.Date), g=pl.lit(None, dtype=pl.Datetime("us")))
     kinds = {kind: give_back(frame, kind) for kind in ("polars", "pandas", "pyarrow")}
@@ -320,5 +324,5 @@ def test_the_size_of_pieces_does_not_matter(
     schema = Schema.from_dict({"fields": [*fields, {"name": "t", "type": "string", "categories": ["a", "b"]}]})
     (tmp_path / "x.csv").write_bytes(b"n,t\n" + body)
     whole = read_columns(tmp_path / "x.csv", schema).frame
-    monkeypatch.setattr(file_forms, "_PIECE", max(piece, 4))  # the header stands in the first piece
+    monkeypatch.setattr(file_forms, "_PIECE", max(piece, 4))  # the header must be in the first piece
     assert read_columns(tmp_path / "x.csv", schema).frame.equals(whole)
