@@ -1,4 +1,4 @@
-"""Public code books of three tables, and writers of the forms in which code books come."""
+"""Public code books of three tables, and a writer for each format of code books."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 import yaml
 
 Row = tuple[str, str, tuple[int, int] | str, bool]
-"""Name, type, bounds or values (separated by |), and whether a value must be there."""
+"""Name, type, bounds or values (separated by |), and whether a value is required."""
 
 _COUNTRIES = "United-States|Cambodia|England|Puerto-Rico|Canada|Germany|Outlying-US(Guam-USVI-etc)|India|Japan|Greece"
 _COUNTRIES += "|South|China|Cuba|Iran|Honduras|Philippines|Italy|Poland|Jamaica|Vietnam|Mexico|Portugal|Ireland|France"
@@ -91,24 +91,24 @@ def as_frictionless(rows: list[Row]) -> str:
 
 
 def as_nist(rows: list[Row]) -> str:
-    """The dictionary of descriptions; it has no word for columns without missing values."""
-    made: dict[str, Any] = {}
+    """The dictionary of descriptions; it cannot say that a column has no missing values."""
+    book: dict[str, Any] = {}
     for name, _, known, required in rows:
         values: dict[str, Any] = {} if required else {"N": "N/A"}
         if isinstance(known, tuple):
             values |= {"min": known[0], "max": known[1]}
         else:
-            values |= {one: f"what {one} means" for one in known.split("|")}
-        made[name] = {"description": f"about {name}", "values": values}
-    return json.dumps(made)
+            values |= {value: f"what {value} means" for value in known.split("|")}
+        book[name] = {"description": f"about {name}", "values": values}
+    return json.dumps(book)
 
 
 def as_nist_parameters(rows: list[Row]) -> str:
-    made: dict[str, Any] = {}
+    book: dict[str, Any] = {}
     for name, kind, known, required in rows:
         inside = {"min": known[0], "max": known[1]} if isinstance(known, tuple) else {"values": _values(kind, known)}
-        made[name] = {"dtype": "int64" if kind == "integer" else "object", "has_null": not required, **inside}
-    return json.dumps({"runs": [{"epsilon": 1.0}], "schema": made})
+        book[name] = {"dtype": "int64" if kind == "integer" else "object", "has_null": not required, **inside}
+    return json.dumps({"runs": [{"epsilon": 1.0}], "schema": book})
 
 
 def as_smartnoise(rows: list[Row]) -> str:
@@ -136,14 +136,14 @@ def as_ddi(rows: list[Row]) -> str:
         if isinstance(known, tuple):
             content = f'<valrng><range UNITS="REAL" min="{known[0]}" max="{known[1]}"/></valrng>'
         else:
-            escaped = [one.replace("&", "&amp;").replace("<", "&lt;") for one in known.split("|")]
-            content = "".join(f"<catgry><catValu>{one}</catValu><labl>x</labl></catgry>" for one in escaped)
+            escaped = [value.replace("&", "&amp;").replace("<", "&lt;") for value in known.split("|")]
+            content = "".join(f"<catgry><catValu>{value}</catValu><labl>x</labl></catgry>" for value in escaped)
         inside.append(f"<var ID='V' name={quoteattr(name)}><labl>about</labl>{content}{form}</var>")
     return f'<?xml version="1.0"?><codeBook xmlns="ddi:codebook:2_5"><dataDscr>{"".join(inside)}</dataDscr></codeBook>'
 
 
 def _values(kind: str, known: object) -> list[Any]:
-    return [int(one) if kind == "integer" else one for one in str(known).split("|")]
+    return [int(value) if kind == "integer" else value for value in str(known).split("|")]
 
 
 COMPLETE: dict[str, Callable[[list[Row]], str]] = {
@@ -153,5 +153,5 @@ COMPLETE: dict[str, Callable[[list[Row]], str]] = {
     "parameters.json": as_nist_parameters,
     "book.xml": as_ddi,
 }
-"""Forms that hold bounds and categories."""
+"""The formats that have both bounds and categories."""
 PARTIAL: dict[str, Callable[[list[Row]], str]] = {"metadata.yaml": as_smartnoise, "metadata.json": as_sdv}

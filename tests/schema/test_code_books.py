@@ -1,4 +1,4 @@
-"""From a code book to a schema: every known form, three public tables, and what is refused."""
+"""From a code book to a schema: every known format, three public tables, and refusals."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ def test_a_complete_code_book_gives_a_valid_schema_at_once(
     start = time.process_time()
     done = cantle("init", "--codebook", form, "-o", "s.yaml")
     schema = Schema.load(tmp_path / "s.yaml")
-    assert time.process_time() - start < 5  # seen: 0.02 s
+    assert time.process_time() - start < 5  # 0.02 s when measured
     assert "It is complete" in done.out
     assert [one.name for one in schema.fields] == [row[0] for row in TABLES[name]]
-    for made, (_, _, known, required) in zip(schema.fields, TABLES[name], strict=True):
+    for column, (_, _, known, required) in zip(schema.fields, TABLES[name], strict=True):
         if isinstance(known, tuple):
-            assert (made.type, made.minimum, made.maximum) == ("integer", *known)
+            assert (column.type, column.minimum, column.maximum) == ("integer", *known)
         else:
-            assert made.categories is not None
-            assert [str(one) for one in made.categories] == known.split("|")
-        assert made.required == (required and form in SAYS_REQUIRED)
+            assert column.categories is not None
+            assert [str(one) for one in column.categories] == known.split("|")
+        assert column.required == (required and form in SAYS_REQUIRED)
         if form == "data_dictionary.json" and not required:
-            assert made.missing_values == ("", "N")
+            assert column.missing_values == ("", "N")
     lines = (tmp_path / "s.yaml").read_text().splitlines()
     assert sum(line.startswith("  - {name: ") for line in lines) == len(TABLES[name])  # one line per column
 
 
 @pytest.mark.parametrize("form", PARTIAL)
-def test_what_a_code_book_leaves_open_stays_blank(tmp_path: Path, cantle: Cantle, form: str) -> None:  # noqa: F811
+def test_what_a_code_book_does_not_say_stays_blank(tmp_path: Path, cantle: Cantle, form: str) -> None:  # noqa: F811
     (tmp_path / form).write_text(PARTIAL[form](ADULT), encoding="utf-8")
     done = cantle("init", "--codebook", form, "-o", "s.yaml")
     with pytest.raises(SchemaError) as caught:
@@ -57,7 +57,7 @@ def test_what_a_code_book_leaves_open_stays_blank(tmp_path: Path, cantle: Cantle
     assert f"Fill in the blanks (???) of {len(open_ones)} columns" in done.out
 
 
-def test_details_of_the_forms(tmp_path: Path) -> None:
+def test_details_of_the_formats(tmp_path: Path) -> None:
     (tmp_path / "book.csv").write_text(
         "name;code;type;format;role\nsex;1 = male;;;\n;2 = female;;;\nzip;01|02;;;\nborn;;date;%d.%m.%Y;\n"
         "size;1..9;;;\nid;;id;;\nincome;<=50K|>50K;;;target\nmass;0.5 - 9.25;;;\n"
@@ -102,7 +102,7 @@ def test_titles_of_columns_and_labels_of_values_are_kept(tmp_path: Path, name: s
     assert [one.entry() for one in read_code_book(tmp_path / name)] == [SEX]
 
 
-def test_a_label_beside_single_values_is_theirs(tmp_path: Path) -> None:
+def test_a_label_beside_single_values_belongs_to_them(tmp_path: Path) -> None:
     (tmp_path / "book.csv").write_text("variable,value,label\nsex,1,male\nsex,2,female\n")
     entry = read_code_book(tmp_path / "book.csv")[0].entry()
     assert entry["categories"] == [{"value": 1, "label": "male"}, {"value": 2, "label": "female"}]
@@ -111,7 +111,7 @@ def test_a_label_beside_single_values_is_theirs(tmp_path: Path) -> None:
     assert field.to_dict()["categories"] == entry["categories"]
 
 
-def test_a_file_gives_the_columns_and_a_book_what_is_known_of_them(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
+def test_a_file_gives_the_columns_and_a_code_book_describes_them(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
     (tmp_path / "book.csv").write_text(COMPLETE["book.csv"](ADULT))
     (tmp_path / "t.csv").write_text("sex,shoe\nSECRET,1\n")
     shown = cantle("init", "t.csv", "--header", "yes", "--codebook", "book.csv").out
@@ -140,7 +140,7 @@ BOMB = (
         ("b.json", '{"fields": [{"name": "x"}, {"name": "x"}]}', "described twice"),
     ],
 )
-def test_what_is_no_code_book_is_refused(tmp_path: Path, name: str, content: str, says: str) -> None:
+def test_files_that_are_no_code_book_are_refused(tmp_path: Path, name: str, content: str, says: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(ParameterError, match=says):
         read_code_book(tmp_path / name)
@@ -153,7 +153,7 @@ def test_questions_in_the_terminal(tmp_path: Path, cantle: Cantle, monkeypatch: 
 
     (tmp_path / "t.csv").write_text("age,job,weight,ssn,later\nSECRET,2,3,4,5\n")
     answers = iter(
-        ["i", "90", "17", "yes"]  # the wrong way round: asked again
+        ["i", "90", "17", "yes"]  # bounds in the wrong order are asked for again
         + ["i", "17", "90", "no", "c", "Clerk, Farmer", "yes", "n", "0", "300", "0.5", "yes", "x", "", "job"]
     )
     asked: list[str] = []

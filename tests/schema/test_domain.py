@@ -1,4 +1,4 @@
-"""Attributes and domains on small examples that can be checked by eye."""
+"""Attributes and domains on small examples that can be checked by hand."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def encode(attr: Attribute, values: list[Any], dtype: Any = None) -> list[int]:
 AGE = attribute(constraints=span(17, 90))
 
 
-def test_sizes_and_null_last() -> None:
+def test_sizes_of_attributes_and_null_as_the_last_code() -> None:
     assert (AGE.grid, AGE.bins, AGE.size, AGE.nullable, AGE.ordered, AGE.width) == (74, 74, 75, True, True, 1)
     strict = attribute(constraints=span(17, 90, required=True))
     assert (strict.size, encode(strict, [17, None])) == (74, [0, -1])
@@ -77,7 +77,7 @@ def test_integers_with_a_step_go_to_the_lower_grid_point() -> None:
 
 def test_int64_extremes_do_not_overflow() -> None:
     top, low = 2**63 - 1, -(2**63)
-    # A schema holds whole numbers below 2**53; a domain made otherwise may be wider.
+    # A schema allows integers below 2**53; a domain made without a schema may be wider.
     attr = Attribute("x", Steps(type="integer", first=low, step=2**20, grid=2**44), nullable=True)
     assert encode(attr, [low, top, 0]) == [0, attr.bins - 1, 2**43]
     assert attr.encode(pl.Series([0])).dtype == np.int64
@@ -88,7 +88,7 @@ def test_int64_extremes_do_not_overflow() -> None:
     assert encode(high, [str(top - 1)]) == [4]
 
 
-def test_numbers_live_on_an_exact_decimal_grid() -> None:
+def test_numbers_are_moved_to_an_exact_decimal_grid() -> None:
     attr = attribute(type="number", step=0.1, constraints=span(0, 1))
     assert attr.grid == 11
     assert attr.decode(np.arange(11), np.zeros(11)).to_list() == [float(f"0.{k}") for k in range(10)] + [1.0]
@@ -99,7 +99,7 @@ def test_numbers_live_on_an_exact_decimal_grid() -> None:
     assert encode(third, third.decode(np.arange(third.bins), np.zeros(third.bins)).to_list()) == list(range(third.bins))
 
 
-def test_dates() -> None:
+def test_dates_are_encoded() -> None:
     attr = attribute(type="date", constraints=span("2020-01-01", "2020-12-31"))
     assert attr.grid == 366
     null = attr.bins
@@ -113,7 +113,7 @@ def test_dates() -> None:
     assert weekly.edge(1) == date(2020, 1, 8)
 
 
-def test_datetimes_are_utc_without_zone() -> None:
+def test_datetimes_without_a_zone_are_utc() -> None:
     attr = attribute(type="datetime", step="1h", constraints=span("2020-01-01", "2020-01-02"))
     assert attr.grid == 25
     text = ["2020-01-01T01:59:59.9", "2020-01-01 02:00:00", "2020-01-01T02:00:00Z", "2020-01-01T02:00:00+01:00"]
@@ -128,7 +128,7 @@ def test_datetimes_are_utc_without_zone() -> None:
     assert encode(old, ["1969-12-31T23:59:58.5"]) == [0]
 
 
-def test_categories_and_the_unknown_policies() -> None:
+def test_categories_and_what_happens_to_unknown_ones() -> None:
     keys = {"type": "string", "categories": ["a", "b"]}
     text = ["b", "z", None, "", "NA", "a"]
     assert encode(attribute(**keys), text) == [1, 2, 2, 2, 2, 0]
@@ -150,7 +150,7 @@ def test_coded_categories_keep_their_type() -> None:
     assert encode(words, [2, 1]) == encode(words, [2.0, 1.0]) == [1, 0]
 
 
-def test_booleans() -> None:
+def test_booleans_are_encoded() -> None:
     attr = attribute(type="boolean", trueValues=["Y"], falseValues=["N"])
     assert encode(attr, ["true", "False", "1", "0", "Y", "N", "yes", None]) == [1, 0, 1, 0, 1, 0, 2, 2]
     assert encode(attr, [True, False, None]) == [1, 0, 2]
@@ -159,7 +159,7 @@ def test_booleans() -> None:
     assert not attr.ordered
 
 
-def test_coarsening() -> None:
+def test_coarser_codes() -> None:
     coarse = AGE.coarsen(11)
     assert (coarse.width, coarse.bins, coarse.size, coarse.grid) == (8, 10, 11, 74)
     assert encode(coarse, [17, 24, 25, 90, None]) == [0, 0, 1, 9, 10]
@@ -177,17 +177,17 @@ def test_coarsening() -> None:
     assert huge.decode(np.array([huge.bins - 1]), np.array([1 - 2**-53])).to_list() == [2**52]
 
 
-def test_descriptions() -> None:
+def test_spans_of_codes_are_described() -> None:
     assert AGE.describe(13, 23) == "[30, 40)"
     assert AGE.describe(70, 75) == "[87, 91) or null"
     assert AGE.describe(74, 75) == "null"
     tenth = attribute(type="number", step=0.1, constraints=span(0, 1))
     assert tenth.describe(3, 11) == "[0.3, 1.1)"
-    words = attribute(type="string", categories=["Private", "State-gov", "Other"])
-    assert words.describe(0, 2) == "Private | State-gov"
-    assert words.describe(2, 4) == "Other or null"
-    assert words.edge(1) == "State-gov"
-    assert words.edge(3) is None
+    jobs = attribute(type="string", categories=["Private", "State-gov", "Other"])
+    assert jobs.describe(0, 2) == "Private | State-gov"
+    assert jobs.describe(2, 4) == "Other or null"
+    assert jobs.edge(1) == "State-gov"
+    assert jobs.edge(3) is None
     many = attribute(type="string", categories=[f"c{i}" for i in range(30)])
     assert many.describe(1, 21) == "c1 | … | c20 (20 values)"
     assert attribute(type="boolean").describe(0, 2) == "false | true"
@@ -195,13 +195,13 @@ def test_descriptions() -> None:
     assert day.describe(0, 366) == "[2020-01-01, 2021-01-01)"
 
 
-def test_public_orders() -> None:
-    words = attribute(type="string", categories=["a", "b", "c"], unknown="b")
-    turned = words.reordered([2, 0, 1])
+def test_categories_can_be_reordered() -> None:
+    letters = attribute(type="string", categories=["a", "b", "c"], unknown="b")
+    turned = letters.reordered([2, 0, 1])
     assert encode(turned, ["a", "b", "c", "z", None]) == [1, 2, 0, 2, 3]
     assert turned.decode(np.arange(4), np.zeros(4)).to_list() == ["c", "a", "b", None]
     with pytest.raises(ParameterError, match="permutation"):
-        words.reordered([0, 0, 1])
+        letters.reordered([0, 0, 1])
     with pytest.raises(ParameterError, match="ordered"):
         AGE.reordered(range(74))
 
@@ -213,7 +213,7 @@ def test_orders_depend_on_seed_and_column_only() -> None:
     assert orders[1] == [a.scale.labels for a in domain.with_orders(1).attributes]
     assert orders[1] != orders[2]
     assert orders[1][0] != orders[1][1]
-    # fixed for good: a release made with a seed must be readable on every machine and in every version
+    # these must never change: a release by seed must be readable on every machine and in every version
     assert orders[1][0][:4] == ("13", "18", "2", "14")
 
 
@@ -271,7 +271,7 @@ def test_coarser_codes_have_no_taxonomy() -> None:
     coarse = town.coarsen(4)
     assert (coarse.taxonomy, coarse.width, coarse.bins) == (None, 2, 3)
     assert coarse.describe(0, 1) == "Linz | Graz"
-    assert coarse.ordered  # its neighbours are still relatives
+    assert coarse.ordered  # adjacent codes are still related
 
 
 def test_a_taxonomy_is_not_permuted() -> None:
@@ -286,14 +286,14 @@ def test_a_taxonomy_is_not_permuted() -> None:
     assert small.attributes[1] == domain.attributes[1].coarsen(4)
 
 
-def test_leaves_and_labels_must_agree() -> None:
+def test_leaves_and_labels_must_match() -> None:
     town = attribute(**TOWN, hierarchy=TREE)
     for wrong in ({"taxonomy": Taxonomy.flat("ab")}, {"width": 2}, {"scale": AGE.scale}):
         with pytest.raises(ParameterError, match="'x'.*leaves"):
             replace(town, **wrong)
 
 
-def test_columns_in_their_own_types() -> None:
+def test_each_column_has_the_smallest_type() -> None:
     fields = [
         {"name": "a", "type": "integer", "constraints": span(0, 254)},
         {"name": "b", "type": "integer", "constraints": span(0, 255)},
@@ -313,13 +313,13 @@ def test_columns_in_their_own_types() -> None:
     assert len(classes) == 0
 
 
-def test_wider_types_and_no_target() -> None:
+def test_codes_of_a_domain_without_target() -> None:
     fields = [{"name": "a", "type": "integer", "constraints": span(0, 255)}]
     codes, classes = Schema.from_dict({"fields": fields}).domain().encode(pl.DataFrame({"a": [255, None]}))
     assert (codes.dtype, codes.tolist(), classes.tolist()) == (np.uint16, [[255], [256]], [0, 0])
 
 
-def test_one_value_and_one_category() -> None:
+def test_attributes_with_one_value() -> None:
     assert encode(attribute(constraints=span(5, 5)), [5, 9, None]) == [0, 0, 1]
     assert encode(attribute(type="string", categories=["only"]), ["only", "x"]) == [0, 1]
 
@@ -334,7 +334,7 @@ def test_many_categories_are_encoded_and_decoded() -> None:
     assert values[0] == "label 99999"
 
 
-def test_public_things_can_be_stored() -> None:
+def test_attributes_can_be_pickled_and_keep_no_private_value() -> None:
     used = attribute(type="string", categories=["a", "b"])
     encode(used, ["SECRET"])
     stored = pickle.dumps(used)

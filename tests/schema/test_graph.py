@@ -1,4 +1,4 @@
-"""The schema of a graph: what may be declared under which unit, and that every refusal says why and what to do."""
+"""The schema of a graph: what may be declared for which unit, and refusals that state the reason and the fix."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from cantle.schema.graph import GraphSchema, NodeRange
 RANGE = {"minimum": 0, "maximum": 99}
 
 
-def one(**keys: Any) -> GraphSchema:
+def declared(**keys: Any) -> GraphSchema:
     return GraphSchema.from_dict({"kind": "graph", **keys})
 
 
 def test_defaults() -> None:
-    schema = one()
+    schema = declared()
     assert (schema.kind, schema.unit, schema.nodes, schema.form, schema.max_degree) == (
         "graph",
         "node",
@@ -34,20 +34,20 @@ def test_defaults() -> None:
 
 @pytest.mark.parametrize("unit", ["node-isolate", "edge"])
 def test_the_public_number_of_nodes(unit: str) -> None:
-    assert one(unit=unit, nodes=18_163).node_count == 18_163
-    assert one(unit=unit, nodes=RANGE).node_count == 100
-    assert one(unit=unit, nodes=["ann", 7, "7", "bob"]).node_count == 3
+    assert declared(unit=unit, nodes=18_163).node_count == 18_163
+    assert declared(unit=unit, nodes=RANGE).node_count == 100
+    assert declared(unit=unit, nodes=["ann", 7, "7", "bob"]).node_count == 3
 
 
-def test_under_node_a_range_or_a_list_is_a_domain() -> None:
-    assert one(nodes={"minimum": 1 - 2**53, "maximum": 2**53 - 1}).nodes == NodeRange(1 - 2**53, 2**53 - 1)
-    assert one(nodes=RANGE).node_count is None
-    assert one(nodes=["b", "a", 10, 9]).nodes == (9, 10, "a", "b")
-    assert one(nodes=["b"]).node_count is None
+def test_for_unit_node_a_range_or_a_list_of_nodes_is_a_domain() -> None:
+    assert declared(nodes={"minimum": 1 - 2**53, "maximum": 2**53 - 1}).nodes == NodeRange(1 - 2**53, 2**53 - 1)
+    assert declared(nodes=RANGE).node_count is None
+    assert declared(nodes=["b", "a", 10, 9]).nodes == (9, 10, "a", "b")
+    assert declared(nodes=["b"]).node_count is None
 
 
 def test_a_degree_list_has_as_many_nodes_as_lines() -> None:
-    schema = one(unit="edge", form="degrees")
+    schema = declared(unit="edge", form="degrees")
     assert schema.node_count is None
     assert schema.to_dict() == {"kind": "graph", "unit": "edge", "form": "degrees"}
 
@@ -74,17 +74,24 @@ def test_a_node_file_is_inlined(tmp_path: Path) -> None:
     ],
 )
 def test_the_canonical_form_gives_the_same_schema_back(keys: dict[str, Any]) -> None:
-    schema = one(**keys)
+    schema = declared(**keys)
     again = GraphSchema.from_dict(json.loads(json.dumps(schema.to_dict())))
     assert again == schema
     assert again.hash() == schema.hash()
     assert schema.inferred == ("guarantee" in keys)
 
 
-def test_the_hash_knows_every_key() -> None:
-    schemas = [one(), one(max_degree=3), one(nodes=RANGE), one(nodes=[1]), one(form="edges"), one(unit="edge", nodes=1)]
+def test_the_hash_depends_on_every_key() -> None:
+    schemas = [
+        declared(),
+        declared(max_degree=3),
+        declared(nodes=RANGE),
+        declared(nodes=[1]),
+        declared(form="edges"),
+        declared(unit="edge", nodes=1),
+    ]
     assert len({schema.hash() for schema in schemas}) == len(schemas)
-    assert len(one().hash()) == 64
+    assert len(declared().hash()) == 64
 
 
 @pytest.mark.parametrize(
@@ -128,9 +135,9 @@ def test_the_hash_knows_every_key() -> None:
         ({"maxdegree": 3}, "write 'max_degree'"),
     ],
 )
-def test_refusals_say_why_and_what_to_do(keys: dict[str, Any], said: str) -> None:
+def test_refusals_state_the_reason_and_the_fix(keys: dict[str, Any], said: str) -> None:
     with pytest.raises(SchemaError) as caught:
-        one(**keys)
+        declared(**keys)
     text = str(caught.value)
     assert said in text
     assert ";" in text
@@ -143,7 +150,7 @@ def test_a_node_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
         GraphSchema.from_dict({"kind": "graph", "nodes": "ids.txt"}, tmp_path)
 
 
-def test_the_kind_is_asked_for() -> None:
+def test_the_kind_must_be_declared() -> None:
     with pytest.raises(SchemaError, match="`kind: graph`"):
         GraphSchema.from_dict({"unit": "edge"})
     assert isinstance(Schema.from_dict({"kind": "graph"}), GraphSchema)

@@ -1,4 +1,4 @@
-"""Hierarchies as people have them: every format and rule, and that every refusal names column, rule and value."""
+"""Files and rules of hierarchies: every format, and refusals that name the column, the rule and the value."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ HRC = "Professional\n@Engineer\n@Lawyer\nArtist\n@Dancer\n@Writer\n"
 
 
 def groups(taxonomy: Taxonomy) -> dict[str, set[Any]]:
-    nodes, found = [taxonomy.root], {}
+    nodes, by_name = [taxonomy.root], {}
     for lo, hi in nodes:
         nodes.extend(taxonomy.children(lo, hi))
-        found[taxonomy.name(lo, hi)] = set(taxonomy.leaves[lo:hi])
-    return found
+        by_name[taxonomy.name(lo, hi)] = set(taxonomy.leaves[lo:hi])
+    return by_name
 
 
 # ------------------------------------------------------------------------------------------------- formats
@@ -58,7 +58,7 @@ def groups(taxonomy: Taxonomy) -> dict[str, set[Any]]:
         ("job.json", json.dumps(TREE)),
     ],
 )
-def test_files_of_every_format(tmp_path: Path, name: str, content: str) -> None:
+def test_files_of_every_format_give_the_same_tree(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name.partition("#")[0]).write_text(content, encoding="utf-8", newline="")
     taxonomy = load_hierarchy(name, JOBS, "job", tmp_path)
     assert groups(taxonomy)["Professional"] == {"Engineer", "Lawyer"}
@@ -90,7 +90,7 @@ def test_leaves_have_the_declared_type() -> None:
     assert parse_indented("A\n a b\n c", (" a b ", "c"), "text").leaves == (" a b ", "c")
 
 
-def test_arx_odds_and_ends() -> None:
+def test_unusual_arx_files_are_read() -> None:
     assert parse_arx("b;*\na;*", ("a", "b"), "x") == parse_nested({"*": ["a", "b"]}, ("a", "b"), "x")
     assert parse_arx("a\nb", ("a", "b"), "x") == Taxonomy.flat("ab")
     assert parse_arx("a;A\nb;A\nc;B\nd;B", tuple("abcd"), "x").to_nested() == [{"A": ["a", "b"]}, {"B": ["c", "d"]}]
@@ -114,31 +114,31 @@ def test_arx_keeps_every_group_in_one_span(pairs: list[tuple[int, int]]) -> None
 # ------------------------------------------------------------------------------------------------- rules
 
 
-def test_fanout() -> None:
+def test_the_rule_fanout() -> None:
     assert load_hierarchy({"fanout": 2}, JOBS, "job") == Taxonomy.balanced(JOBS, 2)
     turned = {"fanout": 2, "leaves": list(reversed(JOBS))}
     assert load_hierarchy(turned, JOBS, "job").to_nested() == turned
 
 
-def test_prefixes() -> None:
+def test_the_rule_prefixes() -> None:
     codes = ("E10", "A00.0", "A00.1", "A01", "E11", "A")
     taxonomy = load_hierarchy({"prefixes": [3, 1]}, codes, "icd")
     assert taxonomy.to_nested() == [{"E…": ["E10", "E11"]}, {"A…": [{"A00…": ["A00.0", "A00.1"]}, "A01", "A"]}]
     assert load_hierarchy({"prefixes": 1}, codes, "icd").children(0, 6) == ((0, 2), (2, 6))
 
 
-def test_bands() -> None:
+def test_the_rule_bands() -> None:
     ages = (25, 17, 40, 18, 19, 21, -1, -2)
     taxonomy = load_hierarchy({"bands": [20, 5]}, ages, "age")
     assert taxonomy.leaves == tuple(sorted(ages))
-    found = groups(taxonomy)
-    assert found["15 to 19"] == {17, 18, 19}  # all of 0 to 19, so one node with the narrower name
-    assert found["20 to 39"] == {21, 25}
-    assert found["-5 to -1"] == {-2, -1}
+    by_name = groups(taxonomy)
+    assert by_name["15 to 19"] == {17, 18, 19}  # these are all of 0 to 19, so there is one node, with the narrower name
+    assert by_name["20 to 39"] == {21, 25}
+    assert by_name["-5 to -1"] == {-2, -1}
     assert load_hierarchy({"bands": [10]}, ("5", "10", "12"), "age").leaves == ("5", "10", "12")
 
 
-def test_dateparts() -> None:
+def test_the_rule_dateparts() -> None:
     days = ("2024-02-01", "2023-12-31", "2024-01-31", "2024-02-29T10:00", "2024-07")
     taxonomy = load_hierarchy({"dateparts": ["month", "year"]}, days, "seen")
     year = {"2024": ["2024-01-31", {"2024-02": ["2024-02-01", "2024-02-29T10:00"]}, "2024-07"]}
@@ -146,7 +146,7 @@ def test_dateparts() -> None:
     assert "2024-Q1" in groups(load_hierarchy({"dateparts": ["year", "quarter"]}, days, "seen"))
 
 
-def test_a_group_may_be_called_like_a_rule() -> None:
+def test_a_group_may_have_the_name_of_a_rule() -> None:
     nested = [{"bands": ["Beatles", "Stones"]}]
     assert load_hierarchy(nested, ("Beatles", "Stones"), "music").name(0, 2) == "bands"
     two = {"bands": ["Beatles", "Stones"], "prefix": ["pre"]}
@@ -232,7 +232,7 @@ TEXT_ERRORS = [
 
 
 @pytest.mark.parametrize(("spec", "rule"), NESTED_ERRORS)
-def test_nested_and_rules_refuse(spec: Any, rule: str) -> None:
+def test_wrong_lists_and_rules_are_refused(spec: Any, rule: str) -> None:
     with pytest.raises(SchemaError, match=rule) as caught:
         load_hierarchy(spec, JOBS, "job")
     assert str(caught.value).startswith("field 'job', hierarchy: ")
@@ -240,7 +240,7 @@ def test_nested_and_rules_refuse(spec: Any, rule: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "content", "rule"), TEXT_ERRORS)
-def test_files_refuse(tmp_path: Path, name: str, content: str, rule: str) -> None:
+def test_wrong_files_are_refused(tmp_path: Path, name: str, content: str, rule: str) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(SchemaError, match=rule) as caught:
         load_hierarchy(name, JOBS, "job", tmp_path)
@@ -248,7 +248,7 @@ def test_files_refuse(tmp_path: Path, name: str, content: str, rule: str) -> Non
     assert len(str(caught.value)) < 500
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "folder.csv").mkdir()
     os.mkfifo(tmp_path / "pipe.csv")
@@ -289,7 +289,7 @@ def categories_of(column: str) -> tuple[Any, ...]:
     return tuple(field["categories"])
 
 
-ARX_FILES = {  # column, height, children of the root: counted in the files
+ARX_FILES = {  # column, height and children of the root, counted by hand in the files
     "age": ("age", 4, 5),
     "education": ("education", 3, 3),
     "marital-status": ("marital-status", 2, 2),
@@ -313,7 +313,7 @@ def test_the_arx_files_of_adult(adult_trees: Path, name: str) -> None:
     assert len(taxonomy.children(*taxonomy.root)) == children
 
 
-def test_ages_that_are_not_declared_are_named(adult_trees: Path) -> None:
+def test_ages_that_are_not_declared_are_named_in_the_refusal(adult_trees: Path) -> None:
     with pytest.raises(SchemaError, match="field 'age'.*leaf '1'"):
         load_hierarchy("arx_adult_hierarchy_age.csv", tuple(range(17, 91)), "age", adult_trees)
 
@@ -343,16 +343,18 @@ def test_the_trees_of_diffgen(adult_trees: Path, file: str, column: str) -> None
 def test_a_hierarchy_alone_declares_the_categories(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content)
     field = {"name": "job", "type": "string", "hierarchy": name}
-    made = Schema.from_dict({"fields": [field]}, base_dir=tmp_path)
-    assert made.fields[0].categories == ("Dancer", "Writer", "Clerk")
+    schema = Schema.from_dict({"fields": [field]}, base_dir=tmp_path)
+    assert schema.fields[0].categories == ("Dancer", "Writer", "Clerk")
     listed = {**field, "categories": ["Dancer", "Writer", "Clerk"]}
-    assert made == Schema.from_dict({"fields": [listed]}, base_dir=tmp_path)
-    assert Schema.from_dict(made.to_dict()) == made
+    assert schema == Schema.from_dict({"fields": [listed]}, base_dir=tmp_path)
+    assert Schema.from_dict(schema.to_dict()) == schema
 
 
 def test_integers_may_have_a_hierarchy_alone_and_rules_need_categories(tmp_path: Path) -> None:
     (tmp_path / "size.csv").write_text("1;small\n2;small\n3;large\n")
-    made = Schema.from_dict({"fields": [{"name": "x", "type": "integer", "hierarchy": "size.csv"}]}, base_dir=tmp_path)
-    assert made.fields[0].categories == (1, 2, 3)
+    schema = Schema.from_dict(
+        {"fields": [{"name": "x", "type": "integer", "hierarchy": "size.csv"}]}, base_dir=tmp_path
+    )
+    assert schema.fields[0].categories == (1, 2, 3)
     with pytest.raises(SchemaError, match="rule makes groups of `categories`"):
         Schema.from_dict({"fields": [{"name": "x", "type": "string", "hierarchy": {"fanout": 2}}]})

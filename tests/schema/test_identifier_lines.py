@@ -1,4 +1,4 @@
-"""Text files line by line: what a record is, whatever the rest of the file and wherever it is cut into pieces."""
+"""Text files line by line: each record is read the same whatever the other lines are and wherever pieces end."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Value = int | bytes
 
 
 def records(text: bytes, many: int = 2) -> list[tuple[Value, ...]]:
-    """The fields of all records; those of a piece whose lines have quotes come last."""
-    made = []
+    """The fields of all records; in each piece, records from lines with quotes come last."""
+    rows = []
     for columns in read_fields(iter([text]), many):
         texts = [iter(column.texts) for column in columns]
         for row in range(len(columns[0].numbers)):
             cells = zip(columns, texts, strict=True)
-            made.append(tuple(next(rest) if column.other[row] else int(column.numbers[row]) for column, rest in cells))
+            rows.append(tuple(next(rest) if column.other[row] else int(column.numbers[row]) for column, rest in cells))
         assert all(next(rest, None) is None for rest in texts)
-    return made
+    return rows
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_one_field_is_enough_for_a_node() -> None:
 
 
 def slowly(line: str) -> tuple[Value, ...] | None:
-    """A line without quotes, read again by other means."""
+    """The record of a line without quotes, read by simpler code."""
     if re.match(r"[ \t]*[#%]", line):
         return None
     fields = re.split(r"[ \t]*[,;][ \t]*|[ \t]+", line.strip(" \t"))[:2]
@@ -92,7 +92,7 @@ def test_all_lines_at_once_are_read_like_one_line_after_another(lines: list[str]
 
 @examples(15)
 @given(st.lists(LINES, max_size=12), st.integers(0, 11), LINES)
-def test_a_line_leaves_the_other_records_alone(lines: list[str], place: int, more: str) -> None:
+def test_a_line_does_not_change_the_other_records(lines: list[str], place: int, more: str) -> None:
     place = min(place, len(lines))
     before, after = records("\n".join(lines[:place]).encode()), records("\n".join(lines[place:]).encode())
     assert (
@@ -123,7 +123,7 @@ def test_bz2_is_unpacked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", [".gz", ".xz", ".bz2"])
-def test_a_truncated_or_foreign_file_is_refused_in_fixed_words(tmp_path: Path, ending: str) -> None:
+def test_truncated_and_wrongly_packed_files_are_refused_with_fixed_messages(tmp_path: Path, ending: str) -> None:
     pack = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}[ending]
     for content in (pack(b"canary1 canary2\n" * 500)[:-12], b"canary1 canary2\n"):
         (tmp_path / f"g{ending}").write_bytes(content)
@@ -133,7 +133,7 @@ def test_a_truncated_or_foreign_file_is_refused_in_fixed_words(tmp_path: Path, e
         assert caught.value.__cause__ is None
 
 
-def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no file 'g.txt'"):
         list(pieces(tmp_path / "g.txt"))
     with pytest.raises(DataError, match="is a folder"):
@@ -145,7 +145,7 @@ def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
 BANNER = b"%%MatrixMarket matrix coordinate pattern symmetric\n"
 
 
-def test_matrix_market(tmp_path: Path) -> None:
+def test_matrix_market_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "g.mtx").write_bytes(BANNER + b"% made by hand\n%\n\n 4 4 3\n2 1\n3 1 0.5\n4 4\n")
     rows, entries = matrix_market(tmp_path / "g.mtx")
     assert rows == 4
@@ -165,7 +165,7 @@ def test_matrix_market(tmp_path: Path) -> None:
         BANNER + b"4000000000 4000000000 1\n1 2\n",
     ],
 )
-def test_what_is_no_square_coordinate_matrix_is_refused(tmp_path: Path, text: bytes) -> None:
+def test_only_square_coordinate_matrices_are_accepted(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "g.mtx").write_bytes(text)
     with pytest.raises(DataError, match="'g.mtx' is not a square"):
         matrix_market(tmp_path / "g.mtx")

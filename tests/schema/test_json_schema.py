@@ -1,4 +1,4 @@
-"""The JSON Schema of schema files knows the keys of the parsers and no others, and takes whatever cantle takes."""
+"""The JSON Schema of schema files has the keys of the parsers and no others, and accepts what cantle accepts."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ ROOT = Path(__file__).parents[2]
 VALIDATOR = jsonschema.Draft7Validator(json_schema.json_schema())
 
 
-def test_it_is_a_json_schema_that_a_file_can_hold() -> None:
+def test_it_is_a_valid_json_schema() -> None:
     jsonschema.Draft7Validator.check_schema(json.loads(json.dumps(json_schema.json_schema())))
 
 
-def test_it_names_the_keys_of_the_parsers_and_no_others() -> None:
+def test_it_has_the_keys_of_the_parsers_and_no_others() -> None:
     assert json_schema.FIELD.keys() == field_parser._FIELD_KEYS
     assert json_schema.CONSTRAINTS.keys() == field_parser._CONSTRAINT_KEYS
     assert json_schema.DIALECT.keys() == dialect.DIALECT_KEYS.keys()
@@ -45,7 +45,7 @@ def is_key(node: ast.expr | None, *names: str) -> bool:
 
 
 def documents(*folders: str) -> Iterator[tuple[str, Any]]:
-    """Every schema that is written out in these folders, in programs or in their texts, and on pages."""
+    """Every schema that is written in the code, in the texts of the code and on the pages of these folders."""
     for path in sorted(one for folder in folders for one in (ROOT / folder).rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         if not WRITTEN_OUT.search(text):
@@ -107,7 +107,7 @@ def field(**keys: Any) -> dict[str, Any]:
         {"kind": "graph", "nodes": "???"},
     ],
 )
-def test_what_it_refuses_is_refused_by_cantle(document: dict[str, Any]) -> None:
+def test_documents_that_it_refuses_are_refused_by_cantle(document: dict[str, Any]) -> None:
     assert not VALIDATOR.is_valid(document)
     with pytest.raises(SchemaError):
         Schema.from_dict(document)
@@ -120,7 +120,7 @@ def test_the_command_prints_it(tmp_path: Path, cantle: Cantle) -> None:  # noqa:
 
 
 @pytest.mark.parametrize(("name", "kind"), [("t.csv", "table"), ("t.dat", "sets"), ("t.edges", "graph")])
-def test_a_draft_names_the_file_that_lies_beside_it(
+def test_a_draft_refers_to_the_json_schema_beside_it(
     tmp_path: Path,
     cantle: Cantle,  # noqa: F811
     name: str,

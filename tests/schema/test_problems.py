@@ -1,4 +1,4 @@
-"""Everything that is wrong with a schema is said at once, with the lines of its file."""
+"""All problems of a schema are reported at once, with the lines of its file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ missingValues: no
 unit: {person: 7, max_records: 2}
 dialect: {delimiter: ";;"}
 """
-FOUND = {  # the start of a problem: the lines that it is about
+FOUND = {  # the start of each problem, and its lines
     "field 'age': `minimum` and `maximum` are still blank": "4",
     "field 'age': two fields have the same name": "4, 12",
     "field 'weight': minimum 'heavy' is not a number": "8",
@@ -57,7 +57,7 @@ def problems_of(path: Path, text: str) -> tuple[str, list[str]]:
     return str(caught.value), [one.text for one in caught.value.problems]
 
 
-def test_all_problems_of_a_file_come_with_their_lines(tmp_path: Path) -> None:
+def test_all_problems_of_a_file_are_reported_with_their_lines(tmp_path: Path) -> None:
     message, problems = problems_of(tmp_path / "s.yaml", WRONG)
     lines = {text: place for place, text in (one.split(": ", 1) for one in problems)}
     for start, line in FOUND.items():
@@ -68,7 +68,7 @@ def test_all_problems_of_a_file_come_with_their_lines(tmp_path: Path) -> None:
     assert message.startswith(f"schema {str(tmp_path / 's.yaml')!r} has {len(FOUND)} problems:\n")
 
 
-def test_json_has_lines_too(tmp_path: Path) -> None:
+def test_problems_of_json_files_have_lines_too(tmp_path: Path) -> None:
     import yaml
 
     text = json.dumps(yaml.safe_load(WRONG), indent=1)
@@ -99,7 +99,7 @@ def test_a_dictionary_has_no_lines_and_a_single_problem_no_list(tmp_path: Path) 
         ({"fields": [{"name": "x", "role": "identifier"}], "guarantee": "some", "encoding": 3}, 3),
     ],
 )
-def test_sets_and_graphs_list_theirs(document: dict[str, Any], count: int) -> None:
+def test_problems_of_sets_and_graphs_are_listed(document: dict[str, Any], count: int) -> None:
     with pytest.raises(SchemaError) as caught:
         Schema.from_dict(document)
     assert len(caught.value.problems) == count, str(caught.value)

@@ -1,4 +1,4 @@
-"""Questions as people write them: what they mean on every type of column, and errors that point at the place."""
+"""Questions about records: their meaning for every type of column, and errors that point at the position."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_question_means_what_it_says(question: str) -> None:
 
 
 @pytest.mark.parametrize("question", MEANINGS)
-def test_not_turns_every_answer_round(question: str) -> None:
+def test_not_negates_every_answer(question: str) -> None:
     asked = parse(question, VOCABULARY)
     assert rows(negated(asked)) == [not one for one in rows(asked)]
     assert rows(parse(f"not ({question})", VOCABULARY)) == rows(negated(asked))
@@ -129,7 +129,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("question", WRONG)
-def test_an_error_names_the_fix_and_points_at_the_place(question: str) -> None:
+def test_an_error_names_the_fix_and_points_at_the_position(question: str) -> None:
     words, at = WRONG[question]
     with pytest.raises(ParameterError) as caught:
         parse(question, VOCABULARY)
@@ -140,7 +140,7 @@ def test_an_error_names_the_fix_and_points_at_the_place(question: str) -> None:
     assert caught.value.__context__ is None
 
 
-def test_an_item_by_itself_is_answered_with_how_to_ask_for_it() -> None:
+def test_an_item_without_contains_is_refused_with_the_right_question() -> None:
     sets = Schema.from_dict({"kind": "sets", "items": ["bread", "whole milk"]}).vocabulary()
     with pytest.raises(ParameterError, match="contains 'bread'"):
         parse("bread", sets)
@@ -148,7 +148,7 @@ def test_an_item_by_itself_is_answered_with_how_to_ask_for_it() -> None:
         parse("contains whole milk", sets)
 
 
-def test_a_label_stands_for_its_category() -> None:
+def test_a_label_may_be_used_for_its_category() -> None:
     listed = [{"value": 1, "label": "male"}, {"value": 2, "label": "female"}, {"value": 3, "label": "female"}]
     coded = Schema.from_dict({"fields": [{"name": "sex", "type": "integer", "categories": listed}]}).vocabulary()
     assert parse("sex == 'male'", coded) == parse("sex == 1", coded)
@@ -156,7 +156,7 @@ def test_a_label_stands_for_its_category() -> None:
         parse("sex == 'female'", coded)
 
 
-def test_a_long_question_is_shown_around_the_place() -> None:
+def test_an_error_shows_the_part_of_a_long_question_around_the_position() -> None:
     with pytest.raises(ParameterError) as caught:
         parse("age > 3 or " * 200 + "agee > 3", VOCABULARY)
     _, shown, caret = str(caught.value).splitlines()
@@ -178,7 +178,7 @@ WORDS = ["age", "town", "'Ash'", "(", ")", "and", "or", "not", "in", "is", "null
 
 @examples(50)
 @given(st.one_of(st.text(max_size=40), st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)))
-def test_any_text_is_a_question_or_is_refused(text: str) -> None:
+def test_any_text_is_parsed_or_refused(text: str) -> None:
     try:
         asked = parse(text, VOCABULARY)
     except ParameterError:
@@ -191,12 +191,12 @@ codes = st.lists(st.integers(0, 9), max_size=8)
 
 @examples(40)
 @given(codes, codes)
-def test_sets_of_codes_are_sets(one: list[int], two: list[int]) -> None:
+def test_operations_on_sets_of_codes(one: list[int], two: list[int]) -> None:
     def members(codes: CodeSet) -> set[int]:
         assert list(codes.edges) == sorted(set(codes.edges))
-        found = {code for code in range(10) if codes.holds(code)}
-        assert len(codes) == len(found)
-        return found
+        inside = {code for code in range(10) if codes.holds(code)}
+        assert len(codes) == len(inside)
+        return inside
 
     a, b = CodeSet.of(one, 10), CodeSet.of(two, 10)
     assert members(a) == set(one)
@@ -205,7 +205,7 @@ def test_sets_of_codes_are_sets(one: list[int], two: list[int]) -> None:
     assert members(a.intersection(b)) == set(one) & set(two)
 
 
-def test_the_hull_holds_wherever_the_question_does() -> None:
+def test_the_hull_contains_every_point_where_the_question_holds() -> None:
     for text in MEANINGS:
         asked = parse(text, VOCABULARY)
         inside = np.array(rows(asked))

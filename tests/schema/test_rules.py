@@ -1,4 +1,4 @@
-"""Rules of a schema: what they mean, which are refused, and what they forbid among all points of a small domain."""
+"""Rules of a schema: their meaning, which are refused, and what they forbid among all points of a small domain."""
 
 from __future__ import annotations
 
@@ -52,15 +52,16 @@ def within(box: Any) -> Any:
     return np.all([(codes[key] >= lo) & (codes[key] < hi) for key, (lo, hi) in box.items()], axis=0)
 
 
-def test_rules_hold_where_plain_python_says_so() -> None:
-    found = rules_of(*RULES).breaking(columns(POINTS).__getitem__)
-    wanted = [breaks(AGES[a], INCOMES[i], bool(m), JOBS[j]) for a, i, m, j in POINTS.tolist()]
-    assert found.tolist() == wanted
-    assert 0 < sum(wanted) < len(wanted)
+def test_rules_agree_with_the_same_rules_in_python() -> None:
+    breaking = rules_of(*RULES).breaking(columns(POINTS).__getitem__)
+    expected = [breaks(AGES[a], INCOMES[i], bool(m), JOBS[j]) for a, i, m, j in POINTS.tolist()]
+    assert breaking.tolist() == expected
+    assert 0 < sum(expected) < len(expected)
 
 
-def test_boxes_are_judged_like_their_points() -> None:
-    """All boxes of a few spans: forbidden everywhere is never wrong, and the search for an allowed part is exact."""
+def test_a_box_is_forbidden_only_if_all_its_points_are() -> None:
+    """For all boxes of a few spans: only boxes without allowed points are called forbidden, and the search for an
+    allowed part is exact."""
     rules = rules_of(*RULES)
     for age, income, job in product(
         [(0, 5), (2, 7), (5, 11), (10, 11)], [(0, 5), (5, 6), (3, 5), (0, 3)], [(0, 1), (1, 3)]
@@ -92,7 +93,7 @@ def test_a_cell_breaks_a_rule_only_if_all_its_points_do() -> None:
     assert (cell_breaks <= rules.breaking(columns(POINTS).__getitem__)).all()
 
 
-def test_shuffled_categories_keep_their_rules() -> None:
+def test_rules_hold_for_reordered_categories() -> None:
     schema = Schema.from_dict({"fields": FIELDS[:3] + [{**FIELDS[3], "role": None}], "rules": RULES})
     assert isinstance(schema, TableSchema)
     plain, shuffled = schema.domain(), schema.domain().with_orders(3)

@@ -1,4 +1,4 @@
-"""The schema of sets and its item universe: what may be declared, and that every value is encoded by itself."""
+"""The schema of sets and its universe of items: what may be declared, and that each value is encoded by itself."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ STATIONS = {"minimum": 1, "maximum": 17}
 
 
 def schema(items: Any = STATIONS, **keys: Any) -> SetSchema:
-    made = Schema.from_dict({"kind": "sets", "items": items, **keys})
-    assert isinstance(made, SetSchema)
-    return made
+    parsed = Schema.from_dict({"kind": "sets", "items": items, **keys})
+    assert isinstance(parsed, SetSchema)
+    return parsed
 
 
 def codes(universe: Universe, values: Any, dtype: Any = None) -> list[int]:
-    made = universe.encode(pl.Series(values, dtype=dtype))
-    assert made.dtype == np.int32
-    return made.tolist()
+    encoded = universe.encode(pl.Series(values, dtype=dtype))
+    assert encoded.dtype == np.int32
+    return encoded.tolist()
 
 
 # ---------------------------------------------------------------------------------------------------- documents
@@ -50,28 +50,28 @@ def codes(universe: Universe, values: Any, dtype: Any = None) -> list[int]:
     ids=range(5),
 )
 def test_the_canonical_form_gives_the_same_schema(keys: dict[str, Any]) -> None:
-    made = schema(**keys)
-    written = made.to_dict()
+    declared = schema(**keys)
+    written = declared.to_dict()
     assert json.loads(json.dumps(written)) == written
-    assert schema(**{key: value for key, value in written.items() if key != "kind"}) == made
-    assert SetSchema.from_dict(written).hash() == made.hash()
+    assert schema(**{key: value for key, value in written.items() if key != "kind"}) == declared
+    assert SetSchema.from_dict(written).hash() == declared.hash()
     assert rfc8785.dumps(written)
-    assert (made.kind, made.protects) == ("sets", (1, "record"))
+    assert (declared.kind, declared.protects) == ("sets", (1, "record"))
 
 
-def test_what_the_keys_say() -> None:
-    made = schema(id="basket", delimiter=";", guarantee="none", title="T")
-    assert (made.form, made.id, made.item, made.column) == ("long", "basket", None, None)
-    assert made.dialect == Dialect(delimiter=";")
-    assert made.inferred
-    assert made.extra == {"title": "T"}
+def test_keys_and_their_defaults() -> None:
+    declared = schema(id="basket", delimiter=";", guarantee="none", title="T")
+    assert (declared.form, declared.id, declared.item, declared.column) == ("long", "basket", None, None)
+    assert declared.dialect == Dialect(delimiter=";")
+    assert declared.inferred
+    assert declared.extra == {"title": "T"}
     assert schema().to_dict() == {"kind": "sets", "items": STATIONS}
     assert schema().form is None
     assert schema(column="x").form == "list"
     assert not schema(unit="record").inferred
 
 
-def test_hashes_differ_by_what_is_declared() -> None:
+def test_the_hash_depends_on_what_is_declared() -> None:
     different = [
         schema(),
         schema({"minimum": 1, "maximum": 18}),
@@ -86,11 +86,11 @@ def test_hashes_differ_by_what_is_declared() -> None:
 def test_a_schema_file_with_an_item_file_beside_it(tmp_path: Path) -> None:
     (tmp_path / "items.txt").write_bytes("\ufeffmilk\r\n\r\nrye bread \nÖl\n".encode())
     (tmp_path / "schema.yaml").write_text("kind: sets\nitems: items.txt\nform: long\n", encoding="utf-8")
-    made = Schema.load(tmp_path / "schema.yaml")
-    assert made.universe == Universe(("milk", "rye bread", "Öl"))
-    assert made.to_dict()["items"] == ["milk", "rye bread", "Öl"]
+    loaded = Schema.load(tmp_path / "schema.yaml")
+    assert loaded.universe == Universe(("milk", "rye bread", "Öl"))
+    assert loaded.to_dict()["items"] == ["milk", "rye bread", "Öl"]
     (tmp_path / "items.txt").unlink()
-    assert SetSchema.from_dict(made.to_dict()) == made
+    assert SetSchema.from_dict(loaded.to_dict()) == loaded
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_schema_file_with_an_item_file_beside_it(tmp_path: Path) -> None:
     ],
     ids=range(8),
 )
-def test_lines_of_an_item_file(tmp_path: Path, lines: bytes, items: Any) -> None:
+def test_items_are_read_from_the_lines_of_a_file(tmp_path: Path, lines: bytes, items: Any) -> None:
     (tmp_path / "items").write_bytes(lines)
     assert parse_items("items", tmp_path) == Universe(items)
 
@@ -174,7 +174,7 @@ def test_wrong_schemas_are_refused(keys: dict[str, Any], says: str) -> None:
         schema(**{"items": STATIONS, **keys})
 
 
-def test_item_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_item_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"\xd6l\n")
     with pytest.raises(SchemaError, match="UTF-8"):
         parse_items("latin", tmp_path)
@@ -199,7 +199,7 @@ def test_a_table_schema_is_no_schema_of_sets() -> None:
 # ----------------------------------------------------------------------------------------------------- universe
 
 
-def test_the_universe_in_words() -> None:
+def test_the_repr_of_a_universe() -> None:
     assert repr(Universe(range(1, 18))) == "Universe(17 items, 1 to 17)"
     assert repr(Universe(("a", "b"))) == "Universe(2 items, 'a' to 'b')"
     assert Universe(range(1, 18)).integers
@@ -219,7 +219,7 @@ def test_codes_are_positions_and_labels_are_their_inverse(items: Any) -> None:
 
 
 @pytest.mark.parametrize("items", [range(4), (0, 1, 2, 3, 10**15), (3, 0, 1, 2, 77)], ids=["range", "search", "table"])
-def test_integers_however_they_come(items: Any) -> None:
+def test_integers_of_any_type_are_looked_up(items: Any) -> None:
     u = Universe(items)
 
     def labels(values: Any, dtype: Any = None) -> list[Any]:
@@ -241,7 +241,7 @@ def test_integers_however_they_come(items: Any) -> None:
     assert labels([], pl.Null) == []
 
 
-def test_texts_however_they_come() -> None:
+def test_texts_of_any_type_are_looked_up() -> None:
     u = Universe(("3", "03", "milk", "true", "2.5", "Milk"))
     assert codes(u, ["milk", "Milk", " milk", "03", None, "", "\ufffd"]) == [2, 5, -1, 1, -1, -1, -1]
     assert codes(u, [3, 4, None]) == [0, -1, -1]
@@ -263,7 +263,7 @@ def test_all_ways_to_look_up_an_integer_agree(items: set[int], values: list[int]
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=3)))
-def test_texts_are_looked_up_alike(values: list[str]) -> None:
+def test_all_ways_to_look_up_a_text_agree(values: list[str]) -> None:
     items = ("a", "ab", "é", "\x00", " ", "\ufeff")
     universe = Universe(items)
     want = [items.index(value) if value in items else -1 for value in values]
@@ -281,15 +281,15 @@ def test_universes_of_one_item_and_of_many() -> None:
 
 
 @pytest.mark.parametrize("bad", ["rye bread", "a\tb", "a\u00a0b", "\x00", "\ufeffa"])
-def test_items_with_a_space_are_not_for_fimi(bad: str) -> None:
+def test_items_with_a_space_cannot_be_in_fimi_lines(bad: str) -> None:
     Universe(("a", "b")).check_fimi()
     Universe(range(3)).check_fimi()
     with pytest.raises(ParameterError, match="FIMI"):
         Universe(("a", bad)).check_fimi()
 
 
-def test_departments_are_the_widest_groups_and_come_back(tmp_path: Path) -> None:
-    """Whatever the form of the hierarchy: nested lists, a rule, an ARX file; items keep their declared order."""
+def test_departments_are_the_widest_groups_and_are_in_the_canonical_form(tmp_path: Path) -> None:
+    """This holds for nested lists, a rule and an ARX file; items keep their declared order."""
     document: dict[str, Any] = {"kind": "sets", "items": ["a1", "b1", "a2", "c1"]}
     nested = [{"A": ["a1", "a2"]}, ["b1", "c1"]]
     (tmp_path / "tree.csv").write_text("a1;A;*\nb1;B;*\na2;A;*\nc1;B;*\n")

@@ -1,4 +1,4 @@
-"""How values are written: numbers with other signs, formats of dates, blanks, case, texts that stand for others."""
+"""How values are written: signs in numbers, formats of dates, blanks, case, and texts that are replaced."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def attribute(**keys: Any) -> Attribute:
 
 
 def read(values: list[Any], dtype: Any = pl.String, **keys: Any) -> list[Any]:
-    """The values on the grid as they come out again."""
-    made = attribute(**keys)
-    return made.values(made.encode(pl.Series(values, dtype=dtype))).to_list()
+    """The values after encoding and decoding."""
+    declared = attribute(**keys)
+    return declared.values(declared.encode(pl.Series(values, dtype=dtype))).to_list()
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_numbers_are_read_as_they_are_written(keys: dict[str, Any], values: dict
     assert read(list(values), **CENTS | keys) == list(values.values())
 
 
-def test_whole_numbers_have_the_same_signs() -> None:
+def test_whole_numbers_may_have_the_same_signs() -> None:
     keys = WHOLE | {"groupChar": ".", "decimalChar": ",", "bareNumber": False, "replace": {"90+": 90}}
     assert read(["1.234", "7 Stk.", "7,9", "90+", "-999", " -999", "k.A."], **keys) == [
         1234,
@@ -94,9 +94,9 @@ def test_several_formats_are_tried_in_their_order() -> None:
         "31/31/2020",
         "nie",
     ]
-    made = ["" if day is None else day.isoformat() for day in read(texts, **keys)]
+    days = ["" if day is None else day.isoformat() for day in read(texts, **keys)]
     same = "2020-01-03"
-    assert made == [same, same, same, "2020-01-31", same, same, "", "2030-12-31"]
+    assert days == [same, same, same, "2020-01-31", same, same, "", "2030-12-31"]
 
 
 def test_a_year_of_two_digits_is_not_one_of_four() -> None:
@@ -108,14 +108,14 @@ def test_a_year_of_two_digits_is_not_one_of_four() -> None:
 
 def test_blanks_around_categories_do_not_count_unless_they_are_declared() -> None:
     plain = {"type": "string", "categories": ["Ash", " Elm"], "unknown": "drop"}
-    made, kept = attribute(**plain), attribute(**plain | {"trim": False})
+    trimmed, kept = attribute(**plain), attribute(**plain | {"trim": False})
     texts = pl.Series(["Ash", " Ash\xa0", " Elm", "  Elm", " ", " k.A. ", "x"])
-    assert made.encode(texts).tolist() == [0, 0, 1, -1, 2, 2, -1]
+    assert trimmed.encode(texts).tolist() == [0, 0, 1, -1, 2, 2, -1]
     assert kept.encode(texts).tolist() == [0, -1, 1, -1, -1, -1, -1]
 
 
 def test_trimming_removes_what_unicode_calls_blank() -> None:
-    """polars strips exactly the characters that other engines are told to strip."""
+    """polars strips exactly the characters that the code for other engines lists."""
     every = pl.Series([chr(code) for code in range(0x3100)])
     assert "".join(every.filter(every.str.strip_chars() == "").to_list()) == BLANKS
 
@@ -128,7 +128,7 @@ def test_case_is_ignored_letter_by_letter() -> None:
     assert read(["JA", "nein ", "tRUE", "k.a."], **flag) == [True, False, True, None]
 
 
-def test_texts_that_stand_for_others() -> None:
+def test_texts_are_replaced() -> None:
     assert read(["male", "M", " 1", "2", "m"], **SEX) == ["M", "M", "M", "F", None]
     assert read([1, 2, 3], pl.Int64, **SEX) == ["M", "F", None]
     assert read(["m", "MALE"], **SEX | {"ignoreCase": True}) == ["M", "M"]
@@ -137,7 +137,7 @@ def test_texts_that_stand_for_others() -> None:
     assert read(["on", "true"], type="boolean", replace={"on": True}) == [True, True]
 
 
-def test_codes_keep_their_zeros() -> None:
+def test_codes_keep_leading_zeros() -> None:
     codes = {"type": "string", "categories": ["007", "07", "7", "1.10", "1.1"]}
     assert read(["007", "07", "7", "1.10", "1.1", "0007"], **codes) == ["007", "07", "7", "1.10", "1.1", None]
 
@@ -166,23 +166,23 @@ def test_codes_keep_their_zeros() -> None:
         ({"type": "integer", "categories": [1], "ignoreCase": True}, "for columns of categories"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(keys: dict[str, Any], words: str) -> None:
+def test_keys_that_make_no_sense_are_refused(keys: dict[str, Any], words: str) -> None:
     with pytest.raises(SchemaError, match=words):
         attribute(**keys)
 
 
 @pytest.mark.parametrize("unknown", ["null", "drop", "Ash"])
 @pytest.mark.parametrize("more", [{}, {"trim": False}, {"ignoreCase": True}, {"ignoreCase": True, "trim": False}])
-def test_one_text_is_placed_as_many_are(unknown: str, more: dict[str, Any]) -> None:
+def test_one_text_gets_the_same_code_as_in_a_column(unknown: str, more: dict[str, Any]) -> None:
     scale = attribute(type="string", categories=["Ash", "elm ", "1"], replace={"m": "1"}, unknown=unknown, **more).scale
     texts = ["Ash", "ASH", " ash", "elm", "elm ", "ELM ", "M", "m ", " ", "", "k.a.", " K.A.", "K.a.", "x", "1\t"]
     assert isinstance(scale, Labels)
     assert [scale.place(text) for text in texts] == scale.locate(pl.Series(texts)).tolist()
-    assert {MISSING, DROP} >= {place for place in scale.locate(pl.Series(["x"])).tolist() if place < 0}
+    assert {MISSING, DROP} >= {code for code in scale.locate(pl.Series(["x"])).tolist() if code < 0}
 
 
-def test_the_table_of_keys_is_what_the_parser_knows() -> None:
-    """Every key that a field can state in its canonical form is in the table, and those about writing are marked."""
+def test_the_table_of_keys_has_every_key_of_the_parser() -> None:
+    """Every key that the canonical form of a field can have is in the table, and keys about spelling are marked."""
     full = Field(
         name="x", role="target", ordered=True, unknown="drop", true_values=("j",), false_values=("n",),
         missing_values=("",), formats=("%F",), trim=False, ignore_case=True, replaced=(("a", "b"),),
@@ -197,5 +197,5 @@ def test_the_table_of_keys_is_what_the_parser_knows() -> None:
 
 
 def test_replaced_values_are_moved_to_the_grid() -> None:
-    made = attribute(**WHOLE | {"replace": {"all": 99_999}})
-    assert np.array_equal(made.encode(pl.Series(["all", "10000"])), [10_000, 10_000])
+    declared = attribute(**WHOLE | {"replace": {"all": 99_999}})
+    assert np.array_equal(declared.encode(pl.Series(["all", "10000"])), [10_000, 10_000])

@@ -1,4 +1,4 @@
-"""The schema: what it accepts, and that every refusal names the field, the rule and the fix."""
+"""The schema of a table: what it accepts, and refusals that name the field, the rule and the fix."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def field(**keys: Any) -> dict[str, Any]:
     return {"name": "x", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}, **keys}
 
 
-def one(**keys: Any) -> Schema:
+def one_field(**keys: Any) -> Schema:
     return Schema.from_dict({"fields": [field(**keys)]})
 
 
-def test_a_schema_from_yaml(tmp_path: Path) -> None:
+def test_a_schema_is_loaded_from_yaml(tmp_path: Path) -> None:
     schema = load(tmp_path)
     by_name = {f.name: f for f in schema.fields}
     assert by_name["answer"].categories == ("yes", "no", "010", "12:30", "7", "null-ish")
@@ -97,7 +97,7 @@ def test_the_canonical_form_gives_the_same_schema_back(tmp_path: Path) -> None:
 # --------------------------------------------------------------------------------------------- hierarchies
 
 
-def test_a_hierarchy_is_part_of_the_schema_wherever_it_stands(tmp_path: Path) -> None:
+def test_a_hierarchy_in_a_file_or_in_the_schema_gives_the_same_schema(tmp_path: Path) -> None:
     schema = load(tmp_path)
     inline = load(tmp_path, YAML.replace("trees/answer.csv", json.dumps(NESTED)))
     (tmp_path / "trees" / "answer.yaml").write_text(json.dumps(NESTED))
@@ -114,7 +114,7 @@ def test_a_hierarchy_is_part_of_the_schema_wherever_it_stands(tmp_path: Path) ->
     assert schema.fields[2].categories == ("yes", "no", "010", "12:30", "7", "null-ish")
 
 
-def test_paths_start_at_the_schema_or_where_one_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_start_at_the_schema_file_or_at_base_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     schema = load(tmp_path)
     document = {"fields": [{**schema.to_dict()["fields"][2], "hierarchy": "trees/answer.csv"}]}
     here = Schema.from_dict(document, base_dir=tmp_path)
@@ -138,7 +138,7 @@ def test_a_target_may_have_a_hierarchy_and_an_identifier_has_none() -> None:
     assert target is not None
     assert (target.size, target.describe(0, 2), target.edge(0)) == (3, "c | a", "c")
     assert schema.fields[1].hierarchy is None
-    assert one(type="string", categories=["a"], hierarchy=None).fields[0].hierarchy is None
+    assert one_field(type="string", categories=["a"], hierarchy=None).fields[0].hierarchy is None
 
 
 # --------------------------------------------------------------------------------------------- hostile texts
@@ -180,7 +180,7 @@ BOMB = "".join(f"a{k}: &a{k} [{f'*a{k - 1}, ' * 9 if k else ''}x]\n" for k in ra
         ("s.json", '{"fields": ' + "9" * 5000 + "}", "digits"),
     ],
 )
-def test_hostile_texts_are_refused_in_few_words(tmp_path: Path, name: str, text: str, says: str) -> None:
+def test_hostile_texts_are_refused_with_short_messages(tmp_path: Path, name: str, text: str, says: str) -> None:
     with pytest.raises(SchemaError, match=says) as caught:
         load(tmp_path, text, name)
     assert len(str(caught.value)) < 500
@@ -198,30 +198,30 @@ def test_hostile_dictionaries_are_refused_at_once() -> None:
     for odd in (nested(3000, "a"), circle):
         for keys in ({"type": odd}, {"categories": odd}, {"thing": odd}, {"constraints": {"thing": odd}}):
             with pytest.raises(SchemaError, match="field 'x': it (is nested|has) more than"):
-                one(**keys)
+                one_field(**keys)
         with pytest.raises(SchemaError, match="schema: it (is nested|has) more than"):
             Schema.from_dict({"fields": [field()], "thing": odd})
     deep = nested(101, "a")
     for tree in (deep, {"g": deep}, nested(3000, "a"), circle):
         with pytest.raises(SchemaError, match="field 'x'.*(100 levels|cycle)"):
-            one(type="string", categories=["a", "b"], hierarchy=tree)
-    fine = one(type="string", categories=["a", "b"], hierarchy=nested(98, [{"g": ["b", "a"]}]))
+            one_field(type="string", categories=["a", "b"], hierarchy=tree)
+    fine = one_field(type="string", categories=["a", "b"], hierarchy=nested(98, [{"g": ["b", "a"]}]))
     assert fine.to_dict()["fields"][0]["hierarchy"] == {"g": ["b", "a"]}
 
 
-def test_a_value_twice_among_many_is_found() -> None:
+def test_a_repeated_value_among_many_is_found() -> None:
     labels = [f"c{k}" for k in range(200_000)]
     with pytest.raises(SchemaError, match="'c199999' is listed twice"):
-        one(type="string", categories=[*labels, labels[-1]], constraints={})
+        one_field(type="string", categories=[*labels, labels[-1]], constraints={})
 
 
-def test_the_hash_sees_every_public_choice() -> None:
+def test_the_hash_depends_on_every_public_choice() -> None:
     hashes = {
-        one().hash(),
-        one(constraints={"minimum": 0, "maximum": 10}).hash(),
-        one(constraints={"minimum": 0, "maximum": 9, "required": True}).hash(),
-        one(step=2).hash(),
-        one(missingValues=["-1"]).hash(),
+        one_field().hash(),
+        one_field(constraints={"minimum": 0, "maximum": 10}).hash(),
+        one_field(constraints={"minimum": 0, "maximum": 9, "required": True}).hash(),
+        one_field(step=2).hash(),
+        one_field(missingValues=["-1"]).hash(),
         Schema.from_dict({"fields": [field()], "guarantee": "none"}).hash(),
         Schema.from_dict({"fields": [field()], "header": False}).hash(),
     }
@@ -232,10 +232,10 @@ def test_defaults_written_out_do_not_change_the_hash() -> None:
     spelled = Schema.from_dict(
         {"fields": [field(role=None)], "missingValues": [""], "kind": "table", "unit": "record", "dialect": {}}
     )
-    assert spelled.hash() == one().hash()
+    assert spelled.hash() == one_field().hash()
 
 
-def test_an_inferred_schema_says_so() -> None:
+def test_an_inferred_schema_is_marked() -> None:
     schema = Schema.from_dict({"fields": [field()], "guarantee": "none"})
     assert schema.inferred
     assert Schema.from_dict(schema.to_dict()).inferred
@@ -307,7 +307,7 @@ def test_an_inferred_schema_says_so() -> None:
 )
 def test_a_bad_field_is_refused_by_name(keys: dict[str, Any], says: str) -> None:
     with pytest.raises(SchemaError, match=says) as caught:
-        one(**keys)
+        one_field(**keys)
     for problem in caught.value.problems:
         assert re.fullmatch(r"field 'x'.*: .+; .+\.", problem.text)
 
@@ -363,7 +363,7 @@ def test_a_bad_file_is_refused(tmp_path: Path, name: str, text: str, says: str) 
         Schema.load(tmp_path / name)
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match="no such file.*cantle init"):
         Schema.load(tmp_path / "s.yaml")
     with pytest.raises(SchemaError, match="cannot be read"):
@@ -374,7 +374,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_keys_of_other_tools_are_kept() -> None:
-    schema = one(**{"custom:thing": {"a": [1, 2]}, "rdfType": "http://x", "format": "default"})
+    schema = one_field(**{"custom:thing": {"a": [1, 2]}, "rdfType": "http://x", "format": "default"})
     kept = schema.to_dict()["fields"][0]
     assert kept["custom:thing"] == {"a": [1, 2]}
     assert kept["rdfType"] == "http://x"
@@ -382,10 +382,10 @@ def test_keys_of_other_tools_are_kept() -> None:
 
 def test_extreme_integer_bounds_are_exact() -> None:
     top = 2**53 - 1
-    attribute = one(constraints={"minimum": top - 5, "maximum": top}).domain().attributes[0]
+    attribute = one_field(constraints={"minimum": top - 5, "maximum": top}).domain().attributes[0]
     assert attribute.bins == 6
     assert attribute.edge(6) == top + 1
-    wide = one(step=2**20, constraints={"minimum": -top, "maximum": top}).domain().attributes[0]
+    wide = one_field(step=2**20, constraints={"minimum": -top, "maximum": top}).domain().attributes[0]
     assert wide.bins == 2**34
 
 
@@ -411,19 +411,19 @@ HALF = "\ud800"
     ],
     ids=str,
 )
-def test_what_a_release_could_not_state_is_refused(document: dict[str, Any]) -> None:
-    """A release is written when the budget is spent: canonical JSON must not refuse the schema then."""
+def test_values_that_a_release_could_not_state_are_refused(document: dict[str, Any]) -> None:
+    """A release is written after the budget is spent, when canonical JSON must not refuse the schema any more."""
     with pytest.raises(SchemaError):
         Schema.from_dict(document)
 
 
 def test_many_categories_are_allowed() -> None:
     labels = [f"label {i}" for i in range(100_000)]
-    attribute = one(type="string", categories=labels, constraints={}).domain().attributes[0]
+    attribute = one_field(type="string", categories=labels, constraints={}).domain().attributes[0]
     assert attribute.size == 100_001
 
 
-def test_importing_the_schema_stays_light() -> None:
+def test_importing_the_schema_loads_nothing_heavy() -> None:
     code = (
         "import sys, cantle.schema.table; print(sorted({'numpy', 'polars', 'yaml', 'narwhals'} & sys.modules.keys()))"
     )
@@ -438,7 +438,7 @@ def test_importing_the_schema_stays_light() -> None:
         ({"constraints": {"minimum": 0, "maximum": 9, "exclusiveMaximum": 9}}, "exclusiveMaximum"),
     ],
 )
-def test_what_would_be_ignored_and_matters_is_refused(given: dict[str, Any], word: str) -> None:
+def test_keys_that_matter_but_are_not_supported_are_refused(given: dict[str, Any], word: str) -> None:
     with pytest.raises(SchemaError, match=f"{word}.*not supported"):
-        one(**given)
+        one_field(**given)
     Schema.from_dict({"fields": [{"name": "id", "role": "identifier", **given}, {"name": "b", "type": "boolean"}]})

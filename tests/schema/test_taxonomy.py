@@ -1,4 +1,4 @@
-"""The taxonomy: every node is a span, children partition it, and what is written comes back."""
+"""The taxonomy: every node is a span, children partition their node, and nested lists are read and written back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JOB = {"Any": [{"Professional": ["Engineer", "Lawyer"]}, {"Artist": ["Dancer", "
 
 @st.composite
 def nested_trees(draw: st.DrawFn) -> Any:
-    """Nested lists with names on some groups, no name twice; chains and groups of one among them."""
+    """Nested lists with distinct names for some groups, including chains and groups of one."""
     shape = draw(st.recursive(st.none(), lambda inner: st.lists(inner, min_size=1, max_size=4), max_leaves=25))
     shape = shape if isinstance(shape, list) else [shape]
     count = iter(range(10_000))
@@ -61,7 +61,7 @@ taxonomies = st.one_of(nested_trees().map(Taxonomy.from_nested), balanced)
 
 @examples(12)
 @given(taxonomies)
-def test_it_knows_its_nodes(taxonomy: Taxonomy) -> None:
+def test_a_taxonomy_has_its_own_spans_only(taxonomy: Taxonomy) -> None:
     ends = range(-1, len(taxonomy.leaves) + 2)
     assert {(lo, hi) for lo in ends for hi in ends if taxonomy.has(lo, hi)} == set(all_nodes(taxonomy))
 
@@ -71,7 +71,7 @@ def test_it_knows_its_nodes(taxonomy: Taxonomy) -> None:
 
 @examples(12)
 @given(nested_trees())
-def test_what_is_written_comes_back(nested: Any) -> None:
+def test_leaves_and_groups_are_those_of_the_nested_list(nested: Any) -> None:
     taxonomy = Taxonomy.from_nested(nested)
     assert list(taxonomy.leaves) == written_leaves(nested)
     spans = {frozenset(taxonomy.leaves[lo:hi]) for lo, hi in all_nodes(taxonomy) if hi - lo > 1}
@@ -104,7 +104,7 @@ def test_children_partition_their_node(taxonomy: Taxonomy) -> None:
 
 @examples(12)
 @given(taxonomies)
-def test_counts_agree_with_a_walk(taxonomy: Taxonomy) -> None:
+def test_counts_of_nodes_agree_with_a_walk_through_the_tree(taxonomy: Taxonomy) -> None:
     nodes = all_nodes(taxonomy)
     assert taxonomy.inner(*taxonomy.root) == sum(hi - lo > 1 for lo, hi in nodes)
     assert taxonomy.widest == max(len(taxonomy.children(*span)) for span in nodes)
@@ -116,7 +116,7 @@ def test_counts_agree_with_a_walk(taxonomy: Taxonomy) -> None:
 
 @examples(12)
 @given(taxonomies)
-def test_path_leads_from_the_root_to_the_leaf(taxonomy: Taxonomy) -> None:
+def test_a_path_leads_from_the_root_to_the_leaf(taxonomy: Taxonomy) -> None:
     for code in range(len(taxonomy.leaves)):
         path = list(taxonomy.path(code))
         assert path[0] == taxonomy.root
@@ -138,7 +138,7 @@ def test_spans_that_are_no_node_are_refused(taxonomy: Taxonomy) -> None:
 # ------------------------------------------------------------------------------------------------- shapes
 
 
-def test_names_and_spans() -> None:
+def test_names_of_nodes_and_their_spans() -> None:
     job = Taxonomy.from_nested(JOB)
     assert job.root == (0, 4)
     assert job.children(0, 4) == ((0, 2), (2, 4))
@@ -170,7 +170,7 @@ def test_three_ways_of_writing_have_the_same_spans() -> None:
         (list("abcdef"), "a … f (6 values)"),
     ],
 )
-def test_name_of_the_root(nested: Any, name: str) -> None:
+def test_the_name_of_the_root(nested: Any, name: str) -> None:
     taxonomy = Taxonomy.from_nested(nested)
     assert taxonomy.name(*taxonomy.root) == name
 
@@ -180,7 +180,7 @@ def test_a_leaf_keeps_its_label_and_a_name_may_repeat_one_level_down() -> None:
     assert taxonomy.to_nested() == {"*": ["x", {"Other": ["Other", "y"]}, "Z"]}
 
 
-def test_default_flat_and_balanced() -> None:
+def test_default_flat_and_balanced_taxonomies() -> None:
     assert Taxonomy.default("abcde") == Taxonomy.flat("abcde") == Taxonomy.from_nested(list("abcde"))
     assert Taxonomy.default("abcdef").children(0, 6) == ((0, 3), (3, 6))
     assert Taxonomy.flat("abc").children(0, 3) == ((0, 1), (1, 2), (2, 3))
@@ -192,19 +192,19 @@ def test_default_flat_and_balanced() -> None:
 
 
 @pytest.mark.parametrize(("leaves", "fanout"), [("", 2), ("ab", 1), ("ab", True), ("ab", 2.0), ("aba", 2)])
-def test_balanced_refuses(leaves: str, fanout: Any) -> None:
+def test_a_balanced_taxonomy_refuses_wrong_arguments(leaves: str, fanout: Any) -> None:
     with pytest.raises(ParameterError):
         Taxonomy.balanced(leaves, fanout)
 
 
-def test_a_group_called_like_a_rule_round_trips() -> None:
+def test_a_group_with_the_name_of_a_rule_round_trips() -> None:
     for name in ("fanout", "bands", "leaves"):
         taxonomy = Taxonomy.from_nested([{name: ["a", "b"]}])
         assert taxonomy.name(0, 2) == name
         assert Taxonomy.from_nested(taxonomy.to_nested()) == taxonomy
 
 
-def test_preview() -> None:
+def test_the_preview_of_a_tree() -> None:
     assert list(Taxonomy.from_nested(JOB).preview()) == [
         "Any",
         "├─ Professional",
@@ -263,7 +263,7 @@ def test_many_values_make_a_tree_of_few_levels() -> None:
         ({"fanout": 2, "leaves": "ab"}, "in place of a list"),
     ],
 )
-def test_refusals(nested: Any, rule: str) -> None:
+def test_wrong_nested_lists_are_refused(nested: Any, rule: str) -> None:
     with pytest.raises(SchemaError, match=rule):
         Taxonomy.from_nested(nested)
 

@@ -1,4 +1,4 @@
-"""Encodings: those allowed let no record change how later ones are read, and all others are refused."""
+"""Encodings: with an allowed one, no record changes how later ones are read; all others are refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHIFTING += ["euc_jp", "euc_kr", "euc_jis_2004", "johab", "rot13", "punycode", "
 
 
 def decoded(name: str, data: bytes) -> tuple[str, Any]:
-    """The text of some bytes, and what the decoder then waits with."""
+    """The text of some bytes, and the state of the decoder after them."""
     decoder = codecs.getincrementaldecoder(name)("replace")
     return decoder.decode(data), decoder.getstate()
 
@@ -38,8 +38,8 @@ def test_a_single_byte_page_maps_every_byte_by_itself() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(DOUBLE_BYTE))
-def test_a_double_byte_page_waits_for_one_byte_and_gives_back_what_ends_a_field(name: str) -> None:
-    """After any bytes the decoder waits with nothing or with one of `leads`: with two bytes it never waits."""
+def test_a_decoder_of_double_bytes_keeps_at_most_one_byte_and_never_the_end_of_a_field(name: str) -> None:
+    """After any bytes, the decoder keeps nothing or one byte out of `leads`; it never keeps two."""
     leads = [byte for byte in range(256) if decoded(name, bytes([byte]))[1] != (b"", 0)]
     assert leads
     for lead in leads:
@@ -62,14 +62,14 @@ def test_all_other_encodings_are_refused() -> None:
             Dialect(encoding=name)
 
 
-def test_what_is_refused_and_allowed() -> None:
+def test_stateful_encodings_are_refused_and_common_ones_allowed() -> None:
     assert not [name for name in SHIFTING if is_allowed(name_of(name) or "")]
     for name in ("utf-8", "UTF8", "utf-8-sig", "latin-1", "cp1252", "koi8-r", "mac-roman", "cp437", "gbk", "Shift_JIS"):
         assert Dialect(encoding=name).encoding == name
 
 
 def test_utf_16_maps_every_unit_by_itself() -> None:
-    """Half a pair of surrogates is one undecodable character, and what follows it is read as if it came first."""
+    """Half a pair of surrogates is one undecodable character, and what follows is read as if it came first."""
     halves = [b"\x00\xd8", b"\xff\xdb", b"\x00\xdc", b"\xff\xdf"]
     for half in halves:
         for unit in ("\n", "\r", ",", '"', "1", "é", "\ufeff", "\ufffe"):
@@ -85,7 +85,7 @@ def test_utf_16_needs_a_header_or_a_declared_order_of_bytes() -> None:
         Dialect(encoding="utf-16", header=False)
 
 
-def test_a_quote_that_can_be_swallowed_is_refused() -> None:
+def test_a_quote_that_may_be_the_second_byte_of_a_character_is_refused() -> None:
     with pytest.raises(SchemaError, match="can swallow the quoteChar"):
         Dialect(encoding="gbk", quote_char="|")
     Dialect(encoding="gbk", quote_char="'")
@@ -111,7 +111,7 @@ def test_one_damaged_record_leaves_the_others_as_they_are(
 
     def rows(written: list[bytes]) -> list[str]:
         kept = [bytes(byte for byte in line if byte not in encoded('\r\n"')) for line in written]
-        # "x," in front, so that no line is blank, which would be no record
+        # each line starts with "x,", because a blank line would be no record
         path.write_bytes(b"".join(encoded("x,") + line + encoded(end) for line in kept))
         return [repr(row) for row in read_columns(path, schema).frame.rows()]
 
