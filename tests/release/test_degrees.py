@@ -438,7 +438,7 @@ def test_texts_speak_of_degrees(tmp_path: Path) -> None:
         assert "degrees" in text
         assert "synthetic records" not in text
         assert "record of a person" not in text
-        assert "degrees are fitted to the noisy counts; nothing is drawn at random" in text
+        assert "Degrees are fitted to the noisy counts; nothing is drawn at random" in text
         entry = yaml.safe_load((folder / "registry.yaml").read_text())["deployment"]
         assert entry["basic"]["data_product_type"] == "Summary statistics"
         assert "degree sequence" in entry["basic"]["description"]
@@ -449,7 +449,7 @@ def test_texts_speak_of_degrees(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("preset", "words"), [
-    ("paper", "nodes have the lowest degree of their range; nothing is drawn"),
+    ("paper", "Nodes have the lowest degree of their range; nothing is drawn"),
     ("default", "drawn inside these ranges"),
 ])  # fmt: skip
 def test_texts_say_what_is_drawn_from_ranges_of_degrees(preset: str, words: str, tmp_path: Path) -> None:

@@ -106,9 +106,9 @@ def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.Da
 
 
 def outcome(manifest: Manifest, regions: str) -> str:
-    how = fitted(manifest) or "drawn inside these ranges at random"
+    how = fitted(manifest) or "degrees are drawn inside these ranges at random"
     counts = f"A sequence of {manifest.summary['records']:,} degrees, made from the noisy counts of {regions}"
-    return f"{counts}: {how}.\nNo edge is released.{_number_of_nodes(manifest)}{_guessed(manifest)}"
+    return f"{counts}. {how[0].upper()}{how[1:]}.\nNo edge is released.{_number_of_nodes(manifest)}{_guessed(manifest)}"
 
 
 def _number_of_nodes(manifest: Manifest) -> str:
