@@ -179,7 +179,7 @@ class Categories:
             return CodeSet.span(*node, self.size)
         if text in self._value_of:
             return CodeSet.of([self._labels.texts[self._value_of[text]]], self.size)
-        raise Misfit(unknown(f"category of {self.name}", text, self._texts(), "categories"))
+        raise Misfit(unknown("category", text, self._texts(), f"categories of {self.name}"))
 
     def _node(self, text: str) -> tuple[int, int] | None:
         tree = self._attribute.taxonomy
