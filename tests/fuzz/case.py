@@ -1,7 +1,7 @@
-"""One case of the fuzzer: a changed file, what is done with it, and what may come of that.
+"""One case of the fuzzer: a changed file, the code that reads it, and the outcomes that are allowed.
 
-A case may end in one of our own errors and in nothing else; neither the error with its traceback nor a log line nor a
-warning nor a released file may hold a canary. `attempt` runs one case and says what is wrong with it.
+A case may succeed or raise one of our own errors. No canary may appear in the error, its traceback, a log line, a
+warning or a released file. `attempt` runs one case and returns what is wrong with it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Part = TypeVar("Part")
 
 
 class WhenUsed(Sequence[Part]):
-    """A sequence that is made when it is first looked into, because some need a release: too long for an import."""
+    """A sequence that is made when first used, because some need a release, which takes too long for an import."""
 
     def __init__(self, make: Callable[[], tuple[Part, ...]]) -> None:
         self._made = cache(make)
@@ -43,7 +43,7 @@ class WhenUsed(Sequence[Part]):
 
 @dataclass(frozen=True)
 class Target:
-    """A file that is changed, and what is done with it; `use` may raise our errors only."""
+    """A file that is changed, and the function `use` that reads it, which may only raise our own errors."""
 
     name: str
     file: str
@@ -51,12 +51,12 @@ class Target:
     use: Callable[[Path, Random], None]
     tokens: Sequence[bytes] = TOKENS
     documents: Sequence[Any] = ()
-    """What the seeds say, where they are documents: changed as such more often than as bytes."""
+    """The seeds as documents, if they are documents; their parts are changed more often than their bytes."""
     pack: Callable[[bytes], bytes] | None = None
-    """How a file is packed: changed before as often as after."""
+    """How a file is packed, if it is; it is changed before packing as often as after."""
 
     def case(self, dice: Random) -> bytes:
-        """A changed input, or now and then a valid one."""
+        """A changed input, or sometimes a valid one."""
         if self.pack is None:
             return self._changed(dice)
         return self.pack(self._changed(dice)) if dice.randrange(2) else mutate(dice, self.pack(self.seeds[0]))
@@ -72,7 +72,7 @@ class Target:
 
 
 def attempt(target: Target, data: bytes, folder: Path, dice: Random) -> str | None:
-    """Runs a case in an empty folder of its own; what went wrong, or None."""
+    """Runs a case in an empty folder; returns what went wrong, or None."""
     path, heard = folder / target.file, io.StringIO()
     path.write_bytes(data)
     handler = logging.StreamHandler(heard)
@@ -95,20 +95,20 @@ def attempt(target: Target, data: bytes, folder: Path, dice: Random) -> str | No
     text = heard.getvalue().encode("utf-8", "surrogatepass")
     if any(bird in text for bird in CANARIES):
         return f"a message holds a canary: {heard.getvalue()[-300:]!r}"
-    for made in folder.rglob("out/*"):
-        if any(bird in made.read_bytes() for bird in CANARIES):
-            return f"the released file {made.name} holds a canary"
+    for released in folder.rglob("out/*"):
+        if any(bird in released.read_bytes() for bird in CANARIES):
+            return f"the released file {released.name} holds a canary"
     return None
 
 
 def empty(folder: Path) -> None:
-    """Takes out what a case has left."""
+    """Removes what a case left in the folder."""
     for path in folder.iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def published(data: Any, schema: Any, dice: Random, folder: Path, **options: Any) -> None:
-    """Publishes, and now and then writes the release."""
+    """Publishes, and sometimes saves the release."""
     release = cantle.publish(data, schema, **({"epsilon": 2} | options))
     repr(release)
     if dice.randrange(4) == 0:

@@ -1,4 +1,4 @@
-"""Hostile inputs made of valid ones: bytes, tokens and lines changed, with any source of randomness."""
+"""Hostile inputs made from valid ones, by random changes of bytes, tokens and lines, or of parts of documents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 LONGEST = 1 << 16
-"""Bytes of a mutated input, at most."""
+"""The largest size of a changed input, in bytes."""
 
 TOKENS: tuple[bytes, ...] = (
     b"", b"\x00", b"\xff", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xc3", b"\x1a",
@@ -87,7 +87,7 @@ def _truncate(dice: Random, data: bytes) -> bytes:
 
 
 def _put_token(dice: Random, data: bytes, tokens: Sequence[bytes]) -> bytes:
-    """A token in some place, or in place of a word."""
+    """Puts a token at some position, or in place of a word."""
     token, (start, stop) = tokens[dice.randrange(len(tokens))], _span(dice, data)
     if dice.randrange(2):
         return data[:start] + token + data[start:]
@@ -143,7 +143,7 @@ VALUES: tuple[Any, ...] = (
     {"person": "id", "max_records": 2}, {"person": "age", "max_records": 2}, {"person": "", "max_records": 0},
     {"delimiter": "\x00", "quoteChar": "\x00"}, {"delimiter": '"'}, {"encoding": "hex"}, {"header": 0},
 )  # fmt: skip
-"""What may stand anywhere in a schema, each near the edge of something."""
+"""Values to put anywhere in a schema; each is near some limit."""
 
 KEYS = tuple(word.decode() for word in YAML if word.isalpha()) + (
     "categoriesOrdered", "trueValues", "falseValues", "format", "required", "enum", "id", "item", "column",
@@ -153,9 +153,9 @@ KEYS = tuple(word.decode() for word in YAML if word.isalpha()) + (
 
 def mutate_document(dice: Random, document: Any) -> Any:
     """A copy of nested lists and mappings with a few values, keys or entries changed."""
-    made = copy.deepcopy(document)
+    changed = copy.deepcopy(document)
     for _ in range(1 + min(dice.getrandbits(2), dice.getrandbits(2))):
-        holders = [one for one in _holders(made) if len(one)]
+        holders = [one for one in _holders(changed) if len(one)]
         if not holders:
             return copy.deepcopy(VALUES[dice.randrange(len(VALUES))])
         holder = holders[dice.randrange(len(holders))]
@@ -172,7 +172,7 @@ def mutate_document(dice: Random, document: Any) -> Any:
             holder.insert(place, value)
         else:
             holder[place] = value
-    return made
+    return changed
 
 
 def _holders(document: Any) -> Iterator[Any]:

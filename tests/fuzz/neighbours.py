@@ -1,7 +1,7 @@
-"""Pairs of neighbouring inputs as targets: those that the neighbour laws build, and hostile files one line apart.
+"""Pairs of neighbouring inputs as targets: those of the neighbour laws, and hostile files that differ by one line.
 
 A case is unhandled if the two inputs break the law (tests/neighbours/law.py): their codes differ by more than the
-record that is added, or they are refused in different words.
+added record, or they are refused with different messages.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 def _lawful(form: Form, pair: Pair) -> None:
-    found = breach(form, pair)
-    assert found is None, f"{found} {pair.shown}"
+    problem = breach(form, pair)
+    assert problem is None, f"{problem} {pair.shown}"
 
 
 def _use_form(form: Form) -> Callable[[Path, Random], None]:
-    """The file is not looked at: the pair is made by the dice alone."""
+    """Ignores the file; the pair depends on the dice alone."""
 
     def use(path: Path, dice: Random) -> None:
         _lawful(form, built(form, dice, path.parent))
@@ -38,9 +38,9 @@ def _use_form(form: Form) -> Callable[[Path, Random], None]:
 
 
 def _use_lines(form: Form, schema: dict[str, Any], rule: Rule, *, header: bool) -> Callable[[Path, Random], None]:
-    """The changed file against itself without one of its lines.
+    """Compares the changed file with the same file without one of its lines.
 
-    Quotes are taken out, for a stray one may join lines (SECURITY.md): what is a record would then be open.
+    Quotes are removed, because a stray quote may join lines (SECURITY.md), and a line would then not be a record.
     """
 
     def use(path: Path, dice: Random) -> None:
@@ -63,12 +63,12 @@ def _by_lines() -> list[Target]:
     edges: dict[str, Any] = {"kind": "graph", "unit": "edge", "nodes": 20}
     targets.append(("neighbours, fimi", "fimi", sets.read, baskets, adds_at_most(1), False))
     targets.append(("neighbours, edges", "edges", graphs.read, edges, graphs.one_edge, False))
-    made = []
+    built = []
     for name, like, read, schema, rule, header in targets:
         form = Form(name, "memory", _no_pair, read)
         seeds = tuple(seed for seed in TARGETS[like].seeds if not seed.startswith(b"\xff\xfe"))
-        made.append(Target(name, TARGETS[like].file, seeds, _use_lines(form, schema, rule, header=header)))
-    return made
+        built.append(Target(name, TARGETS[like].file, seeds, _use_lines(form, schema, rule, header=header)))
+    return built
 
 
 def _no_pair(_dice: Random, _folder: Path) -> Pair:
@@ -76,7 +76,7 @@ def _no_pair(_dice: Random, _folder: Path) -> Pair:
 
 
 def all_targets() -> list[Target]:
-    """Hostile files one line apart, and every form of the neighbour laws."""
+    """Hostile files that differ by one line, and every form of the neighbour laws."""
     forms = [Target(f"neighbours, {form}", "unused", (b"",), _use_form(form)) for form in IN_PROCESS]
     return [*_by_lines(), *forms]
 

@@ -1,7 +1,7 @@
-"""Saved releases as targets: a file of one is changed and the hashes are made anew, so that `verify` looks inside.
+"""Saved releases as targets: one file is changed and the hashes are computed again, so that `verify` reads the file.
 
-A release may come from anyone. Whatever its files hold, `verify` says what is off, and `load` gives a release or one
-of our errors. Nothing in them is private: there are no canaries here.
+A release may come from anyone. Whatever its files contain, `verify` reports what is wrong, and `load` returns a release
+or raises one of our errors. Nothing in a release is private, so there are no canaries.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MANIFEST = f"{MARK}release.json"
 
 @cache
 def saved(method: str) -> dict[str, bytes]:
-    """The files of a release, the same ones every time."""
+    """The files of a release, which is made once."""
     data, schema, options = KINDS[method]
     with tempfile.TemporaryDirectory() as place:
         release = cantle.publish(data, schema, method=method, insecure_seed=1, **{"epsilon": 9} | options)
@@ -67,7 +67,7 @@ def use_part(method: str) -> Callable[[Path, Random], None]:
 
 
 def use_manifest(path: Path, _dice: Random) -> None:
-    """The other files are those of the method that the manifest names, if it does."""
+    """Adds the other files of the method that the manifest names, if it names one."""
     method = "rps"
     with suppress(ValueError, TypeError, KeyError, RecursionError):
         method = json.loads(path.read_bytes())["method"]
@@ -76,7 +76,7 @@ def use_manifest(path: Path, _dice: Random) -> None:
 
 
 def look(folder: Path, files: dict[str, bytes]) -> None:
-    """Writes a release with its hashes made anew, verifies and loads it; draws from it, if it is by mosaic."""
+    """Writes a release with new hashes, verifies and loads it, and draws records from it if its method is mosaic."""
     folder.mkdir()
     for name, content in (files | {MANIFEST: _rehashed(files)}).items():
         (folder / name).write_bytes(content)
@@ -87,7 +87,7 @@ def look(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def _rehashed(files: dict[str, bytes]) -> bytes:
-    """The manifest with the hashes of these files; as it is where it has no place for them."""
+    """The manifest with the hashes of these files; unchanged if it has no place for them."""
     try:
         manifest = json.loads(files[MANIFEST])
         manifest["files"] = {name: sha256(content) for name, content in files.items() if name != MANIFEST}

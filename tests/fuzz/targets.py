@@ -1,4 +1,4 @@
-"""What is fuzzed: every reader of data, schemas, hierarchies and releases, with canaries in the private values."""
+"""Targets of the fuzzer: every reader of data, schemas, hierarchies and releases, with canaries as private values."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _use_table(path: Path, dice: Random) -> None:
 
 
 def _use_both_ways(path: Path, dice: Random) -> None:
-    """The kernels for large files and the general way give the same codes, or refuse in the same words."""
+    """The kernels for large files and the general reader give the same codes, or the same error message."""
     schema = Schema.from_dict(_table_schema(dice) | {"unit": None})
     domain, ways = schema.domain(), []
     for least in (kernel_choice.FROM, 0):
@@ -85,7 +85,7 @@ def _use_both_ways(path: Path, dice: Random) -> None:
                 ways.append((np.concatenate([part[1] for part in parts]).tolist(), _joined(parts)))
             except CantleError as error:
                 ways.append(str(error))
-    assert ways[0] == ways[1], "the two ways of reading differ"
+    assert ways[0] == ways[1], "kernels and general reader differ"
 
 
 def _joined(parts: list[Any]) -> list[int]:
@@ -97,11 +97,11 @@ def _use_draft(path: Path, dice: Random) -> None:
 
 
 def _parquet_seeds() -> tuple[bytes, ...]:
-    made = []
+    seeds = []
     tables = (_people(), people(24), _people().head(0))
     for table, packed in zip(tables, ("zstd", "uncompressed", "snappy"), strict=True):
-        made.append(_parquet(table, packed))
-    return tuple(made)
+        seeds.append(_parquet(table, packed))
+    return tuple(seeds)
 
 
 def _parquet(table: pl.DataFrame, packed: str = "zstd") -> bytes:
@@ -230,7 +230,7 @@ def _schema_seeds(write: Callable[[Any], str]) -> tuple[bytes, ...]:
 
 
 def _use_schema(path: Path, dice: Random) -> None:
-    """A schema that is accepted can be stated, read back, and published with, whatever the data."""
+    """An accepted schema has a canonical form that is read back as the same schema, and any data can be published."""
     schema = Schema.load(path)
     again = Schema.from_dict(schema.to_dict())
     assert again.hash() == schema.hash(), "the canonical form is read back as another schema"
@@ -256,7 +256,7 @@ def _use_hierarchy(path: Path, _dice: Random) -> None:
 
 
 def _use_code_book(path: Path, _dice: Random) -> None:
-    """A code book that is read gives the text of a schema that is complete, or that lists what is left to do."""
+    """An accepted code book gives a draft of a schema that is complete, or that lists what is missing."""
     (path.parent / "made.yaml").write_text(text_of([one.entry() for one in read_code_book(path)]), encoding="utf-8")
     problem = ""
     try:
@@ -292,7 +292,7 @@ LISTED = b"0\n1\n2\nann\n" + "é\n3\n".encode()
 
 
 def all_targets() -> list[Target]:
-    """Every reader, by the name of what it reads."""
+    """All targets, each called after what is read."""
     sets, edges, manifests = _set_parquet_seeds(), _edge_seeds(), WhenUsed(lambda: tuple(map(rfc8785.dumps, MANIFESTS)))
     return [
         Target("csv", "data.csv", _csv_seeds(), _use_table),
@@ -336,5 +336,5 @@ TARGETS = {target.name: target for target in all_targets()}
 
 
 def seeds_of(*names: str) -> list[bytes]:
-    """Valid inputs of some targets."""
+    """The valid inputs of the targets with these names."""
     return list(chain.from_iterable(TARGETS[name].seeds for name in names))

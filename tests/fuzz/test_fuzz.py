@@ -1,4 +1,4 @@
-"""Hostile inputs in short, the same on every machine; the long form: python benchmarks/fuzz.py."""
+"""A short run of the fuzzer, the same on every machine. The long form is python benchmarks/fuzz.py."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from tests.release.people import SCHEMA
 
 @contextmanager
 def folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as made:
-        yield Path(made)
+    with tempfile.TemporaryDirectory() as path:
+        yield Path(path)
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_no_file_does_worse_than_one_of_our_errors(name: str) -> None:
+def test_changed_files_raise_only_our_own_errors(name: str) -> None:
     try_some(TARGETS[name], 4 * EFFORT)
 
 
@@ -54,18 +54,18 @@ def try_some(target: Target, cases: int) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, target in NEIGHBOURS.items() if len(target.seeds) > 1])
-def test_hostile_files_one_line_apart_are_neighbours(name: str) -> None:
-    """The other pairs of neighbours are tried by tests/neighbours."""
+def test_hostile_files_that_differ_by_one_line_keep_the_law(name: str) -> None:
+    """The other pairs of neighbours are tested in tests/neighbours."""
     try_some(NEIGHBOURS[name], 5 * EFFORT)
 
 
 def test_neighbours_that_differ_by_more_are_unhandled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader that loses what is left over of an odd number of sets."""
+    """The reader here loses the last one of an odd number of sets."""
     from cantle.data import sets
 
     def odd(data: Any, schema: Any) -> Any:
-        made = sets.read_baskets(data, schema)
-        return made if len(made.starts) % 2 else sets.read_baskets([], schema)
+        baskets = sets.read_baskets(data, schema)
+        return baskets if len(baskets.starts) % 2 else sets.read_baskets([], schema)
 
     monkeypatch.setattr("tests.neighbours.sets.read_baskets", odd)
     target = NEIGHBOURS["neighbours, sets, Python lists (memory)"]
@@ -75,7 +75,7 @@ def test_neighbours_that_differ_by_more_are_unhandled(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("name", [name for name in TARGETS if not name.startswith("release ")])
 def test_valid_files_are_read(name: str) -> None:
-    """Otherwise the fuzzer would only ever see the door; the next test reads the releases."""
+    """Otherwise the fuzzer would only test refusals of whole files. The next test does the same for releases."""
     target, readable = TARGETS[name], 0
     for number, seed in enumerate(target.seeds):
         with folder() as place:
@@ -84,12 +84,12 @@ def test_valid_files_are_read(name: str) -> None:
             try:
                 target.use(path, Random(number))
                 readable += 1
-            except CantleError:  # the dialect of this case is not the file's
+            except CantleError:  # the dialect of this case does not fit the file
                 continue
     assert readable
 
 
-def test_the_releases_that_are_changed_add_up_and_the_changed_are_looked_into(tmp_path: Path) -> None:
+def test_unchanged_releases_verify_and_changed_ones_are_read_beyond_their_hashes(tmp_path: Path) -> None:
     for method in releases.KINDS:
         releases.look(tmp_path / method, releases.saved(method))
         assert verify_folder(tmp_path / method) == []
@@ -100,16 +100,16 @@ def test_the_releases_that_are_changed_add_up_and_the_changed_are_looked_into(tm
     ]
 
 
-# ---- the looks themselves -------------------------------------------------------------------------------------------
+# ---- what counts as unhandled ---------------------------------------------------------------------------------------
 
 
-def made(use: Callable[[Path, Random], None]) -> Target:
+def target_of(use: Callable[[Path, Random], None]) -> Target:
     return Target("made up", "file", (b"",), use)
 
 
 def problem_of(use: Callable[[Path, Random], None]) -> str | None:
     with folder() as place:
-        return attempt(made(use), b"", place, Random(1))
+        return attempt(target_of(use), b"", place, Random(1))
 
 
 def raise_(error: Exception) -> Callable[[Path, Random], None]:
@@ -127,7 +127,7 @@ def test_other_errors_are_unhandled() -> None:
     assert "UserWarning" in str(problem_of(lambda *_: warnings.warn("3 values out of range", stacklevel=1)))
 
 
-def test_canaries_are_heard_in_messages_causes_logs_and_files() -> None:
+def test_canaries_are_found_in_messages_causes_logs_and_files() -> None:
     assert "canary" in str(problem_of(raise_(DataError(f"no column {WORD.decode()}"))))
 
     def quoted(_path: Path, _dice: Random) -> None:
@@ -160,13 +160,13 @@ def test_a_case_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) 
     before = signal.signal(signal.SIGPROF, fuzz.time_up)
     try:
         with folder() as place:
-            assert "seconds" in str(fuzz.one_case(made(forever), b"", place, Random(1)))
+            assert "seconds" in str(fuzz.one_case(target_of(forever), b"", place, Random(1)))
     finally:
         signal.signal(signal.SIGPROF, before)
 
 
 @pytest.mark.slow
-def test_the_long_form_runs_its_cases_in_a_process_of_its_own() -> None:
+def test_the_long_form_runs_its_cases_in_a_separate_process() -> None:
     assert fuzz.fuzz("hierarchy braces", 1, 0, 20) == []
 
 
@@ -174,7 +174,7 @@ def test_the_long_form_runs_its_cases_in_a_process_of_its_own() -> None:
 
 
 class Odd:
-    """An object that lets nobody look at it."""
+    """An object whose methods raise errors."""
 
     def __init__(self, kind: int) -> None:
         self.kind = kind
@@ -188,13 +188,13 @@ class Odd:
 
 @dataclass(frozen=True)
 class Picked:
-    """An odd value by its number: Hypothesis prints, compares and reuses what it draws, which some of them refuse."""
+    """The number of an odd value; Hypothesis prints, compares and reuses what it draws, which some of them refuse."""
 
     number: int
 
 
 class Text(str):
-    """A text with a mind of its own."""
+    """A text whose methods raise errors."""
 
     def encode(self, *_: Any, **__: Any) -> bytes:
         raise RuntimeError(WORD.decode())
@@ -213,18 +213,18 @@ VALUES = st.one_of(
 )  # fmt: skip
 
 
-def opened(thing: Any) -> Any:
-    """What was drawn, with the odd values themselves in the places of their numbers."""
-    if isinstance(thing, list | tuple):
-        return type(thing)(map(opened, thing))
-    return ODD[thing.number] if isinstance(thing, Picked) else thing
+def opened(drawn: Any) -> Any:
+    """The drawn structure, with numbers replaced by the odd values that they stand for."""
+    if isinstance(drawn, list | tuple):
+        return type(drawn)(map(opened, drawn))
+    return ODD[drawn.number] if isinstance(drawn, Picked) else drawn
 
 
 TABLE = {"fields": [field for field in SCHEMA["fields"] if field["name"] in ("age", "town", "joined", "ill")]}
 
 
 def harmless(data: Any, schema: Any, **options: Any) -> None:
-    """Publishing ends well or in one of our errors, without a canary."""
+    """Publishes; only our own errors are allowed, without a canary."""
     import traceback
 
     try:
@@ -238,7 +238,7 @@ def harmless(data: Any, schema: Any, **options: Any) -> None:
 
 @given(st.lists(VALUES, max_size=6))
 @examples(10)
-def test_objects_in_tables(values: list[Any]) -> None:
+def test_odd_objects_in_tables(values: list[Any]) -> None:
     values = opened(values)
     column = pd.Series(values, dtype=object)
     frame = pd.DataFrame(dict.fromkeys(("age", "town", "joined", "ill"), column))
@@ -250,7 +250,7 @@ def test_objects_in_tables(values: list[Any]) -> None:
 
 @given(st.lists(st.lists(VALUES, max_size=4) | VALUES, max_size=6))
 @examples(10)
-def test_objects_in_sets(records: list[Any]) -> None:
+def test_odd_objects_in_sets(records: list[Any]) -> None:
     records = opened(records)
     schema = {key: value for key, value in SETS_SCHEMA.items() if key != "missingValues"}
     harmless(records, schema, cells="tree", fanout=2)
@@ -261,7 +261,7 @@ def test_objects_in_sets(records: list[Any]) -> None:
 
 @given(st.lists(st.tuples(VALUES, VALUES) | VALUES, max_size=6), st.lists(VALUES, max_size=4))
 @examples(10)
-def test_objects_in_graphs(edges: list[Any], nodes: list[Any]) -> None:
+def test_odd_objects_in_graphs(edges: list[Any], nodes: list[Any]) -> None:
     edges, nodes = opened(edges), opened(nodes)
     harmless(edges, {"kind": "graph"}, nodes=nodes)
     pairs = pd.DataFrame({"a": pd.Series(nodes, dtype=object), "b": pd.Series(nodes, dtype=object)})
@@ -293,9 +293,9 @@ def test_any_document_as_a_part_of_a_schema(thing: Any) -> None:
     ]  # fmt: skip
     for schema in schemas:
         try:
-            made = cantle.Schema.from_dict(schema)
-            assert cantle.Schema.from_dict(made.to_dict()).hash() == made.hash()
-            rfc8785.dumps(made.to_dict())
+            target_of = cantle.Schema.from_dict(schema)
+            assert cantle.Schema.from_dict(target_of.to_dict()).hash() == target_of.hash()
+            rfc8785.dumps(target_of.to_dict())
         except SchemaError:
             pass
 
@@ -304,15 +304,15 @@ def test_any_document_as_a_part_of_a_schema(thing: Any) -> None:
     "value", [10**5000, "\ud800", Odd(1), Text("b"), Decimal("sNaN")], ids=lambda v: type(v).__name__
 )
 def test_an_odd_value_is_missing_or_clamped_and_the_others_are_read(value: Any) -> None:
-    """One record must not be able to stop the reading."""
+    """One record must not be able to make a table unreadable."""
     from cantle.data.tables import read_columns
 
     schema = cantle.Schema.from_dict({"fields": [TABLE["fields"][0]]})
     given_ = pd.DataFrame({"age": pd.Series([7, value, 9], dtype=object)})
     (age,) = schema.domain().attributes
-    found = age.encode(read_columns(given_, schema).frame["age"])
-    huge = type(value) is int  # a number beyond all others, and clamped as they are
-    assert found.tolist() == age.encode(pl.Series([7, 10**9 if huge else None, 9])).tolist()
+    codes = age.encode(read_columns(given_, schema).frame["age"])
+    huge = type(value) is int  # a very large number is clamped like others
+    assert codes.tolist() == age.encode(pl.Series([7, 10**9 if huge else None, 9])).tolist()
 
 
 # ---- paths that no file can have ------------------------------------------------------------------------------------
@@ -322,7 +322,7 @@ NO_PATHS = ["9" * 400, "\x00", "a/" * 3000, "\udcff\x00.csv"]
 
 @pytest.mark.parametrize("name", NO_PATHS, ids=["long", "null", "deep", "bytes"])
 @pytest.mark.parametrize("ending", ["", ".csv", ".parquet", ".dat", ".txt.gz"])
-def test_what_cannot_be_a_path_is_no_file(name: str, ending: str, tmp_path: Path) -> None:
+def test_impossible_paths_are_refused_as_files(name: str, ending: str, tmp_path: Path) -> None:
     table, sets, graph = TABLE, SETS_SCHEMA | {"form": None}, {"kind": "graph"}
     for schema in (table, sets, graph):
         with pytest.raises(DataError):
@@ -341,7 +341,7 @@ def test_what_cannot_be_a_path_is_no_file(name: str, ending: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", NO_PATHS, ids=["long", "null", "deep", "bytes"])
-def test_what_cannot_be_a_path_is_no_release_no_ledger_and_no_folder(name: str, tmp_path: Path) -> None:
+def test_impossible_paths_are_refused_as_releases_ledgers_and_folders(name: str, tmp_path: Path) -> None:
     assert verify_folder(tmp_path / name) != []
     with pytest.raises(CantleError):
         cantle.Release.load(tmp_path / name)

@@ -1,8 +1,8 @@
-"""No command tells of a record what the mechanism did not pay for: canaries, and records that cleaning drops.
+"""No command reveals more about a record than its release: tests with canaries, and with records that are dropped.
 
-Canaries stand in the private values; everything that is printed, logged or written by any command, in success and in
-failure, is searched for them. Records that cleaning drops must leave no trace at all: the same bytes, logs, output and
-exit code as without them.
+The private values contain canaries; everything that a command prints, logs or writes, whether it succeeds or fails, is
+searched for them. Records that cleaning drops must leave no trace: bytes, logs, output and exit code are the same as
+without them.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ SEEDED = ("--insecure-seed", "5")
 
 
 @dataclass(frozen=True)
-class Told:
-    """All that a command told: exit code, output, errors, log lines of every level."""
+class Outcome:
+    """The result of a command: exit code, output, errors, and log lines of every level."""
 
     code: int
     out: str
@@ -52,8 +52,8 @@ class Told:
         return (self.out + self.err + self.log).encode("utf-8", "surrogatepass")
 
 
-def run(folder: Path, *arguments: object) -> Told:
-    """A command, as from the shell."""
+def run(folder: Path, *arguments: object) -> Outcome:
+    """Runs a command as the shell would, inside this process."""
     out, err, log = io.StringIO(), io.StringIO(), io.StringIO()
     handler = logging.StreamHandler(log)
     logger = logging.getLogger()
@@ -73,23 +73,23 @@ def run(folder: Path, *arguments: object) -> Told:
         logger.removeHandler(handler)
         logger.setLevel(level)
         logging.getLogger("cantle").setLevel(ours)
-    return Told(code, out.getvalue(), err.getvalue(), log.getvalue())
+    return Outcome(code, out.getvalue(), err.getvalue(), log.getvalue())
 
 
 # ---- canaries -------------------------------------------------------------------------------------------------------
 
 WITHOUT_DATA = {"schema", "demo", "reproduce", "bench", "audit"}
-"""Commands that are given no private file."""
+"""Commands that take no private file."""
 
 SHOWS_VALUES = {"check"}
-"""Commands whose purpose is to show the curator private values; they warn, and write only where they are told to."""
+"""Commands whose purpose is to show private values to their owner; they warn, and write only where asked to."""
 
 ELSEWHERE = {"studio"}
 """A server, whose pages, addresses and files tests/interfaces/studio searches for private values."""
 
 
 def write_files(folder: Path) -> set[str]:
-    """Private files with canaries, schemas, and the names of the private ones."""
+    """Writes private files with canaries, and schemas; returns the names of the private files."""
     private = {
         "t.csv": TARGETS["csv"].seeds[0], "q.csv": TARGETS["csv"].seeds[2], "t.parquet": TARGETS["parquet"].seeds[0],
         "s.dat": TARGETS["fimi"].seeds[0], "long.csv": TARGETS["long table"].seeds[0],
@@ -121,7 +121,7 @@ def publish(data: str, schema: str, out: str, *more: object) -> tuple[object, ..
 
 GOOD, BAD = (0,), (1, 2)
 CALLS: list[tuple[tuple[object, ...], tuple[int, ...]]] = [
-    # tables, and what is made of their releases
+    # tables and their releases
     (("init", "t.csv", "--header", "yes"), GOOD), (("init", "none.csv", "--header", "no"), GOOD),
     (("init", "t.csv"), BAD), (("init", "t.parquet", "--json"), GOOD), (("init", "empty.csv", "--header", "yes"), BAD),
     (("init", "cut.parquet"), BAD),
@@ -155,7 +155,7 @@ CALLS: list[tuple[tuple[object, ...], tuple[int, ...]]] = [
     (publish("g.txt", "graph", "n", "--nodes", "n.txt"), GOOD), (("show", "k"), GOOD), (("verify", "k"), GOOD),
     (("graph", "k", "-o", "made.txt"), GOOD), (("init", "s.dat", "--kind", "sets"), GOOD),
     (("init", "g.txt", "--kind", "graph"), GOOD),
-    # what is refused: before the data, at its door, and when the budget does not suffice
+    # refusals: before the data is read, while it is read, and because of the budget
     (publish("t.csv", "table", "a"), BAD), (publish("t.csv", "more", "x1"), BAD),
     (publish("none.csv", "table", "x2"), BAD), (publish("empty.csv", "table", "x3"), BAD),
     (publish("cut.parquet", "table", "x4"), BAD), (publish("cut.gz", "mtx", "x5"), BAD),
@@ -169,28 +169,28 @@ CALLS: list[tuple[tuple[object, ...], tuple[int, ...]]] = [
 ]  # fmt: skip
 
 
-def test_no_command_sings(tmp_path: Path) -> None:
+def test_no_command_prints_logs_or_writes_a_canary(tmp_path: Path) -> None:
     private = write_files(tmp_path)
     for arguments, codes in CALLS:
-        told = run(tmp_path, *arguments)
-        assert told.code in codes, (arguments, told)
-        assert not any(bird in told.everything for bird in CANARIES), arguments
+        outcome = run(tmp_path, *arguments)
+        assert outcome.code in codes, (arguments, outcome)
+        assert not any(canary in outcome.everything for canary in CANARIES), arguments
     (tmp_path / "a" / "data.csv").write_bytes(WORD)
     damaged = run(tmp_path, "verify", "a")
     assert damaged.code == 1
     assert WORD not in damaged.everything
     (tmp_path / "a" / "data.csv").unlink()
-    made = [path for path in tmp_path.rglob("*") if path.is_file() and path.name not in private]
-    assert len(made) > 80
-    for path in made:
-        assert not any(bird in path.read_bytes() for bird in CANARIES), path
+    written_files = [path for path in tmp_path.rglob("*") if path.is_file() and path.name not in private]
+    assert len(written_files) > 80
+    for path in written_files:
+        assert not any(canary in path.read_bytes() for canary in CANARIES), path
 
 
-def test_every_command_is_looked_at() -> None:
+def test_every_command_is_in_the_lists_above() -> None:
     names = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
     names |= {str(group.name) for group in app.registered_groups}
     used = {str(arguments[0]) for arguments, _ in CALLS}
-    assert names <= used | WITHOUT_DATA | SHOWS_VALUES | ELSEWHERE, "give the new command a call above"
+    assert names <= used | WITHOUT_DATA | SHOWS_VALUES | ELSEWHERE, "add a call of the new command to CALLS"
 
 
 @pytest.fixture(scope="module")
@@ -207,15 +207,15 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 ])  # fmt: skip
 def test_a_check_warns_first_and_writes_nothing(data: str, schema: str, files: Path) -> None:
     before = {path.name for path in files.iterdir()}
-    told = run(files, "check", data, "--schema", f"{schema}.yaml")
-    assert told.code in (0, 1)
-    assert told.err.startswith("INTERNAL: ")
-    assert not any(bird in (told.err + told.log).encode() for bird in CANARIES)
+    outcome = run(files, "check", data, "--schema", f"{schema}.yaml")
+    assert outcome.code in (0, 1)
+    assert outcome.err.startswith("INTERNAL: ")
+    assert not any(canary in (outcome.err + outcome.log).encode() for canary in CANARIES)
     assert {path.name for path in files.iterdir()} == before
 
 
-def test_the_search_would_hear_them(files: Path) -> None:
-    """`init` prints the first line of a table if it is said to be its header."""
+def test_the_search_finds_a_canary_that_is_printed(files: Path) -> None:
+    """`init` prints the first line of a table if the user says that it is the header."""
     assert WORD in run(files, "init", "none.csv", "--header", "yes").everything
 
 
@@ -230,27 +230,27 @@ def written(data: bytes, name: str, schema: Any) -> Iterator[Path]:
         yield Path(place)
 
 
-def released(data: bytes, name: str, schema: Any, *more: object) -> tuple[Told, dict[str, bytes]]:
-    """What a seeded publish tells and writes."""
+def released(data: bytes, name: str, schema: Any, *more: object) -> tuple[Outcome, dict[str, bytes]]:
+    """The outcome of a seeded publish, and the files that it writes."""
     with written(data, name, schema) as folder:
-        told = run(folder, *publish(name, "schema", "out", *SEEDED, *more))
-        return told, {path.name: path.read_bytes() for path in sorted(folder.glob("out/*"))}
+        outcome = run(folder, *publish(name, "schema", "out", *SEEDED, *more))
+        return outcome, {path.name: path.read_bytes() for path in sorted(folder.glob("out/*"))}
 
 
 @cache
-def sound(data: bytes, name: str, schema: str, *more: object) -> tuple[Told, dict[str, bytes]]:
-    """The same of sound records, which every example is compared with."""
-    made = released(data, name, json.loads(schema), *more)
-    assert made[0].code == 0
-    return made
+def sound(data: bytes, name: str, schema: str, *more: object) -> tuple[Outcome, dict[str, bytes]]:
+    """The outcome and files for valid records alone, with which every example is compared."""
+    expected = released(data, name, json.loads(schema), *more)
+    assert expected[0].code == 0
+    return expected
 
 
 def mixed(lines: list[bytes], more: list[tuple[int, bytes]]) -> list[bytes]:
-    """The lines with others put between them."""
-    made = list(lines)
+    """The lines with others inserted between them."""
+    result = list(lines)
     for place, line in more:
-        made.insert(place % (len(made) + 1), line)
-    return made
+        result.insert(place % (len(result) + 1), line)
+    return result
 
 
 def places(junk: st.SearchStrategy[bytes]) -> st.SearchStrategy[list[tuple[int, bytes]]]:
@@ -262,7 +262,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 
 
 def _row(values: list[str]) -> bytes:
-    """A record without a target that is one, written by a real CSV writer."""
+    """A record whose target is not valid, written by a CSV writer."""
     file = io.StringIO()
     csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL).writerow([*values, "no such answer"])
     return file.getvalue().encode()
@@ -274,10 +274,10 @@ ROWS = st.lists(TEXTS, min_size=8, max_size=8).map(_row)
 @pytest.mark.parametrize("method", ["rps", "diffgen"])
 @given(places(ROWS))
 @examples(5)
-def test_dropped_records_of_a_table(method: str, junk: list[tuple[int, bytes]]) -> None:
+def test_dropped_records_of_a_table_leave_no_trace(method: str, junk: list[tuple[int, bytes]]) -> None:
     head, *lines = PEOPLE
-    found = released(head + b"".join(mixed(lines, junk)), "t.csv", SCHEMA, "--method", method)
-    assert found == sound(b"".join(PEOPLE), "t.csv", json.dumps(SCHEMA), "--method", method)
+    outcome = released(head + b"".join(mixed(lines, junk)), "t.csv", SCHEMA, "--method", method)
+    assert outcome == sound(b"".join(PEOPLE), "t.csv", json.dumps(SCHEMA), "--method", method)
 
 
 WORDS = st.binary(max_size=12).map(lambda word: bytes(byte for byte in word if byte not in b"\r\n0123456789"))
@@ -285,11 +285,11 @@ WORDS = st.binary(max_size=12).map(lambda word: bytes(byte for byte in word if b
 
 @given(places(WORDS.map(lambda word: word + b"\n")))
 @examples(5)
-def test_dropped_records_of_sets(junk: list[tuple[int, bytes]]) -> None:
+def test_dropped_records_of_sets_leave_no_trace(junk: list[tuple[int, bytes]]) -> None:
     lines = [b"1 2 3\n", b"2\n", b"3 5\n", b"1 2\n"] * 5
     schema = {"kind": "sets", "items": {"minimum": 1, "maximum": 5}}
-    found = released(b"".join(mixed(lines, junk)), "s.dat", schema)
-    assert found == sound(b"".join(lines), "s.dat", json.dumps(schema))
+    outcome = released(b"".join(mixed(lines, junk)), "s.dat", schema)
+    assert outcome == sound(b"".join(lines), "s.dat", json.dumps(schema))
 
 
 @given(
@@ -298,11 +298,11 @@ def test_dropped_records_of_sets(junk: list[tuple[int, bytes]]) -> None:
     )
 )
 @examples(5)
-def test_dropped_records_of_a_graph(junk: list[tuple[int, bytes]]) -> None:
+def test_dropped_records_of_a_graph_leave_no_trace(junk: list[tuple[int, bytes]]) -> None:
     lines = [b"0 1\n", b"1 2\n", b"2 3\n", b"3 4\n", b"4 0\n"]
     schema = {"kind": "graph", "nodes": {"minimum": 0, "maximum": 8}}
-    found = released(b"".join(mixed(lines, junk)), "g.txt", schema)
-    assert found == sound(b"".join(lines), "g.txt", json.dumps(schema))
+    outcome = released(b"".join(mixed(lines, junk)), "g.txt", schema)
+    assert outcome == sound(b"".join(lines), "g.txt", json.dumps(schema))
 
 
 # ---- no data set is refused -----------------------------------------------------------------------------------------
@@ -330,8 +330,8 @@ ANY: dict[str, tuple[str, bytes, dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("kind", ANY)
 @given(BODIES)
 @examples(4)
-def test_whatever_the_records_there_is_a_release(kind: str, body: bytes) -> None:
-    """An error would be an exit code that depends on the data."""
+def test_any_records_give_a_release(kind: str, body: bytes) -> None:
+    """If some records were refused, the exit code would depend on the data."""
     name, head, schema, options = ANY[kind]
     with written(head + body, name, schema) as folder:
         cantle.publish(folder / name, schema, epsilon=1, **options).save(folder / "out")
