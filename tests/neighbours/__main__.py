@@ -1,7 +1,7 @@
-"""Tries all neighbours and prints how many: python -m tests.neighbours [--times N] [--seed S] [--no-spark].
+"""Tests all pairs of neighbours and counts them: python -m tests.neighbours [--times N] [--seed S] [--no-spark].
 
-Prints a line per form with its pairs and those that break the law, then the pairs of each reader and engine. Ends with
-1 if any pair breaks it.
+It prints a line per form with the number of pairs and of those that break the law, then the number of pairs per reader
+and per engine. The exit code is 1 if any pair breaks the law.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ def main() -> None:
     with all_forms(spark=not given.no_spark) as forms:
         for form in forms:
             began, cases = time.process_time(), form.cases * given.times
-            found = list(breaches(form, 0, cases, given.seed))
-            broken += len(found)
+            problems = list(breaches(form, 0, cases, given.seed))
+            broken += len(problems)
             spent = time.process_time() - began
-            print(f"{form!s:55} {cases * form.batch:7} pairs, {len(found)} break the law, {spent:6.1f} s", flush=True)
-            for one in found[:3]:
+            print(
+                f"{form!s:55} {cases * form.batch:7} pairs, {len(problems)} break the law, {spent:6.1f} s", flush=True
+            )
+            for one in problems[:3]:
                 print(f"  {one}")
         for title, counts in zip(("reader", "engine"), totals(forms, given.times), strict=True):
             print(f"\n{title:55} {'pairs':>7}")

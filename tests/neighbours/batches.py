@@ -1,4 +1,4 @@
-"""Pairs in batches, for readers that are slow to start: a field `pair` says which one a record belongs to."""
+"""Pairs in batches, for readers that are slow to start: the field `pair` is the number of the pair of each record."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ TAME: dict[str, list[Any]] = {
     "word": ["1", "1.0", "0.1", "-999.0", None],
     "folded": ["1", "Ash", None],
 }
-"""Values that JSON writes in one type, numbers here; those of D', among them words, need another."""
+"""Values of D that JSON writes as one type, here numbers; D' adds texts among others, which need another type."""
 
 
 def batch(dice: Random, pairs: int) -> tuple[Records, Records]:
-    """The records of so many pairs, the number of the pair first.
+    """The records of D and D' of this many pairs, each starting with the number of its pair.
 
-    In a batch the records of D are tame, so that what one odd record of D' does to a type would show in all pairs.
+    In a batch the records of D are tame, so that a type that changes by one odd record of D' shows in all pairs.
     """
     tame = pairs > 1 or dice.random() < 0.5
 
@@ -68,7 +68,7 @@ def each_adds_at_most_one(one: Codes, two: Codes) -> bool:
 
 
 def each_adds_at_most(records: int, one: Codes, two: Codes) -> bool:
-    """The rule for every pair of a batch by itself; the code of a pair's number is that number."""
+    """The rule for each pair of a batch separately; the code of the field `pair` is the number of the pair."""
     rule = adds_at_most(records)
     parts: defaultdict[Any, list[Codes]] = defaultdict(lambda: [Counter(), Counter()])
     for side, codes in enumerate((one, two)):
@@ -79,11 +79,11 @@ def each_adds_at_most(records: int, one: Codes, two: Codes) -> bool:
 
 def batched(make: Callable[[Records, Path], Any], pairs: int) -> Callable[[Random, Path], Pair]:
     def pair(dice: Random, folder: Path) -> Pair:
-        both, made = batch(dice, pairs), []
+        both, inputs = batch(dice, pairs), []
         for part, records in zip(("one", "two"), both, strict=True):
             (folder / part).mkdir(exist_ok=True)
-            made.append(make(records, folder / part))
-        return Pair(SCHEMA, *made, each_adds_at_most_one, repr(both))
+            inputs.append(make(records, folder / part))
+        return Pair(SCHEMA, *inputs, each_adds_at_most_one, repr(both))
 
     return pair
 

@@ -1,6 +1,6 @@
-"""Readers broken on purpose, each in a way that the law must find: the shipped reader, with one flaw before it.
+"""Readers with a deliberate flaw that the tests of the law must find: the shipped reader after one wrong step.
 
-A reader that always loses the last record is not among them: it keeps the law, as D and D' lose one record each.
+A reader that always loses the last record is not among them, because it keeps the law: D and D' lose one record each.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ Read = Callable[[dict[str, Any], Any], Codes]
 
 @dataclass(frozen=True)
 class Flaw:
-    """A form, and what its reader does wrong."""
+    """A form, and the flaw of its reader."""
 
     form: str
     broken: Callable[[Read], Read]
     shown_by: int = 0
-    """A case of the form that shows it, where the search begins."""
+    """A case of the form that shows the flaw; the search begins with it."""
 
 
 def types_by_all_values(read: Read) -> Read:
-    """A column is numbers if all its values are, so that one word makes 1.0 and 01 texts."""
+    """Reads a column as numbers if all its values are numbers, so that one word turns 1.0 and 01 into texts."""
 
     def wrong(schema: dict[str, Any], data: Any) -> Codes:
         columns = {}
@@ -43,7 +43,7 @@ def types_by_all_values(read: Read) -> Read:
 
 
 def refuses_words(read: Read) -> Read:
-    """A word in a column of numbers is an error."""
+    """Raises an error for a word in a column of numbers."""
 
     def wrong(schema: dict[str, Any], data: Any) -> Codes:
         if any(str(kind) == "object" for kind in data.dtypes):
@@ -54,7 +54,7 @@ def refuses_words(read: Read) -> Read:
 
 
 def keeps_what_another_said(read: Read) -> Read:
-    """Our error carries that of a library, which may quote a value."""
+    """Raises our error together with that of a library, which may quote a value."""
 
     def wrong(schema: dict[str, Any], data: Any) -> Codes:
         try:
@@ -66,12 +66,12 @@ def keeps_what_another_said(read: Read) -> Read:
 
 
 def reads_in_twos(read: Read) -> Read:
-    """What is left over of an odd number of records is lost."""
+    """Loses the last one of an odd number of records."""
     return lambda schema, data: read(schema, data[: len(data) // 2 * 2])
 
 
 def counts_lines_in_the_message(read: Read) -> Read:
-    """The same error for all, but it says how many records there are."""
+    """Raises the same error for all inputs, but with the number of records."""
 
     def wrong(_schema: dict[str, Any], data: Any) -> Codes:
         raise DataError(f"none of the {len(data)} records can be read.")
@@ -81,7 +81,7 @@ def counts_lines_in_the_message(read: Read) -> Read:
 
 
 def decodes_with_a_state(read: Read) -> Read:
-    """From a byte that shifts on, letters and digits are others, over the ends of lines."""
+    """Reads letters and digits differently after a shift byte, even on later lines."""
 
     def wrong(schema: dict[str, Any], data: Path) -> Codes:
         before, shift, after = data.read_bytes().partition(b"\x0e")
@@ -92,7 +92,7 @@ def decodes_with_a_state(read: Read) -> Read:
 
 
 def takes_the_first_line_for_names(read: Read) -> Read:
-    """The first record of a file without a header is no record, but says how many columns there are."""
+    """Takes the first record of a file without header for the header, which gives the number of columns."""
 
     def wrong(schema: dict[str, Any], data: Path) -> Codes:
         lines = data.read_bytes().split(b"\n")
@@ -103,7 +103,7 @@ def takes_the_first_line_for_names(read: Read) -> Read:
 
 
 def numbers_persons_by_order(read: Read) -> Read:
-    """A person is who comes as the same row of four, whatever the identifier."""
+    """Takes every four consecutive rows for one person, and ignores identifiers."""
 
     def wrong(schema: dict[str, Any], data: Any) -> Codes:
         if isinstance(data, pl.LazyFrame):
@@ -114,7 +114,7 @@ def numbers_persons_by_order(read: Read) -> Read:
 
 
 def melts_identifiers(read: Read) -> Read:
-    """Identifiers become floats where one is missing."""
+    """Turns identifiers into floats if one is missing."""
 
     def wrong(schema: dict[str, Any], data: Any) -> Codes:
         if data["who"].dtype == pl.Int64 and data["who"].null_count():
@@ -125,12 +125,12 @@ def melts_identifiers(read: Read) -> Read:
 
 
 def samples_by_row(read: Read) -> Read:
-    """Every third record by its place is left out."""
+    """Leaves out every third record by position."""
     return lambda schema, data: read(schema, [one for i, one in enumerate(data) if i % 3 != 1])
 
 
 def types_by_the_sheet(read: Read) -> Read:
-    """The type of a column of cells is what fits all of them."""
+    """Chooses the type of a column that fits all its cells."""
 
     def wrong(schema: dict[str, Any], data: Path) -> Codes:
         import fastexcel
@@ -167,6 +167,6 @@ FLAWS = {
 
 
 def broken(flaw: Flaw, forms: list[Form]) -> tuple[Form, Form]:
-    """The form with its reader broken, and as it is."""
+    """The form with its reader broken, and the same form unchanged."""
     form = next(one for one in forms if one.name == flaw.form and one.engine == "memory")
     return replace(form, read=flaw.broken(form.read)), form

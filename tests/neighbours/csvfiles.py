@@ -1,4 +1,4 @@
-"""Tables as CSV files: encodings, line ends, quotes, headers, blank, short and long lines, bytes that are no text."""
+"""Tables as CSV files: encodings, line ends, quotes, headers, blank, short and long lines, undecodable bytes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ ENDS = ["\n", "\n", "\r\n", "\r"]
 HOLDS = [word.replace("\x00", "x") for word in WORDS] + ["A,sh", 'A"sh', "two\nlines", "two\r\nlines", "\rx", ";", "'"]
 RAW = [b"\xff", b"\xc3", b"\x81", b"\xe2\x82", b"\x1b$B", b"\x1b(J", b"~{", b"+AGE", b"\x0e", b"\x0f", b"\xff\xfe",
        b"\x1a", b"\x85", b"\x00", b"\xf0\x9f", b"\x8f\xa2", b"Ash\x81", b"1\xc3"]  # fmt: skip
-"""Bytes that stand alone: a lead byte at the end of a field, a shift that is never taken back."""
+"""Bytes that are incomplete: a lead byte at the end of a field, a shift that is never ended."""
 
 
 class Writer:
-    """Writes lines in one dialect, every choice made by dice."""
+    """Writes lines in one dialect, with random choices."""
 
     def __init__(self, dice: Random, encodings: list[str], multiline: bool) -> None:
         self.holds = [one for one in HOLDS if multiline or not set(one) & set("\r\n")]
@@ -42,14 +42,14 @@ class Writer:
 
     def text(self, text: str) -> bytes:
         name = codecs.lookup(self.encoding).name
-        made = text.encode(name, "surrogatepass" if self.encoding in WIDE else "replace")
-        for mark in (codecs.BOM_UTF8, codecs.BOM_UTF32, codecs.BOM_UTF16):  # of the file, not of a line
+        encoded = text.encode(name, "surrogatepass" if self.encoding in WIDE else "replace")
+        for mark in (codecs.BOM_UTF8, codecs.BOM_UTF32, codecs.BOM_UTF16):  # a mark belongs to the file, not to a line
             if name in ("utf-8-sig", "utf-16", "utf-32"):
-                made = made.removeprefix(mark)
-        return made
+                encoded = encoded.removeprefix(mark)
+        return encoded
 
     def line(self) -> bytes:
-        """One record: as a writer of CSV writes it, or as no writer would."""
+        """One record, written as CSV writers do or as none would."""
         kind = self.dice.randrange(8)
         if kind == 0:
             return b""
@@ -58,11 +58,11 @@ class Writer:
             values = values[: self.dice.randint(0, len(values))]
         elif kind == 2:
             values += [self.value() for _ in range(self.dice.randint(1, 3))]
-        elif kind == 3 and self.encoding not in OTHERS + STATEFUL:  # of the others only whole characters
+        elif kind == 3 and self.encoding not in OTHERS + STATEFUL:  # others get whole characters only
             values[-1] = self.dice.choice(RAW)
         elif kind == 3 and self.encoding in WIDE:  # half a pair of surrogates, alone or before another half
             values[-1] = self.text(self.dice.choice(["\ud800", "1\udc00", "\ud800\ud800", "\udc00\ud83d"]))
-        elif kind == 4 and self.quote:  # quotes that no field begins and ends with
+        elif kind == 4 and self.quote:  # quotes that are not at both ends of a field
             values[-1] = self.text(self.dice.choice([f"A{self.quote}sh", f"{self.quote}A{self.quote}sh"]))
         return self.text(self.delimiter).join(values)
 
@@ -86,7 +86,7 @@ class Writer:
 
 
 def csv_pair(encodings: list[str], *, multiline: bool = True) -> Any:
-    """Pairs of files, one line more in the second; `multiline`: a quoted field may go on over lines."""
+    """Pairs of files, of which the second has one more line; with `multiline`, quoted fields may contain line ends."""
 
     def pair(dice: Random, folder: Path) -> Pair:
         writer = Writer(dice, encodings, multiline)

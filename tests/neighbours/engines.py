@@ -1,8 +1,8 @@
 """Tables in engines that keep records elsewhere: DuckDB, databases behind ibis, Spark.
 
-Servers are slow to ask, so pairs go to databases and to Spark in batches: a field `pair` says which one a record
-belongs to, and the codes are compared pair by pair. The types of such tables are declared, so that neither a pair nor a
-record can change them; a batch of one is tried as well.
+Servers are slow, so databases and Spark get pairs in batches: the field `pair` is the number of each record's pair, and
+codes are compared pair by pair. The types of such tables are declared, so that neither a pair nor a record can
+change them. A batch of one pair is tested as well.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from tests.neighbours.values import FIELDS, MARKS
 
 
 def duckdb_database(dice: Random, folder: Path) -> Pair:
-    """Two databases, from Parquet files of the same types."""
+    """Two databases, made from Parquet files with the same types."""
     import duckdb
 
-    made, paths = in_parquet(WRITABLE[:7], polars_frame)(dice, folder), []
-    for source in (made.before, made.after):
+    in_files, paths = in_parquet(WRITABLE[:7], polars_frame)(dice, folder), []
+    for source in (in_files.before, in_files.after):
         path = source.with_suffix(".duckdb")
         path.unlink(missing_ok=True)
         with duckdb.connect(str(path)) as base:
             base.execute(f"CREATE TABLE t AS FROM read_parquet('{source}')")
         paths.append(path)
-    return Pair(made.schema, *paths, made.rule, made.shown)
+    return Pair(in_files.schema, *paths, in_files.rule, in_files.shown)
 
 
 def duckdb_forms() -> list[Form]:
@@ -81,9 +81,9 @@ Visits = list[tuple[int, int, str | None]]
 
 
 def visits(dice: Random, pairs: int) -> tuple[Visits, Visits]:
-    """Records (pair, whole, who) of D and D', which has all records of one person more, or some of nobody.
+    """Records (pair, whole, who) of D and D'; D' also has all records of one more person, or some records of nobody.
 
-    The number of the pair begins each identifier, so that no person is in two pairs.
+    Each identifier starts with the number of its pair, so that no person is in two pairs.
     """
     one: Visits = []
     more: Visits = []
@@ -99,11 +99,11 @@ def visits(dice: Random, pairs: int) -> tuple[Visits, Visits]:
 
 def persons_batched(make: Callable[[Visits, Path], Any], pairs: int = PAIRS) -> Callable[[Random, Path], Pair]:
     def pair(dice: Random, folder: Path) -> Pair:
-        both, made = visits(dice, pairs), []
+        both, inputs = visits(dice, pairs), []
         for part, records in zip(("one", "two"), both, strict=True):
             (folder / part).mkdir(exist_ok=True)
-            made.append(make(records, folder / part))
-        return Pair(PERSONS, *made, lambda one, two: each_adds_at_most(BOUND, one, two), repr(both))
+            inputs.append(make(records, folder / part))
+        return Pair(PERSONS, *inputs, lambda one, two: each_adds_at_most(BOUND, one, two), repr(both))
 
     return pair
 
@@ -122,7 +122,7 @@ def write_visits(records: Visits, folder: Path) -> Path:
 
 @contextmanager
 def database_forms(url: str | None = None) -> Iterator[list[Form]]:
-    """Forms for a database: PostgreSQL at a URL, else one of DuckDB in memory, both behind ibis."""
+    """Forms for a database behind ibis: PostgreSQL at a URL, otherwise DuckDB in memory."""
     import ibis
 
     backend = ibis.connect(url) if url else ibis.duckdb.connect()
@@ -177,7 +177,7 @@ def _literal(value: Any) -> str:
 
 
 def spark_forms(session: Any) -> list[Form]:
-    """Parquet, JSON and CSV read by Spark's own readers, and a Spark data frame."""
+    """Forms for Spark: Parquet, JSON and CSV files that Spark reads, and data frames of Spark."""
 
     def frame(records: Records, folder: Path) -> Any:
         return session.read.parquet(str(write_parquet(records, folder))).repartition(2)

@@ -1,4 +1,4 @@
-"""Tables in other files: packed, in UTF-16, several at once, JSON Lines, Arrow, spreadsheets."""
+"""Tables in other files: packed files, UTF-16, several files, JSON Lines, Arrow, spreadsheets."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from tests.neighbours.values import DAYS, FLOATS, INTS, TIMES, WORDS, document, 
 
 
 def packed(dice: Random, folder: Path) -> Pair:
-    """Pairs of CSV files, packed."""
-    made, paths = csv_pair(SAFE)(dice, folder), []
+    """Pairs of packed CSV files."""
+    plain, paths = csv_pair(SAFE)(dice, folder), []
     pack, ending = dice.choice([(gzip.compress, ".gz"), (zstandard.compress, ".zst")])
-    for source in (made.before, made.after):
+    for source in (plain.before, plain.after):
         path = source.with_name(source.name + ending)
         path.write_bytes(pack(source.read_bytes()))
         paths.append(path)
-    return Pair(made.schema, *paths, made.rule, made.shown)
+    return Pair(plain.schema, *paths, plain.rule, plain.shown)
 
 
 def in_several(dice: Random, folder: Path) -> Pair:
-    """Pairs of which each is two files: a list, a folder or a pattern; the record is added to the first or second."""
-    made, paths = csv_pair(SAFE)(dice, folder), []
+    """Pairs of tables in two files each, given as a list, a folder or a pattern; the added record may be in either."""
+    single, paths = csv_pair(SAFE)(dice, folder), []
     how, first = dice.choice(["list", "folder", "pattern"]), dice.random() < 0.5
-    for source in (made.before, made.after):
+    for source in (single.before, single.after):
         place = source.parent / "both"
         place.mkdir(exist_ok=True)
         for old in place.iterdir():
@@ -50,9 +50,9 @@ def in_several(dice: Random, folder: Path) -> Pair:
         ending = source.suffix
         parts = [place / f"a{ending}", place / f"b{ending}"]
         parts[0 if first else 1].write_bytes(source.read_bytes())
-        parts[1 if first else 0].write_bytes(made.before.read_bytes())
+        parts[1 if first else 0].write_bytes(single.before.read_bytes())
         paths.append({"list": parts, "folder": place, "pattern": str(place / f"*{ending}")}[how])
-    return Pair(made.schema, *paths, made.rule, f"{how}: {made.shown}")
+    return Pair(single.schema, *paths, single.rule, f"{how}: {single.shown}")
 
 
 # ---- JSON Lines -----------------------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ BROKEN = [b"", b" ", b"{", b"[1]", b"7", b'{"word": "A', b'"x"', b"\xff", b'{"wo
 
 
 def json_pair(dice: Random, folder: Path) -> Pair:
-    """Two files of which the second has one line more, possibly one that no writer would write."""
+    """Two files of which the second has one more line, possibly one that no writer would write."""
     fields, end = fields_of(dice, 4), dice.choice([b"\n", b"\r\n", b"\r"])
 
     def line() -> bytes:
@@ -88,13 +88,13 @@ def write_json_lines(records: Records, folder: Path) -> Path:
 
 
 def in_arrow(dice: Random, folder: Path) -> Pair:
-    """Arrow files of frames of declared types."""
-    made, paths = in_parquet(WRITABLE, polars_frame)(dice, folder), []
-    for source in (made.before, made.after):
+    """Arrow files of frames with declared types."""
+    in_files, paths = in_parquet(WRITABLE, polars_frame)(dice, folder), []
+    for source in (in_files.before, in_files.after):
         path = source.with_suffix(".feather")
         pl.read_parquet(source).write_ipc(path, compression=dice.choice(["uncompressed", "lz4"]))
         paths.append(path)
-    return Pair(made.schema, *paths, made.rule, made.shown)
+    return Pair(in_files.schema, *paths, in_files.rule, in_files.shown)
 
 
 def write_arrow(records: Records, folder: Path) -> Path:
@@ -109,7 +109,7 @@ OPEN = "urn:oasis:names:tc:opendocument:xmlns"
 
 
 def xlsx(rows: Rows, path: Path, notes: str | None = None) -> None:
-    """Rows as Excel writes them: each cell of its own type, dates as numbers with a format; notes on a sheet before."""
+    """Writes rows as Excel does: cells have types of their own, dates are numbers with a format; notes come first."""
     held = io.BytesIO()
     with xlsxwriter.Workbook(held, {"in_memory": True, "strings_to_numbers": False, "strings_to_urls": False}) as book:
         if notes is not None:
@@ -131,7 +131,7 @@ def xlsx(rows: Rows, path: Path, notes: str | None = None) -> None:
 
 
 def ods(rows: Rows, path: Path, notes: str | None = None) -> None:
-    """The same as an OpenDocument sheet."""
+    """Writes the same as an OpenDocument sheet."""
 
     def cell(value: Any) -> str:
         if value is None or value == "":
@@ -168,7 +168,7 @@ Write = Callable[[Rows, Path, str | None], None]
 
 
 def sheet_pair(write: Write, name: str) -> Callable[[Random, Path], Pair]:
-    """Two sheets of which the second has one row more: with a header or not, with empty rows and columns."""
+    """Two sheets of which the second has one more row, with and without a header, empty rows and empty columns."""
 
     def pair(dice: Random, folder: Path) -> Pair:
         fields, header, named = fields_of(dice, 3), dice.random() < 0.5, dice.random() < 0.3
@@ -191,7 +191,7 @@ def sheet_pair(write: Write, name: str) -> Callable[[Random, Path], Pair]:
 
 
 def write_sheet(write: Write, name: str) -> Callable[[Records, Path], Path]:
-    """A batch of pairs as one sheet, the values of a column in several types of cells."""
+    """A batch of pairs as one sheet; cells of one column have several types."""
 
     def make(records: Records, folder: Path) -> Path:
         rows = [[other(value) if place else value for place, value in enumerate(record)] for record in records]
@@ -202,7 +202,7 @@ def write_sheet(write: Write, name: str) -> Callable[[Records, Path], Path]:
 
 
 def rewritten(change: Callable[[bytes], bytes], name: str) -> Callable[[Records, Path], Path]:
-    """A batch of pairs as one CSV file, its bytes changed."""
+    """A batch of pairs as one CSV file with changed bytes."""
 
     def make(records: Records, folder: Path) -> Path:
         (folder / name).write_bytes(change(write_csv(records, folder).read_bytes()))
@@ -217,14 +217,14 @@ def utf_16(text: bytes) -> bytes:
 
 def halves(records: Records, folder: Path) -> list[Path]:
     """A batch of pairs as two CSV files."""
-    made = []
+    paths = []
     for part, held in enumerate((records[::2], records[1::2])):
-        made.append(write_csv(held, folder).rename(folder / f"part{part}.csv"))
-    return made
+        paths.append(write_csv(held, folder).rename(folder / f"part{part}.csv"))
+    return paths
 
 
 def both_ways(name: str, pair: Any, make: Callable[[Records, Path], Any], layout: str = "rows") -> list[Form]:
-    """Pairs by themselves, with all that files may hold, and many more in batches."""
+    """Two forms: single pairs with everything that files may contain, and many more pairs in batches."""
     return [
         Form(name, "memory", pair, table(layout), 100),
         Form(f"{name}, in batches", "memory", batched(make, PAIRS), table(layout), 400, name, PAIRS),

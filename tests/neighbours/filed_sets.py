@@ -1,4 +1,4 @@
-"""Sets in batches, for engines that are slow to start, and sets of persons: the smallest item says which pair it is."""
+"""Sets in batches, for engines that are slow to start, and sets of persons; the smallest item is the pair's number."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tests.neighbours.law import Form, Pair, inserted
 from tests.neighbours.sets import LISTS, LONG, fimi, listed, long_csv, long_typed, read, read_elsewhere
 
 ITEMS = [*range(PAIRS, PAIRS + 8), PAIRS, 999, -1, None]
-"""Items beside the one that says which pair; the last three are none."""
+"""Items besides the number of the pair; the last three are not items of the universe."""
 
 BOUND = 2
 MARKS = ["", "?"]
 Row = tuple[str | None, str | None, int | None]
-"""Person, basket, item."""
+"""A row of a long table: person, basket, item."""
 
 
 def baskets(dice: Random, pairs: int) -> tuple[list[Row], list[Row]]:
-    """Rows of D and D', which has one basket more per pair, or rows that belong to none."""
+    """Rows of D and D'; D' also has one more basket per pair, or rows that belong to no basket."""
     one, more = list[Row](), list[Row]()
     for pair in range(pairs):
         newcomer, *others = dice.sample(AWKWARD, 4)
@@ -36,7 +36,7 @@ def baskets(dice: Random, pairs: int) -> tuple[list[Row], list[Row]]:
 
 
 def baskets_of_persons(dice: Random, pairs: int) -> tuple[list[Row], list[Row]]:
-    """Rows of D and D', which has all baskets of one person more per pair, or some of nobody.
+    """Rows of D and D'; D' also has all baskets of one more person per pair, or some baskets of nobody.
 
     Baskets of different persons may have the same name.
     """
@@ -59,17 +59,17 @@ Draw = Callable[[Random, int], tuple[list[Row], list[Row]]]
 
 
 def batched(draw: Draw, make: Callable[[pl.DataFrame, Path], Any], **keys: Any) -> Callable[[Random, Path], Pair]:
-    """Many pairs as one of two long tables."""
+    """Many pairs as a single pair of long tables."""
     bound = BOUND if "unit" in keys else 1
     schema = {"kind": "sets", "items": {"minimum": 0, "maximum": PAIRS + 8}, "missingValues": MARKS, **keys}
 
     def pair(dice: Random, folder: Path) -> Pair:
-        both, made = draw(dice, PAIRS), []
+        both, inputs = draw(dice, PAIRS), []
         for part, rows in zip(("one", "two"), both, strict=True):
             (folder / part).mkdir(exist_ok=True)
             kinds = {"who": pl.String, "basket": pl.String, "product": pl.Int64}
-            made.append(make(pl.DataFrame(rows, schema=kinds, orient="row"), folder / part))
-        return Pair(schema, *made, lambda one, two: each_adds_at_most(bound, one, two), f"{keys} {both}")
+            inputs.append(make(pl.DataFrame(rows, schema=kinds, orient="row"), folder / part))
+        return Pair(schema, *inputs, lambda one, two: each_adds_at_most(bound, one, two), f"{keys} {both}")
 
     return pair
 
@@ -85,15 +85,15 @@ def write_parquet(rows: pl.DataFrame, folder: Path) -> Path:
 
 
 def write_halves(rows: pl.DataFrame, folder: Path) -> list[Path]:
-    """Two files; a basket may have rows in both."""
-    made = [folder / "a.parquet", folder / "b.parquet"]
-    for path, half in zip(made, (rows[::2], rows[1::2]), strict=True):
+    """Writes two files; a basket may have rows in both."""
+    paths = [folder / "a.parquet", folder / "b.parquet"]
+    for path, half in zip(paths, (rows[::2], rows[1::2]), strict=True):
         half.write_parquet(path)
-    return made
+    return paths
 
 
 def write_lists(rows: pl.DataFrame, folder: Path) -> Path:
-    """One list per basket, those without one left out: a list belongs to nobody else."""
+    """Writes one list per basket, without its name; rows without a basket are left out."""
     known = rows.filter(pl.col("basket").is_not_null() & ~pl.col("basket").is_in(MARKS))
     lists = known.group_by("basket", maintain_order=True).agg(pl.col("product").alias("products"))
     lists.select("products").write_parquet(folder / "lists.parquet")
@@ -123,7 +123,7 @@ FORMS = [
 
 
 def duckdb_forms() -> list[Form]:
-    """Sets that DuckDB sorts: few pairs by themselves, with all that files may hold, and many in batches."""
+    """Forms of sets in DuckDB: some single pairs with everything that files may contain, and many pairs in batches."""
     read = read_elsewhere("duckdb")
     return [
         Form("sets, long CSV", "duckdb", long_csv, read, 8, LONG),
@@ -138,7 +138,7 @@ def duckdb_forms() -> list[Form]:
 
 
 def spark_forms(session: Any) -> list[Form]:
-    """Sets that workers of Spark bring together."""
+    """Forms of sets in Spark, whose workers collect the rows of each set."""
 
     def frame(rows: pl.DataFrame, folder: Path) -> Any:
         return session.read.parquet(str(write_parquet(rows, folder))).repartition(3)

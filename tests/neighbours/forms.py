@@ -1,4 +1,4 @@
-"""All forms in which data come, and how many pairs of each are tried."""
+"""All forms of input data, and the number of pairs that are tested per form."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ IN_PROCESS = [
     *graphs.FORMS,
 ]
 LEAST, LEAST_OF_SPARK = 500, 50
-"""Pairs of every reader and of every engine, at least."""
+"""The least number of pairs per reader, and per engine."""
 
 
 def without_spark() -> str | None:
-    """Why Spark cannot be tried here."""
+    """The reason why Spark cannot be tested on this machine, or None."""
     if find_spec("pyspark") is None:
         return "PySpark is not installed (extra spark)"
     home = os.environ.get("JAVA_HOME")
@@ -38,7 +38,7 @@ def without_spark() -> str | None:
 
 @contextmanager
 def spark_session() -> Iterator[Any]:
-    """A session of Spark: the one that runs, or a new one for as long as the block lasts."""
+    """A session of Spark: the running one, or a new one for the time of the block."""
     from cantle.trusted.engines import spark
 
     own = not spark.is_running()
@@ -52,18 +52,18 @@ def spark_session() -> Iterator[Any]:
 
 @contextmanager
 def all_forms(*, spark: bool = True) -> Iterator[list[Form]]:
-    """Every form that can be tried on this machine."""
+    """Every form that can be tested on this machine."""
     with ExitStack() as open_:
-        found = list(IN_PROCESS)
+        forms = list(IN_PROCESS)
         if find_spec("duckdb"):
-            found += duckdb_forms()
+            forms += duckdb_forms()
         if find_spec("ibis") and find_spec("duckdb"):
-            found += open_.enter_context(database_forms())
+            forms += open_.enter_context(database_forms())
         if find_spec("ibis") and find_spec("psycopg") and (url := open_.enter_context(postgres())):
-            found += open_.enter_context(database_forms(url))
+            forms += open_.enter_context(database_forms(url))
         if spark and without_spark() is None:
-            found += spark_forms(open_.enter_context(spark_session()))
-        yield found
+            forms += spark_forms(open_.enter_context(spark_session()))
+        yield forms
 
 
 def totals(forms: list[Form], times: int = 1) -> tuple[Counter[str], Counter[str]]:

@@ -1,4 +1,4 @@
-"""Tables as data frames: pandas as it infers its types, and frames whose types are declared."""
+"""Tables as data frames: pandas frames with inferred types, and frames with declared types."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Values = dict[str, list[Any]]
 
 
 def _drawn(dice: Random) -> tuple[list[str], Values, dict[str, Any], int]:
-    """Columns of D, the record that is added, and its place."""
+    """Names and values of the columns of D, the added record, and its position."""
     fields, size = fields_of(dice, 2), dice.choice([0, 1, 2, 3, dice.randint(0, MOST)])
     pools = {name: dice.choice(list(POOLS.values())) for name in fields}
     values = {name: column(dice, pools[name], size) for name in fields}
@@ -46,18 +46,18 @@ def shown(one: Any, two: Any) -> str:
 
 
 def _anew(values: Values, added: dict[str, Any], at: int) -> tuple[Any, Any]:
-    """Both frames made of Python lists: pandas chooses every type from all values."""
+    """Both frames made from Python lists; pandas chooses each type from all values."""
     return pd.DataFrame(values), pd.DataFrame(_with(values, added, at))
 
 
 def _of_rows(values: Values, added: dict[str, Any], at: int) -> tuple[Any, Any]:
-    """Both frames made of records."""
+    """Both frames made from records."""
     rows = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
     return pd.DataFrame(rows, columns=list(values)), pd.DataFrame([*rows[:at], added, *rows[at:]], columns=list(values))
 
 
 def _joined(values: Values, added: dict[str, Any], at: int) -> tuple[Any, Any]:
-    """A frame, and the same with a frame of one record concatenated into it."""
+    """A frame, and the same frame with a frame of one record concatenated into it."""
     before = pd.DataFrame(values)
     record = pd.DataFrame({name: [value] for name, value in added.items()})
     parts = [before.iloc[:at], record, before.iloc[at:]]
@@ -65,7 +65,7 @@ def _joined(values: Values, added: dict[str, Any], at: int) -> tuple[Any, Any]:
 
 
 def _appended(values: Values, added: dict[str, Any], _at: int) -> tuple[Any, Any]:
-    """A frame, and the same after `frame.loc[n] = record`."""
+    """A frame, and the same frame after `frame.loc[n] = record`."""
     before = pd.DataFrame(values)
     after = before.copy()
     after.loc[len(after)] = [added[name] for name in values]
@@ -73,7 +73,7 @@ def _appended(values: Values, added: dict[str, Any], _at: int) -> tuple[Any, Any
 
 
 def _narrow(values: Values, added: dict[str, Any], at: int) -> tuple[Any, Any]:
-    """As `_joined`, of columns that were made narrow or categorical where that loses nothing."""
+    """As `_joined`, with narrow or categorical types where they lose nothing."""
     before = pd.DataFrame(values)
     for name in values:
         kind = str(before[name].dtype)
@@ -92,9 +92,9 @@ def inferred(make: Callable[..., tuple[Any, Any]]) -> Callable[[Random, Path], P
         fields, values, added, at = _drawn(dice)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of pandas, to whoever makes the frame
+                warnings.simplefilter("ignore")  # warnings of pandas to the maker of the frame
                 one, two = make(values, added, at)
-        except Exception as error:  # out of the bounds of a datetime, an object that is no value
+        except Exception as error:  # a datetime out of bounds, or an object that is no value
             raise Unbuildable from error
         if list(one.columns) != list(two.columns):
             raise Unbuildable
@@ -142,7 +142,7 @@ ARROW: list[tuple[Any, list[Any]]] = [
 
 
 def _typed(dice: Random, known: list[tuple[Any, list[Any]]]) -> tuple[list[str], dict[str, Any], Values, Values]:
-    """Names, types, and the values of both."""
+    """Names and types of columns, and the values of both frames."""
     fields, size = fields_of(dice, 2), dice.randint(0, MOST)
     at, kinds, one, two = dice.randint(0, size), {}, {}, {}
     for name in fields:
@@ -153,7 +153,7 @@ def _typed(dice: Random, known: list[tuple[Any, list[Any]]]) -> tuple[list[str],
 
 
 def declared(known: list[tuple[Any, list[Any]]], make: Callable[[Values, dict[str, Any]], Any]) -> Any:
-    """Pairs of frames whose types are the same, whatever the values."""
+    """Pairs of frames with the same types, whatever the values are."""
 
     def pair(dice: Random, _folder: Path) -> Pair:
         fields, kinds, one, two = _typed(dice, known)
@@ -183,12 +183,12 @@ def arrow_table(values: Values, kinds: dict[str, Any]) -> Any:
 
 
 def in_parquet(known: list[tuple[Any, list[Any]]], make: Callable[[Values, dict[str, Any]], Any]) -> Any:
-    """The same in Parquet files."""
+    """The same pairs in Parquet files."""
     build = declared(known, make)
 
     def pair(dice: Random, folder: Path) -> Pair:
-        made, paths = build(dice, folder), []
-        for part, frame in (("one", made.before), ("two", made.after)):
+        frames, paths = build(dice, folder), []
+        for part, frame in (("one", frames.before), ("two", frames.after)):
             path = folder / part / "data.parquet"
             path.parent.mkdir(exist_ok=True)
             try:
@@ -196,7 +196,7 @@ def in_parquet(known: list[tuple[Any, list[Any]]], make: Callable[[Values, dict[
             except (pa.ArrowException, pl.exceptions.PolarsError) as error:
                 raise Unbuildable from error
             paths.append(path)
-        return Pair(made.schema, *paths, made.rule, made.shown)
+        return Pair(frames.schema, *paths, frames.rule, frames.shown)
 
     return pair
 

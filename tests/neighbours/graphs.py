@@ -1,4 +1,4 @@
-"""Graphs: D' has one node with its edges more, or one edge, or lines that are no edge."""
+"""Graphs: D' also has one more node with its edges, or one more edge, or lines that are no edge."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from tests.neighbours.reading import schema_of
 
 THETA = 2
 DECLARED: list[Any] = [20, 20, {"minimum": 0, "maximum": 9}, [0, 1, 2, "ann", "a", "é", "7"]]
-"""Declared nodes: their number, their bounds, or all of them."""
+"""Declarations of the nodes: their number, their range, or a list of all."""
 Rows = list[tuple[Any, Any]]
 
 
 def read(document: dict[str, Any], data: Any) -> Codes:
-    """The edges and nodes of a graph by the public hash of their identifiers, and what the engine counts of it."""
+    """The edges and nodes of a graph by the public hashes of their identifiers, and the counts of the engine."""
     schema = schema_of(document)
     edges, nodes = data if isinstance(data, Nodes) else (data, None)
     graph: Any = read_graph(edges, schema, nodes)
     engine = GraphEngine(graph, nodes=schema.node_count)
     counts = AtLeast(THETA) if schema.unit == "node" else DegreesAbove(9)
     ((_, _, counted),) = engine.tally(np.zeros(1, np.int64), counts)
-    found: Codes = Counter({("nodes of at least", k): int(n) for k, n in enumerate(counted[0], 1)})
+    codes: Codes = Counter({("nodes of at least", k): int(n) for k, n in enumerate(counted[0], 1)})
     keys = graph.keys.tolist()
-    found.update(("edge", *sorted((keys[a], keys[b]))) for a, b in graph.ends.tolist())
-    found.update(("node", key) for key in keys)
-    return found
+    codes.update(("edge", *sorted((keys[a], keys[b]))) for a, b in graph.ends.tolist())
+    codes.update(("node", key) for key in keys)
+    return codes
 
 
 def read_filed(document: dict[str, Any], data: Any) -> Codes:
-    """What DuckDB counts of a graph."""
+    """The counts of a graph in DuckDB."""
     schema, choice = schema_of(document), EngineChoice("duckdb")
     refuse_early(data, schema, choice, None)
     _, engine = open_engine(data, schema, None, choice, None)
@@ -66,8 +66,8 @@ def _split(codes: Codes) -> tuple[set[Any], set[Any], Counter[Any]]:
 
 
 def one_node(one: Codes, two: Codes) -> bool:
-    """No edge goes, all new ones share a node, no other node is new but their ends, and the engine's counts move by no
-    more than Claim 33 says."""
+    """No edge disappears, all new edges share a node, only their ends are new nodes, and the engine's counts change by
+    no more than Claim 33 says."""
     (old, there, before), (new, here, after) = _split(one), _split(two)
     added = [set(edge[1:]) for edge in new - old]
     shared = set.intersection(*added) if added else set()
@@ -79,7 +79,7 @@ def one_node(one: Codes, two: Codes) -> bool:
 
 
 def one_edge(one: Codes, two: Codes) -> bool:
-    """No edge goes, at most one comes, and the engine's counts move by no more than Claim 36 says."""
+    """No edge disappears, at most one is new, and the engine's counts change by no more than Claim 36 says."""
     (old, _, before), (new, _, after) = _split(one), _split(two)
     return old <= new and len(new - old) <= 1 and sum(abs(after[key] - before[key]) for key in before | after) <= 2
 
@@ -97,18 +97,18 @@ def rows(dice: Random, known: Spellings, nobody: list[Any]) -> tuple[dict[str, A
     def end(spellings: list[Any]) -> Any:
         return dice.choice(spellings)
 
-    made = [(end(dice.choice(people)), end(dice.choice(people))) for _ in range(dice.choice([0, 1, 2, 6]))]
+    edges = [(end(dice.choice(people)), end(dice.choice(people))) for _ in range(dice.choice([0, 1, 2, 6]))]
     if nobody and dice.random() < 0.2:
-        made = inserted(dice, made, [(end(nobody), end(dice.choice(people)))])
+        edges = inserted(dice, edges, [(end(nobody), end(dice.choice(people)))])
     if dice.random() < 0.5:
         one = (end(dice.choice([newcomer, *people])), end(dice.choice([newcomer, *people, *([nobody] * bool(nobody))])))
-        return {"kind": "graph", "unit": "edge", "nodes": dice.choice(DECLARED)}, made, inserted(dice, made, [one])
+        return {"kind": "graph", "unit": "edge", "nodes": dice.choice(DECLARED)}, edges, inserted(dice, edges, [one])
     more = []
     for _ in range(dice.randint(1, 4)):
         ends = [end(newcomer), end(dice.choice([*people, newcomer, *([nobody] * bool(nobody))]))]
         dice.shuffle(ends)
         more.append((ends[0], ends[1]))
-    return {"kind": "graph"}, made, inserted(dice, made, more)
+    return {"kind": "graph"}, edges, inserted(dice, edges, more)
 
 
 def _pair(schema: dict[str, Any], one: Any, two: Any, shown: Any) -> Pair:
@@ -121,7 +121,7 @@ JUNK = [b"", b"#", b"# a b", b"% 1 2", b"x", b'"', b'"a', b",", b"1,", b",,", b"
 
 
 def text(dice: Random, folder: Path) -> Pair:
-    """Edge lists, with lines that are none."""
+    """Edge lists, with lines that are no edge."""
     schema, one, two = rows(dice, WRITTEN, [b""])
     between, end = dice.choice([b" ", b"\t", b",", b";", b", "]), dice.choice([b"\n", b"\r\n", b"\r"])
     head = dice.choice([[], [], [b"# nodes"], [between.join([b"source", b"target"])]])
@@ -134,8 +134,8 @@ def text(dice: Random, folder: Path) -> Pair:
     more = inserted(dice, lines, [_line(dice, between, row) for row in left])
     texts = [end.join([*head, *part, b""]) for part in (lines, more)]
     packed = dice.random() < 0.2
-    made = files(folder, "g.txt.gz" if packed else "g.txt", *(gzip.compress(t) if packed else t for t in texts))
-    return _pair(schema, *made, texts)
+    inputs = files(folder, "g.txt.gz" if packed else "g.txt", *(gzip.compress(t) if packed else t for t in texts))
+    return _pair(schema, *inputs, texts)
 
 
 def _line(dice: Random, between: bytes, row: tuple[bytes, bytes]) -> bytes:
@@ -144,7 +144,7 @@ def _line(dice: Random, between: bytes, row: tuple[bytes, bytes]) -> bytes:
 
 
 def matrix(dice: Random, folder: Path) -> Pair:
-    """Matrix Market: the nodes are the rows; a newcomer is the last of them."""
+    """Matrix Market files: nodes are rows, and a new node is the last row."""
     size = dice.randint(1, 6)
     entries = [(dice.randint(1, size), dice.randint(1, size)) for _ in range(dice.randint(0, 6))]
     if dice.random() < 0.5:
@@ -165,7 +165,7 @@ def matrix(dice: Random, folder: Path) -> Pair:
 
 
 def pairs(dice: Random, _folder: Path) -> Pair:
-    """Lists of pairs, and what is no pair."""
+    """Lists of pairs, and values that are no pair."""
     schema, one, two = rows(dice, INFERRED, [*NOBODY, "", b""])
     if schema.get("unit") == "edge" and dice.random() < 0.2:
         two = inserted(dice, one, [dice.choice([(1,), None, 5, "ab", [], {}])])
@@ -173,12 +173,12 @@ def pairs(dice: Random, _folder: Path) -> Pair:
 
 
 def network(dice: Random, _folder: Path) -> Pair:
-    """networkx graphs; all nodes are listed."""
+    """Graphs of networkx, in which all nodes are listed."""
     kind = dice.choice([nx.Graph, nx.DiGraph, nx.MultiGraph])
     known = [spelt[:1] for spelt in INFERRED]
     schema, one, two = rows(dice, known, [])
-    made = []
-    everyone = {end for row in two for end in row}
+    networks = []
+    all_nodes = {end for row in two for end in row}
     if schema == {"kind": "graph"}:
         left = list(two)
         for row in one:
@@ -187,17 +187,17 @@ def network(dice: Random, _folder: Path) -> Pair:
         newcomer = next(iter(shared - {end for row in one for end in row}), None)
         if newcomer is None:
             raise Unbuildable
-        everyone.discard(newcomer)
+        all_nodes.discard(newcomer)
     for edges, more in ((one, []), (two, [])):
         graph = kind()
-        graph.add_nodes_from(inserted(dice, sorted(everyone, key=repr), more))
+        graph.add_nodes_from(inserted(dice, sorted(all_nodes, key=repr), more))
         graph.add_edges_from(edges)
-        made.append(graph)
-    return _pair(schema, *made, (sorted(map(repr, everyone)), one, two))
+        networks.append(graph)
+    return _pair(schema, *networks, (sorted(map(repr, all_nodes)), one, two))
 
 
 def node_list(dice: Random, folder: Path) -> Pair:
-    """Edges, and a private list of nodes that one more stands in."""
+    """Edges and a private list of nodes, which has one more node in D'."""
     schema, one, two = rows(dice, TYPED["texts"][3:] + TYPED["integers"], [])
     if schema != {"kind": "graph"}:
         raise Unbuildable
@@ -220,7 +220,7 @@ def node_list(dice: Random, folder: Path) -> Pair:
 
 
 def array(dice: Random, _folder: Path) -> Pair:
-    """numpy arrays of a given type."""
+    """Arrays of numpy with a declared type."""
     pool, kind = dice.choice([("integers", np.int64), ("texts", object), ("texts", "U20"), ("integers", object)])
     schema, one, two = rows(dice, TYPED[pool], [None] if kind is object else [])
     made = [np.array(part, dtype=kind).reshape(-1, 2) for part in (one, two)]
@@ -230,8 +230,8 @@ def array(dice: Random, _folder: Path) -> Pair:
 # ---- frames ---------------------------------------------------------------------------------------------------
 
 
-def _columns(made: Rows) -> dict[str, list[Any]]:
-    return {"a": [row[0] for row in made], "b": [row[1] for row in made]}
+def _columns(edges: Rows) -> dict[str, list[Any]]:
+    return {"a": [row[0] for row in edges], "b": [row[1] for row in edges]}
 
 
 def inferred(*, concat: bool) -> Callable[[Random, Path], Pair]:
@@ -281,13 +281,13 @@ def typed(library: str) -> Callable[[Random, Path], Pair]:
 
 
 def of_edges(pair: Callable[[Random, Path], Pair]) -> Callable[[Random, Path], Pair]:
-    """Pairs that differ in one edge."""
+    """Only those pairs whose unit is an edge."""
 
-    def made(dice: Random, folder: Path) -> Pair:
-        found = pair(dice, folder)
-        return found if found.schema.get("unit") == "edge" else made(dice, folder)
+    def edge_pair(dice: Random, folder: Path) -> Pair:
+        built = pair(dice, folder)
+        return built if built.schema.get("unit") == "edge" else edge_pair(dice, folder)
 
-    return made
+    return edge_pair
 
 
 FRAMES = "graph, frames"

@@ -1,7 +1,7 @@
-"""The law: two inputs that differ in one unit give codes that differ in that unit alone, or the same refusal.
+"""The law of neighbours: two inputs that differ in one unit give codes that differ in that unit, or the same error.
 
-A `Form` is one way of handing data over: it builds pairs of inputs and says how the shipped code reads them. A `Pair`
-knows its own rule, because the unit is a record here, a person or a node there. Nothing below knows how reading works.
+A `Form` is one way to pass data to the library: it builds pairs of inputs, and reads them with the shipped code. Each
+`Pair` has its own rule, because the unit may be a record, a person or a node. This file does not depend on readers.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ Rule = Callable[[Codes, Codes], bool]
 
 SEED = 1
 OF_VERSIONS = (("PySpark does not yet fully support pandas", FutureWarning), (".*is deprecated", DeprecationWarning))
-"""Warnings about the versions of libraries, which no record has a part in."""
+"""Warnings about versions of libraries, which do not depend on records."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two neighbouring inputs with their public schema; `rule` says whether the codes of both are neighbours too."""
+    """Two neighbouring inputs with their public schema; `rule` decides whether their codes are neighbours too."""
 
     schema: dict[str, Any]
     before: Any
     after: Any
     rule: Rule
     shown: str = ""
-    """The pair in words, for a failure that people read."""
+    """The pair as text, for messages about failures."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """One way to hand data over. `pair` builds two inputs in an empty folder, `read` gives the codes of one."""
+    """One way to pass data. `pair` builds two inputs in an empty folder; `read` returns the codes of one input."""
 
     name: str
     engine: str
     pair: Callable[[Random, Path], Pair]
     read: Callable[[dict[str, Any], Any], Codes]
     pairs: int = 500
-    """How many are tried by default."""
+    """The number of pairs that `python -m tests.neighbours` tests."""
     reader: str = ""
-    """What reads it, where several forms share that; its name by default."""
+    """The name of the reader, which several forms may share; by default the name of the form."""
     batch: int = 1
-    """How many pairs go to an engine together."""
+    """The number of pairs that an engine gets together."""
 
     @property
     def cases(self) -> int:
@@ -61,21 +61,21 @@ class Form:
 
 
 class Unbuildable(Exception):
-    """The container refuses the values itself, before the library sees anything: there is no such input."""
+    """The container itself refuses the values, so there is no such input."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What comes of reading one input: codes, or an error in words."""
+    """The result of reading one input: codes, or the message of an error."""
 
     codes: Codes | None
     error: str = ""
     fault: str = ""
-    """What is wrong with the error itself, whatever the other input gives."""
+    """What is wrong with the error itself, whatever the result of the other input."""
 
 
 def outcome(form: Form, schema: dict[str, Any], data: Any) -> Outcome:
-    """Reads one input; a warning counts as an error, for it may depend on a record."""
+    """Reads one input; a warning counts as an error, because it may depend on a record."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -105,27 +105,27 @@ def breach(form: Form, pair: Pair) -> str | None:
 
 
 def adds_at_most(records: int) -> Rule:
-    """All codes of the first are in the second, which has at most so many more."""
+    """All codes of the first input are in the second, which has at most this many more."""
     return lambda one, two: not one - two and (two - one).total() <= records
 
 
 def breaches(form: Form, first: int, last: int, seed: int = SEED) -> Iterator[str]:
-    """The cases of a form that break the law, in words that allow to repeat them."""
+    """Describes the cases of a form that break the law, with what is needed to repeat them."""
     with tempfile.TemporaryDirectory() as place:
         for case in range(first, last):
             dice = Random(f"{seed} {form.name} {form.engine} {case}")
             pair = built(form, dice, Path(place))
-            found = breach(form, pair)
-            if found is not None:
-                yield f"{form}, case {case}: {found}\n  {pair.shown or pair}"
+            problem = breach(form, pair)
+            if problem is not None:
+                yield f"{form}, case {case}: {problem}\n  {pair.shown or pair}"
 
 
 def is_found(broken: Form, sound: Form, first: int = 0) -> bool:
-    """Whether one of the pairs that a sound form passes breaks the law in a broken one; `first` is tried first."""
+    """Whether some pair keeps the law in the sound form and breaks it in the broken one; case `first` comes first."""
     with tempfile.TemporaryDirectory() as place:
         for case in (*range(first, sound.cases), *range(first)):
 
-            def pair(case: int = case) -> Pair:  # made anew, for a broken reader may write to the files
+            def pair(case: int = case) -> Pair:  # built again each time, because a broken reader may change the files
                 return built(sound, Random(f"{SEED} {sound.name} {sound.engine} {case}"), Path(place))
 
             if breach(broken, pair()) is not None and breach(sound, pair()) is None:
@@ -134,7 +134,7 @@ def is_found(broken: Form, sound: Form, first: int = 0) -> bool:
 
 
 def built(form: Form, dice: Random, folder: Path) -> Pair:
-    """The next pair that the container itself accepts."""
+    """The next pair that the container accepts."""
     while True:
         try:
             return form.pair(dice, folder)
@@ -143,19 +143,19 @@ def built(form: Form, dice: Random, folder: Path) -> Pair:
 
 
 def files(folder: Path, name: str, before: bytes, after: bytes) -> tuple[Path, Path]:
-    """Both contents as files of the same name: a message may say it."""
-    made = []
+    """Writes both contents to files of the same name, because a message may contain it."""
+    paths = []
     for part, content in (("one", before), ("two", after)):
         path = folder / part / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
-        made.append(path)
-    return made[0], made[1]
+        paths.append(path)
+    return paths[0], paths[1]
 
 
 def inserted(dice: Random, records: list[Any], more: list[Any]) -> list[Any]:
-    """The records with some more, each at any place."""
-    made = list(records)
+    """The records with some more, each at a random position."""
+    result = list(records)
     for one in more:
-        made.insert(dice.randint(0, len(made)), one)
-    return made
+        result.insert(dice.randint(0, len(result)), one)
+    return result

@@ -1,4 +1,4 @@
-"""Tables whose unit is a person: D' has all records of one person more, anywhere, or records of nobody."""
+"""Tables whose unit is a person: D' also has all records of one more person, at any positions, or records of nobody."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _schema(kind: str) -> dict[str, Any]:
 
 
 def _rows(dice: Random, known: Spellings, nobody: list[Any]) -> tuple[Rows, Rows]:
-    """Records (who, whole) of D, and those of D'."""
+    """The records (who, whole) of D and of D'."""
     people, newcomer = cast(dice, known, 4)
 
     def records(spellings: list[Any]) -> Rows:
@@ -60,7 +60,7 @@ def csv(dice: Random, folder: Path) -> Pair:
 
 
 def inferred(*, concat: bool) -> Callable[[Random, Path], Pair]:
-    """pandas chooses the types: of all values, or of the newcomer's beside those of the others."""
+    """pandas chooses the types of D' from all values, or with `concat` from two parts that are then joined."""
 
     def pair(dice: Random, _folder: Path) -> Pair:
         rows = _rows(dice, INFERRED, [*NOBODY, *ODD_TEXT])
@@ -89,7 +89,7 @@ KINDS: list[tuple[str, Any, Any, Any]] = [
 
 
 def typed(library: str) -> Callable[[Random, Path], Pair]:
-    """The column of persons has a declared type."""
+    """Pairs of frames in which the column of persons has a declared type."""
 
     def pair(dice: Random, folder: Path) -> Pair:
         pool, *kinds = dice.choice(KINDS)
@@ -100,7 +100,7 @@ def typed(library: str) -> Callable[[Random, Path], Pair]:
             for frame, path in zip(made, paths, strict=True):
                 try:
                     write_parquet(frame, path)
-                except pl.exceptions.PolarsError as error:  # objects
+                except pl.exceptions.PolarsError as error:  # polars cannot write objects
                     raise Unbuildable from error
             made = list(paths)
         return _pair(*made, dice.choice(["string", "integer"]), rows)

@@ -1,4 +1,4 @@
-"""How the shipped code reads: from an input to a multiset of codes, through the engine that would count it."""
+"""Readers of the shipped code as functions from an input to a multiset of codes, through the engine that counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.neighbours.law import Codes
 
 @dataclass(frozen=True)
 class Asked:
-    """What `open_data` must know of a method: the finest codes there are, by record or by column."""
+    """A stand-in for a method that asks `open_data` for the finest codes, by record or by column."""
 
     domain: Domain
     layout: str
@@ -47,7 +47,7 @@ def _schema(text: str) -> Any:
 
 
 def schema_of(document: dict[str, Any]) -> Any:
-    """The schema of a document; made once, as it costs more than reading a small input."""
+    """The schema of a document; parsed once, because that takes longer than reading a small input."""
     return _schema(json.dumps(document))
 
 
@@ -68,7 +68,7 @@ def table(layout: str = "rows", *, compiled: bool = False, choice: EngineChoice 
 
 
 def codes_in(engine: Any) -> Codes:
-    """The records that an engine holds, as tuples of codes with their class."""
+    """The records of an engine in memory, as tuples of codes and class."""
     if isinstance(engine, MemoryEngine):
         return _rows(np.column_stack([engine._codes, engine._class]))
     if isinstance(engine, CompiledEngine):
@@ -79,14 +79,14 @@ def codes_in(engine: Any) -> Codes:
 
 
 def counted(engine: Any) -> Codes:
-    """The same by asking for all occupied cells of the finest grid, as every engine of tables can."""
+    """The same from the occupied cells of the finest grid, which every engine of tables can count."""
     grid = Grid(tuple(np.arange(size + 1) for size in engine.sizes))
     entries, counts = engine.occupied(GridCells(grid, engine.classes))
     cells, classes = np.divmod(np.asarray(entries), engine.classes)
-    found: Codes = Counter()
+    codes: Codes = Counter()
     for cell, label, count in zip(grid.unravel(cells).tolist(), classes.tolist(), counts.tolist(), strict=True):
-        found[*cell, label] += count
-    return found
+        codes[*cell, label] += count
+    return codes
 
 
 def _rows(rows: np.ndarray) -> Codes:

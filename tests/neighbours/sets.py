@@ -1,4 +1,4 @@
-"""Sets of items: FIMI lines, lists, columns of lists, long tables; D' has one set more, anywhere."""
+"""Sets of items as FIMI lines, lists, columns of lists and long tables; D' has one more set, at any position."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def read(document: dict[str, Any], data: Any) -> Codes:
     """The sets as tuples of the codes of their items."""
     schema = schema_of(document)
     OPENERS[schema.kind].refuse_early(data, schema, IN_MEMORY, None)
-    found = read_baskets(data, schema)
-    return _codes(found.starts, found.items)
+    baskets = read_baskets(data, schema)
+    return _codes(baskets.starts, baskets.items)
 
 
 def read_elsewhere(engine: str) -> Callable[[dict[str, Any], Any], Codes]:
-    """The same through an engine that keeps sets outside memory."""
+    """A reader through an engine that keeps sets outside memory."""
 
     def read(document: dict[str, Any], data: Any) -> Codes:
         schema, choice = schema_of(document), EngineChoice(engine)
@@ -97,7 +97,7 @@ def fimi(encodings: list[str]) -> Callable[[Random, Path], Pair]:
 
 
 def _collection(dice: Random, pool: list[Any]) -> Any:
-    """A set as Python people write it, or what is none."""
+    """A set in one of the forms that Python users write, or a value that is no set."""
     items = [dice.choice(pool if dice.random() < 0.9 else ANY) for _ in range(dice.randint(0, 4))]
     kind = dice.randrange(12)
     if kind == 0:
@@ -123,7 +123,7 @@ def python(dice: Random, _folder: Path) -> Pair:
 
 
 def objects(*, concat: bool) -> Callable[[Random, Path], Pair]:
-    """A column of Python objects in pandas."""
+    """Columns of Python objects in pandas."""
 
     def pair(dice: Random, _folder: Path) -> Pair:
         made = _collections(dice)
@@ -152,7 +152,7 @@ LISTED: list[tuple[Any, Any, list[Any]]] = [
 
 
 def listed(library: str) -> Callable[[Random, Path], Pair]:
-    """A column of lists of a declared type."""
+    """Columns of lists with a declared type."""
 
     def pair(dice: Random, folder: Path) -> Pair:
         of_polars, of_arrow, pool = dice.choice(LISTED)
@@ -187,7 +187,7 @@ Rows = list[tuple[Any, Any]]
 
 
 def _rows(dice: Random, known: Spellings, nobody: list[Any], pool: list[Any], odd: list[Any]) -> tuple[Rows, Rows]:
-    """Rows (id, item) of D, and with those of one basket more, or rows that belong to none."""
+    """Rows (id, item) of D and D'; D' also has the rows of one more basket, or rows that belong to no basket."""
     baskets, newcomer = cast(dice, known, 4)
 
     def rows(ids: list[Any], items: list[Any]) -> Rows:

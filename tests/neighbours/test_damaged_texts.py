@@ -1,6 +1,6 @@
-"""Texts with damaged characters and byte order marks: one record more, and all others are read as before.
+"""Texts with damaged characters and byte order marks: adding such a record does not change how others are read.
 
-The records of each pair are those that once broke the law; the forms of this folder draw others by dice.
+These pairs once broke the law; the forms of this folder draw others at random.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ FIELDS: list[dict[str, Any]] = [
 ]
 TABLE: dict[str, Any] = {"fields": FIELDS}
 BROKEN_OFF = [b"\xe2", b" \xe2\x80", b"\xf0\x9f", b"a longer text that breaks off \xe1\x9a", b"\xed\xa0\x80"]
-"""Texts that end inside of a character: polars goes on reading after them. The last one is half a surrogate pair."""
+"""Texts that end inside a character, where polars reads on beyond their end. The last one is half a surrogate pair."""
 
 
 def texts(*values: bytes) -> pa.Array:
-    """An Arrow array of texts, unchecked as writers other than Arrow's leave them."""
+    """An Arrow array of unchecked texts, as writers other than Arrow's may leave them."""
     held = pa.array(values, pa.binary())
     return pa.Array.from_buffers(pa.string(), len(held), held.buffers())
 
@@ -53,7 +53,7 @@ def in_dictionary(made: pa.Table) -> pa.Table:
 
 @pytest.mark.parametrize("broken", BROKEN_OFF)
 @pytest.mark.parametrize("form", [lambda made: made, in_pandas, in_dictionary])
-def test_a_text_of_arrow_that_breaks_off_changes_no_other(form: Any, broken: bytes) -> None:
+def test_an_arrow_text_that_ends_inside_a_character_changes_no_other(form: Any, broken: bytes) -> None:
     read = table("columns")
     before = read(TABLE, form(of_texts(b"ash", b"\x80\xa0")))
     after = read(TABLE, form(of_texts(b"ash", broken, b"\x80\xa0")))
@@ -81,7 +81,7 @@ def test_sets_graphs_and_estimators_read_such_a_text_too() -> None:
     edges = pa.table({"a": texts(b"ann", b"\xe2"), "b": texts(b"bob", b"\xe2\x80")})
     for data in (edges, in_pandas(edges)):
         graph: Any = read_graph(data, GraphSchema.from_dict({"kind": "graph"}))
-        assert len(graph.ends) == 1  # the other edge joins the two ends that are only a damaged character
+        assert len(graph.ends) == 1  # the other edge joins the two nodes whose names are a damaged character only
     whole: Any = _with_target(of_texts(b"Ash", b"\xe2"), ["x", "y"], "target")
     assert whole["town"].to_list() == ["Ash", "\ufffd"]
 
@@ -90,18 +90,18 @@ def test_json_lines_in_utf_16_need_a_declared_byte_order(tmp_path: Path) -> None
     path = tmp_path / "data.jsonl"
     lines = '{"town": "Ash", "age": 5}\n'.encode("utf-16-le")
     read, marked = table(), {**TABLE, "dialect": {"encoding": "utf-16"}}
-    said = set()
+    messages = set()
     for first in (b"", b"\xff\xfe\n\0", b"\xfe\xff\n\0", "{}\n".encode("utf-16-le")):
         path.write_bytes(first + lines)
         with pytest.raises(DataError, match="utf-16-le") as error:
             read(marked, path)
-        said.add(str(error.value))
+        messages.add(str(error.value))
         assert Counter({(0, 5, 0): 1}) <= read({**TABLE, "dialect": {"encoding": "utf-16-le"}}, path)
-    assert len(said) == 1
+    assert len(messages) == 1
 
 
 @pytest.mark.parametrize("columns", [1, 2])
-def test_a_quote_elsewhere_does_not_make_a_record_of_a_lone_mark(columns: int, tmp_path: Path) -> None:
+def test_a_line_of_a_byte_order_mark_is_read_the_same_with_a_quote_elsewhere(columns: int, tmp_path: Path) -> None:
     document = {"fields": FIELDS[:columns], "dialect": {"header": False}}
     path, read = tmp_path / "data.csv", table()
     path.write_bytes(b"Ash,5\n\xef\xbb\xbf")

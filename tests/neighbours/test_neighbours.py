@@ -1,4 +1,4 @@
-"""Neighbouring inputs give neighbouring codes, in every form and engine; see law.py, and __main__.py for the counts."""
+"""Neighbouring inputs give neighbouring codes in every form and engine (law.py; __main__.py counts the pairs)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.neighbours.forms import IN_PROCESS, LEAST, LEAST_OF_SPARK, spark_sess
 from tests.neighbours.law import SEED, Form, breaches, is_found
 
 SHARE, TIMES = 40, 10
-"""By default the fortieth part of the pairs is tried; in the long form ten times as many as there are."""
+"""By default one in forty of the pairs of each form is tested, and with `-m slow` ten times their number."""
 SPARK = ["JSON", "CSV", "CSV, one pair", "persons", "Parquet", "Spark data frame", "sets, long", "sets, long CSV",
          "sets, lists", "sets, persons"]  # fmt: skip
 
 
 def keep_the_law(form: Form, cases: int | None = None, seed: int = SEED) -> None:
-    found = list(islice(breaches(form, 0, cases or -(-form.cases // SHARE), seed), 3))
-    assert not found, "\n".join(found)
+    problems = list(islice(breaches(form, 0, cases or -(-form.cases // SHARE), seed), 3))
+    assert not problems, "\n".join(problems)
 
 
 @pytest.mark.parametrize("form", IN_PROCESS, ids=str)
@@ -70,7 +70,7 @@ def databases(request: pytest.FixtureRequest) -> Iterator[list[Form]]:
 @pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("name", slow(["in batches", "persons", "table"], "persons", "table"))
 def test_neighbours_in_databases(databases: list[Form], name: str) -> None:
-    """Persons are counted by the same queries as records, and one pair is read as many are."""
+    """The cases `persons` and `table` are slow; they use the same queries as batches."""
     keep_the_law(next(form for form in databases if form.name.endswith(name)))
 
 
@@ -92,20 +92,20 @@ def test_neighbours_in_spark(session: Any, name: str) -> None:
     keep_the_law(form, form.cases)
 
 
-# ---- the law itself -------------------------------------------------------------------------------------------
+# ---- tests of the law itself ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", FLAWS)
 def test_a_broken_reader_is_found(name: str) -> None:
-    """Each by one of the pairs that `python -m tests.neighbours` tries and that the shipped reader passes."""
+    """Each flaw is found by a pair of `python -m tests.neighbours` for which the shipped reader keeps the law."""
     assert is_found(*broken(FLAWS[name], IN_PROCESS), FLAWS[name].shown_by)
 
 
 def test_every_reader_and_engine_gets_enough_pairs() -> None:
-    """The counts that docs and issues quote; `python -m tests.neighbours` prints them."""
+    """These counts are quoted elsewhere; `python -m tests.neighbours` prints them."""
     forms = [*IN_PROCESS, *(duckdb_forms() if find_spec("duckdb") else [])]
     readers, engines = totals(forms)
-    once_refused = {"CSV, wide encodings", "CSV, encodings with a state"}  # many of these a schema refuses
+    once_refused = {"CSV, wide encodings", "CSV, encodings with a state"}  # schemas refuse many of these
     few = {name for name, pairs in readers.items() if pairs < LEAST} - once_refused - {"DuckDB table"}
     assert few == set()
     assert {name for name, pairs in engines.items() if pairs < LEAST} == set()

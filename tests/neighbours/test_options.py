@@ -1,7 +1,7 @@
-"""Every option of reading has a form in the law: `OPTIONS` says which, and a new option without one fails here.
+"""Every option of reading is tested by a form of the law: `OPTIONS` lists which. A new option without one fails here.
 
-An option is a key of a field, of the dialect or of a schema of sets, an ending of a file, or what a file may look like.
-A form tries it if one of the pairs that it builds has it.
+An option is a key of a field, of the dialect or of a schema of sets, an ending of a file, or a property of its content.
+A form tests an option if one of the pairs that it builds has it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.neighbours.law import SEED, Form, Pair, built
 from tests.neighbours.values import ANY, FIELDS, MARKS
 
 TRIED = 60
-"""Pairs of a form in which an option is looked for."""
+"""The number of pairs of a form in which an option is searched for."""
 
 MEMORY = "memory"
 OPTIONS: dict[str, list[tuple[str, str]]] = {
@@ -77,7 +77,7 @@ SAME_READER = {
     ".ndjson": JSON_LINES,
     ".xlsm": SHEETS,
 }
-"""Endings that are read like another of their kind."""
+"""File endings that are read like another ending in OPTIONS."""
 
 
 def options_of(pair: Pair) -> Iterator[str]:
@@ -124,7 +124,7 @@ def _of_bytes(held: bytes) -> Iterator[str]:
 
 @cache
 def tried(name: str, engine: str) -> set[str]:
-    """The options that the first pairs of a form have, until those that are wanted are among them."""
+    """The options of the first pairs of a form, up to the pair that completes those of OPTIONS."""
     wanted = {option for option, forms in OPTIONS.items() if (name, engine) in forms}
     forms: list[Form] = [*IN_PROCESS, *duckdb_forms(), *spark_forms(_Session())]
     form = next(one for one in forms if (one.name, one.engine) == (name, engine))
@@ -139,7 +139,7 @@ def tried(name: str, engine: str) -> set[str]:
 
 
 class _Session:
-    """What builds a frame of Spark, without Spark."""
+    """A stand-in for a session of Spark, with what is needed to build a frame."""
 
     @property
     def read(self) -> _Session:
@@ -153,7 +153,7 @@ class _Session:
         return self
 
 
-def test_no_option_is_without_a_form() -> None:
+def test_every_option_has_a_form() -> None:
     """A new key of a field, of the dialect, or of sets, or a new ending of files needs a line in OPTIONS."""
     endings = {*TABLES, *UNPACKED} - set(SAME_READER)
     assert {f"ending: {one}" for one in endings} <= set(OPTIONS)
@@ -166,20 +166,22 @@ def test_no_option_is_without_a_form() -> None:
 
 
 @pytest.mark.parametrize("option", OPTIONS)
-def test_the_form_of_an_option_has_it(option: str) -> None:
+def test_a_form_of_an_option_has_pairs_with_it(option: str) -> None:
     missing = [form for form in OPTIONS[option] if option not in tried(*form)]
     assert not missing
 
 
 @pytest.mark.parametrize("key", [*WRITING, "missingValues", "unknown", "step"])
-def test_the_option_changes_what_is_read(key: str) -> None:
-    """Some value of the pools is read differently without it: otherwise no pair would try it."""
+def test_an_option_changes_the_codes_of_some_value(key: str) -> None:
+    """Otherwise the pairs would not test it."""
     fields = [(name, field) for name, field in FIELDS.items() if key in field]
     assert any(_codes(name, field) != _codes(name, _without(field, key)) for name, field in fields)
 
 
 def _without(field: dict[str, Any], key: str) -> dict[str, Any]:
-    instead = {"step": {"step": 1}, "decimalChar": {"groupChar": ","}}.get(key, {})  # without it the schema is refused
+    instead = {"step": {"step": 1}, "decimalChar": {"groupChar": ","}}.get(
+        key, {}
+    )  # without such a replacement the schema is refused
     return {one: value for one, value in field.items() if one != key} | instead
 
 

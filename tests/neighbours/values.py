@@ -1,4 +1,4 @@
-"""Fields of every type, and the nastiest values for each: near a type's edge, of another type, or of none."""
+"""Fields of every type, and difficult values for each: near the limits of a type, of another type, or of no type."""
 
 from __future__ import annotations
 
@@ -97,21 +97,21 @@ ANY = [*INTS, *FLOATS, *BOOLS, *WORDS, *DAYS, *TIMES, *ZONED, *BLANKS, *ODD]
 
 
 def fields_of(dice: Random, most: int) -> list[str]:
-    """A few of the fields."""
+    """The names of a few fields."""
     return dice.sample(list(FIELDS), dice.randint(1, most))
 
 
 def document(fields: list[str], **more: Any) -> dict[str, Any]:
-    """A schema of these fields."""
+    """The schema of these fields."""
     return {"fields": [{"name": name, **FIELDS[name]} for name in fields], "missingValues": MARKS} | more
 
 
 def column(dice: Random, pool: list[Any], size: int) -> list[Any]:
-    """Values of one kind with a blank now and then, as a table is filled."""
+    """Values of one kind with some that are missing, as in real tables."""
     blank = dice.choice([0.0, 0.0, 0.3])
     return [dice.choice(BLANKS if dice.random() < blank else pool) for _ in range(size)]
 
 
 def newcomer(dice: Random, pool: list[Any]) -> Any:
-    """The value of the record that is added: like the others, missing, or of any kind at all."""
+    """The value of the added record: like the others, missing, or of any kind."""
     return dice.choice([pool, BLANKS, ANY][dice.randrange(3)])
