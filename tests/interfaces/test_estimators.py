@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,9 @@ def test_the_default_method_is_an_estimator_too() -> None:
 
 
 def test_wrong_parameters_are_refused() -> None:
-    with pytest.raises(ParameterError, match="no parameter 'dept'"):
+    with pytest.raises(ParameterError, match="no parameter 'dept'") as refused:
         cantle.RPS(SCHEMA).set_params(dept=3)
+    assert isinstance(refused.value, ValueError), "as scikit-learn expects"
     with pytest.raises(TypeError):
         cantle.RPS(SCHEMA, dept=3)
     with pytest.raises(ParameterError, match="needs a schema"):
@@ -56,6 +58,9 @@ def test_scikit_learn_can_clone(kind: type) -> None:
     second = clone(first)
     assert second.get_params() == first.get_params()
     assert not hasattr(second, "release_")
+    assert repr(second.set_params(epsilon=1.0)) == f"{kind.__name__}(schema=..., insecure_seed=4)"
+    assert pickle.loads(pickle.dumps(first)).sample(3, seed=1).equals(first.sample(3, seed=1))
+    second.set_params(epsilon="1/3")
     assert second.fit(people(50)).release_.records.equals(first.release_.records)
 
 

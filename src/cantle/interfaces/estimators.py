@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from cantle.trusted.ledger import Ledger
 
 
+class MisusedEstimator(ParameterError, ValueError):
+    """A parameter that an estimator does not have, or a call before `fit`: scikit-learn expects a ValueError."""
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class Publisher:
     """The base class of the estimators: shared parameters, `fit` and `sample`."""
@@ -95,14 +99,14 @@ class Publisher:
         for name in given:
             if name not in self._names():
                 known = ", ".join(self._names())
-                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; use one of {known}")
+                raise MisusedEstimator(f"{type(self).__name__} has no parameter {name!r}; use one of {known}")
         for name, value in given.items():
             setattr(self, name, value)
         return self
 
     def __repr__(self) -> str:
-        kinds = inspect.signature(type(self)).parameters
-        given = {name: value for name, value in self.get_params().items() if value is not kinds[name].default}
+        usual = {name: one.default for name, one in inspect.signature(type(self)).parameters.items()}
+        given = {name: value for name, value in self.get_params().items() if repr(value) != repr(usual[name])}
         hidden = ("schema", "ledger")  # long, and perhaps with a password in its URL
         shown = ", ".join(f"{name}={'...' if name in hidden else repr(value)}" for name, value in given.items())
         return f"{type(self).__name__}({shown})"
@@ -122,7 +126,7 @@ class Publisher:
 
     def _fitted(self) -> Release:
         if not hasattr(self, "release_"):
-            raise ParameterError("nothing was published yet; call fit first")
+            raise MisusedEstimator("nothing was published yet; call fit first")
         return self.release_
 
     @classmethod
