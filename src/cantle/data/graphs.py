@@ -34,7 +34,8 @@ from cantle.data.pandas_columns import as_floats_where_large, is_declared
 from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.schema.graph import GraphSchema, NodeRange
 from cantle.schema.identifier_lines import check_file, check_packing, matrix_market, pieces, read_fields
-from cantle.schema.values import text_of
+from cantle.schema.text_encodings import UNDECODABLE
+from cantle.schema.values import in_microseconds, text_of
 from cantle.trusted import kernel_choice
 from cantle.trusted.bounding.graph_arrays import Degrees as Degrees
 from cantle.trusted.bounding.graph_arrays import Graph as Graph
@@ -267,9 +268,9 @@ def _ids(series: Series) -> Identifiers:
     if series.dtype.is_float():
         raise DataError(_FLOATS)
     if series.dtype.is_temporal():  # some of these have no Python object
-        return text_of(as_polars(series)).to_list()
+        return text_of(in_microseconds(as_polars(series))).to_list()
     if series.dtype in (nw.String, nw.Categorical) and (arrow := arrow_of(series)) is not None:
-        return list(arrow.to_pylist())
+        return [None if text and UNDECODABLE in text else text for text in arrow.to_pylist()]
     # numpy has no integers of 128 bits: without this, a column of them could be read only if a value were missing
     in_array = series.dtype.is_integer() and series.dtype not in (nw.Int128, nw.UInt128)
     return series.to_numpy() if in_array and not series.is_null().any() else series.to_list()

@@ -12,6 +12,7 @@ Arrow. They are used as they are, 64-bit integers exactly, and may be refused be
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -64,6 +65,27 @@ def read_column(series: pd.Series) -> pl.Series:
     if isinstance(dtype, np.dtype) and dtype.kind in "iufbM":
         return _moments(series.to_numpy()) if dtype.kind == "M" else _numbers(series.to_numpy())
     return column_of(series.tolist())
+
+
+def has_nanoseconds(series: pd.Series) -> NDArray[np.bool_]:
+    """Which values are moments that are not a whole number of microseconds, in whatever type pandas holds them."""
+    import pandas as pd
+
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return np.append(has_nanoseconds(series.cat.categories.to_series()), False)[series.cat.codes.to_numpy()]
+    if isinstance(series.dtype, pd.DatetimeTZDtype) or getattr(series.dtype, "kind", "") == "M":
+        return np.asarray(series.dt.nanosecond.to_numpy(dtype=float, na_value=0) != 0)
+    if series.dtype != object:
+        return np.zeros(len(series), dtype=np.bool_)
+    return np.array([_nanoseconds(value) != 0 for value in series.tolist()], dtype=np.bool_)
+
+
+def _nanoseconds(value: object) -> int:
+    """The nanoseconds of a moment beyond whole microseconds; 0 for any other value."""
+    if isinstance(value, np.datetime64):
+        same = np.isnat(value) or value == value.astype("datetime64[us]")
+        return 0 if same else 1
+    return int(getattr(value, "nanosecond", 0)) if isinstance(value, datetime) and value == value else 0
 
 
 def as_floats_where_large(values: Numbers) -> Numbers:

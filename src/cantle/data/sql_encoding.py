@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, install_command, raise_alone
 from cantle.schema.domain import MISSING, Attribute, Domain, Labels, Steps
 from cantle.schema.spelling import BLANKS
+from cantle.schema.text_encodings import UNDECODABLE
 from cantle.schema.values import truth_words
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ def _who(ibis: ModuleType, column: Column, marks: Sequence[str]) -> Value:
         fix = "cast it to text or to an integer in a view"
         raise DataError(f"column {name!r} has type {kind} in the database and cannot identify persons; {fix}.")
     same = [bytes_of(ibis, column) == bytes_of(ibis, ibis.literal(mark)) for mark in sorted({"", *marks})]
+    same.append(column.contains(UNDECODABLE))  # other bytes may have been in its place
     return ibis.cases(*((one, ibis.null()) for one in same), else_=bytes_of(ibis, column))
 
 

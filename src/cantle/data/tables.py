@@ -42,11 +42,11 @@ from cantle.data.file_forms import (
 )
 from cantle.data.frames import as_frame, as_polars
 from cantle.data.objects import EXACT, column_of
-from cantle.data.pandas_columns import is_declared, read_column
+from cantle.data.pandas_columns import has_nanoseconds, is_declared, read_column
 from cantle.data.sheets import read_sheet
 from cantle.errors import DataError, raise_alone
-from cantle.schema.text_encodings import without_marks
-from cantle.schema.values import MIXED, text_of
+from cantle.schema.text_encodings import UNDECODABLE, without_marks
+from cantle.schema.values import MIXED, in_microseconds, text_of
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
@@ -123,12 +123,16 @@ def as_ids(column: pl.Series, missing: tuple[str, ...]) -> pl.Series:
     one is blank, and rounds those of 2**53 and more, so that two persons may become one float. Therefore such integers
     are not identifiers in pandas' int64 either (cantle.data.pandas_columns reads them as those floats). Columns that
     are declared to hold floats are refused.
+
+    A text with U+FFFD is not an identifier: it stands for bytes that could not be decoded, which may differ between two
+    persons. Moments are texts in whole microseconds, so one with nanoseconds is not an identifier either.
     """
     if column.dtype == MIXED:
         text = pl.select(pl.coalesce(*(_id_text(part) for part in column.struct.unnest()))).to_series()
     else:
         text = _id_text(column)
-    return text.set(text.is_in(["", *missing]).fill_null(False), None)
+    gone = text.is_in(["", *missing]) | text.str.contains(UNDECODABLE, literal=True)
+    return text.set(gone.fill_null(False), None)
 
 
 def _id_text(column: pl.Series) -> pl.Series:
@@ -138,7 +142,7 @@ def _id_text(column: pl.Series) -> pl.Series:
         column = column.cast(pl.Float64)
         whole = (column.floor() == column) & (column.abs() < EXACT)
         column = pl.select(pl.when(whole).then(column)).to_series().cast(pl.Int64)
-    return text_of(column)
+    return text_of(in_microseconds(column))
 
 
 def header(source: str | os.PathLike[str], dialect: Dialect) -> list[str]:
@@ -349,7 +353,7 @@ def _read_frame(source: object, wanted: list[str], ids: tuple[str, ...]) -> Raw:
     except _ANYTHING:
         raise_alone(DataError("the frame cannot be read; give a pandas, polars or pyarrow frame."))
     try:
-        columns = {name: _column(frame[name]).alias(name) for name in wanted}
+        columns = {name: _column(frame[name], name in ids).alias(name) for name in wanted}
     except _ANYTHING:  # polars has no such type
         raise_alone(DataError(f"the frame has a column of a type that cannot be read; store it as {_KNOWN}."))
     _check_types("the frame", {name: columns[name].dtype for name in wanted if _is_declared(frame[name])}, ids)
@@ -372,13 +376,16 @@ def _frame_columns(source: object) -> list[object]:
         raise_alone(DataError(f"this is neither a path nor a data frame; {what}."))
 
 
-def _column(series: Series) -> pl.Series:
+def _column(series: Series, is_id: bool) -> pl.Series:
     """One column as a polars series; a column of Python objects is read value by value (cantle.data.objects)."""
     native = series.to_native()
     if isinstance(native, pl.Series):
         return column_of(native.to_list(), exact=True) if native.dtype == pl.Object else native
     if series.implementation.is_pandas_like():
-        return read_column(series.to_pandas())
+        values = series.to_pandas()
+        if is_id and (rounded := has_nanoseconds(values)).any():
+            values = values.mask(rounded)
+        return read_column(values)
     return as_polars(series)
 
 

@@ -42,6 +42,9 @@ WIDE = frozenset({UTF_16, "utf_16_le", "utf_16_be"})
 SAFE_BELOW = "@"
 """A double-byte decoder never swallows a character below this one."""
 
+UNDECODABLE = "\ufffd"
+"""What readers put in place of bytes that cannot be decoded."""
+
 _MARK = codecs.BOM_UTF8
 _LINE_MARK = re.compile(rb"(?:\A|(?<=[\r\n]))" + _MARK)
 

@@ -95,6 +95,13 @@ def text_of(series: pl.Series) -> pl.Series:
     return text
 
 
+def in_microseconds(series: pl.Series) -> pl.Series:
+    """The series without moments that are not a whole number of microseconds: their texts would be rounded."""
+    if not isinstance(series.dtype, pl.Datetime) or series.dtype.time_unit != "ns":
+        return series
+    return series.set((series.to_physical() % 1000 != 0).fill_null(False), None)
+
+
 def _within(times: pl.Series, per_day: int) -> pl.Series:
     """Times since 1970; null far outside of the years 1 to 9999, because polars panics when it writes such days."""
     kept = (times >= _FIRST_DAY * per_day) & (times < _AFTER_LAST_DAY * per_day)
