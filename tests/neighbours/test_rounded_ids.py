@@ -6,6 +6,8 @@ A spreadsheet rounds numbers, texts of moments have no nanoseconds, and bytes th
 from __future__ import annotations
 
 import zipfile
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +136,16 @@ def test_moments_with_nanoseconds_are_no_identifiers() -> None:
         assert bounded(pd.DataFrame({"who": who, "age": [5] * 4})) == 2, who.dtype
     for frame in (pl.DataFrame({"who": moments, "age": [5] * 4}), pa.table({"who": moments, "age": [5] * 4})):
         assert bounded(frame) == 2
+
+
+def test_numbers_between_floats_are_no_identifiers() -> None:
+    near = [
+        Fraction(10**20 + 1, 10**20),
+        Decimal("2.00000000000000000001"),
+        Decimal("4503599627370496.4"),
+        Decimal(3),
+        1,
+    ]
+    for frame in (pd.DataFrame({"who": near, "age": [5] * 5}), pl.DataFrame({"who": pl.Series(near, dtype=pl.Object)})):
+        data = frame if isinstance(frame, pd.DataFrame) else frame.with_columns(age=pl.lit(5))
+        assert bounded(data) == 2

@@ -50,6 +50,25 @@ def meaning(value: object, *, exact: bool = False) -> Meaning | None:
         return None
 
 
+def is_rounded(value: object) -> bool:
+    """Whether the meaning of a value may be that of another value too, by rounding: of a moment with nanoseconds, and
+    of a decimal or fraction between two floats. Such a value is not an identifier; integers have rules of their own.
+
+    >>> is_rounded(Fraction(10**20 + 1, 10**20)), is_rounded(Decimal("0.5")), is_rounded(1.5), is_rounded("x")
+    (True, False, False, False)
+    """
+    try:
+        if isinstance(value, np.datetime64):
+            return bool(value == value and value != value.astype("datetime64[us]"))
+        if isinstance(value, datetime):
+            return bool(value == value and getattr(value, "nanosecond", 0))
+        if isinstance(value, Decimal | Fraction | np.longdouble):
+            return bool(value == value and value != float(value))
+    except Exception:  # such a value has no meaning
+        pass
+    return False
+
+
 def column_of(values: Sequence[object], *, exact: bool = False) -> pl.Series:
     """The values as a series: of type MIXED if they are of several kinds, otherwise of the type of their kind.
 

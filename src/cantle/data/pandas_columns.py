@@ -12,7 +12,6 @@ Arrow. They are used as they are, 64-bit integers exactly, and may be refused be
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -20,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cantle.data.arrow_texts import decodable_column
-from cantle.data.objects import EXACT, column_of, gather, moments
+from cantle.data.objects import EXACT, column_of, gather, is_rounded, moments
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,25 +66,17 @@ def read_column(series: pd.Series) -> pl.Series:
     return column_of(series.tolist())
 
 
-def has_nanoseconds(series: pd.Series) -> NDArray[np.bool_]:
-    """Which values are moments that are not a whole number of microseconds, in whatever type pandas holds them."""
+def are_rounded(series: pd.Series) -> NDArray[np.bool_]:
+    """Which values have a rounded meaning (`data.objects.is_rounded`), in whatever type pandas holds them."""
     import pandas as pd
 
     if isinstance(series.dtype, pd.CategoricalDtype):
-        return np.append(has_nanoseconds(series.cat.categories.to_series()), False)[series.cat.codes.to_numpy()]
+        return np.append(are_rounded(series.cat.categories.to_series()), False)[series.cat.codes.to_numpy()]
     if isinstance(series.dtype, pd.DatetimeTZDtype) or getattr(series.dtype, "kind", "") == "M":
         return np.asarray(series.dt.nanosecond.to_numpy(dtype=float, na_value=0) != 0)
-    if series.dtype != object:
-        return np.zeros(len(series), dtype=np.bool_)
-    return np.array([_nanoseconds(value) != 0 for value in series.tolist()], dtype=np.bool_)
-
-
-def _nanoseconds(value: object) -> int:
-    """The nanoseconds of a moment beyond whole microseconds; 0 for any other value."""
-    if isinstance(value, np.datetime64):
-        same = np.isnat(value) or value == value.astype("datetime64[us]")
-        return 0 if same else 1
-    return int(getattr(value, "nanosecond", 0)) if isinstance(value, datetime) and value == value else 0
+    if series.dtype in (object, np.longdouble):
+        return np.array([is_rounded(value) for value in series.tolist()], dtype=np.bool_)
+    return np.zeros(len(series), dtype=np.bool_)
 
 
 def as_floats_where_large(values: Numbers) -> Numbers:

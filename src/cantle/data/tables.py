@@ -41,8 +41,8 @@ from cantle.data.file_forms import (
     pieces,
 )
 from cantle.data.frames import as_frame, as_polars
-from cantle.data.objects import EXACT, column_of
-from cantle.data.pandas_columns import has_nanoseconds, is_declared, read_column
+from cantle.data.objects import EXACT, column_of, is_rounded
+from cantle.data.pandas_columns import are_rounded, is_declared, read_column
 from cantle.data.sheets import read_sheet
 from cantle.errors import DataError, raise_alone
 from cantle.schema.text_encodings import UNDECODABLE, without_marks
@@ -125,7 +125,7 @@ def as_ids(column: pl.Series, missing: tuple[str, ...]) -> pl.Series:
     are declared to hold floats are refused.
 
     A text with U+FFFD is not an identifier: it stands for bytes that could not be decoded, which may differ between two
-    persons. Moments are texts in whole microseconds, so one with nanoseconds is not an identifier either.
+    persons. Nor is a value of which only a rounded form is read (cantle.data.objects.is_rounded).
     """
     if column.dtype == MIXED:
         text = pl.select(pl.coalesce(*(_id_text(part) for part in column.struct.unnest()))).to_series()
@@ -380,10 +380,12 @@ def _column(series: Series, is_id: bool) -> pl.Series:
     """One column as a polars series; a column of Python objects is read value by value (cantle.data.objects)."""
     native = series.to_native()
     if isinstance(native, pl.Series):
-        return column_of(native.to_list(), exact=True) if native.dtype == pl.Object else native
+        if native.dtype != pl.Object:
+            return native
+        return column_of([None if is_id and is_rounded(one) else one for one in native.to_list()], exact=True)
     if series.implementation.is_pandas_like():
         values = series.to_pandas()
-        if is_id and (rounded := has_nanoseconds(values)).any():
+        if is_id and (rounded := are_rounded(values)).any():
             values = values.mask(rounded)
         return read_column(values)
     return as_polars(series)
