@@ -1,4 +1,4 @@
-"""Releases in memory with parts changed, as someone might who edits what a release says."""
+"""Releases in memory with changed parts, as somebody might edit them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def with_parts(release: cantle.Release, **parts: Any) -> cantle.Release:
 
 
 def with_manifest(release: cantle.Release, change: Callable[[dict[str, Any]], Any]) -> cantle.Release:
-    """The release with a manifest that was changed as release.json would be."""
+    """The release with a manifest that is changed as release.json could be."""
     document = copy.deepcopy(release.manifest.to_dict())
     change(document)
     return with_parts(release, manifest=Manifest.from_dict(document))

@@ -1,4 +1,4 @@
-"""The accuracy that a release states: measured where records allow it, recorded, said in words, and verified."""
+"""The accuracy that a release states: measured if there are enough records, saved, described, and verified."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def measured(release: cantle.Release) -> Accuracy:
 
 
 @pytest.mark.parametrize("method", [*TABLES, *SETS])
-def test_every_method_measures_itself_and_comes_back(method: str, tmp_path: Path) -> None:
+def test_every_method_measures_its_error_and_saves_it(method: str, tmp_path: Path) -> None:
     release = released(method)
     accuracy = measured(release)
     numbers = 3 if method in TABLES else 2
@@ -58,8 +58,8 @@ def test_every_method_measures_itself_and_comes_back(method: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("method", [*TABLES, *SETS])
-def test_with_few_records_the_method_gets_the_budget(method: str) -> None:
-    """n0 * epsilon must be at least 3,750: here it is about 1,000."""
+def test_with_few_records_nothing_is_spent_on_accuracy(method: str) -> None:
+    """n0 * epsilon must be at least 3,750, and is about 1,000 here."""
     release = released(method, epsilon=1)
     accuracy = release.accuracy
     assert accuracy is not None
@@ -72,7 +72,7 @@ def test_with_few_records_the_method_gets_the_budget(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", [*TABLES, *SETS])
-def test_a_share_of_nothing_switches_it_off(method: str) -> None:
+def test_a_share_of_zero_switches_the_measurement_off(method: str) -> None:
     release = released(method, accuracy_share=0)
     assert release.accuracy is None
     assert "How accurate" not in release.statement
@@ -102,7 +102,7 @@ def test_persons_need_more_records() -> None:
     assert not worth_measuring(Fraction(1, 25), NANO, -5, 1)
 
 
-def test_numbers_are_near_the_truth_and_find_what_is_lost() -> None:
+def test_measured_errors_are_near_the_truth_and_show_what_is_lost() -> None:
     """A release whose hours have lost their spike is off by thousands in questions about one column."""
     dice = np.random.default_rng(3)
     hours = np.where(dice.random(6000) < 0.5, 40, dice.integers(1, 100, 6000))
@@ -118,7 +118,7 @@ def test_numbers_are_near_the_truth_and_find_what_is_lost() -> None:
     assert lost.one_column.records > 2000
 
 
-def test_what_is_said_in_words() -> None:
+def test_the_sentences_about_accuracy() -> None:
     error = QuestionError(q=500, records=527, rate=(NANO // 25, 3 * NANO))
     accuracy = Accuracy(bought=True, share=Fraction(1, 25), noisy_records=45_000, more_columns=error)
     assert accuracy_lines(accuracy, tables.ABOUT, 45_000) == [
@@ -137,11 +137,11 @@ def test_what_is_said_in_words() -> None:
         more_columns=QuestionError(q=500, records=-177, rate=(NANO // 25, 3 * NANO)),
     )
     assert "off by fewer than about 120 records of 45,000. The" in accuracy_lines(drowned, tables.ABOUT, 45_000)[0]
-    assert added_for_noise(drowned) == "", "the noise is in the 120 already"
+    assert added_for_noise(drowned) == "", "the 120 already include the noise"
     assert accuracy_from(accuracy_to(accuracy)) == accuracy
 
 
-def test_a_wide_table_is_shown_in_part_unless_all_of_it_is_asked_for() -> None:
+def test_a_wide_table_is_shown_in_part_unless_all_columns_are_requested() -> None:
     fields = [{"name": f"q{k}", "type": "string", "categories": ["n", "y"]} for k in range(30)]
     release = cantle.publish(pl.DataFrame({f"q{k}": ["y"] for k in range(30)}), {"fields": fields}, epsilon=1)
     part, whole = (dict(sections(release, everything=all_of_it)) for all_of_it in (False, True))
@@ -153,7 +153,7 @@ def test_a_wide_table_is_shown_in_part_unless_all_of_it_is_asked_for() -> None:
     assert len(whole["Noisy tables"]) > len(part["Noisy tables"]) == 21
 
 
-def test_it_is_in_statement_overview_and_registry(tmp_path: Path) -> None:
+def test_statement_overview_and_registry_have_the_accuracy(tmp_path: Path) -> None:
     release = released("mosaic")
     lines = accuracy_lines(release.accuracy, tables.ABOUT, release.summary["records"])
     assert len(lines) == 3
@@ -185,16 +185,16 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
 
 @pytest.fixture(scope="module")
 def sound() -> cantle.Release:
-    made = released("diffgen", n=400)
-    assert problems(made) == []
-    return made
+    release = released("diffgen", n=400)
+    assert problems(release) == []
+    return release
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_changes_are_found(sound: cantle.Release, name: str) -> None:
+def test_changes_of_the_accuracy_are_found(sound: cantle.Release, name: str) -> None:
     change, message = CHANGES[name]
-    found = problems(with_manifest(sound, change))
-    assert any(message in one for one in found), found
+    listed = problems(with_manifest(sound, change))
+    assert any(message in one for one in listed), listed
 
 
 def test_an_unpaid_accuracy_is_found(sound: cantle.Release) -> None:
@@ -225,11 +225,11 @@ def test_questions_about_other_records_are_found(sound: cantle.Release) -> None:
         of("", lambda one: one.update(more=1)),
     ],
 )
-def test_other_forms_are_refused(sound: cantle.Release, change: Callable[[dict[str, Any]], Any]) -> None:
+def test_malformed_accuracies_are_refused(sound: cantle.Release, change: Callable[[dict[str, Any]], Any]) -> None:
     with pytest.raises(VerifyError, match=r"release\.json"):
         with_manifest(sound, change)
 
 
-def test_more_records_do_not_carry_it(sound: cantle.Release) -> None:
-    """`sample` gives records alone: nothing was measured about them."""
+def test_sampled_records_have_no_accuracy(sound: cantle.Release) -> None:
+    """`sample` returns records only, because nothing was measured about them."""
     assert isinstance(sound.sample(10, seed=1), pl.DataFrame)

@@ -1,4 +1,4 @@
-"""Answers with error bars: what they are read from, what their intervals cover, and how often they hold the truth."""
+"""Answers with error bars: which numbers they come from, what intervals allow for, how often they contain the truth."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def released(method: str = "mosaic", epsilon: float = 2, seed: int = 1, n: int =
 
 
 def with_error(release: Release, one: int, more: int, scale: float = 1) -> Release:
-    """The release as if its error had been measured so."""
+    """The release as if these errors had been measured."""
     kinds = [
         QuestionError(q=500, records=records, rate=(1_000_000, round(1_000_000 * scale))) for records in (one, more)
     ]
@@ -46,7 +46,7 @@ def with_error(release: Release, one: int, more: int, scale: float = 1) -> Relea
 
 
 @pytest.mark.parametrize("method", TABLE_METHODS)
-def test_counts_of_records_are_counts_of_records(method: str) -> None:
+def test_a_count_is_the_number_of_released_records(method: str) -> None:
     release = released(method)
     frame = release.records
     question, meant = "age > 50 and (weight < 80 or member)", (pl.col("weight") < 80) | pl.col("member")
@@ -57,7 +57,7 @@ def test_counts_of_records_are_counts_of_records(method: str) -> None:
     assert release.mean("weight", question).value == pytest.approx(inside["weight"].mean())
 
 
-def test_a_measured_error_is_the_interval() -> None:
+def test_a_measured_error_gives_the_interval() -> None:
     release = with_error(released(), one=200, more=300, scale=10)
     estimate = release.count("age > 50 and weight < 80.5")
     assert estimate.covers == "measured"
@@ -68,8 +68,9 @@ def test_a_measured_error_is_the_interval() -> None:
     assert rescaled(0.8) < 1 < rescaled(0.99)
 
 
-def test_a_measured_error_that_came_out_too_small_gives_way_to_the_known_noise() -> None:
-    """A question about two columns, read off records; a measured 0 may be an error of some scales of its noise."""
+def test_the_interval_of_a_measured_error_is_at_least_as_wide_as_known_noise() -> None:
+    """The question is about two columns and answered from records. A measured error of 0 may be off by some scales of
+    its noise."""
     release, question = released(), "age > 50 and weight < 80.5"
     unmeasured = replace(release, manifest=replace(release.manifest, accuracy=None))
     known = unmeasured.count(question)
@@ -80,18 +81,18 @@ def test_a_measured_error_that_came_out_too_small_gives_way_to_the_known_noise()
         assert (estimate.covers, estimate.high - estimate.value) == ("measured", pytest.approx(margin))
 
 
-def test_a_count_of_nothing_has_the_noise_of_the_counts_behind_it() -> None:
-    """No released record has these values, but the tables that say so are noisy."""
+def test_a_count_of_zero_has_the_noise_of_the_tables_behind_it() -> None:
+    """No released record has these values, but the tables from which records were drawn are noisy."""
     release = released()
     unmeasured = replace(release, manifest=replace(release.manifest, accuracy=None))
-    for by in (["town", "age"], ["weight", "age"]):  # counted together, and not
+    for by in (["town", "age"], ["weight", "age"]):  # columns that were counted together, and that were not
         nothing = unmeasured.table(by).filter((pl.col("value") == 0) & (pl.col("covers") == "noise only"))
         assert len(nothing)
         assert (nothing["high"] > 0).all()
 
 
-def test_a_measured_question_is_read_off_the_noisy_tables() -> None:
-    """The target alone is in every first table; all of them together know it better than one."""
+def test_a_question_about_counted_columns_is_answered_from_the_noisy_tables() -> None:
+    """The target is in every first table, and all tables together are more precise than one."""
     release = with_error(released(), one=10_000, more=10_000)
     estimate = release.count("ill == 'yes'")
     assert estimate.covers == "noise"
@@ -106,13 +107,13 @@ def test_a_measured_question_is_read_off_the_noisy_tables() -> None:
     assert abs(estimate.value - exact) < 4 * (estimate.high - estimate.value)
 
 
-def test_a_narrow_measured_error_beats_wide_noise() -> None:
+def test_a_small_measured_error_is_used_where_noise_is_larger() -> None:
     release = with_error(released(), one=0, more=0)
     assert release.count("ill == 'yes'").covers == "measured"
 
 
 @pytest.mark.parametrize("times", [1, 2, 5, 40])
-def test_margins_of_noise_hold_as_often_as_they_say(times: int) -> None:
+def test_margins_of_noise_hold_as_often_as_they_promise(times: int) -> None:
     dice = np.random.default_rng(times)
     drawn = np.abs(dice.laplace(0, 3, (50_000, times)).sum(axis=1))
     for confidence in (0.8, 0.95, 0.99):
@@ -121,7 +122,7 @@ def test_margins_of_noise_hold_as_often_as_they_say(times: int) -> None:
 
 
 @pytest.mark.parametrize("releases", slow([7, 20], 20))
-def test_intervals_read_off_tables_hold_the_truth(releases: int) -> None:
+def test_intervals_from_tables_contain_the_truth(releases: int) -> None:
     """Over many releases, because the answers of one release share their noise."""
     private = people(2_000)
     truth = [int((private["grade"] == "mid").sum()), int((private["member"] & (private["ill"] == "no")).sum()), 2_000]
@@ -134,12 +135,12 @@ def test_intervals_read_off_tables_hold_the_truth(releases: int) -> None:
             estimate = release.count(question)
             assert estimate.covers == "noise"
             held.append(estimate.low <= exact <= estimate.high)
-    assert np.mean(held) >= 0.9  # of intervals at 95 %, dependent within a release
+    assert np.mean(held) >= 0.9  # of intervals at 95 %, which are dependent within a release
     assert np.mean(held) < 1
 
 
-def test_intervals_with_a_measured_error_hold_the_truth() -> None:
-    """Random questions about the demo, whose error is measured here without noise."""
+def test_intervals_from_measured_errors_contain_the_truth() -> None:
+    """Random questions about the demo data; its error is computed here without noise."""
     table = TableSet("demo", demo_data.population(people=6_000), demo_data.SCHEMA)
     release = cantle.publish(table.frame, table.schema, epsilon=2, method="mosaic", insecure_seed=1)
     truth, dice = Truth(table), np.random.default_rng(1)
@@ -155,12 +156,12 @@ def test_intervals_with_a_measured_error_hold_the_truth() -> None:
 def _errors(release: Release, truth: Truth) -> tuple[int, int]:
     from cantle.lab.papers.interval_coverage import random_question
 
-    asker, dice, found = Asker(release), np.random.default_rng(2), []
+    asker, dice, pairs = Asker(release), np.random.default_rng(2), []
     for columns in (1, 2):
         drawn = [random_question(asker, columns, dice) for _ in range(150)]
         errors = [abs(int(truth.inside(q).sum()) - int(asker.inside(q).sum())) for q in drawn if q is not None]
-        found.append(int(np.quantile(errors, 0.95)))
-    return found[0], found[1]
+        pairs.append(int(np.quantile(errors, 0.95)))
+    return pairs[0], pairs[1]
 
 
 def test_a_table_has_one_row_per_group_and_adds_up() -> None:
@@ -203,7 +204,7 @@ def test_counts_are_never_below_zero() -> None:
 
 
 @pytest.mark.parametrize("method", ["baskets", "diffpart"])
-def test_sets_are_asked_for_items_and_sizes(method: Any) -> None:
+def test_questions_about_items_and_sizes_of_sets(method: Any) -> None:
     release = cantle.publish(baskets(NUMBERS, 2_000), NUMBERS, epsilon=2, method=method, insecure_seed=1)
     sets = [set(one) for one in release.records["items"].to_list()]
     estimate = release.count("contains 1 and not contains 2 and size <= 3")
@@ -217,7 +218,7 @@ def test_sets_are_asked_for_items_and_sizes(method: Any) -> None:
 
 
 @pytest.mark.parametrize(("schema", "mode"), [(GRAPH, "counts"), (GRAPH, "rps"), (EDGE, "counts")])
-def test_graphs_are_asked_for_degrees(schema: dict[str, Any], mode: str) -> None:
+def test_questions_about_degrees_of_graphs(schema: dict[str, Any], mode: str) -> None:
     frame = pl.DataFrame(edges(), schema=["a", "b"], orient="row")
     release = cantle.publish(frame, schema, epsilon=2, insecure_seed=1, mode=mode)
     degrees = release.records["degree"]
@@ -265,7 +266,7 @@ def test_degrees_above_the_bound_are_a_guess_and_so_are_their_counts() -> None:
     assert ranges.count("degree >= 1000").high > 0
 
 
-def test_a_saved_release_answers_alike(tmp_path: Path) -> None:
+def test_a_saved_release_gives_the_same_answers(tmp_path: Path) -> None:
     for method in TABLE_METHODS:
         release = released(method)
         loaded = Release.load(release.save(tmp_path / method))
@@ -276,7 +277,7 @@ def test_a_saved_release_answers_alike(tmp_path: Path) -> None:
         assert again.count("age > 50") == release.count("age > 50")
 
 
-def test_what_cannot_be_asked_is_refused() -> None:
+def test_questions_that_cannot_be_answered_are_refused() -> None:
     release = released()
     for wrong in (0.2, 1, "high", True):
         with pytest.raises(ParameterError, match="confidence"):

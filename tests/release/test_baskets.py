@@ -1,5 +1,5 @@
-"""Releases by baskets: everything that can be made again from the noisy numbers is checked, texts say what was counted,
-and more records can be drawn."""
+"""Releases by baskets: everything that follows from the noisy numbers is verified, texts describe what was counted, and
+more records can be drawn."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def released(words: bool = False, n: int = 1500, **given: Any) -> cantle.Release
 
 
 def small() -> cantle.Release:
-    """A release with pairs that takes less time to check."""
+    """A small release with pairs, which is quick to verify."""
     return released(n=300, epsilon=100)
 
 
@@ -43,7 +43,7 @@ def supports(release: cantle.Release) -> dict[Any, int]:
 
 
 @pytest.mark.parametrize("form", one_in(4, [*FORMS, *FRAMES]))
-def test_any_form_in_and_out(form: str, tmp_path: Path) -> None:
+def test_every_form_of_input_gives_a_release_that_verifies(form: str, tmp_path: Path) -> None:
     release = cantle.publish(as_source(baskets(NUMBERS), form, tmp_path), NUMBERS, epsilon=50, method="baskets")
     release.verify()
     loaded = cantle.Release.load(release.save(tmp_path / "out"))
@@ -62,7 +62,7 @@ def test_shown_pairs_are_counted_in_the_released_sets() -> None:
     assert len(counts) == len(shown) > 3
 
 
-def test_groups_hold_every_answer_with_its_noise() -> None:
+def test_groups_have_every_answer_with_its_noise() -> None:
     release = released()
     groups, summary = release.groups, release.manifest.summary
     number = dict(groups["question"].value_counts().iter_rows())
@@ -88,9 +88,9 @@ def test_estimates_and_records_agree_with_the_data() -> None:
     data, release = baskets(NUMBERS, 1500), released()
     truth = dict(pl.Series([item for one in data for item in one]).value_counts().iter_rows())
     items = release.groups.filter(pl.col("question").str.starts_with("items"))
-    told = dict(items.select(pl.col("items").list.first(), "estimate").group_by("items").sum().iter_rows())
-    for found in (told, supports(release)):
-        assert sum(abs(found.get(item, 0) - truth[item]) for item in truth) < 0.06 * sum(truth.values())
+    estimates = dict(items.select(pl.col("items").list.first(), "estimate").group_by("items").sum().iter_rows())
+    for numbers in (estimates, supports(release)):
+        assert sum(abs(numbers.get(item, 0) - truth[item]) for item in truth) < 0.06 * sum(truth.values())
 
 
 def test_a_pair_of_frequent_items_in_short_records_is_not_enlarged_for_the_long_ones() -> None:
@@ -116,7 +116,7 @@ def test_the_statement_says_that_no_pairs_were_counted(given: dict[str, Any], wh
     assert "pairs of 30 items" in other
 
 
-def test_a_sample_is_drawn_anew_and_as_large_as_asked() -> None:
+def test_a_sample_is_drawn_again_and_has_the_requested_size() -> None:
     release = released(words=True)
     for n in (0, 1, 2000):
         assert len(release.sample(n, seed=2)) == n
@@ -162,7 +162,7 @@ CHANGES: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 
 
 def test_an_unchanged_release_has_no_problem() -> None:
-    """Otherwise the next tests would show nothing."""
+    """Otherwise the next tests could not fail."""
     assert problems(released()) == []
     assert problems(small()) == []
     assert "pairs" in set(small().groups["question"])
@@ -197,27 +197,28 @@ def test_a_receipt_for_other_questions_is_noticed() -> None:
     assert problems(replace(release, manifest=replace(release.manifest, summary=summary))) != []
 
 
-def test_kernels_and_plain_paths_give_the_same_release(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_and_plain_code_give_the_same_release(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba", reason="numba is not installed (extra fast)")
-    made = []
+    releases = []
     for compiled in (False, True):
         monkeypatch.setattr(kernel_choice, "worth_loading", lambda *_, compiled=compiled: compiled)
-        made.append(released.__wrapped__(epsilon=40))
-    assert made[0].groups.equals(made[1].groups)
-    assert made[0].records.equals(made[1].records)
+        releases.append(released.__wrapped__(epsilon=40))
+    assert releases[0].groups.equals(releases[1].groups)
+    assert releases[0].records.equals(releases[1].records)
 
 
 # ---- departments --------------------------------------------------------------------------------------------------
 
 
 def by_department(records: list[list[int]], departments: int, each: int) -> np.ndarray:
-    """How many items of each department the records hold."""
+    """The number of items of each department in the records."""
     return np.bincount([(item - 1) // each for record in records for item in record], minlength=departments)
 
 
 @pytest.mark.slow
 def test_items_below_the_noise_are_drawn_within_their_department(tmp_path: Path) -> None:
-    """Items 1 to 2,000 in ten departments of 200; no item stands out, but departments differ by up to ten times."""
+    """Items 1 to 2,000 are in ten departments of 200. No item exceeds the noise, but departments differ by up to ten
+    times."""
     departments, each, number = 10, 200, 4000
     dice = np.random.default_rng(4)
     weight = np.repeat(np.arange(1.0, departments + 1), each)

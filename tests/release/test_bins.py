@@ -1,4 +1,4 @@
-"""Bins of values: questions that cut one are answered with an interval that allows for every value inside it."""
+"""Bins of values: the answer to a question that cuts a bin has an interval that allows for every value in the bin."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def released(order: str = "declared") -> Release:
-    """Most records have the lowest value, in a bin of 1,250; bins of towns hold two."""
+    """A release in which most records have the lowest value, in a bin of 1,250; bins of towns have two values."""
     dice = np.random.default_rng(1)
     gain = np.where(dice.random(8_000) < 0.9, 0, dice.integers(0, 10_000, 8_000))
     frame = pl.DataFrame({"gain": gain, "town": dice.choice(TOWNS[:3], 8_000)})
@@ -36,7 +36,7 @@ def released(order: str = "declared") -> Release:
 
 
 @pytest.mark.parametrize("order", ["declared", "random"])
-def test_an_interval_holds_the_truth_whatever_values_a_bin_has(order: str) -> None:
+def test_an_interval_contains_the_truth_whatever_values_a_bin_has(order: str) -> None:
     release = released(order)
     assert set(bins_of(release.manifest)) == {"gain", "town"}
     lowest, whole = release.count("gain == 0"), release.count("gain < 1250")
@@ -76,7 +76,7 @@ def test_the_statement_says_that_values_inside_a_bin_are_a_guess() -> None:
     st.sets(st.integers(0, 14)),
     st.randoms(use_true_random=False),
 )
-def test_whole_and_touched_bins_are_those_of_brute_force(
+def test_whole_and_touched_bins_agree_with_brute_force(
     width: int, grid: int, nullable: bool, some: set[int], random: Any
 ) -> None:
     size = grid + nullable

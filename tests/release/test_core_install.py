@@ -1,4 +1,4 @@
-"""The core install reads and writes plain pandas frames without pyarrow, which is an extra, and loads what it needs."""
+"""Without the extra pyarrow, a core install reads and writes plain pandas frames, and loads only what it needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Releases of degree sequences: every form in, what must always work, and that `verify` notices what was changed."""
+"""Releases of degree sequences: every form of input, settings that must always work, changes that `verify` finds."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def source(form: str, folder: Path, pairs: list[tuple[int, int]] | None = None) 
         lines = "".join(f"{one + 1} {two + 1}\n" for one, two in pairs)
         path.write_text(f"%%MatrixMarket matrix coordinate pattern symmetric\n300 300 {len(pairs)}\n{lines}")
     else:
-        made = {"polars": frame, "pandas": frame.to_pandas(), "pyarrow": frame.to_arrow(), "numpy": frame.to_numpy()}
-        return {**made, "pairs": pairs, "networkx": nx.Graph(pairs)}[form]
+        frames = {"polars": frame, "pandas": frame.to_pandas(), "pyarrow": frame.to_arrow(), "numpy": frame.to_numpy()}
+        return {**frames, "pairs": pairs, "networkx": nx.Graph(pairs)}[form]
     return path
 
 
-def come_back(release: cantle.Release, folder: Path, *ways: str | None) -> None:
-    """Saved, a release is the same when it is loaded, adds up, and can be looked at and drawn from."""
+def check_round_trip(release: cantle.Release, folder: Path, *ways: str | None) -> None:
+    """Checks that a release is the same after saving and loading, verifies, and can be shown and sampled."""
     assert release.records.schema == {"degree": pl.Int64()}
     for way in ways or (None, "parquet"):
         saved = release.save(folder / str(way), data=way)
@@ -75,7 +75,7 @@ def come_back(release: cantle.Release, folder: Path, *ways: str | None) -> None:
 
 
 @pytest.mark.parametrize(("form", "unit"), one_in(4, starmap(pytest.param, product(FILES + OBJECTS, SCHEMAS))))
-def test_every_form_gives_a_release_that_comes_back(form: str, unit: str, tmp_path: Path) -> None:
+def test_every_form_gives_a_release_that_can_be_saved_and_loaded(form: str, unit: str, tmp_path: Path) -> None:
     schema = SCHEMAS[unit]
     release = cantle.publish(source(form, tmp_path), schema, epsilon=2)
     release.verify()
@@ -87,25 +87,25 @@ def test_every_form_gives_a_release_that_comes_back(form: str, unit: str, tmp_pa
         assert len(degrees) == 300
     assert {path.epsilon_nano for path in release.manifest.receipt.paths} == {2 * 10**9}
     assert release.groups["path"].unique().to_list() == [release.manifest.receipt.paths[0].path]
-    come_back(release, tmp_path)
+    check_round_trip(release, tmp_path)
 
 
 @pytest.mark.parametrize("unit", SCHEMAS)
-def test_neither_form_nor_order_nor_direction_change_the_release(unit: str, tmp_path: Path) -> None:
+def test_form_order_and_direction_do_not_change_the_release(unit: str, tmp_path: Path) -> None:
     dice, pairs = np.random.default_rng(3), sorted({(min(pair), max(pair)) for pair in edges()})
     listed = {"nodes": list(range(300))} if unit == "node" else {}
     first = cantle.publish(pairs, SCHEMAS[unit], epsilon=2, insecure_seed=5, **listed)
     shuffled = [pairs[i][:: dice.choice([1, -1])] for i in dice.permutation(len(pairs))]
     for form in FILES + OBJECTS:
         if form == "friends.mtx" and unit != "edge":
-            continue  # there nodes are called 1 to 300, and the order of projection goes by names
-        given = source(form, tmp_path, shuffled + shuffled[:50])  # said twice is said once
+            continue  # there nodes are called 1 to 300, and the projection depends on names
+        given = source(form, tmp_path, shuffled + shuffled[:50])  # repeated edges count once
         other = cantle.publish(given, SCHEMAS[unit], epsilon=2, insecure_seed=5, **listed)
         assert other.groups.equals(first.groups), form
         assert other.records.equals(first.records), form
 
 
-def test_same_seed_same_bytes_and_every_file_says_not_private(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_bytes_and_every_file_says_not_private(tmp_path: Path) -> None:
     folders = []
     for name, pairs in (("a", edges()), ("b", edges()[::-1])):
         (tmp_path / name).mkdir()
@@ -118,7 +118,7 @@ def test_same_seed_same_bytes_and_every_file_says_not_private(tmp_path: Path) ->
     assert verify_folder(folders[0]) == []
 
 
-def test_a_release_pickles_because_it_holds_released_values_only() -> None:
+def test_a_release_can_be_pickled_because_it_has_released_values_only() -> None:
     release = cantle.publish(edges(), GRAPH, epsilon=1)
     assert pickle.loads(pickle.dumps(release)).records.equals(release.records)
 
@@ -128,17 +128,25 @@ def test_a_large_budget_gives_nearly_the_truth(unit: str) -> None:
     true = np.sort([degree for _, degree in nx.Graph(edges()).degree()])
     settings = {} if unit == "edge" else {"theta": 128}
     release = cantle.publish(nx.Graph(edges()), SCHEMAS[unit], epsilon=10**5, **settings)
-    made = release.records["degree"].to_numpy()
-    assert len(made) == 300
-    assert np.abs(made - true).mean() < (0.01 if unit == "edge" else 0.5)  # what is smoothed keeps numbers and means
-    assert abs(int(made.sum()) - int(true.sum())) <= 6
+    degrees = release.records["degree"].to_numpy()
+    assert len(degrees) == 300
+    assert np.abs(degrees - true).mean() < (0.01 if unit == "edge" else 0.5)  # smoothing keeps numbers and means
+    assert abs(int(degrees.sum()) - int(true.sum())) <= 6
 
 
-def test_a_list_of_degrees(tmp_path: Path) -> None:
+def test_a_list_of_degrees_is_published(tmp_path: Path) -> None:
     (tmp_path / "degrees.txt").write_text("3\n1\n1\n1\nnine\n-4\n1e300\n")
     release = cantle.publish(tmp_path / "degrees.txt", DEGREES, epsilon=1000)
-    assert release.records["degree"].to_list() == [0, 0, 1, 1, 1, 3, 6]  # what is no number is 0, and 6 others is most
-    come_back(release, tmp_path)
+    assert release.records["degree"].to_list() == [
+        0,
+        0,
+        1,
+        1,
+        1,
+        3,
+        6,
+    ]  # a value that is no number is 0, and there are 6 other nodes at most
+    check_round_trip(release, tmp_path)
     given = pl.Series("degree", [3, 1, 1, 1]), np.array([3, 1, 1, 1]), [3, 1, 1, 1], ["3", "1", "1", "1"]
     for one in given:
         assert cantle.publish(one, DEGREES, epsilon=1000).records["degree"].to_list() == [1, 1, 1, 3]
@@ -169,7 +177,7 @@ def test_every_setting_gives_a_release_that_adds_up(kind: str, settings: dict[st
     listed = {"nodes": list(range(320))} if kind == "listed" else {}
     release = cantle.publish(edges(), schema, **({"epsilon": 1} | settings), **listed)
     release.verify()
-    come_back(release, tmp_path, None)
+    check_round_trip(release, tmp_path, None)
     paths = release.manifest.receipt.paths
     assert max(path.epsilon_nano for path in paths) == release.manifest.receipt.epsilon_nano
     if "max_degree" in schema and "mode" not in settings and "preset" not in settings:
@@ -184,7 +192,7 @@ def test_every_unit_edge_gives_a_release_that_adds_up(schema: dict[str, Any], ep
     release.verify()
     assert len(release.records) == 300
     assert release.records["degree"].max() <= schema.get("max_degree", 299)  # type: ignore[operator]
-    come_back(release, tmp_path)
+    check_round_trip(release, tmp_path)
 
 
 GRAPHS = {
@@ -199,13 +207,13 @@ GRAPHS = {
 
 @pytest.mark.parametrize("content", GRAPHS)
 @pytest.mark.parametrize("unit", slow(["node", "node-isolate", "edge", "degrees"], "node-isolate"))
-def test_graphs_of_nothing_and_of_nonsense(unit: str, content: str, tmp_path: Path) -> None:
+def test_files_without_a_valid_edge_give_a_release(unit: str, content: str, tmp_path: Path) -> None:
     (tmp_path / "friends.txt").write_bytes(GRAPHS[content])
     schema = {"node": GRAPH, "degrees": DEGREES}.get(unit, {"kind": "graph", "unit": unit, "nodes": 3})
     for epsilon, way in ((1, "parquet"), (1000, None)):
         release = cantle.publish(tmp_path / "friends.txt", schema, epsilon=epsilon)
         release.verify()
-        come_back(release, tmp_path / str(epsilon), way)
+        check_round_trip(release, tmp_path / str(epsilon), way)
     if unit == "edge":
         wanted = {"one edge": [0, 1, 1], "text": [1, 1, 2]}.get(content, [0, 0, 0])
         assert release.records["degree"].to_list() == wanted
@@ -213,22 +221,22 @@ def test_graphs_of_nothing_and_of_nonsense(unit: str, content: str, tmp_path: Pa
         assert len(release.records) == 0
 
 
-def test_a_graph_of_one_node(tmp_path: Path) -> None:
+def test_a_graph_of_one_node_is_published(tmp_path: Path) -> None:
     one = nx.Graph()
     one.add_node("alone")
     for number, schema in enumerate((GRAPH, ISOLATE | {"nodes": 1}, EDGE | {"nodes": 1})):
         release = cantle.publish(one, schema, epsilon=1000)
         assert release.records["degree"].to_list() == [0]
-        come_back(release, tmp_path / str(number))
+        check_round_trip(release, tmp_path / str(number))
 
 
 @pytest.mark.parametrize("leaves", slow([10_000, 100_000], 100_000))
-def test_a_star_of_many_leaves(leaves: int, tmp_path: Path) -> None:
-    """The bound is chosen small: a node that large can be hidden by none that is useful."""
+def test_a_star_of_many_leaves_is_published(leaves: int, tmp_path: Path) -> None:
+    """The chosen bound is small, because no useful bound would keep all edges of such a node."""
     star = np.stack([np.zeros(leaves, np.int64), np.arange(1, leaves + 1)], axis=1)
     release = cantle.publish(star, EDGE | {"nodes": leaves + 1}, epsilon=1)
     assert abs(int(release.records["degree"].max()) - leaves) < 100  # type: ignore[arg-type]
-    come_back(release, tmp_path, None)
+    check_round_trip(release, tmp_path, None)
     release = cantle.publish(star, GRAPH, epsilon=1, nodes=np.arange(leaves + 1))
     release.verify()
     assert abs(len(release.records) - leaves - 1) < leaves / 5
@@ -242,11 +250,11 @@ def test_noise_that_asks_for_too_many_nodes_releases_fewer_and_says_so(
     assert len(release.records) == 500
     assert release.manifest.summary["nodes_wanted"] > 500
     assert "500 degrees stand for them" in release.manifest.notes[0]
-    come_back(release, tmp_path)
+    check_round_trip(release, tmp_path)
 
 
 @pytest.mark.parametrize("given", [{"theta": 20_000, "mode": "rps"}, {"theta": 50, "preset": "paper"}], ids=str)
-def test_the_same_holds_for_ranges_of_degrees(
+def test_noise_that_asks_for_too_many_nodes_in_ranges_of_degrees_releases_fewer(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(degrees, "MOST_DRAWN", 500)
@@ -254,11 +262,11 @@ def test_the_same_holds_for_ranges_of_degrees(
     assert 400 < len(release.records) <= 500
     assert release.manifest.summary["nodes_wanted"] > 500
     assert f"{len(release.records)} degrees stand for them" in release.manifest.notes[0]
-    come_back(release, tmp_path)
+    check_round_trip(release, tmp_path)
 
 
 @pytest.mark.parametrize("given", [{"theta_share": 0}, {"theta": 2**20, "mode": "rps"}], ids=str)
-def test_a_bound_that_cannot_be_is_refused_before_the_charge(tmp_path: Path, given: dict[str, Any]) -> None:
+def test_an_impossible_bound_is_refused_before_the_charge(tmp_path: Path, given: dict[str, Any]) -> None:
     ledger = Ledger(tmp_path / "ledger.db")
     ledger.cap("graph", 10)
     with pytest.raises(ParameterError, match="theta"):
@@ -293,7 +301,7 @@ def test_bad_parameters_name_thing_rule_and_fix(schema: Any, settings: dict[str,
         cantle.publish(edges(), schema, **({"epsilon": 1} | settings))
 
 
-def test_bad_schemas_and_files_are_told_in_fixed_words(tmp_path: Path) -> None:
+def test_bad_schemas_and_files_are_refused_with_fixed_messages(tmp_path: Path) -> None:
     def refused(error: type[Exception], words: str, data: Any, schema: dict[str, Any]) -> None:
         with pytest.raises(error, match=words):
             cantle.publish(data, schema, epsilon=1)
@@ -342,8 +350,8 @@ def release(request: pytest.FixtureRequest) -> cantle.Release:
 
 
 def one_more(frame: pl.DataFrame, column: str, row: int, by: int = 1) -> pl.DataFrame:
-    there = pl.int_range(pl.len()) == row
-    return frame.with_columns(pl.when(there).then(pl.col(column) + by).otherwise(pl.col(column)).alias(column))
+    here = pl.int_range(pl.len()) == row
+    return frame.with_columns(pl.when(here).then(pl.col(column) + by).otherwise(pl.col(column)).alias(column))
 
 
 GROUPS: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
@@ -408,7 +416,7 @@ def test_a_changed_receipt_summary_or_tree_is_noticed(release: cantle.Release) -
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_changed_files_are_noticed_though_the_hashes_are_made_anew(kind: str, tmp_path: Path) -> None:
+def test_changed_files_are_noticed_even_with_new_hashes(kind: str, tmp_path: Path) -> None:
     schema, settings = KINDS[kind]
     release = cantle.publish(edges(), schema, epsilon=10, **settings)
     assert rehash(release.save(tmp_path / "same")) == []
@@ -430,7 +438,7 @@ def test_changed_files_are_noticed_though_the_hashes_are_made_anew(kind: str, tm
 # -------------------------------------------------------------------------------------------------- in words
 
 
-def test_texts_speak_of_degrees(tmp_path: Path) -> None:
+def test_texts_of_a_release_are_about_degrees(tmp_path: Path) -> None:
     for number, (schema, words) in enumerate([(GRAPH, "one node"), (ISOLATE, "one node"), (EDGE, "one edge")]):
         folder = cantle.publish(edges(), schema, epsilon=1).save(tmp_path / str(number))
         text = (folder / "statement.md").read_text()
@@ -452,12 +460,12 @@ def test_texts_speak_of_degrees(tmp_path: Path) -> None:
     ("paper", "Nodes have the lowest degree of their range; nothing is drawn"),
     ("default", "drawn inside these ranges"),
 ])  # fmt: skip
-def test_texts_say_what_is_drawn_from_ranges_of_degrees(preset: str, words: str, tmp_path: Path) -> None:
+def test_texts_say_what_follows_from_ranges_of_degrees(preset: str, words: str, tmp_path: Path) -> None:
     release = cantle.publish(edges(), GRAPH, epsilon=9, preset=preset, mode="rps", theta=6)
     assert words in (release.save(tmp_path / "out") / "statement.md").read_text()
 
 
-def test_what_is_shown_of_degrees() -> None:
+def test_show_describes_degrees() -> None:
     release = cantle.publish([3, 1, 1, 1], DEGREES, epsilon=1000)
     lines = [re.split(r"\s{2,}|█+\s*", line) for line in tree_lines(release)]
     assert [(line[0], line[-1]) for line in lines] == [("0", "0 nodes"), ("1", "3 nodes"), ("2 to 3", "1 node")]
@@ -467,8 +475,8 @@ def test_what_is_shown_of_degrees() -> None:
     assert re.fullmatch(r"nodes of degrees up to 4(; \d+ larger degrees are a guess)?", facts["counted"])
 
 
-def test_the_number_of_nodes_that_are_not_listed_is_measured_on_its_own() -> None:
-    """A bound of 64 alone leaves a deviation of about 1,000 nodes at this epsilon; few edges leave half of that."""
+def test_the_number_of_nodes_that_are_not_listed_is_measured_separately() -> None:
+    """With a bound of 64 the deviation is about 1,000 nodes at this epsilon, and half of that with few edges."""
     ring = [(i, (i + j) % 4000) for i in range(4000) for j in (1, 2)]
     errors: dict[str, list[int]] = {"0": [], "3/100": []}
     for share, found in errors.items():
@@ -486,7 +494,7 @@ def test_the_number_of_nodes_that_are_not_listed_is_measured_on_its_own() -> Non
     assert not any("--nodes" in note for note in listed.manifest.notes)
 
 
-def test_a_tail_that_is_a_guess_is_named_one() -> None:
+def test_a_tail_that_is_a_guess_is_called_a_guess() -> None:
     star = [(0, i) for i in range(1, 500)] + [(i, i + 1) for i in range(1, 499)]
     release = cantle.publish(star, GRAPH, epsilon=100, theta=32, nodes=range(500))
     guessed = release.manifest.summary["guessed"]

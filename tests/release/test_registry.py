@@ -1,4 +1,4 @@
-"""registry.yaml: it loads, it fits the registry's schema, and it claims what the release claims and no more."""
+"""registry.yaml: it can be loaded, fits the registry's schema, and claims no more than the release does."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def schema() -> Any:
 
 
 def saved(folder: Path, kind: str) -> tuple[str, dict[str, Any]]:
-    """The text of registry.yaml of a second release, and what it loads as."""
+    """The text of registry.yaml of a second release, and the document that it contains."""
     options = {"schema": SCHEMA, "epsilon": "0.5", "ledger": folder / "l.db", "dataset": "people"} | KINDS[kind]
     cantle.Ledger(folder / "l.db").create()
     cantle.publish(people(60), **options)
@@ -51,7 +51,7 @@ def saved(folder: Path, kind: str) -> tuple[str, dict[str, Any]]:
 def test_it_fits_the_registrys_schema(kind: str, schema: Any, tmp_path: Path) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     _, entry = saved(tmp_path, kind)
-    # A seeded release tells no time, so that its bytes repeat: its date is a blank, which is text but no date.
+    # A seeded release has no date, so that its bytes are always the same; the blank is a text, but no date.
     formats = None if kind == "seeded" else jsonschema.Draft7Validator.FORMAT_CHECKER
     validator = jsonschema.Draft7Validator(schema, format_checker=formats)
     assert [error.message for error in validator.iter_errors(entry)] == []
@@ -63,13 +63,13 @@ def properties(node: dict[str, Any]) -> list[str]:
     return [name for key, value in inner.items() for name in (key, *properties(value))]
 
 
-def test_every_field_is_there_if_only_as_a_blank(schema: Any, tmp_path: Path) -> None:
+def test_every_field_is_filled_in_or_a_blank(schema: Any, tmp_path: Path) -> None:
     text, _ = saved(tmp_path, "rps")
     words = {line.strip().removeprefix("# ").split(":")[0] for line in text.splitlines()}
     assert set(properties(schema)) - words == {"delta", "rho"}  # parameters that pure DP does not have
 
 
-def test_it_says_what_the_release_says(tmp_path: Path) -> None:
+def test_it_agrees_with_the_release(tmp_path: Path) -> None:
     text, entry = saved(tmp_path, "rps")
     deployment = entry["deployment"]
     assert (entry["tier"], entry["status"]) == (3, "Draft")
@@ -106,7 +106,7 @@ def test_it_follows_from_the_manifest_alone() -> None:
     assert yaml.safe_load(registry(release.manifest))["deployment"]["deployment_model"]["release_type"] == "One release"
 
 
-def test_odd_names_survive(tmp_path: Path) -> None:
+def test_unusual_names_are_read_back(tmp_path: Path) -> None:
     name = "a: b # 'c' \"d\"\n- e\u2028\x00 é \U0001f600"
     field = {"name": name, "type": "string", "categories": ["x", "y"]}
     release = cantle.publish(pl.DataFrame({name: ["x", "y"]}), {"fields": [field]}, epsilon=1)
@@ -115,7 +115,7 @@ def test_odd_names_survive(tmp_path: Path) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_any_text_comes_back_with_what_does_not_print_spelled_out(text: str) -> None:
+def test_any_text_is_read_back_with_unprintable_characters_escaped(text: str) -> None:
     entry = yaml.safe_load(f"key: {quoted(text)}  # a note\nnext: 1")
     lines = text.split("\n")
     shown = ["".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in line) for line in lines]

@@ -1,4 +1,4 @@
-"""What a release holds, that it survives the round trip to disk, and that `verify` notices what was changed."""
+"""The content of a release, saving and loading it, and changes that `verify` finds."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize("settings", one_in(2, SETTINGS), ids=str)
-def test_every_setting_gives_a_release_that_adds_up_and_comes_back(settings: dict, tmp_path: Path) -> None:
+def test_every_setting_gives_a_release_that_verifies_and_can_be_saved_and_loaded(
+    settings: dict, tmp_path: Path
+) -> None:
     release = cantle.publish(people(), SCHEMA, epsilon=2, **({"method": "rps"} | settings))
     release.verify()
     assert release.private
@@ -69,13 +71,13 @@ def test_no_budget_is_left_unused_where_leaves_are_counted(settings: dict) -> No
     assert {path.epsilon_nano for path in release.manifest.receipt.paths} == {700_000_000}
 
 
-def test_types_that_go_in_come_out() -> None:
+def test_released_columns_have_the_types_of_the_input() -> None:
     table = people()
     records = cantle.publish(table, SCHEMA, epsilon=1).records
     assert records.schema == table.drop("id").schema
 
 
-def test_the_kind_of_frame_that_goes_in_comes_out() -> None:
+def test_the_released_frame_is_of_the_same_kind_as_the_input() -> None:
     import pandas as pd
     import pyarrow as pa
 
@@ -97,11 +99,11 @@ def test_a_large_budget_gives_nearly_the_truth() -> None:
     assert abs(len(records) - 2000) <= 1
     for column in ("town", "grade", "member", "ill"):
         true = dict(table[column].value_counts().iter_rows())
-        made = dict(records[column].value_counts().iter_rows())
-        assert sum(abs(made.get(k, 0) - n) for k, n in true.items()) <= 100, column
+        released = dict(records[column].value_counts().iter_rows())
+        assert sum(abs(released.get(k, 0) - n) for k, n in true.items()) <= 100, column
 
 
-def test_same_seed_same_bytes_and_every_file_says_not_private(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_bytes_and_every_file_says_not_private(tmp_path: Path) -> None:
     shuffled = people().sample(fraction=1.0, shuffle=True, seed=1)
     folders = [
         cantle.publish(table, SCHEMA, epsilon=1, insecure_seed=5).save(tmp_path / name)
@@ -119,7 +121,7 @@ def test_same_seed_same_bytes_and_every_file_says_not_private(tmp_path: Path) ->
 
 
 def test_the_data_package_describes_the_file_that_is_written(tmp_path: Path) -> None:
-    """Booleans and dates are written in one way there, whatever the data has, and the title claims nothing."""
+    """Booleans and dates are written in one form, whatever the form in the data; the title claims nothing."""
     bounds = {"minimum": "2020-01-01", "maximum": "2020-01-31"}
     member = {"name": "member", "type": "boolean", "trueValues": ["ja"], "falseValues": ["nein"]}
     day = {"name": "day", "type": "date", "format": "%d.%m.%Y", "constraints": bounds}
@@ -147,7 +149,7 @@ def test_an_inferred_schema_gives_no_guarantee() -> None:
     assert "no guarantee" in release.manifest.guarantee
 
 
-def test_a_release_pickles_because_it_holds_released_values_only() -> None:
+def test_a_release_can_be_pickled_because_it_has_released_values_only() -> None:
     release = cantle.publish(people(50), SCHEMA, epsilon=1)
     assert pickle.loads(pickle.dumps(release)).groups.equals(release.groups)
 
@@ -176,7 +178,7 @@ def test_nothing_is_left_behind_when_writing_fails(tmp_path: Path, monkeypatch: 
     [(0, "between"), (-1, "between"), ("abc", "positive number"), (float("nan"), "positive number"), (None, "positive"),
      (float("inf"), "positive number"), (True, "between"), (1e-12, "between"), (1e9, "between")],
 )  # fmt: skip
-def test_bad_epsilon(epsilon: object, words: str) -> None:
+def test_a_bad_epsilon_is_refused(epsilon: object, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         cantle.publish(people(5), SCHEMA, epsilon=epsilon)
 
@@ -331,14 +333,14 @@ def test_a_release_of_cells_that_does_not_add_up_is_noticed() -> None:
     refused("cover", manifest=uncovered.manifest)
 
 
-def test_generalised_records_and_another_table_in_the_same_words() -> None:
+def test_another_table_is_generalised_with_the_same_labels() -> None:
     release = cantle.publish(people(), SCHEMA, epsilon=5, method="diffgen")
-    made = release.generalised()
-    assert made["cantle.count"].sum() == len(release.records)
+    generalised = release.generalised()
+    assert generalised["cantle.count"].sum() == len(release.records)
     other = release.generalise(people(50, seed=8))
     assert len(other) == 50
     for column in ("age", "town", "grade", "member", "joined"):
-        assert set(other[column].unique()) <= set(made[column].unique()) | set(_labels(release, column)), column
+        assert set(other[column].unique()) <= set(generalised[column].unique()) | set(_labels(release, column)), column
     with pytest.raises(ParameterError, match="only a diffgen release"):
         cantle.publish(people(), SCHEMA, epsilon=1, method="rps").generalise(people())
 
@@ -358,15 +360,15 @@ def test_a_table_without_a_target_cannot_be_published_by_diffgen() -> None:
         cantle.publish(people().drop("ill"), schema, epsilon=1, method="diffgen")
 
 
-def test_auto_takes_mosaic_with_and_without_a_target() -> None:
+def test_auto_chooses_mosaic_with_and_without_a_target() -> None:
     schema = {"fields": [field for field in SCHEMA["fields"] if field.get("role") != "target"]}
     assert cantle.publish(people(), SCHEMA, epsilon=1).manifest.method == "mosaic"
     assert cantle.publish(people().drop("ill"), schema, epsilon=1).manifest.method == "mosaic"
 
 
 @pytest.mark.parametrize("epsilon", [100, 10_000])
-def test_almost_no_noise_gives_the_records_back(epsilon: int) -> None:
-    """Variances that round to 0 are no trouble."""
+def test_almost_no_noise_gives_the_true_records(epsilon: int) -> None:
+    """Variances that round to 0 must not cause an error."""
     table = pl.DataFrame({"a": [1, 1, 2, None] * 50, "b": ["x", "x", "y", "y"] * 50})
     fields: list[dict[str, Any]] = [
         {"name": "a", "type": "integer", "constraints": {"minimum": 0, "maximum": 40}},
@@ -377,7 +379,7 @@ def test_almost_no_noise_gives_the_records_back(epsilon: int) -> None:
 
 
 @pytest.mark.parametrize("field", [0, 1], ids=["text", "integer"])
-def test_nulls_of_a_single_column_are_there_for_every_reader(tmp_path: Path, field: int) -> None:
+def test_every_reader_finds_the_nulls_of_a_single_column(tmp_path: Path, field: int) -> None:
     fields: list[dict[str, Any]] = [
         {"name": "a", "type": "string", "categories": ["x", "y, z"]},
         {"name": "a", "type": "integer", "constraints": {"minimum": 0, "maximum": 3}},
@@ -392,7 +394,7 @@ def test_nulls_of_a_single_column_are_there_for_every_reader(tmp_path: Path, fie
     assert verify_folder(tmp_path / "r") == []
 
 
-def test_types_in_pandas_follow_from_the_schema_not_from_the_draw() -> None:
+def test_types_in_pandas_follow_from_the_schema_and_not_from_the_records() -> None:
     schema = {
         "fields": [
             {"name": "a", "type": "integer", "constraints": {"minimum": 0, "maximum": 3}},
@@ -408,7 +410,7 @@ def test_types_in_pandas_follow_from_the_schema_not_from_the_draw() -> None:
 
 @pytest.mark.parametrize("epsilon", [1, 5])
 def test_shares_of_classes_follow_their_noisy_counts(epsilon: int) -> None:
-    """By default; labels by majority, as in the paper, take a third of its records from the rarer class here."""
+    """This holds by default. Labels by majority, as in the paper, lose a third of the rarer class here."""
     dice = np.random.default_rng(7)
     x = dice.integers(0, 16, 20_000)
     ill = dice.random(20_000) < np.where(x >= 14, 0.95, 0.07)

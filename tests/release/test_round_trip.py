@@ -49,7 +49,7 @@ def source(frame: pl.DataFrame, kind: str, folder: Path) -> Any:
 
 
 def check_round_trip(release: cantle.Release, folder: Path, data: str | None) -> pl.DataFrame:
-    """Saves and loads a release and tries all that can be done with it; gives the records that were loaded."""
+    """Saves and loads a release, and tries all that can be done with it; returns the loaded records."""
     release.verify()
     release.save(folder, data=data)
     loaded = cantle.Release.load(folder)
@@ -66,15 +66,15 @@ def check_round_trip(release: cantle.Release, folder: Path, data: str | None) ->
 
 @pytest.mark.parametrize("kind", slow(FRAMES, *FRAMES[1:]))
 @pytest.mark.parametrize("name", FIELDS)
-def test_a_table_of_one_field(tmp_path: Path, name: str, kind: str) -> None:
-    """A release that was saved in each format comes back the same."""
+def test_round_trip_of_a_table_of_one_field(tmp_path: Path, name: str, kind: str) -> None:
+    """A release is the same after saving and loading in each format."""
     field, values = FIELDS[name]
     schema = {"fields": [{"name": "x", **field}]}
     private = source(pl.DataFrame({"x": values * 20}), kind, tmp_path)
     release = cantle.publish(private, schema, epsilon=2, method="rps", insecure_seed=1)
-    found = {data: check_round_trip(release, tmp_path / data / "out", data) for data in KINDS["table"].FORMATS}
-    assert all(one.dtypes == [pl.Series(values).dtype] for one in found.values())
-    assert found["csv"].equals(found["parquet"])
+    loaded = {data: check_round_trip(release, tmp_path / data / "out", data) for data in KINDS["table"].FORMATS}
+    assert all(one.dtypes == [pl.Series(values).dtype] for one in loaded.values())
+    assert loaded["csv"].equals(loaded["parquet"])
 
 
 @pytest.mark.parametrize("method", [
@@ -83,13 +83,13 @@ def test_a_table_of_one_field(tmp_path: Path, name: str, kind: str) -> None:
     pytest.param({"method": "diffgen"}, marks=pytest.mark.slow),
 ], ids=str)  # fmt: skip
 @pytest.mark.parametrize(("kind", "data"), one_in(3, starmap(pytest.param, product(FRAMES, KINDS["table"].FORMATS))))
-def test_a_table_of_all_fields(tmp_path: Path, kind: str, data: str, method: dict[str, Any]) -> None:
+def test_round_trip_of_a_table_of_all_fields(tmp_path: Path, kind: str, data: str, method: dict[str, Any]) -> None:
     frame = pl.DataFrame({name: (values * 60)[:60] for name, (_, values) in FIELDS.items()})
     release = cantle.publish(source(frame, kind, tmp_path), EVERY, epsilon=2, insecure_seed=1, **method)
-    found = check_round_trip(release, tmp_path / "out", data)
+    loaded = check_round_trip(release, tmp_path / "out", data)
     same = cantle.publish(frame, EVERY, epsilon=2, insecure_seed=1, **method)
-    assert found.schema == same.records.schema
-    assert found.equals(same.records)
+    assert loaded.schema == same.records.schema
+    assert loaded.equals(same.records)
 
 
 SETS = [["bread"], ["milk", "bread"], ["rye"]] * 30
@@ -104,7 +104,7 @@ SETS = [["bread"], ["milk", "bread"], ["rye"]] * 30
     *(pytest.param("long", kind) for kind in FRAMES),
     *(pytest.param("list", kind) for kind in (*FRAMES, "lists", "fimi") if kind != "csv"),
 ]))  # fmt: skip
-def test_sets(tmp_path: Path, form: str, kind: str, items: Any) -> None:
+def test_round_trip_of_sets(tmp_path: Path, form: str, kind: str, items: Any) -> None:
     names = {name: name if isinstance(items, list) else k for k, name in enumerate(["bread", "milk", "rye"], 1)}
     sets = [[names[item] for item in one] for one in SETS]
     long = pl.DataFrame([(k, item) for k, one in enumerate(sets) for item in one], schema=["id", "item"], orient="row")
@@ -123,7 +123,7 @@ def test_sets(tmp_path: Path, form: str, kind: str, items: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "data"), one_in(3, starmap(pytest.param, product([*FRAMES, "networkx"], KINDS["graph"].FORMATS)))
 )
-def test_degrees(tmp_path: Path, kind: str, data: str) -> None:
+def test_round_trip_of_degrees(tmp_path: Path, kind: str, data: str) -> None:
     network = nx.gnm_random_graph(60, 150, seed=1)
     frame = pl.DataFrame(list(network.edges), schema=["source", "target"], orient="row")
     private = network if kind == "networkx" else source(frame, kind, tmp_path)
@@ -132,7 +132,7 @@ def test_degrees(tmp_path: Path, kind: str, data: str) -> None:
 
 
 @pytest.mark.parametrize("data", KINDS["table"].FORMATS)
-def test_a_table_without_records(tmp_path: Path, data: str) -> None:
+def test_round_trip_of_a_table_without_records(tmp_path: Path, data: str) -> None:
     empty = pd.DataFrame({name: pd.Series([], dtype=object) for name in FIELDS})
     release = cantle.publish(empty, EVERY, epsilon=1, method="diffgen", insecure_seed=1)
     check_round_trip(release, tmp_path / "out", data)

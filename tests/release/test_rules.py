@@ -1,4 +1,4 @@
-"""No released record breaks a rule, whatever the method; verify and check look at rules."""
+"""No released record breaks a rule, whatever the method; `verify` and `check` test rules too."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ METHODS: dict[str, dict[str, Any]] = {
 def test_no_released_record_breaks_a_rule(tmp_path: Path, name: str) -> None:
     how = METHODS[name]
     free = cantle.publish(people(), {"fields": FIELDS}, epsilon=1, insecure_seed=4, **how)
-    assert broken(free.records) > 0  # without rules noise makes such records
+    assert broken(free.records) > 0  # without rules, noise leads to such records
     release = cantle.publish(people(), SCHEMA, epsilon=1, insecure_seed=4, **how)
     assert broken(release.records) == 0
     again = cantle.publish(people(), SCHEMA, epsilon=1, insecure_seed=4, **how)
@@ -77,7 +77,7 @@ def test_no_released_record_breaks_a_rule(tmp_path: Path, name: str) -> None:
     assert "No released record breaks any of the 4 public rules in the schema" in statement.read_text()
     loaded = cantle.Release.load(tmp_path / "out")
     assert broken(loaded.sample(400, seed=1)) == 0
-    if name == "mosaic":  # the young are kept, as the rules want them
+    if name == "mosaic":  # young people are kept, with values that the rules allow
         young, true = (len(one.filter(pl.col("age") < 15)) for one in (release.records, people()))
         assert young > true / 2
 
@@ -127,7 +127,7 @@ STRICT: dict[str, Any] = {
 
 
 def lives(n: int, seed: int) -> pl.DataFrame:
-    """People of whom rules know much."""
+    """People about whom rules say a lot."""
     dice = np.random.default_rng(seed)
     age, luck = dice.integers(0, 90, n), dice.random(n)
     grown = np.where(age < 20, np.where(luck < 0.7, "school", "work"), np.where(luck < 0.8, "work", "home"))
@@ -136,19 +136,19 @@ def lives(n: int, seed: int) -> pl.DataFrame:
     return pl.DataFrame({"age": age, "stage": stage, "job": job, "region": dice.choice(list("NESW"), n)})
 
 
-def distance(true: pl.DataFrame, made: pl.DataFrame) -> float:
+def distance(true: pl.DataFrame, released: pl.DataFrame) -> float:
     """The mean total variation distance of pairs of columns, ages in bands of 10 years."""
-    true, made = (one.with_columns(pl.col("age") // 10) for one in (true, made))
-    found = []
+    true, released = (one.with_columns(pl.col("age") // 10) for one in (true, released))
+    distances = []
     for pair in combinations(true.columns, 2):
-        shares = [frame.group_by(pair).agg(pl.len() / len(frame)) for frame in (true, made)]
+        shares = [frame.group_by(pair).agg(pl.len() / len(frame)) for frame in (true, released)]
         both = shares[0].join(shares[1], on=list(pair), how="full", coalesce=True).fill_null(0.0)
-        found.append(float((both["len"] - both["len_right"]).abs().sum()) / 2)
-    return float(np.mean(found))
+        distances.append(float((both["len"] - both["len_right"]).abs().sum()) / 2)
+    return float(np.mean(distances))
 
 
-def test_what_rules_know_makes_a_release_of_mosaic_better(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Than without rules, and than with records repaired one by one, which moves the shares of columns."""
+def test_rules_make_a_release_of_mosaic_more_accurate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is nearer to the data than without rules, and than with records repaired one by one, which changes shares."""
     free = {"fields": STRICT["fields"]}
 
     def mean(schema: dict[str, Any]) -> float:
@@ -167,16 +167,16 @@ def test_what_rules_know_makes_a_release_of_mosaic_better(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("method", ["rps", "diffgen"])
-def test_noise_where_nothing_can_be_is_no_record_lost(method: str) -> None:
-    """The counts of forbidden regions are known, so all declared records go to the others."""
+def test_noise_in_forbidden_regions_loses_no_record(method: str) -> None:
+    """The counts of forbidden regions are known to be 0, so all declared records are in the other regions."""
     target = [{**one, "role": "target"} if one["name"] == "job" else one for one in STRICT["fields"]]
     how = {"method": method, "records": 2000, "insecure_seed": 3}
     release = cantle.publish(lives(2000, 1), {**STRICT, "fields": target}, epsilon=1, **how)
     assert len(release.records) == 2000
 
 
-def test_rps_does_not_cut_what_cannot_be() -> None:
-    """A region in which nothing can be is a leaf, whatever its noise: neither tested nor cut."""
+def test_rps_does_not_cut_forbidden_regions() -> None:
+    """A forbidden region is a leaf, whatever its noise: it is neither tested nor cut."""
     ends = {"minimum": 0, "maximum": 15, "required": True}
     fields = [{"name": name, "type": "integer", "constraints": ends} for name in "ab"]
     data = pl.DataFrame({"a": np.arange(400) % 16, "b": np.arange(400) % 13})
@@ -184,7 +184,7 @@ def test_rps_does_not_cut_what_cannot_be() -> None:
     release = cantle.publish(data, schema, epsilon=1, method="rps", depth=7, insecure_seed=1)
     never = release.groups.filter((pl.col("a.lo") >= 8) | (pl.col("b.lo") >= 12))
     assert never["count"].sum() == 0
-    assert never["parent"].n_unique() == len(never) > 0  # no two have one parent, which would lie there as well
+    assert never["parent"].n_unique() == len(never) > 0  # no two have the same parent, which would be forbidden as well
 
 
 OTHER_ENGINES = ["duckdb", "database: duckdb", "database: postgres", "spark"]
@@ -194,7 +194,7 @@ OTHER_ENGINES = ["duckdb", "database: duckdb", "database: postgres", "spark"]
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.parametrize("method", slow(["mosaic", "rps", "diffgen"], "mosaic", "diffgen"))
 @pytest.mark.parametrize("engine", slow(OTHER_ENGINES, *OTHER_ENGINES[1:]))
-def test_rules_mean_the_same_on_another_engine(tmp_path: Path, method: str, engine: str) -> None:
+def test_rules_have_the_same_effect_on_another_engine(tmp_path: Path, method: str, engine: str) -> None:
     people(600).write_csv(tmp_path / "t.csv")
     how: dict[str, Any] = {"epsilon": 1, "method": method, "insecure_seed": 2}
     expected = cantle.publish(tmp_path / "t.csv", SCHEMA, **how).records
@@ -204,7 +204,7 @@ def test_rules_mean_the_same_on_another_engine(tmp_path: Path, method: str, engi
 
 @contextmanager
 def opened(engine: str, folder: Path) -> Iterator[tuple[Any, str]]:
-    """The people in a file, or in a table of a database, and the engine that counts them."""
+    """The people in a file or in a table of a database, and the name of the engine that counts them."""
     name, _, backend = engine.partition(": ")
     if not backend:
         if name == "spark" and (reason := without_spark()):
@@ -256,7 +256,7 @@ def test_any_rules_hold_for_any_data(number: int) -> None:
 
 @pytest.mark.parametrize("method", ["rps", "diffgen"])
 def test_a_sample_of_a_release_without_records_obeys_rules(method: str) -> None:
-    """All regions then have equal shares, but those that are forbidden must have none."""
+    """Without records all regions have equal shares, but forbidden ones must have none."""
     release = cantle.publish(people(), SCHEMA, epsilon=1, insecure_seed=4, method=method)
     empty = with_parts(release, groups=release.groups.with_columns(count=pl.lit(0, dtype=pl.Int64)))
     sample = empty.sample(300, seed=1)

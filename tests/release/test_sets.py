@@ -1,4 +1,4 @@
-"""Releases of sets: every form in and out, what must always work, and that `verify` notices what was changed."""
+"""Releases of sets: every form of input and output, settings that must always work, and changes that `verify` finds."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ DEFAULTS = {"fimi": "fimi", "long": "csv", "list": "parquet", "python": "parquet
 TEN: dict[str, Any] = {"kind": "sets", "items": {"minimum": 1, "maximum": 10}}
 
 
-def come_back(release: cantle.Release, folder: Path, *ways: str | None) -> None:
-    """Saved in some ways, a release is the same when it is loaded, adds up, and can be looked at and drawn from."""
+def check_round_trip(release: cantle.Release, folder: Path, *ways: str | None) -> None:
+    """Checks that a release is the same after saving and loading in these formats, verifies, and can be sampled."""
     given = as_polars(release.records, release.manifest)
     for way in ways:
         saved = release.save(folder / str(way), data=way)
@@ -48,7 +48,9 @@ def come_back(release: cantle.Release, folder: Path, *ways: str | None) -> None:
         drawn = again.sample(17, seed=1)
         assert number_of(drawn, again.manifest) == (17 if release.manifest.summary["records"] else 0)
         assert drawn.columns == given.columns
-        untyped = given.is_empty() and "pandas" in type(release.records).__module__  # it does not know of lists
+        untyped = (
+            given.is_empty() and "pandas" in type(release.records).__module__
+        )  # an empty frame of pandas has no type of lists
         assert drawn.schema == given.schema or untyped
         assert list(tree_lines(again)) or not len(again.groups)
         assert list(budget_lines(again.manifest))
@@ -67,7 +69,9 @@ def sets_of(release: cantle.Release) -> list[list[Any]]:
     for place, form in enumerate(FORMS + FRAMES) for turn, universe in enumerate(SCHEMAS)
     for ways in [tuple(STORED) if (place + turn) % 2 else (list(STORED)[place % 3],)]
 ])  # fmt: skip
-def test_every_form_comes_back_as_it_came(form: str, universe: str, ways: tuple[str, ...], tmp_path: Path) -> None:
+def test_released_sets_have_the_form_of_the_input(
+    form: str, universe: str, ways: tuple[str, ...], tmp_path: Path
+) -> None:
     schema = SCHEMAS[universe]
     release = cantle.publish(as_source(baskets(schema), form, tmp_path), schema, epsilon=2)
     release.verify()
@@ -82,21 +86,21 @@ def test_every_form_comes_back_as_it_came(form: str, universe: str, ways: tuple[
         inner if shape == "long" else pl.List(inner)
     )
     assert len(sets_of(release)) == release.manifest.summary["records"]
-    come_back(release, tmp_path, *ways)
+    check_round_trip(release, tmp_path, *ways)
     by_default = release.save(tmp_path / "default")
     way = DEFAULTS["fimi" if form == "fimi" else shape]
     assert STORED[way] in {path.name for path in by_default.iterdir()}
 
 
 @pytest.mark.parametrize("universe", SCHEMAS)
-def test_neither_form_nor_order_nor_ids_change_the_release(universe: str, tmp_path: Path) -> None:
-    """Only the form it is given back in; what is drawn and its order come from the public seed."""
+def test_form_order_and_ids_do_not_change_the_release(universe: str, tmp_path: Path) -> None:
+    """Only the form of the released sets differs; their content and order depend on the public seed."""
     schema, dice = SCHEMAS[universe], np.random.default_rng(3)
     first = cantle.publish(baskets(schema), schema, epsilon=2, insecure_seed=5)
     for form in FORMS + FRAMES:
         shuffled = [dice.permutation(one).tolist() for one in baskets(schema)]
         shuffled = [shuffled[i] for i in dice.permutation(len(shuffled))]
-        if "long" in form:  # rows of a record need not stand together
+        if "long" in form:  # rows of a record need not be consecutive
             source = as_source(shuffled, form, tmp_path)
             source = pl.read_csv(source) if form.endswith("csv") else source
             frame = (
@@ -112,7 +116,7 @@ def test_neither_form_nor_order_nor_ids_change_the_release(universe: str, tmp_pa
         assert sets_of(other) == sets_of(first), form
 
 
-def test_same_seed_same_bytes_and_every_file_says_not_private(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_bytes_and_every_file_says_not_private(tmp_path: Path) -> None:
     folders = []
     for name, sets in (("a", baskets(WORDS)), ("b", baskets(WORDS)[::-1])):
         (tmp_path / name).mkdir()
@@ -131,21 +135,21 @@ def test_two_private_releases_differ() -> None:
     assert not first.groups["noisy"].equals(second.groups["noisy"])
 
 
-def test_a_release_pickles_because_it_holds_released_values_only() -> None:
+def test_a_release_can_be_pickled_because_it_has_released_values_only() -> None:
     release = cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=1)
     assert pickle.loads(pickle.dumps(release)).groups.equals(release.groups)
 
 
-def test_names_of_columns_are_those_of_the_schema(tmp_path: Path) -> None:
+def test_columns_have_the_names_of_the_schema(tmp_path: Path) -> None:
     long = as_source(baskets(WORDS), "polars long", tmp_path).rename({"id": "basket", "item": "product"})
     release = cantle.publish(long, WORDS | {"id": "basket", "item": "product"}, epsilon=1)
     assert release.records.columns == ["basket", "product"]
-    come_back(release, tmp_path, None, "parquet")
+    check_round_trip(release, tmp_path, None, "parquet")
     lists = as_source(baskets(WORDS), "pandas list", tmp_path).rename(columns={"items": "products"})
     release = cantle.publish(lists, WORDS | {"column": "products"}, epsilon=1)
     assert list(release.records.columns) == ["products"]
     assert isinstance(release.records["products"][0], list)
-    come_back(release, tmp_path / "lists", None, "csv")
+    check_round_trip(release, tmp_path / "lists", None, "csv")
 
 
 def test_a_large_budget_gives_the_truth_up_to_the_cut_at_m() -> None:
@@ -156,16 +160,16 @@ def test_a_large_budget_gives_the_truth_up_to_the_cut_at_m() -> None:
     assert max(map(len, sets_of(cut))) == 4
 
 
-def test_a_large_budget_gives_sizes_back_and_what_is_shorter_than_the_cut() -> None:
+def test_a_large_budget_gives_the_true_sizes_and_the_sets_shorter_than_the_cut() -> None:
     sets = [sorted(one) for one in baskets(NUMBERS)]
     release = cantle.publish(sets, NUMBERS, epsilon=10_000, method="diffpart", insecure_seed=1)
     most = release.manifest.summary["items_per_record"]
     assert release.frames["sizes"]["noisy"].to_list()[:3] == [sum(len(one) == n for one in sets) for n in (1, 2, 3)]
     assert most == min(4, max(2, sorted(map(len, sets))[(len(sets) - 1) // 2]))
-    made = sets_of(release)
-    assert sorted(one for one in made if len(one) < most) == sorted(one for one in sets if len(one) < most)
-    assert max(map(len, sets)) >= max(map(len, made)) > most
-    assert abs(sum(map(len, made)) / sum(map(len, sets)) - 1) < 0.05
+    released = sets_of(release)
+    assert sorted(one for one in released if len(one) < most) == sorted(one for one in sets if len(one) < most)
+    assert max(map(len, sets)) >= max(map(len, released)) > most
+    assert abs(sum(map(len, released)) / sum(map(len, sets)) - 1) < 0.05
     unfilled = cantle.publish(sets, NUMBERS, epsilon=10_000, method="diffpart", fill=False)
     assert max(map(len, sets_of(unfilled))) == most
 
@@ -187,7 +191,7 @@ def test_sizes_that_were_changed_are_noticed() -> None:
     release.verify()
 
 
-def test_sizes_that_auto_asked_for_are_released_whatever_it_takes() -> None:
+def test_sizes_that_auto_measured_are_released_with_diffpart() -> None:
     sets = [[1 + i % 13, 1 + (i // 13) % 13] for i in range(2000)]
     release = cantle.publish(sets, {"kind": "sets", "items": {"minimum": 1, "maximum": 13}}, epsilon=10)
     assert release.manifest.method == "diffpart"
@@ -197,17 +201,17 @@ def test_sizes_that_auto_asked_for_are_released_whatever_it_takes() -> None:
         replace(release, frames={}).verify()
 
 
-def test_what_is_filled_in_is_said_plainly() -> None:
-    """Sets of many items, each of them rare: nearly nothing but groups of items is counted."""
+def test_the_share_of_records_that_are_filled_in_is_stated() -> None:
+    """The sets have many rare items, so that hardly anything but groups of items is counted."""
     sets = [[1 + (7 * i) % 300, 1 + (11 * i) % 300, 1 + (13 * i + 5) % 300] for i in range(3000)]
     release = cantle.publish(
         sets, {"kind": "sets", "items": {"minimum": 1, "maximum": 300}}, epsilon=1, method="diffpart"
     )
     share = 100 * release.manifest.summary["refilled"] / release.manifest.summary["records"]
     assert share > 50
-    said = f"{share:.0f} % of the records are filled in at random"
-    assert f"**{said}**" in statement(release.manifest)
-    assert said in release.manifest.notes[0]
+    sentence = f"{share:.0f} % of the records are filled in at random"
+    assert f"**{sentence}**" in statement(release.manifest)
+    assert sentence in release.manifest.notes[0]
     assert f"{share:.0f} % of records are filled in at random" in dict(overview(release))["counted"]
 
 
@@ -238,7 +242,7 @@ SETTINGS: list[dict[str, Any]] = [
 def test_every_setting_gives_a_release_that_adds_up(settings: dict[str, Any], tmp_path: Path) -> None:
     release = cantle.publish(baskets(NUMBERS), NUMBERS, **({"epsilon": 1, "method": "diffpart"} | settings))
     release.verify()
-    come_back(release, tmp_path, "fimi")
+    check_round_trip(release, tmp_path, "fimi")
     total = release.manifest.receipt.epsilon_nano
     spent = {path.path: path.epsilon_nano for path in release.manifest.receipt.paths}
     assert all(spent[path] == total for path in release.groups["path"].unique().to_list())
@@ -246,30 +250,30 @@ def test_every_setting_gives_a_release_that_adds_up(settings: dict[str, Any], tm
 
 
 @pytest.mark.parametrize("settings", [{}, {"cells": "tree"}, {"cells": "all"}, {"preset": "paper"}], ids=str)
-def test_a_small_universe(settings: dict[str, Any], tmp_path: Path) -> None:
+def test_a_small_universe_gives_a_release_that_verifies(settings: dict[str, Any], tmp_path: Path) -> None:
     sets = [[item for item in one if item <= 10] for one in baskets(NUMBERS)]
     release = cantle.publish(sets, TEN, epsilon=1, **settings)
     release.verify()
-    come_back(release, tmp_path, "fimi")
+    check_round_trip(release, tmp_path, "fimi")
     at_once = settings.get("cells") == "all" or not settings
     assert (len(release.groups) == 2**10 - 1) == at_once
 
 
 @pytest.mark.parametrize("given", [{}, {"cells": "tree", "fanout": 2}, {"cells": "tree", "fanout": 62}], ids=str)
-def test_a_universe_of_one_item(given: dict[str, Any], tmp_path: Path) -> None:
+def test_a_universe_of_one_item_gives_a_release_that_verifies(given: dict[str, Any], tmp_path: Path) -> None:
     release = cantle.publish([["x"]] * 50, {"kind": "sets", "items": ["x"]}, epsilon=5, **given)
     assert release.groups["items"].to_list() == [["x"]]
     assert 30 < len(release.records) < 70
-    come_back(release, tmp_path, "fimi", "csv", "parquet")
+    check_round_trip(release, tmp_path, "fimi", "csv", "parquet")
 
 
 @pytest.mark.parametrize("items", slow([200, 1_000, 10_000, 100_000], 1_000, 10_000, 100_000))
-def test_a_universe_of_many_items(items: int, tmp_path: Path) -> None:
+def test_a_universe_of_many_items_gives_a_release_that_verifies(items: int, tmp_path: Path) -> None:
     dice = np.random.default_rng(1)
     sets = [(dice.zipf(1.4, 4) % items).tolist() for _ in range(3000)]
     release = cantle.publish(sets, {"kind": "sets", "items": {"minimum": 0, "maximum": items - 1}}, epsilon=5)
     assert 2500 < len(release.records) < 3500
-    come_back(release, tmp_path, "fimi")
+    check_round_trip(release, tmp_path, "fimi")
 
 
 @pytest.mark.parametrize("epsilon", [1, 1000])
@@ -278,17 +282,17 @@ def test_a_universe_of_many_items(items: int, tmp_path: Path) -> None:
     [b"", b"\n\n", b"x y\n\xff\xfe 99\n -1 0 31 1.0 01\n\x00\n", b"," * 5000 + b"\n"],
     ids=["empty", "blank", "bad", "commas"],
 )
-def test_files_without_a_good_record(content: bytes, epsilon: int, tmp_path: Path) -> None:
+def test_files_without_a_valid_record_give_a_release(content: bytes, epsilon: int, tmp_path: Path) -> None:
     (tmp_path / "sets.dat").write_bytes(content)
     release = cantle.publish(tmp_path / "sets.dat", NUMBERS, epsilon=epsilon)
     if epsilon == 1000:
         assert len(release.records) == 0
-    come_back(release, tmp_path, *(STORED if content == b"" else ["fimi"]))
+    check_round_trip(release, tmp_path, *(STORED if content == b"" else ["fimi"]))
 
 
 @pytest.mark.parametrize("form", FRAMES)
-def test_no_records_at_all(form: str, tmp_path: Path) -> None:
-    """As frames that still know what they would hold."""
+def test_an_empty_input_gives_a_release(form: str, tmp_path: Path) -> None:
+    """Its frames still have the types of their columns."""
     source = as_source(baskets(WORDS)[:1], form, tmp_path)
     source = source[:0] if not form.startswith("pyarrow") else source.slice(0, 0)
     release = cantle.publish(source, WORDS, epsilon=1000)
@@ -296,17 +300,17 @@ def test_no_records_at_all(form: str, tmp_path: Path) -> None:
     assert len(release.records) == 0
     if form == "pandas list":
         assert release.records.dtypes.tolist() == [np.dtype(object)]
-    come_back(release, tmp_path, list(STORED)[FRAMES.index(form) % 3])
+    check_round_trip(release, tmp_path, list(STORED)[FRAMES.index(form) % 3])
 
 
-def test_bad_rows_of_a_long_table_are_no_records(tmp_path: Path) -> None:
+def test_bad_rows_of_a_long_table_are_dropped(tmp_path: Path) -> None:
     (tmp_path / "sets.csv").write_bytes(b'id,item\n,3\n1,x\n\xff,\xff\n"\n1,2,3,4\n7\n')
     release = cantle.publish(tmp_path / "sets.csv", NUMBERS, epsilon=1000)
     assert sets_of(release) == [[2]]
 
 
 @pytest.mark.parametrize("megabytes", slow([2, 10], 10))
-def test_a_long_line(megabytes: int, tmp_path: Path) -> None:
+def test_a_very_long_line_is_published(megabytes: int, tmp_path: Path) -> None:
     (tmp_path / "sets.dat").write_bytes(b"7 " * (megabytes * 500_000) + b"8\n" + b"1 2\n" * 20)
     release = cantle.publish(tmp_path / "sets.dat", NUMBERS, epsilon=1000)
     assert sorted(sets_of(release)) == [[1, 2]] * 20 + [[7, 8]]
@@ -331,7 +335,7 @@ def test_an_item_counts_once_in_a_record(tmp_path: Path) -> None:
 def test_noise_that_asks_for_too_many_items_is_drawn_in_part(
     schema: Any, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With most seeds; with others it happens to ask for few, or none. A low bound keeps those cheap."""
+    """Most seeds ask for too many items, and others for few or none. A low bound keeps the test quick."""
     monkeypatch.setattr(records, "MOST_ITEMS", 10_000)
     given: dict[str, Any] = {"epsilon": "0.000001", "method": "diffpart"} | settings
     wanted = []
@@ -369,7 +373,7 @@ def test_bad_parameters_name_thing_rule_and_fix(settings: dict[str, Any], words:
         cantle.publish(baskets(NUMBERS, 20), NUMBERS, **({"epsilon": 1} | settings))
 
 
-def test_bad_schemas_and_files_are_told_in_fixed_words(tmp_path: Path) -> None:
+def test_bad_schemas_and_files_are_refused_with_fixed_messages(tmp_path: Path) -> None:
     def refused(error: type[Exception], words: str, data: Any, schema: dict[str, Any]) -> None:
         with pytest.raises(error, match=words):
             cantle.publish(data, schema, epsilon=1)
@@ -401,15 +405,15 @@ def test_items_with_spaces_are_refused_as_fimi_before_anything_is_charged(tmp_pa
     assert ledger.account("baskets").spent_nano == 0
 
 
-def test_items_with_spaces_come_out_in_every_other_form(tmp_path: Path) -> None:
+def test_items_with_spaces_are_released_in_every_other_form(tmp_path: Path) -> None:
     sets = [["whole milk", "bread"], ["rye, dark"], ["bread"]] * 20
     release = cantle.publish(sets, SPACED, epsilon=100)
     with pytest.raises(ParameterError, match="items with a space"):
         release.save(tmp_path / "no", data="fimi")
     assert not list(tmp_path.iterdir())
-    come_back(release, tmp_path, None, "csv")
-    told = as_text(release.sample(5, seed=1), release.manifest)
-    assert told.splitlines()[0] == "id,item"  # not lines in which an item falls apart
+    check_round_trip(release, tmp_path, None, "csv")
+    text = as_text(release.sample(5, seed=1), release.manifest)
+    assert text.splitlines()[0] == "id,item"  # not FIMI lines, in which an item would become two
 
 
 # -------------------------------------------------------------------------------------------------- tampering
@@ -486,7 +490,7 @@ def test_a_changed_receipt_or_summary_is_noticed(release: cantle.Release) -> Non
 
 
 @pytest.mark.parametrize("way", STORED)
-def test_changed_files_are_noticed_though_the_hashes_are_made_anew(way: str, tmp_path: Path) -> None:
+def test_changed_files_are_noticed_even_with_new_hashes(way: str, tmp_path: Path) -> None:
     def fresh(name: str) -> Path:
         return cantle.publish(baskets(NUMBERS, 50), NUMBERS, epsilon=50, fanout=62).save(tmp_path / name, data=way)
 
@@ -520,7 +524,7 @@ def test_changed_files_are_noticed_though_the_hashes_are_made_anew(way: str, tmp
         ("fimi", None),
     ],
 )
-def test_texts_speak_of_sets(way: str, fields: Any, tmp_path: Path) -> None:
+def test_texts_of_a_release_are_about_sets(way: str, fields: Any, tmp_path: Path) -> None:
     release = cantle.publish(baskets(NUMBERS), NUMBERS, epsilon=1, method="diffpart")
     folder = release.save(tmp_path / "out", data=way)
     text = (folder / "statement.md").read_text()
@@ -542,7 +546,7 @@ def test_texts_speak_of_sets(way: str, fields: Any, tmp_path: Path) -> None:
     assert (resource.get("schema") is None) == (fields is None)
 
 
-def test_what_is_shown_of_sets() -> None:
+def test_show_describes_sets() -> None:
     release = cantle.publish([["bread", "milk"]] * 50, {"kind": "sets", "items": ["bread", "milk"]}, epsilon=50)
     assert list(tree_lines(release))[0] == "{bread, milk}: 50"
     facts = dict(overview(release))

@@ -24,7 +24,7 @@ def test_forty_tables_take_one_row_with_their_exact_sum() -> None:
     tables = [
         charge for k in range(1, 41) for charge in ((f"choice of table {k}", 1_111_111), (f"table {k}", 9_000_000))
     ]
-    tables[-1] = ("table 40", 9_000_001)  # the last question gets what rounding left
+    tables[-1] = ("table 40", 9_000_001)  # the last question gets what rounding leaves
     assert rows(path(0, ("number of records", 20_000_000), *tables)) == [
         ("number of records", "0.02"),
         ("choosing tables of several columns (40 times 0.001111111)", "0.04444444"),
@@ -33,7 +33,7 @@ def test_forty_tables_take_one_row_with_their_exact_sum() -> None:
     ]
 
 
-def test_rows_add_up_to_the_last_one_if_there_is_one_kind_of_path() -> None:
+def test_rows_add_up_to_the_last_row_if_all_paths_have_the_same_charges() -> None:
     *questions, (_, total) = rows(path(0, ("split", 3), ("split", 5), ("leaf", 7), ("a question without a name", 11)))
     assert sum(Fraction(epsilon) for _, epsilon in questions) == Fraction(total.strip("*")) == Fraction(26, 10**9)
 

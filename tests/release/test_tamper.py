@@ -1,4 +1,4 @@
-"""`verify` notices every changed byte; and, where the hashes are made anew, whatever no longer says the same."""
+"""`verify` finds every changed byte, and files that no longer agree even if their hashes were computed again."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from cantle.release.verify import problems, verify_folder
 from tests.release.people import SCHEMA, people
 
 
-def test_single_byte_edits(tmp_path: Path) -> None:
-    """The long form, a thousand edits: python benchmarks/faults.py edits."""
+def test_edits_of_single_bytes_are_found(tmp_path: Path) -> None:
+    """The long form, with a thousand edits, is `python benchmarks/faults.py edits`."""
     assert edits(80, tmp_path) == []
 
 
@@ -47,7 +47,7 @@ def folder(saved: Path, tmp_path: Path) -> Path:
 
 
 def rehash(folder: Path, change: Callable[[dict[str, Any]], None] = lambda _: None) -> list[str]:
-    """What `verify` says after a change of the manifest by someone who knows how to make the hashes anew."""
+    """The problems that `verify` finds after a change of the manifest, with the hashes computed again."""
     path = folder / "release.json"
     manifest = json.loads(path.read_bytes())
     change(manifest)
@@ -58,7 +58,7 @@ def rehash(folder: Path, change: Callable[[dict[str, Any]], None] = lambda _: No
     return verify_folder(folder)
 
 
-def test_new_hashes_alone_are_no_offence(folder: Path) -> None:
+def test_new_hashes_of_unchanged_files_are_no_problem(folder: Path) -> None:
     assert rehash(folder) == []
 
 
@@ -69,14 +69,14 @@ def test_new_hashes_alone_are_no_offence(folder: Path) -> None:
     ("registry.yaml", 'name: ""', 'name: "filled in"'),
     ("datapackage.json", "cantle-release", "another-release"),
 ])  # fmt: skip
-def test_texts_that_say_something_else(folder: Path, name: str, old: str, new: str) -> None:
+def test_texts_that_contradict_the_release_are_found(folder: Path, name: str, old: str, new: str) -> None:
     text = (folder / name).read_text(encoding="utf-8")
     assert old in text
     (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")
     assert any(name in problem for problem in rehash(folder))
 
 
-def test_another_version_may_have_had_other_words(folder: Path) -> None:
+def test_texts_of_another_version_may_differ(folder: Path) -> None:
     (folder / "statement.md").write_text("Words of long ago.", encoding="utf-8")
     assert rehash(folder) != []
     assert rehash(folder, lambda manifest: manifest["software"].update(cantle="0.0.1")) == []
@@ -85,8 +85,8 @@ def test_another_version_may_have_had_other_words(folder: Path) -> None:
 
 
 def test_a_schema_in_the_form_of_another_version_is_explained(folder: Path) -> None:
-    found = rehash(folder, lambda m: (m["software"].update(cantle="0.0.1"), m.update(schema_sha256="0" * 64))[1])
-    (problem,) = (one for one in found if "schema" in one)
+    problems = rehash(folder, lambda m: (m["software"].update(cantle="0.0.1"), m.update(schema_sha256="0" * 64))[1])
+    (problem,) = (one for one in problems if "schema" in one)
     assert "made by a version of cantle that writes schemas in another form (0.0.1 made the release, this is" in problem
 
 
@@ -97,11 +97,11 @@ def test_a_loaded_release_is_verified_with_its_files(folder: Path) -> None:
     with pytest.raises(VerifyError, match=r"statement\.md"):
         release.verify()
     assert str(folder) not in repr(pickle.dumps(release))
-    pickle.loads(pickle.dumps(release)).verify()  # what is in memory is as it was
+    pickle.loads(pickle.dumps(release)).verify()  # the release in memory is unchanged
 
 
 @pytest.mark.parametrize("name", ["statement.md", "registry.yaml", "datapackage.json", "groups.parquet"])
-def test_files_that_are_left_out(folder: Path, name: str) -> None:
+def test_missing_files_are_found(folder: Path, name: str) -> None:
     (folder / name).unlink()
     assert f"{name} is not part of the release" in rehash(folder)
 
@@ -119,8 +119,8 @@ CHANGES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
 
 
 @pytest.mark.parametrize("number", range(len(CHANGES)))
-def test_numbers_that_do_not_add_up_though_all_texts_agree(folder: Path, number: int) -> None:
-    """The texts are made anew as well, so that only the arithmetic is left to notice."""
+def test_numbers_that_do_not_add_up_are_found_even_if_all_texts_agree(folder: Path, number: int) -> None:
+    """The texts are written again as well, so that only the arithmetic shows the change."""
     from cantle.release.registry import registry
     from cantle.release.statement import datapackage, statement
 
@@ -136,7 +136,7 @@ def test_numbers_that_do_not_add_up_though_all_texts_agree(folder: Path, number:
     assert any(words in problem for problem in rehash(folder, changed))
 
 
-# ---- what the libraries would rather raise than tell ----------------------------------------------------------------
+# ---- errors of libraries become findings ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["groups.parquet", "data.csv"])
@@ -205,7 +205,7 @@ def test_a_manifest_survives_the_way_to_json_and_back(folder: Path) -> None:
 
 @pytest.mark.parametrize("number", ["1h", [1], 1.5, True])
 def test_charges_are_whole_numbers(folder: Path, number: Any) -> None:
-    """Noticed before they are reckoned with: a text or a list, times 10^9, would fill the memory."""
+    """They are checked before any arithmetic, because a text or a list times 10^9 would fill the memory."""
 
     def changed(manifest: dict[str, Any]) -> None:
         for path in manifest["receipt"]["paths"]:
@@ -216,8 +216,8 @@ def test_charges_are_whole_numbers(folder: Path, number: Any) -> None:
 
 
 @pytest.mark.parametrize("method", ["rps", "diffgen"])
-def test_a_record_too_many_is_told_as_such(method: str) -> None:
-    """Of the release in memory, which has no hashes to look at."""
+def test_an_additional_record_is_reported(method: str) -> None:
+    """The release is in memory, so that no hash shows the change."""
     release = cantle.publish(people(200), SCHEMA, epsilon=9, method=method, insecure_seed=1)
     more = Release(
         pl.concat([release.records, release.records.head(1)]), release.groups, release.frames, release.manifest

@@ -1,4 +1,4 @@
-"""The report of a release: one file, made from released values, safe against hostile names."""
+"""The report of a release: one file, made from released values, in which hostile names do no harm."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_BYTES = 1_500_000
 
 
 class Page(HTMLParser):
-    """The tags of a page, and the text in scripts."""
+    """The tags of a page, and the texts of its scripts."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ def test_every_method_has_a_report(name: str) -> None:
     assert set(targets) <= set(ids)
 
 
-def test_nothing_is_loaded_and_only_our_script_may_run() -> None:
+def test_a_page_loads_nothing_and_allows_only_its_own_script() -> None:
     text = render(made("diffgen"))
     page = Page(text)
     assert not re.search(r"https?://|//cdn|@import|url\(", text)
@@ -133,11 +133,11 @@ def test_hostile_names_and_categories_stay_text() -> None:
     assert "<script>alert" not in text
     assert len(page.scripts) == 2
     assert not page.all("img")
-    asked = json.loads(page.scripts[0])
-    assert asked["columns"][0]["name"] == EVIL  # as data
-    assert asked["columns"][2]["labels"] == [f"7 = {EVIL}", "8", "missing"]
+    embedded = json.loads(page.scripts[0])
+    assert embedded["columns"][0]["name"] == EVIL  # in the data of the script
+    assert embedded["columns"][2]["labels"] == [f"7 = {EVIL}", "8", "missing"]
     assert "Title &lt;/script&gt;" in text
-    assert "&lt;/script&gt;&lt;script&gt;alert" in text  # as text
+    assert "&lt;/script&gt;&lt;script&gt;alert" in text  # in the text of the page
 
 
 def test_hostile_items_stay_text() -> None:
@@ -152,17 +152,19 @@ def test_the_embedded_records_are_the_released_ones() -> None:
     import zlib
 
     release = made("diffgen")
-    asked = json.loads(Page(render(release)).scripts[0])
-    codes = np.frombuffer(zlib.decompress(base64.b64decode(asked["data"])), dtype=np.uint8).reshape(-1, asked["held"])
-    assert asked["held"] == asked["records"] == len(release.records)
-    place = [one["name"] for one in asked["columns"]].index("town")
-    labels = asked["columns"][place]["labels"]
+    embedded = json.loads(Page(render(release)).scripts[0])
+    codes = np.frombuffer(zlib.decompress(base64.b64decode(embedded["data"])), dtype=np.uint8).reshape(
+        -1, embedded["held"]
+    )
+    assert embedded["held"] == embedded["records"] == len(release.records)
+    place = [one["name"] for one in embedded["columns"]].index("town")
+    labels = embedded["columns"][place]["labels"]
     counts = {label: int((codes[place] == code).sum()) for code, label in enumerate(labels)}
     truth = dict(release.records["town"].value_counts().rows())
     assert {label: count for label, count in counts.items() if count} == {k or "missing": v for k, v in truth.items()}
 
 
-def test_the_glossary_is_that_of_the_documents() -> None:
+def test_the_glossary_equals_that_of_the_documents() -> None:
     page = (Path(__file__).parents[3] / "docs" / "glossary.md").read_text(encoding="utf-8")
     words = re.findall(r"^\| (\w+) \| (\w.*) \|$", page, re.MULTILINE)[1:]
     assert list(GLOSSARY) == words
@@ -182,13 +184,13 @@ def test_the_page_says_which_release_it_shows(tmp_path: Path) -> None:
     assert verify_folder(tmp_path / "one") == ["report.internal.html is not listed"]
 
 
-def test_the_command(cantle: Cantle) -> None:  # noqa: F811
+def test_the_command_writes_a_report(cantle: Cantle) -> None:  # noqa: F811
     made("diffgen").save("seeded")
     done = cantle("report", "seeded", "--json")
     assert json.loads(done.out)["file"] == "seeded/NOT-PRIVATE.report.html"
     assert "none" in Path("seeded/NOT-PRIVATE.report.html").read_text()
     assert cantle("verify", "seeded").code == 0
-    assert cantle("report", "seeded").code == 0  # it may be made again
+    assert cantle("report", "seeded").code == 0  # a report may be written again
     assert cantle("report", "seeded", "-o", "seeded/other.html").code == 1
     assert cantle("report", "seeded", "-o", "page.html").code == 0
     assert Path("NOT-PRIVATE.page.html").exists()
@@ -196,7 +198,7 @@ def test_the_command(cantle: Cantle) -> None:  # noqa: F811
     assert cantle("report", "seeded", "--dataset", "x").code == 2
 
 
-def test_the_ledger_as_it_is_now(cantle: Cantle) -> None:  # noqa: F811
+def test_a_report_may_show_the_present_state_of_the_ledger(cantle: Cantle) -> None:  # noqa: F811
     cantle("ledger", "cap", "3", "--ledger", "ledger.db", "--dataset", "people")
     for number in range(2):
         release = library.publish(people(), SCHEMA, epsilon=1, method="diffgen", ledger="ledger.db", dataset="people")
@@ -207,7 +209,7 @@ def test_the_ledger_as_it_is_now(cantle: Cantle) -> None:  # noqa: F811
     assert "Epsilon 2 spent by 2 releases; the cap is 3" in Path("out0/report.html").read_text()
 
 
-def test_the_internal_edition(cantle: Cantle) -> None:  # noqa: F811
+def test_the_internal_report_is_marked(cantle: Cantle) -> None:  # noqa: F811
     from cantle.lab.internal import WARNING
 
     people().write_csv("people.csv")
@@ -232,8 +234,8 @@ def test_without_jinja2_the_command_names_the_extra(cantle: Cantle, monkeypatch:
     assert "pip install '.[report]'" in done.err
 
 
-def test_an_error_that_came_out_below_zero_is_not_called_zero() -> None:
-    """The measured error is noisy; what is said about groups must not rest on a lucky draw."""
+def test_a_measured_error_below_zero_is_not_called_zero() -> None:
+    """The measured error is noisy, and sentences about groups must not rely on a lucky draw."""
     from cantle.postprocess.accuracy import QuestionError
     from cantle.release.accuracy import bound_of
 
@@ -242,12 +244,12 @@ def test_an_error_that_came_out_below_zero_is_not_called_zero() -> None:
 
 
 @pytest.mark.parametrize(("epsilon", "good"), [("0.2", "rough ideas"), ("1000", "how many nodes")])
-def test_a_small_graph_is_not_called_good_for_what_noise_hides(epsilon: str, good: str) -> None:
+def test_a_small_graph_is_not_called_good_for_numbers_that_noise_hides(epsilon: str, good: str) -> None:
     from cantle.release.report.verdict import verdict
 
     ring = [(k, (k + 1) % 60) for k in range(60)]
     for _ in range(5):
         release = library.publish(ring, {"kind": "graph", "unit": "node"}, epsilon=epsilon)
-        found, nodes = verdict(release), release.manifest.summary["records"]
-        assert found.good[0].startswith(good if nodes else "nothing")
-        assert (found.tiles[-1].name == "accuracy") == (nodes > 0)
+        sentences, nodes = verdict(release), release.manifest.summary["records"]
+        assert sentences.good[0].startswith(good if nodes else "nothing")
+        assert (sentences.tiles[-1].name == "accuracy") == (nodes > 0)
