@@ -1,4 +1,4 @@
-"""The estimators: scikit-learn's rules for parameters, fit, sample, and transform inside a real pipeline."""
+"""The estimators for scikit-learn: parameters, fit, sample, and transform inside a real pipeline."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_fit_publishes_with_the_given_parameters(kind: type) -> None:
     assert len(estimator.sample(7)) == 7
 
 
-def test_the_default_method_is_an_estimator_too() -> None:
+def test_there_is_an_estimator_of_the_default_method() -> None:
     estimator = cantle.Mosaic(SCHEMA, epsilon=2, accuracy_share=0).fit(people(200))
     assert (estimator.release_.manifest.method, estimator.release_.accuracy) == ("mosaic", None)
 
@@ -51,7 +51,7 @@ def test_wrong_parameters_are_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", [cantle.Mosaic, cantle.RPS, cantle.DiffGen])
-def test_scikit_learn_can_clone(kind: type) -> None:
+def test_scikit_learn_can_clone_estimators(kind: type) -> None:
     from sklearn.base import clone
 
     first = kind(SCHEMA, epsilon="1/3", insecure_seed=4).fit(people(50))
@@ -67,7 +67,7 @@ def test_scikit_learn_can_clone(kind: type) -> None:
 @pytest.mark.parametrize("odd", ["a secret", b"x", 1.5, 2**70, [1], None], ids=repr)
 @pytest.mark.parametrize("frame", ["polars", "pandas", "pyarrow"])
 def test_no_value_of_the_target_decides_whether_it_is_read(frame: str, odd: Any) -> None:
-    """polars and Arrow chose a type by all values, and refused the odd one in words that quote it."""
+    """polars and Arrow chose a type from all values, and refused the odd one with a message that quotes it."""
     fields = [one for one in SCHEMA["fields"] if one["name"] == "age"]
     schema = {"fields": [*fields, {"name": "ill", "type": "integer", "categories": [0, 1], "role": "target"}]}
     X = pl.DataFrame({"age": [30, 40, 50]})
@@ -76,7 +76,7 @@ def test_no_value_of_the_target_decides_whether_it_is_read(frame: str, odd: Any)
         assert cantle.RPS(schema, insecure_seed=1).fit(X, y).release_.epsilon == 1
 
 
-def test_a_target_is_given_apart_or_in_the_table() -> None:
+def test_a_target_may_be_a_separate_argument_or_a_column() -> None:
     table = people(300)
     whole = cantle.DiffGen(SCHEMA, insecure_seed=1).fit(table).release_
     for X, y in (
@@ -91,7 +91,7 @@ def test_a_target_is_given_apart_or_in_the_table() -> None:
     failing = pl.LazyFrame({"age": ["a secret"]}).with_columns(pl.col("age").cast(pl.Int64))
     with pytest.raises(DataError, match="X cannot be read") as caught:
         cantle.DiffGen(SCHEMA).fit(failing, ["yes"])
-    assert caught.value.__context__ is None, "polars quotes the value"
+    assert caught.value.__context__ is None, "a message of polars would quote the value"
     with pytest.raises(ParameterError, match="given twice"):
         cantle.DiffGen(SCHEMA).fit(table, table["ill"])
     with pytest.raises(ParameterError, match="path"):
@@ -104,16 +104,16 @@ def test_transform_generalises_with_the_released_cuts(frame: type) -> None:
     estimator = cantle.DiffGen(SCHEMA, epsilon=9, insecure_seed=1).fit(table)
     given = table.to_pandas() if frame is pd.DataFrame else table
     for X in (given, given.drop(columns="ill") if frame is pd.DataFrame else given.drop("ill")):
-        made = estimator.transform(X)
-        assert isinstance(made, frame)
-        assert list(made.columns) == list(estimator.get_feature_names_out()) == FEATURES
-        assert len(made) == 300
+        generalised = estimator.transform(X)
+        assert isinstance(generalised, frame)
+        assert list(generalised.columns) == list(estimator.get_feature_names_out()) == FEATURES
+        assert len(generalised) == 300
     labels = estimator.release_.generalise(table)["age"]
-    assert pl.Series(list(made["age"])).equals(labels)
+    assert pl.Series(list(generalised["age"])).equals(labels)
 
 
 @pytest.mark.parametrize("pandas", [True, False])
-def test_a_pipeline_can_hold_it(pandas: bool) -> None:
+def test_an_estimator_works_in_a_pipeline(pandas: bool) -> None:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder
     from sklearn.tree import DecisionTreeClassifier
@@ -134,7 +134,7 @@ def test_a_pipeline_can_hold_it(pandas: bool) -> None:
     assert any(name.startswith("age") for name in pipeline[:2].get_feature_names_out())
 
 
-def test_a_schema_may_be_a_file_and_a_ledger_pays(tmp_path: Path) -> None:
+def test_a_schema_may_be_a_file_and_a_ledger_is_charged(tmp_path: Path) -> None:
     import json
 
     (tmp_path / "schema.json").write_text(json.dumps(SCHEMA), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The command line called inside the process of the tests, which saves the time of starting one."""
+"""The command line inside the process of the tests, which saves the time to start a new one."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ import typer.main
 from cantle.interfaces.cli.app import main
 
 PARSER = cache(typer.main.get_command)
-"""Typer makes the parsers of all commands anew for each call, which takes longer than most commands."""
+"""The parser of all commands. Typer would build it again for each call, which takes longer than most commands."""
 
 
 def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """What `subprocess.run` gives back for a command in this folder."""
+    """Runs a command in this folder; returns what `subprocess.run` would."""
     words = ["cantle", *map(str, arguments)]
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     with chdir(cwd), patch.multiple(sys, argv=words, stdout=out, stderr=err):
         code = _code_of_main()
-    told = []
+    output = []
     for stream in (out, err):
         stream.flush()
-        told.append(stream.buffer.getvalue().decode("utf-8"))  # type: ignore[attr-defined]
-    assert "Traceback" not in told[0] + told[1]
-    return subprocess.CompletedProcess(words, code, *told)
+        output.append(stream.buffer.getvalue().decode("utf-8"))  # type: ignore[attr-defined]
+    assert "Traceback" not in output[0] + output[1]
+    return subprocess.CompletedProcess(words, code, *output)
 
 
 @dataclass(frozen=True)
 class Done:
-    """What a command gave back."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -57,9 +57,9 @@ def cantle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         monkeypatch.setattr(sys, "argv", ["cantle", *map(str, arguments)])
         capsys.readouterr()
         code = _code_of_main()
-        told = capsys.readouterr()
-        assert "Traceback" not in told.out + told.err
-        return Done(code, told.out, told.err)
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.out + captured.err
+        return Done(code, captured.out, captured.err)
 
     return call
 
@@ -72,5 +72,5 @@ def _code_of_main() -> int:
     except SystemExit as end:
         return int(end.code or 0)
     finally:
-        signal.signal(signal.SIGTERM, before)  # the command takes it over
+        signal.signal(signal.SIGTERM, before)  # the command replaces the handler
     return 0

@@ -1,4 +1,4 @@
-"""The command line end to end: exit codes, --json, messages that name thing, rule and fix."""
+"""The command line end to end: exit codes, --json, and messages that name the thing, the rule and the fix."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.release.people import SCHEMA, people
 
 
 def process(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """A command in a process of its own."""
+    """Runs a command in a separate process."""
     command = [*launcher("-W", "error"), *map(str, arguments)]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
 
@@ -111,8 +111,8 @@ def test_sample_writes_parquet_where_the_name_says_so(folder: Path) -> None:
     assert cantle("sample", "out", "-n", "3", cwd=folder).stderr == ""  # a private release needs no warning
 
 
-def test_any_standard_output_will_do(folder: Path) -> None:
-    """Text is UTF-8 whatever the locale; an output that cannot be written is told, and not as a release that failed."""
+def test_errors_of_standard_output_are_reported_and_text_is_always_utf_8(folder: Path) -> None:
+    """Text is UTF-8 whatever the locale. An output that cannot be written is reported, but not as a failed release."""
     main = launcher("-W", "error")
     publish = [*main, "publish", "people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--method", "rps", "-o"]
     full = Path("/dev/full")
@@ -147,7 +147,7 @@ def test_init_then_publish(folder: Path) -> None:
     assert "no guarantee" in done.stdout
 
 
-def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = cantle("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "24,000 made-up people" in done.stdout
@@ -166,7 +166,9 @@ def test_help_loads_nothing_heavy_and_shows_examples(tmp_path: Path) -> None:
         assert f"Example: cantle {command}" in cantle(command, "--help", cwd=tmp_path).stdout
     assert cantle("--version", cwd=tmp_path).stdout.strip()
     listed = cantle("-h", cwd=tmp_path).stdout.partition("Commands:")[2]
-    assert listed.index("init") < listed.index("publish") < listed.index("show"), "in the order of work"
+    assert listed.index("init") < listed.index("publish") < listed.index("show"), (
+        "commands are listed in the order of their use"
+    )
 
 
 BAD: list[tuple[list[Any], int, str]] = [
@@ -196,7 +198,7 @@ BAD: list[tuple[list[Any], int, str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "code", "words"), BAD, ids=lambda x: str(x)[:60])
-def test_bad_calls(folder: Path, arguments: list[Any], code: int, words: str) -> None:
+def test_bad_calls_are_refused(folder: Path, arguments: list[Any], code: int, words: str) -> None:
     (folder / "junk.parquet").write_bytes(b"PAR1 not really")
     (folder / "short.csv").write_text("age,town\n3,Ash\n")
     before = sorted(path.name for path in folder.iterdir())
@@ -207,7 +209,7 @@ def test_bad_calls(folder: Path, arguments: list[Any], code: int, words: str) ->
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-def test_errors_as_json(folder: Path) -> None:
+def test_errors_are_printed_as_json(folder: Path) -> None:
     arguments = ("--schema", "schema.yaml", "--epsilon", "0", "--json")
     done = cantle("publish", "people.csv", *arguments, cwd=folder)
     assert json.loads(done.stdout)["error"] == "ParameterError"

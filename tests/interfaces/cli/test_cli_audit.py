@@ -28,20 +28,20 @@ SAMPLED = [
 
 @pytest.fixture
 def rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the audits find, and how they were asked."""
-    found: dict[str, Any] = {"exact": list(SOUND), "sampled": list(SAMPLED), "asked": []}
+    """The rows that the audits return, and the arguments with which they were called."""
+    results: dict[str, Any] = {"exact": list(SOUND), "sampled": list(SAMPLED), "asked": []}
 
     def exact(_report: Any, *, quick: bool, **_handed: Any) -> list[Row]:
-        found["asked"].append(("exact", quick))
-        return list(found["exact"])
+        results["asked"].append(("exact", quick))
+        return list(results["exact"])
 
     def sampled(_trials: Any, _report: Any, *, runs: int) -> list[Row]:
-        found["asked"].append(("sampled", runs))
-        return list(found["sampled"])
+        results["asked"].append(("sampled", runs))
+        return list(results["sampled"])
 
     monkeypatch.setattr(audit, "run_audits", exact)
     monkeypatch.setattr(black_box, "run_statistical", sampled)
-    return found
+    return results
 
 
 def run(*arguments: str) -> Any:
@@ -64,7 +64,7 @@ def test_a_sound_installation(rows: dict[str, Any]) -> None:
     assert "sound 2.0" not in done.output
 
 
-def test_everything_and_the_black_box(rows: dict[str, Any]) -> None:
+def test_all_audits_and_those_of_the_black_box_run_on_request(rows: dict[str, Any]) -> None:
     done = run("--all", "--statistical")
     assert done.exit_code == 0
     assert rows["asked"] == [("exact", False), ("sampled", black_box.RUNS)]
@@ -75,7 +75,7 @@ def test_everything_and_the_black_box(rows: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_a_row_that_is_off_ends_with_one(rows: dict[str, Any], number: int) -> None:
+def test_a_failed_row_gives_exit_code_one(rows: dict[str, Any], number: int) -> None:
     good = rows["exact"][number]
     rows["exact"][number] = Row(good.kind, good.name, good.claimed, 9.5, False, good.note)
     done = run()
@@ -89,13 +89,13 @@ def test_a_row_that_is_off_ends_with_one(rows: dict[str, Any], number: int) -> N
 def test_json_has_no_infinity() -> None:
     done = run("--statistical", "--json")
     assert done.exit_code == 0
-    told = json.loads(done.output, parse_constant=lambda word: pytest.fail(word))
-    assert told["ok"] is True
-    assert told["breakage"][0]["measured"] == "infinite"
-    assert told["sampled"][0] == {
+    document = json.loads(done.output, parse_constant=lambda word: pytest.fail(word))
+    assert document["ok"] is True
+    assert document["breakage"][0]["measured"] == "infinite"
+    assert document["sampled"][0] == {
         "name": "rps", "claimed": 1.0, "measured": 0.626, "ok": True, "note": SAMPLED[1].note,
     }  # fmt: skip
-    assert set(told) == {"ok", "exact", "instance", "breakage", "sampled", "broken_sampled"}
+    assert set(document) == {"ok", "exact", "instance", "breakage", "sampled", "broken_sampled"}
 
 
 def test_bad_calls(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""cantle.toml and CANTLE_LEDGER: which default wins, and what publish says without a ledger."""
+"""cantle.toml and CANTLE_LEDGER: which default is used, and what `publish` prints without a ledger."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_without_a_ledger_earlier_releases_are_unknown(folder: Path, cantle: Can
     assert done.err.count("earlier releases of this data are unknown") == 1
 
 
-def test_the_working_folder_gives_what_no_option_says(folder: Path, cantle: Cantle) -> None:  # noqa: F811
+def test_the_file_in_the_working_folder_replaces_missing_options(folder: Path, cantle: Cantle) -> None:  # noqa: F811
     text = 'schema = "s.yaml"\nepsilon = 0.25\nout = "week"\nledger = "l.db"\ndataset = "people"\n'
     (folder / "cantle.toml").write_text(text)
     assert cantle("ledger", "cap", "3").code == 0
@@ -44,7 +44,7 @@ def test_the_working_folder_gives_what_no_option_says(folder: Path, cantle: Cant
         done = cantle(*words)
         assert done.code == 0, (words, done.err)
     page = (folder / "week" / "NOT-PRIVATE.report.html").read_text()
-    assert "people" in page  # the account of the data set, as the ledger has it
+    assert "people" in page  # the account of the data set in the ledger
 
 
 def test_options_win_over_the_file_and_the_file_over_the_environment(
@@ -79,10 +79,10 @@ def test_publish_says_which_columns_were_counted_in_ranges(folder: Path, cantle:
     done = cantle("publish", "t.csv", "--schema", "s.yaml", "--epsilon", "1", "--insecure-seed", "1")
     cells = json.loads((folder / "release" / "NOT-PRIVATE.release.json").read_text())["structure"]["cells"]["pay"]
     assert f"1 of 2 columns was counted in ranges of values: pay in {len(cells) - 1}\n" in done.out
-    assert "ranges     1 of 2 columns was" in cantle("show").out  # of the folder that publish writes to without -o
+    assert "ranges     1 of 2 columns was" in cantle("show").out  # the folder is where publish writes without -o
 
 
-def test_what_is_nowhere_is_asked_for(folder: Path, cantle: Cantle) -> None:  # noqa: F811
+def test_options_that_are_set_nowhere_are_required(folder: Path, cantle: Cantle) -> None:  # noqa: F811
     assert folder
     done = cantle("publish", "t.csv", "--schema", "s.yaml")
     assert done.code == 2

@@ -1,4 +1,4 @@
-"""Graphs on the command line: publish, show, verify, sample, graph, init; errors come before anything is spent."""
+"""Graphs on the command line: publish, show, verify, sample, graph, init; errors come before the charge."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def test_publish_show_verify_sample_graph(folder: Path, cantle: Cantle, unit: st
     sample = cantle("sample", "out", "-n", "5").out.splitlines()
     assert sample[0] == "degree"
     assert {int(one) for one in sample[1:]} <= set(degrees.to_list())
-    made = cantle("graph", "out", "-o", "new.txt", "--seed", "1", "--json")
-    assert made.code == 0, made.err
+    drawn = cantle("graph", "out", "-o", "new.txt", "--seed", "1", "--json")
+    assert drawn.code == 0, drawn.err
     ends = np.loadtxt(folder / "new.txt", dtype=np.int64, comments="#")
-    facts = json.loads(made.out)
+    facts = json.loads(drawn.out)
     assert (facts["nodes"], facts["edges"]) == (len(degrees), len(ends))
     regenerated = np.bincount(ends.reshape(-1), minlength=len(degrees))
     assert np.abs(np.sort(regenerated) - degrees.to_numpy()).sum() <= 1 + degrees.sum() // 10
@@ -84,14 +84,14 @@ def test_packed_files_parameters_and_seeds(folder: Path, cantle: Cantle) -> None
     assert cantle("verify", "ranges").code == 0
 
 
-def test_a_list_of_degrees(folder: Path, cantle: Cantle) -> None:  # noqa: F811
+def test_a_list_of_degrees_is_published(folder: Path, cantle: Cantle) -> None:  # noqa: F811
     (folder / "degrees.txt").write_text("3\n1\n1\n1\n")
     done = cantle("publish", "degrees.txt", "--schema", "degrees.yaml", "--epsilon", "1000", "--yes", "-o", "out")
     assert done.code == 0, done.err
     assert cantle("graph", "out", "-o", "star.txt").out.startswith("wrote star.txt: 4 nodes, 3 edges")
 
 
-def test_a_release_without_nodes(folder: Path, cantle: Cantle) -> None:  # noqa: F811
+def test_a_release_may_have_no_nodes(folder: Path, cantle: Cantle) -> None:  # noqa: F811
     (folder / "empty.txt").write_text("")
     assert cantle("publish", "empty.txt", "--schema", "node.yaml", "--epsilon", "1000", "--yes", "-o", "out").code == 0
     assert cantle("show", "out").code == 0
@@ -101,7 +101,7 @@ def test_a_release_without_nodes(folder: Path, cantle: Cantle) -> None:  # noqa:
 
 @pytest.mark.parametrize("arguments", [("node",), ("node", "--nodes", "nodes.txt"), ("isolate",), ("edge",)])
 def test_bad_records_leave_no_trace(folder: Path, cantle: Cantle, arguments: tuple[str, ...]) -> None:  # noqa: F811
-    """An edge with one end, text where numbers are, bytes that are no text: left out or taken, and never told."""
+    """An edge with one end, a text among numbers and undecodable bytes are dropped or used, and never mentioned."""
     lines = b'\n# canary\ncanary\n3\tcanary\n,canary\n4,,canary\n1e400 nan\n\xff\xfe canary\n"canary 5\n7 7 canary\n'
     with (folder / "friends.txt").open("ab") as file:
         file.write(lines)
@@ -149,7 +149,7 @@ def test_units_do_not_add_up_in_a_ledger(folder: Path, cantle: Cantle) -> None: 
     assert not (folder / "b").exists()
 
 
-def test_other_commands_say_what_they_are_for(folder: Path, cantle: Cantle) -> None:  # noqa: F811
+def test_commands_for_tables_refuse_graphs(folder: Path, cantle: Cantle) -> None:  # noqa: F811
     assert cantle(*PUBLISH, "-o", "out").code == 0
     before = sorted(path.name for path in folder.iterdir())
     assert "only a diffgen release" in cantle("apply", "out", "friends.txt").err
@@ -164,18 +164,18 @@ def test_init_drafts_a_schema_for_graphs(folder: Path, cantle: Cantle) -> None: 
     for name in ("friends.mtx", "friends.txt.gz", "friends.edges"):
         (folder / name).write_text("")
         assert "\nkind: graph\n" in cantle("init", name).out
-    refused = cantle("init", "friends.txt")  # its first line would be taken for the names of columns
+    refused = cantle("init", "friends.txt")  # its first line would be read as the names of columns
     assert refused.code == 2
     assert "--kind table, sets or graph" in refused.err
 
 
-def test_help_speaks_of_graphs(cantle: Cantle) -> None:  # noqa: F811
+def test_help_mentions_graphs(cantle: Cantle) -> None:  # noqa: F811
     assert "degrees of a graph" in " ".join(cantle("publish", "--help").out.split())
     assert "Example: cantle graph" in cantle("graph", "--help").out
 
 
 @pytest.mark.slow  # by default, tests/interfaces/cli/test_cli_sets.py starts one
-def test_in_a_process_of_its_own(folder: Path) -> None:
+def test_graphs_are_published_in_a_separate_process(folder: Path) -> None:
     done = outside(*PUBLISH, "-o", "out", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("note: The number of nodes")

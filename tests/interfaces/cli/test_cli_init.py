@@ -1,4 +1,4 @@
-"""`cantle init` writes no value: whether a CSV file starts with names must be said or answered."""
+"""`cantle init` prints no value of a file: the user must say whether a CSV file starts with names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.interfaces.cli.inside import Cantle, cantle  # noqa: F401 - a fixture
 
 
 @pytest.mark.parametrize("more", [(), ("--json",), ("--infer",), ("-o", "s.yaml")])
-def test_without_a_word_about_the_header_nothing_is_written(
+def test_without_the_option_header_nothing_is_written(
     tmp_path: Path,
     cantle: Cantle,  # noqa: F811
     more: tuple[str, ...],
@@ -26,7 +26,7 @@ def test_without_a_word_about_the_header_nothing_is_written(
     assert not (tmp_path / "s.yaml").exists()
 
 
-def test_the_header_is_used_as_said(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
+def test_the_header_is_used_as_the_option_says(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
     (tmp_path / "t.csv").write_bytes(b"SECRET,17\rHIDDEN,18\r")
     named = cantle("init", "t.csv", "--header", "yes").out
     assert '- {name: "SECRET"' in named
@@ -39,7 +39,7 @@ def test_the_header_is_used_as_said(tmp_path: Path, cantle: Cantle) -> None:  # 
 
 
 @pytest.mark.parametrize(("answer", "shown", "code"), [("yes", True, 0), ("No", False, 0), ("maybe", False, 2)])
-def test_on_a_terminal_it_asks(
+def test_on_a_terminal_it_asks_about_the_header(
     tmp_path: Path,
     cantle: Cantle,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
@@ -64,7 +64,7 @@ def test_on_a_terminal_it_asks(
     assert ("SECRET" in done.out) is shown
 
 
-def test_where_there_is_no_header_to_speak_of(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
+def test_the_option_header_is_refused_for_fimi_lines(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
     (tmp_path / "s.dat").write_text("1 2\n")
     assert cantle("init", "s.dat", "--header", "yes").code == 2
     assert "there is no file 'none.csv'" in cantle("init", "none.csv").err

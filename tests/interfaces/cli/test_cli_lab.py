@@ -1,4 +1,4 @@
-"""`cantle bench` on few records, by `-m slow` (its parts: tests/lab/test_bench.py); `cantle reproduce`; completion."""
+"""`cantle bench` on few records (with `-m slow`; its parts are in tests/lab/test_bench.py), `reproduce`, completion."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def test_every_method_is_measured(tmp_path: Path) -> None:
     done = cantle("bench", "--rows", "400", "--repeat", "1", "--engines", "memory,database", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    told = json.loads(done.stdout)
-    assert [case["method"] for case in told["cases"]] == ["rps", "diffgen", "diffpart", "degrees"]
-    for case in told["cases"]:
+    document = json.loads(done.stdout)
+    assert [case["method"] for case in document["cases"]] == ["rps", "diffgen", "diffpart", "degrees"]
+    for case in document["cases"]:
         assert 0 < case["read"] < case["core"]
         assert abs(sum(case[name] for name in PASSES) - case["core"]) < 0.02 * case["core"]
         assert abs(case["ratio"] * case["read"] / case["core"] - 1) < 1e-9
         assert case["peak"] > 30
-    assert "database" in told["skipped"][0]["what"]
-    assert {Path(path).name for path in told["files"]} == {"bench.csv", "bench.txt", "bench.json", "bench.png"}
+    assert "database" in document["skipped"][0]["what"]
+    assert {Path(path).name for path in document["files"]} == {"bench.csv", "bench.txt", "bench.json", "bench.png"}
     assert len(pl.read_csv(tmp_path / "bench" / "bench.csv")) == 4
 
 
 @pytest.mark.slow
-def test_growth_and_the_page(tmp_path: Path) -> None:
+def test_growth_is_measured_and_written_to_the_page(tmp_path: Path) -> None:
     (tmp_path / "page.md").write_text(f"# Speed\n{BEGIN}\n{END}\nend\n")
     options = (
         "--methods",
@@ -60,7 +60,7 @@ def test_growth_and_the_page(tmp_path: Path) -> None:
     assert pl.read_csv(tmp_path / "out" / "bench.csv")["records"].to_list() == [320, 20, 80, 320]
 
 
-def test_wrong_words_are_usage_errors(tmp_path: Path) -> None:
+def test_unknown_arguments_are_usage_errors(tmp_path: Path) -> None:
     for options in (("--methods", "dpcube"), ("--engines", "abacus"), ("--rows", "many"), ("--grow", "epsilon")):
         done = cantle("bench", *options, cwd=tmp_path)
         assert done.returncode == 2, options
@@ -70,7 +70,7 @@ def test_wrong_words_are_usage_errors(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_data_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_missing_data_is_reported(tmp_path: Path) -> None:
     done = cantle("bench", "--data", ".", "--methods", "rps", "--rows", "400", "--repeat", "1", cwd=tmp_path)
     assert done.returncode == 1
     assert "adult" in done.stderr

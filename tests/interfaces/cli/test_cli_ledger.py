@@ -25,7 +25,7 @@ PUBLISH = ("publish", "people.csv", "--schema", "schema.yaml", "--method", "rps"
 BOOK = ("--ledger", "ledger.db", "--dataset", "people")
 
 
-def test_a_ledger_over_three_releases(folder: Path) -> None:  # noqa: F811
+def test_a_ledger_adds_up_three_releases(folder: Path) -> None:  # noqa: F811
     assert cantle("ledger", "show", "--ledger", "ledger.db", cwd=folder).returncode == 1
     set_ = cantle("ledger", "cap", "1.2", *BOOK, "--json", cwd=folder)
     assert json.loads(set_.stdout)["left"] == "1.2"
@@ -49,7 +49,7 @@ def test_a_ledger_over_three_releases(folder: Path) -> None:  # noqa: F811
     assert "one record" in cantle("ledger", "show", *BOOK, cwd=folder).stdout
 
 
-def test_nothing_is_charged_for_what_can_be_refused_at_the_door(folder: Path) -> None:  # noqa: F811
+def test_calls_that_can_be_refused_early_are_not_charged(folder: Path) -> None:  # noqa: F811
     assert cantle("ledger", "cap", "1", *BOOK, cwd=folder).returncode == 0
     (folder / "file").touch()
     for wrong in (("-o", "file/x"), ("-o", "."), ("--format", "xml"), ("--set", "ledger=x"), ("--set", "deep=1")):
@@ -67,7 +67,7 @@ def test_nothing_is_charged_for_what_can_be_refused_at_the_door(folder: Path) ->
     assert (shown["datasets"][0]["spent"], shown["datasets"][0]["unrecorded"]) == ("0.5", 1)
 
 
-def test_help_and_bad_calls(folder: Path) -> None:  # noqa: F811
+def test_help_of_the_ledger_and_bad_calls(folder: Path) -> None:  # noqa: F811
     for command in ("create", "show", "cap", "history"):
         assert f"Example: cantle ledger {command}" in cantle("ledger", command, "--help", cwd=folder).stdout
     assert cantle("ledger", "cap", "much", *BOOK, cwd=folder).returncode == 2
@@ -76,7 +76,7 @@ def test_help_and_bad_calls(folder: Path) -> None:  # noqa: F811
     assert not (folder / "ledger.db").exists()
 
 
-def test_a_misspelt_ledger_is_refused_before_anything(folder: Path) -> None:  # noqa: F811
+def test_a_misspelt_ledger_is_refused_first(folder: Path) -> None:  # noqa: F811
     assert cantle("ledger", "cap", "1", *BOOK, cwd=folder).returncode == 0
     before = sorted(path.name for path in folder.iterdir())
     wrong = ("--ledger", "legder.db", "--dataset", "people")
@@ -143,7 +143,7 @@ def test_a_run_without_a_ledger_is_just_interrupted(
     ("sent", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
 )
 def test_a_real_signal_after_the_charge(sent: signal.Signals, code: int, folder: Path) -> None:  # noqa: F811
-    """The run is charged, then waits for its data."""
+    """The run is charged, and then waits for its data."""
     book = Ledger(folder / "ledger.db")
     book.cap("people", 1)
     waits = (
@@ -157,7 +157,7 @@ def test_a_real_signal_after_the_charge(sent: signal.Signals, code: int, folder:
             time.sleep(0.05)
         time.sleep(0.2)
         run.send_signal(sent)
-        _, told = run.communicate(timeout=60)
+        _, messages = run.communicate(timeout=60)
     assert run.returncode == code
-    assert told.endswith("the charge to data set 'people' stands: the data was opened\n")
-    assert "Traceback" not in told
+    assert messages.endswith("the charge to data set 'people' stands: the data was opened\n")
+    assert "Traceback" not in messages

@@ -1,4 +1,4 @@
-"""Files without a promise say so by their names: releases by a known seed or an inferred schema, and what is drawn."""
+"""Names of files without a privacy guarantee: releases by a known seed or an inferred schema, and records from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WITHOUT = {"seeded": ({}, ("--insecure-seed", "3")), "inferred": ({"guarantee": 
 
 
 def publish(cantle: Cantle, folder: Path, kind: str, why: str | None) -> None:  # noqa: F811
-    """A release `out` of a table, of sets or of a graph, with or without a promise."""
+    """Publishes a table, sets or a graph as `out`, with or without a guarantee."""
     more, options = WITHOUT[why] if why else ({}, ())
     if kind == "table":
         people(60).write_csv(folder / "people.csv")
@@ -32,7 +32,7 @@ def publish(cantle: Cantle, folder: Path, kind: str, why: str | None) -> None:  
 
 @pytest.mark.parametrize("why", WITHOUT)
 @pytest.mark.parametrize("kind", slow(["table", "sets", "graph"], "sets"))
-def test_what_is_made_from_a_release_without_promise_is_named_so(
+def test_files_from_a_release_without_guarantee_are_marked_by_name(
     tmp_path: Path,
     cantle: Cantle,  # noqa: F811
     kind: str,
@@ -56,7 +56,7 @@ def test_what_is_made_from_a_release_without_promise_is_named_so(
         assert first == f"# {facts['guarantee']}"
 
 
-def test_what_is_made_from_a_private_release_keeps_its_name(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
+def test_files_from_a_private_release_keep_their_names(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
     publish(cantle, tmp_path, "graph", None)
     assert not any(path.name.startswith("NOT-PRIVATE.") for path in (tmp_path / "out").iterdir())
     assert cantle("sample", "out", "-n", "3", "-o", "more.csv").code == 0

@@ -1,4 +1,4 @@
-"""cantle plan, publish --dry-run, and epsilons that need a second thought."""
+"""`cantle plan`, `publish --dry-run`, and large epsilons that must be confirmed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def asked(tmp_path: Path, cantle: Cantle) -> Cantle:  # noqa: F811
     return cantle
 
 
-def test_plans_side_by_side(asked: Cantle) -> None:
+def test_plans_for_several_epsilons_are_shown_side_by_side(asked: Cantle) -> None:
     done = asked("plan", "--schema", "s.json", "--epsilon", "0.5", "1", "2", "--records", "50000")
     assert done.code == 0, done.err
     for words in ("epsilon 0.5", "epsilon 2", "smallest group", "right for at most", "What others chose", "No data"):
@@ -30,18 +30,18 @@ def test_plans_side_by_side(asked: Cantle) -> None:
 @pytest.mark.parametrize(
     ("schema", "noun"), [({"kind": "graph"}, "nodes"), ({"kind": "sets", "items": [1, 2]}, "sets")]
 )
-def test_errors_are_in_what_is_counted(tmp_path: Path, cantle: Cantle, schema: object, noun: str) -> None:  # noqa: F811
+def test_errors_have_the_unit_of_the_data(tmp_path: Path, cantle: Cantle, schema: object, noun: str) -> None:  # noqa: F811
     (tmp_path / "s.json").write_text(json.dumps(schema))
     shown = cantle("plan", "--schema", "s.json", "--epsilon", "1", "--records", "5000").out
     assert f"a group of 10 % of the {noun}" in shown
     assert "records" not in shown.split("Budget")[0]
 
 
-def test_a_want_finds_epsilon(asked: Cantle) -> None:
+def test_epsilon_is_found_for_a_wanted_accuracy(asked: Cantle) -> None:
     done = asked("plan", "--schema", "s.json", "--records", "50000", "--want", "one-way 0.5%", "--json")
-    (made,) = json.loads(done.out)["plans"]
-    assert made["one_way"] <= 0.005
-    assert 0 < made["epsilon"] < 5
+    (plan,) = json.loads(done.out)["plans"]
+    assert plan["one_way"] <= 0.005
+    assert 0 < plan["epsilon"] < 5
 
 
 WRONG = [
@@ -62,7 +62,7 @@ def test_wrong_calls_name_the_fix(asked: Cantle, arguments: list[str], words: st
     assert words in done.err
 
 
-def test_a_dry_run_is_the_plan_and_opens_nothing(asked: Cantle, tmp_path: Path) -> None:
+def test_a_dry_run_prints_the_plan_and_opens_nothing(asked: Cantle, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("this is no table of people")
     publish = ("publish", "people.csv", "--schema", "s.json", "--epsilon", "1", "--dry-run", "-o", "out")
     done = asked(*publish, "--records", "5000", "--json")
@@ -74,7 +74,7 @@ def test_a_dry_run_is_the_plan_and_opens_nothing(asked: Cantle, tmp_path: Path) 
     assert asked(*publish[:5], "1", "--records", "5", "-o", "out").code == 2
 
 
-def test_reckless_epsilons_need_a_yes(asked: Cantle, tmp_path: Path) -> None:
+def test_very_large_epsilons_must_be_confirmed(asked: Cantle, tmp_path: Path) -> None:
     people(80).write_csv(tmp_path / "people.csv")
     publish = ("publish", "people.csv", "--schema", "s.json", "--method", "rps", "-o")
     done = asked(*publish, "a", "--epsilon", "21")

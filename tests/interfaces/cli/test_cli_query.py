@@ -1,4 +1,4 @@
-"""cantle query: counts, tables and means from the command line."""
+"""`cantle query`: counts, tables and means from the command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.release.people import SCHEMA, people
 
 @pytest.fixture
 def asked(tmp_path: Path, cantle: Cantle) -> Cantle:  # noqa: F811
-    """The command line beside a private release `out` and one without a promise, `seeded`."""
+    """The command line in a folder with a private release `out` and a release without guarantee, `seeded`."""
     people(600).write_csv(tmp_path / "people.csv")
     (tmp_path / "s.json").write_text(json.dumps(SCHEMA))
     for name, more in (("out", ()), ("seeded", ("--insecure-seed", "3"))):
@@ -23,17 +23,17 @@ def asked(tmp_path: Path, cantle: Cantle) -> Cantle:  # noqa: F811
     return cantle
 
 
-def test_a_count_for_people_and_for_machines(asked: Cantle) -> None:
+def test_a_count_as_text_and_as_json(asked: Cantle) -> None:
     done = asked("query", "out", "age >= 65 and town == 'Ash'")
     assert done.code == 0
     assert "95 % interval" in done.out
-    assert "and no more" in done.err  # so small a release has no measurement of its own error
+    assert "and no more" in done.err  # the error of so small a release is not measured
     facts = json.loads(asked("query", "out", "age >= 65 and town == 'Ash'", "--confidence", "0.9", "--json").out)
     assert facts["low"] <= facts["value"] <= facts["high"]
     assert (facts["confidence"], facts["covers"], facts["private"]) == (0.9, "noise only", True)
 
 
-def test_tables_and_means(asked: Cantle, tmp_path: Path) -> None:
+def test_tables_and_means_are_printed_and_written(asked: Cantle, tmp_path: Path) -> None:
     done = asked("query", "out", "member", "--by", "town", "--mean", "weight")
     assert done.code == 0
     assert [word in done.out for word in ("Dogwood", "null", "95 % from")] == [True] * 3
@@ -45,14 +45,14 @@ def test_tables_and_means(asked: Cantle, tmp_path: Path) -> None:
     assert asked("query", "out", "--by", "town", "-o", "towns.csv").code == 1  # never overwritten
 
 
-def test_answers_without_a_promise_say_so(asked: Cantle, tmp_path: Path) -> None:
+def test_answers_from_a_release_without_guarantee_are_marked(asked: Cantle, tmp_path: Path) -> None:
     done = asked("query", "seeded", "-o", "all.csv", "--json")
     assert "NOT" in done.err.upper()
     assert json.loads(done.out)["file"] == "NOT-PRIVATE.all.csv"
     assert (tmp_path / "NOT-PRIVATE.all.csv").exists()
 
 
-def test_wrong_questions_point_at_the_place(asked: Cantle) -> None:
+def test_errors_in_questions_point_at_the_position(asked: Cantle) -> None:
     done = asked("query", "out", "age >= 65 and twon == 'Ash'")
     assert done.code == 2
     assert done.err.splitlines()[1:] == ["  age >= 65 and twon == 'Ash'", "                ^"]
@@ -62,7 +62,7 @@ def test_wrong_questions_point_at_the_place(asked: Cantle) -> None:
     assert "Example: cantle query" in asked("query", "--help").out
 
 
-def test_labels_of_codes_are_shown_and_may_be_asked_for(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
+def test_labels_of_codes_are_shown_and_may_be_used_in_questions(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
     (tmp_path / "t.csv").write_text("sex\n" + "1\n2\n2\n" * 100)
     codes = [{"value": 1, "label": "male"}, {"value": 2, "label": "female"}]
     (tmp_path / "s.json").write_text(

@@ -1,4 +1,4 @@
-"""Sets on the command line: publish, show, verify, sample, init; errors come before anything is spent."""
+"""Sets on the command line: publish, show, verify, sample, init; errors come before the charge."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_fimi_lines_in_and_out(folder: Path, cantle: Cantle) -> None:  # noqa: F811
+def test_fimi_lines_are_read_and_written(folder: Path, cantle: Cantle) -> None:  # noqa: F811
     done = cantle(*PUBLISH, "--method", "diffpart", "-o", "out")
     assert done.code == 0, done.err
     assert done.err.count("\n") == 1  # no ledger is charged
@@ -79,7 +79,7 @@ def test_other_forms(folder: Path, cantle: Cantle, source: str, form: str | None
         assert pl.read_csv(folder / "more.csv")["id"].n_unique() == 3
 
 
-def test_parameters_and_seeds(folder: Path, cantle: Cantle) -> None:  # noqa: F811
+def test_parameters_and_seeds_of_sets(folder: Path, cantle: Cantle) -> None:  # noqa: F811
     chosen = ("--set", "fanout=5", "--set", "m=2", "--set", "fill=false", "--insecure-seed", "3")
     done = cantle(*PUBLISH, *chosen, "-o", "out")
     assert "NOT PRIVATE" in done.out
@@ -131,7 +131,7 @@ def test_a_ledger_counts_sets_as_well(cantle: Cantle) -> None:  # noqa: F811
     assert cantle("verify", "out").code == 0
 
 
-def test_other_commands_say_what_they_are_for(folder: Path, cantle: Cantle) -> None:  # noqa: F811
+def test_commands_for_tables_refuse_sets(folder: Path, cantle: Cantle) -> None:  # noqa: F811
     assert cantle(*PUBLISH, "-o", "out").code == 0
     before = sorted(path.name for path in folder.iterdir())
     assert "diffgen" in cantle("apply", "out", "sets.dat").err
@@ -170,12 +170,12 @@ def test_init_drafts_a_schema_for_sets(folder: Path, cantle: Cantle) -> None:  #
     assert "secret" not in refused.out + refused.err
 
 
-def test_help_speaks_of_sets(cantle: Cantle) -> None:  # noqa: F811
+def test_help_mentions_sets(cantle: Cantle) -> None:  # noqa: F811
     for command, words in {"publish": "sets of items", "init": "--kind sets", "sample": "FIMI"}.items():
         assert words in " ".join(cantle(command, "--help").out.split())
 
 
-def test_in_a_process_of_its_own(folder: Path) -> None:
+def test_sets_are_published_in_a_separate_process(folder: Path) -> None:
     done = outside(*PUBLISH, "-o", "out", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("\n") == 1  # no ledger is charged

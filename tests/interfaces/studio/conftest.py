@@ -1,4 +1,4 @@
-"""What tests of the studio share."""
+"""Fixtures that tests of the studio share."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ from tests.interfaces.studio.site import Site, people
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
     people(tmp_path / "project")
-    made = Site(tmp_path / "project")
-    yield made
-    made.studio.close()
+    studio_site = Site(tmp_path / "project")
+    yield studio_site
+    studio_site.studio.close()

@@ -1,4 +1,4 @@
-"""A studio in a process of its own, as a user starts it."""
+"""A studio in a separate process, as a user starts it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.entropy import launcher
 
 
 class Running:
-    """A process, the address that it printed, and its home page."""
+    """A running studio: its process, the address that it printed, and its home page."""
 
     def __init__(self, folder: Path, program: str | None = None) -> None:
         self.folder = folder
@@ -18,9 +18,9 @@ class Running:
         command = [*begin, "studio", str(folder), "--no-browser"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
-        found = re.search(r"http://\S+", self.process.stdout.readline())
-        assert found is not None
-        self.address, self.home = found[0], found[0].split("?")[0]
+        address = re.search(r"http://\S+", self.process.stdout.readline())
+        assert address is not None
+        self.address, self.home = address[0], address[0].split("?")[0]
 
     def end(self) -> None:
         self.process.terminate()

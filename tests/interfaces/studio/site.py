@@ -1,4 +1,4 @@
-"""A studio inside the process of the tests: pages are asked for as a browser would, without a socket."""
+"""A studio inside the process of the tests; pages are requested as a browser would, without a socket."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ front.open_data = lambda *order: (time.sleep(60), open_data(*order))[1]
 from cantle.interfaces.cli import main
 main()
 """
-"""The command line, in which a release stays for a minute where its data is opened, after the charge."""
+"""A command line in which a release pauses for a minute when its data is opened, after the charge."""
 
 
 class Site:
-    """A browser that has the cookie, unless it is told otherwise."""
+    """A stand-in for a browser, which sends the cookie unless asked not to."""
 
     def __init__(self, folder: Path, *, most_upload: int = 10**6) -> None:
         self.keys = Keys(PORT)
@@ -59,7 +59,7 @@ class Site:
         body: bytes | None = None,
         cookie: bool = True,
     ) -> httpx.Response:
-        """One request; headers that are None are left out."""
+        """Sends one request; headers that are None are left out."""
         sent = {"Host": HOME.removeprefix("http://"), "Sec-Fetch-Site": "same-origin"}
         if cookie:
             sent["Cookie"] = f"{self.keys.cookie_name}={self.keys.cookie}"
@@ -78,18 +78,18 @@ class Site:
         return asyncio.run(answer())
 
     def get(self, path: str) -> httpx.Response:
-        """A page, after all redirects."""
+        """Requests a page, and follows all redirects."""
         return self._onwards(self.ask("GET", path))
 
     def post(self, path: str, /, **form: str) -> httpx.Response:
-        """A form that was sent, after all redirects."""
+        """Sends a form, and follows all redirects."""
         return self._onwards(self.ask("POST", path, form))
 
     def _onwards(self, answer: httpx.Response) -> httpx.Response:
         return answer if answer.status_code != 303 else self.get(answer.headers["location"])
 
     def wait(self) -> None:
-        """Until the release is made."""
+        """Waits until the release is finished."""
         job = self.studio.desk.job
         assert job is not None
         for _ in range(6000):
@@ -99,12 +99,12 @@ class Site:
         raise AssertionError("the job does not end")
 
     def word(self) -> str:
-        """The word that lets the form of a release be sent once."""
+        """The token with which the form of a release can be sent once."""
         return self.get("/publish").text.split('name="word" value="')[1].split('"')[0]
 
 
 def people(folder: Path, rows: int = 300) -> None:
-    """A small private file and its schema."""
+    """Writes a small private file and its schema."""
     folder.mkdir(exist_ok=True)
     towns = ["Graz", "Linz", "Oslo", "Secretville"]
     frame = pl.DataFrame(

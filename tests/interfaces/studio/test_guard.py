@@ -1,4 +1,4 @@
-"""Who may ask the studio: one browser, from its own pages, in bounded amounts; refusals are fixed words."""
+"""Who may use the studio: one browser, from its own pages, with bounded requests; refusals are fixed texts."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def test_the_token_works_once_and_becomes_a_strict_cookie(site: Site) -> None:
     assert "SameSite=strict" in cookie
     assert site.keys.token not in first.text + cookie
     assert site.ask("GET", f"/?token={site.keys.token}", cookie=False).status_code == 403
-    assert site.ask("GET", f"/?token={site.keys.token}").status_code == 200, "the same browser, reloading"
+    assert site.ask("GET", f"/?token={site.keys.token}").status_code == 200, "the same browser may reload"
 
 
 @pytest.mark.parametrize("path", ["/", "/data", "/static/studio.js", "/?token=wrong", "/?token=", "/nowhere"])
-def test_without_the_cookie_there_is_nothing(site: Site, path: str) -> None:
+def test_without_the_cookie_every_page_is_refused(site: Site, path: str) -> None:
     answer = site.ask("GET", path, cookie=False)
     assert answer.status_code == 403
     assert REFUSALS[403][1] in answer.text
@@ -34,7 +34,7 @@ def test_without_the_cookie_there_is_nothing(site: Site, path: str) -> None:
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:40123", "127.0.0.1", "127.0.0.1:1", "[::1]:40123", ""])
 def test_a_foreign_host_is_refused(site: Site, host: str) -> None:
-    """DNS rebinding: the name of another site that leads to this machine."""
+    """Such requests come from DNS rebinding, where the name of another site leads to this machine."""
     assert site.ask("GET", "/data", headers={"Host": host}).status_code == 403
     assert site.ask("GET", f"/?token={site.keys.token}", cookie=False, headers={"Host": host}).status_code == 403
 
@@ -50,13 +50,13 @@ def test_a_foreign_host_is_refused(site: Site, host: str) -> None:
         {"Sec-Fetch-Site": "same-site"},
     ],
 )
-def test_a_form_from_elsewhere_is_refused(site: Site, headers: dict[str, str | None]) -> None:
+def test_a_form_of_another_site_is_refused(site: Site, headers: dict[str, str | None]) -> None:
     answer = site.ask("POST", "/protect/ledger", {"ledger": "x.db", "dataset": "people"}, headers=headers)
     assert answer.status_code == 403
     assert site.studio.settings.ledger == ""
 
 
-def test_a_page_from_elsewhere_cannot_fetch_or_frame(site: Site) -> None:
+def test_a_page_of_another_site_cannot_fetch_or_frame_the_studio(site: Site) -> None:
     assert site.ask("GET", "/data", headers={"Origin": "http://evil.example"}).status_code == 403
     assert site.ask("GET", "/data", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
     headers = site.ask("GET", "/data").headers
@@ -68,7 +68,7 @@ def test_a_page_from_elsewhere_cannot_fetch_or_frame(site: Site) -> None:
     assert headers["x-content-type-options"] == "nosniff"
 
 
-def test_too_much_at_once_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+def test_requests_that_are_too_large_are_refused_and_leave_nothing(tmp_path: Path) -> None:
     site = Site(tmp_path / "project", most_upload=1000)
     name = {"X-File-Name": "people.csv", "Content-Type": "application/octet-stream"}
     assert site.ask("POST", "/data/upload", body=b"x" * 1001, headers=name).status_code == 413
@@ -82,23 +82,23 @@ def test_too_much_at_once_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     site.studio.close()
 
 
-def test_an_upload_lies_in_a_private_folder_and_goes_with_the_studio(site: Site) -> None:
+def test_an_upload_is_in_a_private_folder_that_is_removed_with_the_studio(site: Site) -> None:
     name = {"X-File-Name": "..%2F..%2F%3Cimg%20onerror%3D1%3E.csv", "Content-Type": "application/octet-stream"}
     answer = site.ask("POST", "/data/upload", body=b"age\n1\n", headers=name)
     assert answer.status_code == 200
-    place = site.studio.upload
-    assert place is not None
-    assert place.name == "_img onerror_1_.csv"
-    assert place.is_relative_to(site.studio.private.path)
+    upload = site.studio.upload
+    assert upload is not None
+    assert upload.name == "_img onerror_1_.csv"
+    assert upload.is_relative_to(site.studio.private.path)
     assert stat.S_IMODE(site.studio.private.path.stat().st_mode) == 0o700
-    assert place.name in site.get("/data").text
+    assert upload.name in site.get("/data").text
     site.studio.close()
     assert not site.studio.private.path.exists()
 
 
 def test_the_folder_of_a_killed_studio_is_removed_by_the_next(tmp_path: Path) -> None:
     killed, alive = PrivateFolder(tmp_path), PrivateFolder(tmp_path)
-    os.close(killed.lock)  # what the end of a process does
+    os.close(killed.lock)  # the lock is released as at the end of a process
     third = PrivateFolder(tmp_path)
     assert not killed.path.exists()
     assert alive.path.exists()
@@ -106,7 +106,7 @@ def test_the_folder_of_a_killed_studio_is_removed_by_the_next(tmp_path: Path) ->
     third.close()
 
 
-def test_unexpected_errors_are_fixed_words(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexpected_errors_give_a_fixed_text(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_: object) -> str:
         raise RuntimeError("Secretville")
 

@@ -1,4 +1,4 @@
-"""A studio that is killed while it makes a release: the command goes on by itself, and the ledger is right."""
+"""A studio that is killed while it makes a release: the command continues by itself, and the ledger is right."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.interfaces.studio.site import people
 def test_a_killed_studio_leaves_the_ledger_right(tmp_path: Path) -> None:
     people(tmp_path / "project")
     running = Running(tmp_path / "project")
-    second = Running(tmp_path / "project")  # does not clash
+    second = Running(tmp_path / "project")  # a second studio can start
     assert running.home != second.home
     second.end()
     home = running.home.rstrip("/")

@@ -1,4 +1,4 @@
-"""The steps of the studio, one after another: what they show, what they write, and what they do not."""
+"""The steps of the studio in order: what they show and write, and what they must not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 def test_from_a_file_to_a_draft(site: Site) -> None:
-    """A header is read only when somebody says that there is one."""
+    """A header is read only if the user says that there is one."""
     (site.folder / "schema.yaml").unlink()
     assert "there is no such file" in site.post("/data/choose", path="nobody.csv").text
     chosen = site.post("/data/choose", path="people.csv")
@@ -34,7 +34,7 @@ def test_from_a_file_to_a_draft(site: Site) -> None:
     assert [one["name"] for one in site.studio.schema.columns] == ["id", "age", "town"]
 
 
-def test_a_long_table_of_sets_is_asked_for_its_header_too(site: Site) -> None:
+def test_the_header_of_a_long_table_of_sets_is_asked_for_too(site: Site) -> None:
     (site.folder / "schema.yaml").unlink()
     (site.folder / "orders.csv").write_text("order;product\n1;tea\n")
     shown = site.post("/data/choose", path="orders.csv")
@@ -49,7 +49,7 @@ def test_a_long_table_of_sets_is_asked_for_its_header_too(site: Site) -> None:
     assert "nodes" in (site.folder / "schema.yaml").read_text()
 
 
-def test_a_column_is_checked_as_it_is_typed_and_written_when_it_is_saved(site: Site) -> None:
+def test_a_column_is_checked_while_typing_and_written_when_saved(site: Site) -> None:
     before = (site.folder / "schema.yaml").read_text()
     wrong = site.ask("POST", "/columns/1/check", {"type": "integer", "minimum": "9", "maximum": "1"}).text
     assert "Not complete" in wrong
@@ -71,7 +71,7 @@ def test_a_code_book_fills_in_what_is_blank_and_rules_are_checked(site: Site) ->
     site.post("/columns/0", seen=_seen(site, 0), role="identifier")
     book = "name,type,min,max,values\nid,integer,0,9,\nage,integer,0,99,\ntown,string,,,Graz|Linz|Oslo\n"
     assert "The schema is complete" in site.post("/columns/code-book", pasted=book).text
-    assert site.studio.schema.columns[0] == {"name": "id", "role": "identifier"}, "what was filled in stays"
+    assert site.studio.schema.columns[0] == {"name": "id", "role": "identifier"}, "a value that was filled in must stay"
     assert "compare the names" in site.post("/columns/code-book", pasted=book).text
     wrong = site.post("/columns/table", rules="income > 5 -> age > 3", missing="NA\n?")
     assert wrong.status_code == 422
@@ -82,7 +82,7 @@ def test_a_code_book_fills_in_what_is_blank_and_rules_are_checked(site: Site) ->
     assert load_schema(site.folder / "schema.yaml").to_dict()["rules"] == ["age < 18 -> town == 'Graz'"]
 
 
-def test_two_tabs_do_not_undo_each_other(site: Site) -> None:
+def test_two_tabs_do_not_undo_each_others_changes(site: Site) -> None:
     seen = [site.get(f"/columns/{n}").text.split('name="seen" value="')[1].split('"')[0] for n in (1, 2)]
     site.post("/columns/1", seen=seen[0], type="integer", minimum="1", maximum="2")
     site.post("/columns/2", seen=seen[1], type="string", categories="Rome\nOslo")
@@ -111,11 +111,11 @@ def test_two_tabs_do_not_undo_each_other(site: Site) -> None:
     {"name": "a", "type": "string", "hierarchy": "towns.csv"},
     {"name": "a", "role": "identifier"},
 ])  # fmt: skip
-def test_a_form_that_is_not_touched_changes_nothing(entry: dict[str, object]) -> None:
+def test_saving_an_unchanged_form_changes_nothing(entry: dict[str, object]) -> None:
     assert entry_of(form_of(entry), entry) == entry
 
 
-def test_boxes_hold_several_formats_of_dates_signs_of_numbers_and_labels_of_codes() -> None:
+def test_boxes_accept_several_formats_of_dates_signs_of_numbers_and_labels_of_codes() -> None:
     bounds = {"minimum": "2020-01-01", "maximum": "2021-01-01"}
     dates = entry_of({"type": "date", "format": "%d.%m.%Y | %d/%m/%y", **bounds}, {"name": "a"})
     assert dates["format"] == ["%d.%m.%Y", "%d/%m/%y"]
@@ -128,7 +128,7 @@ def test_boxes_hold_several_formats_of_dates_signs_of_numbers_and_labels_of_code
 
 
 @pytest.mark.parametrize("name", ["schema.yaml", "schema.json"])
-def test_text_that_cannot_be_parsed_is_kept_and_its_line_named(site: Site, name: str) -> None:
+def test_text_that_cannot_be_parsed_is_kept_and_the_wrong_line_is_named(site: Site, name: str) -> None:
     (site.folder / "cantle.toml").write_text(f'schema = "{name}"\n')
     (site.folder / name).write_text('{"fields": []}')
     broken = '{"fields": [\n{"name": ] }'
@@ -140,11 +140,11 @@ def test_text_that_cannot_be_parsed_is_kept_and_its_line_named(site: Site, name:
     assert "line 2" in site.get("/columns").text
 
 
-def test_a_hierarchy_is_typed_as_an_outline() -> None:
+def test_an_outline_becomes_a_hierarchy() -> None:
     typed = "Europe\n  Austria\n    Graz\n    Linz\n  Oslo\nLima"
-    made = hierarchy_of(typed)
-    assert made == [{"Europe": [{"Austria": ["Graz", "Linz"]}, "Oslo"]}, "Lima"]
-    assert outline_of(made) == typed
+    hierarchy = hierarchy_of(typed)
+    assert hierarchy == [{"Europe": [{"Austria": ["Graz", "Linz"]}, "Oslo"]}, "Lima"]
+    assert outline_of(hierarchy) == typed
 
 
 def test_names_of_columns_files_and_categories_are_escaped_everywhere(tmp_path: Path) -> None:
@@ -179,11 +179,11 @@ def _seen(site: Site, number: int) -> str:
     return site.get(f"/columns/{number}").text.split('name="seen" value="')[1].split('"')[0]
 
 
-def test_check_is_internal_and_nothing_private_is_elsewhere(site: Site) -> None:
+def test_check_is_marked_internal_and_no_other_page_shows_private_values(site: Site) -> None:
     site.post("/data/choose", path="people.csv")
-    found = site.post("/internal/check")
-    assert 'class="internal"' in found.text
-    assert "Secretville" in found.text, "what the schema does not declare"
+    checked = site.post("/internal/check")
+    assert 'class="internal"' in checked.text
+    assert "Secretville" in checked.text, "a value that the schema does not declare"
     for path in ("/data", "/columns", "/columns/2", "/columns/text", "/protect", "/publish", "/ledger"):
         assert "Secretville" not in site.get(path).text
     assert not any(
@@ -205,14 +205,14 @@ def test_the_plan_follows_the_slider_without_the_data(site: Site) -> None:
     assert "say about how many" in site.ask("POST", "/budget/plan", {"epsilon": "1", "records": "many"}).text
 
 
-def test_the_way_to_publish_opens_once_epsilon_is_saved(site: Site) -> None:
+def test_publishing_is_possible_once_epsilon_is_saved(site: Site) -> None:
     assert "Continue: publish" not in site.get("/budget").text
     ready(site)
     assert "Continue: publish" in site.get("/budget").text
 
 
 def ready(site: Site, epsilon: str = "1") -> None:
-    """All steps before the last."""
+    """Does all steps before the last."""
     site.post("/data/choose", path="people.csv")
     site.post("/protect/ledger", ledger="ledger.db", dataset="people")
     site.post("/protect/cap", cap="3")
@@ -223,10 +223,14 @@ def test_a_release_from_the_form_to_the_archive(site: Site, tmp_path: Path) -> N
     ready(site)
     word = site.word()
     site.post("/publish", word=word)
-    assert "nothing was started again" in site.post("/publish", word=word).text, "a form that is sent twice"
+    assert "nothing was started again" in site.post("/publish", word=word).text, (
+        "a form that is sent twice starts one release"
+    )
     site.wait()
     assert "Epsilon 1 was charged to data set people. 2 is left of the cap of 3." in site.get("/publish").text
-    assert "nothing was started again" in site.post("/publish", word=word).text, "sent again by the back button"
+    assert "nothing was started again" in site.post("/publish", word=word).text, (
+        "a form that the back button sends again starts none"
+    )
     assert len(Ledger(site.folder / "ledger.db").account("people").entries) == 1
     look = site.get("/look").text
     assert "Verified" in look
@@ -263,8 +267,8 @@ def test_a_stopped_release_says_what_was_charged(site: Site) -> None:
     assert job.code in (143, -signal.SIGKILL)
 
 
-def test_a_page_publishes_what_it_shows_or_nothing(site: Site) -> None:
-    """Another tab set a larger epsilon meanwhile; this one would have charged it without ever showing it."""
+def test_a_page_publishes_the_epsilon_that_it_shows_or_nothing(site: Site) -> None:
+    """Another tab sets a larger epsilon, which this tab must not charge without showing it."""
     ready(site)
     word = site.word()
     site.post("/budget", epsilon="2", records="300")
@@ -274,7 +278,7 @@ def test_a_page_publishes_what_it_shows_or_nothing(site: Site) -> None:
     assert site.word().rpartition(".")[2] != word.rpartition(".")[2]
 
 
-def test_what_would_pass_the_cap_cannot_be_started(site: Site) -> None:
+def test_a_release_that_would_exceed_the_cap_cannot_be_started(site: Site) -> None:
     ready(site, "4")
     shown = site.get("/publish").text
     assert "only 3 is left of the cap of 3" in shown
@@ -283,7 +287,7 @@ def test_what_would_pass_the_cap_cannot_be_started(site: Site) -> None:
     assert site.studio.desk.job is None
 
 
-def test_settings_that_people_wrote_stay(site: Site) -> None:
+def test_settings_that_the_user_wrote_are_kept(site: Site) -> None:
     (site.folder / "cantle.toml").write_text('# ours\nepsilon = "0.5"\n\n[other]\nkey = 1\n')
     site.post("/protect/ledger", ledger="ledger.db", dataset="people")
     text = (site.folder / "cantle.toml").read_text()
@@ -292,7 +296,7 @@ def test_settings_that_people_wrote_stay(site: Site) -> None:
     assert "is not valid TOML" in site.post("/protect/ledger", ledger="ledger.db", dataset="people").text
 
 
-def test_two_hundred_columns_and_two_thousand_categories(tmp_path: Path) -> None:
+def test_pages_work_with_two_hundred_columns_and_two_thousand_categories(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     fields: list[dict[str, object]] = [{"name": f"c{n}", "type": "boolean"} for n in range(199)]
@@ -304,6 +308,6 @@ def test_two_hundred_columns_and_two_thousand_categories(tmp_path: Path) -> None
     assert "job 1999" in editor
     names = "\n".join(f"work {n}" for n in range(2_000))
     site.post("/columns/199", seen=_seen(site, 199), type="string", categories=names)
-    made = load_schema(folder / "schema.yaml")
-    assert made.to_dict()["fields"][199]["categories"][1999] == "work 1999"  # type: ignore[index, call-overload]
+    schema = load_schema(folder / "schema.yaml")
+    assert schema.to_dict()["fields"][199]["categories"][1999] == "work 1999"  # type: ignore[index, call-overload]
     site.studio.close()
