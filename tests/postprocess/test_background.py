@@ -1,4 +1,4 @@
-"""Work in a second thread: in order, one thing under way, and the same bytes as without."""
+"""Work in a second thread: items in order, one at a time, and the same bytes as without a thread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cantle.trusted import kernel_choice
 from tests.release.people import SCHEMA, people
 
 
-def test_an_item_is_made_when_all_but_the_last_is_done() -> None:
+def test_at_most_one_item_is_waiting() -> None:
     done: list[int] = []
 
     def items() -> Iterator[int]:
@@ -34,7 +34,7 @@ def test_an_item_is_made_when_all_but_the_last_is_done() -> None:
 
 
 @pytest.mark.parametrize("where", [0, 2, 5])
-def test_what_goes_wrong_is_told_and_ends_it(where: int) -> None:
+def test_an_error_in_the_thread_is_raised_and_ends_the_work(where: int) -> None:
     done: list[int] = []
 
     def work(item: int) -> None:
@@ -48,7 +48,7 @@ def test_what_goes_wrong_is_told_and_ends_it(where: int) -> None:
     assert len(done) <= where + 1
 
 
-def test_a_thread_is_for_large_data_and_several_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thread_is_used_for_large_data_on_several_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: range(8), raising=False)
     assert (records.worth_a_thread(records.LARGE - 1), records.worth_a_thread(records.LARGE)) == (False, True)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: [3], raising=False)
@@ -59,12 +59,12 @@ def test_a_thread_is_for_large_data_and_several_cores(monkeypatch: pytest.Monkey
 def test_the_same_bytes_with_and_without_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     pytest.importorskip("numba")
     monkeypatch.setattr(kernel_choice, "FROM", 0)
-    monkeypatch.setattr(records, "_ROWS", 64)  # many blocks of few records
+    monkeypatch.setattr(records, "_ROWS", 64)  # makes many blocks of few records
     people(3000).write_csv(tmp_path / "people.csv")
-    made = []
+    files = []
     for apart in (False, True):
         monkeypatch.setattr(records, "worth_a_thread", lambda _, apart=apart: apart)
         release = cantle.publish(tmp_path / "people.csv", SCHEMA, epsilon=2, method=method, insecure_seed=5)
         folder = release.save(tmp_path / f"{method}{apart}")
-        made.append({path.name: path.read_bytes() for path in folder.iterdir()})
-    assert made[0] == made[1]
+        files.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert files[0] == files[1]

@@ -1,4 +1,4 @@
-"""The public part of `baskets`: sizes, supports, plans, pool, raking, draw; kernels against their plain forms."""
+"""Post-processing of `baskets`: sizes, supports, plans, pool, raking, draw; kernels compared with plain code."""
 
 from fractions import Fraction
 
@@ -21,7 +21,7 @@ def some_sizes(records=1000.0):
 
 
 def some_measured(universe=12, records=1000.0, head=False):
-    """Sizes, falling supports and three pairs; items 0 and 1 are the head if there is one."""
+    """Sizes, decreasing supports and three pairs; items 0 and 1 are the head if there is one."""
     sizes = some_sizes(records)
     support = sizes.occurrences / np.arange(1, universe + 1) / (1 / np.arange(1, universe + 1)).sum()
     items = ItemSupports(support, np.zeros(universe), support, 4, 1.0)
@@ -41,7 +41,7 @@ def test_size_bins_cover_all_sizes_in_four_steps_per_octave():
     assert size_edges(1).tolist() == [1]
 
 
-def test_sizes_without_noise_keep_every_count_and_the_total():
+def test_sizes_without_noise_equal_the_counts():
     edges = size_edges(40)
     truth = np.array([500, 300, 200, 100, 80, 60, 50, 40, 60, 40, 30, 20, 20, 10, 8, 6, 5])
     model = fit_sizes(truth, edges, 40, rate=100.0)
@@ -49,18 +49,18 @@ def test_sizes_without_noise_keep_every_count_and_the_total():
     bins = np.bincount(np.searchsorted(edges, model.size, side="right") - 1, model.count)
     assert np.allclose(bins, truth[: len(bins)])
     inside = model.count[(model.size >= 17) & (model.size <= 20)]
-    assert (np.diff(inside) < 0).all()  # falls inside a wide bin, as its neighbours do
+    assert (np.diff(inside) < 0).all()  # counts fall inside a wide bin, as in adjacent bins
 
 
 @pytest.mark.parametrize("noisy", [[0, 0, 0], [-50, -7, 3], [1, 0, 0]])
-def test_sizes_of_hardly_any_records_are_safe_to_divide_by(noisy):
+def test_sizes_of_very_few_records_are_positive(noisy):
     model = fit_sizes(np.array(noisy), size_edges(3), 3, rate=0.04)
     assert model.records >= 1
     assert model.occurrences >= 1
     assert np.isfinite(model.ordered_pairs_per_item)
 
 
-def test_a_tail_of_noise_is_cut():
+def test_a_tail_of_noise_is_removed():
     noisy = np.array([1000, 400, 100, 3, -2, 1, 0, 2])
     assert fit_sizes(noisy, size_edges(8), 8, rate=0.5).size.max() == 3
 
@@ -85,7 +85,7 @@ def test_posterior_means_are_nearer_than_clipped_counts(strata):
     assert found.support.min() >= 0
 
 
-def test_departments_bring_items_below_the_noise_nearer():
+def test_departments_improve_estimates_of_items_below_the_noise():
     rng = public_dice(4)
     departments = np.arange(4000) // 500
     truth = np.repeat([0.0, 0.0, 1.0, 0.0, 12.0, 0.0, 6.0, 0.0], 500)
@@ -96,14 +96,14 @@ def test_departments_bring_items_below_the_noise_nearer():
     assert np.abs(with_them.support - truth).sum() < 0.7 * np.abs(without.support - truth).sum()
 
 
-def test_long_records_are_scaled_back():
+def test_counts_of_long_records_are_scaled_back():
     sizes = SizeModel(np.array([1, 10]), np.array([1000.0, 1000.0]), 2000.0)
     short, long = np.array([900.0, 100.0, 0.0, 0.0]), np.array([100.0, 100.0, 1000.0, 800.0])
     found = fit_supports(np.stack([short, long]), 0.01, 2, sizes)
     assert np.allclose(found.support, np.minimum(short + long * 5, 2000), rtol=0.02)
 
 
-def test_the_stratum_that_holds_most_records_says_most_about_items_below_the_noise():
+def test_items_below_the_noise_follow_the_stratum_with_most_records():
     rng = public_dice(6)
     truth = 60_000 / np.arange(100, 3100)
     sizes = SizeModel(np.array([2, 8]), truth.sum() * np.array([0.05, 0.225]), truth.sum() * 0.275)
@@ -114,14 +114,14 @@ def test_the_stratum_that_holds_most_records_says_most_about_items_below_the_noi
     assert np.abs(apart.support - support).sum() < 0.9 * np.abs(added.support - support).sum()
 
 
-def test_frequent_items_keep_the_share_of_their_own_strata():
+def test_frequent_items_keep_their_share_in_each_stratum():
     sizes = SizeModel(np.array([2, 8]), np.array([500.0, 2250.0]), 2750.0)
     noisy = np.array([[900.0, 0.0, 100.0], [1000.0, 4500.0, 3500.0]])
     found = fit_supports(noisy, 0.5, 4, sizes)
     assert np.allclose(np.stack([found.short, found.long]), noisy, atol=10)
 
 
-def test_items_of_short_records_are_taken_to_be_in_the_shorter_ones_of_the_long_records():
+def test_items_of_short_records_are_expected_in_the_shorter_ones_of_the_long_records():
     size, most = np.arange(1, 41), 4
     sizes = SizeModel(size, 20_000.0 / size, float((20_000 / size).sum()))
     chance = size ** np.linspace(-1, 1, 90)[:, None]
@@ -133,14 +133,14 @@ def test_items_of_short_records_are_taken_to_be_in_the_shorter_ones_of_the_long_
     assert np.isclose(found.support.sum(), truth.sum(), rtol=1e-3)
 
 
-def test_without_short_records_no_trend_is_seen():
+def test_without_short_records_there_is_no_trend():
     sizes = SizeModel(np.array([8]), np.array([1000.0]), 1000.0)
     noisy = np.array([[3.0, -5.0, 9.0], [2000.0, 1000.0, 1000.0]])
     found = fit_supports(noisy, 0.5, 4, sizes)
     assert np.allclose(found.long, noisy[1], rtol=0.01)
 
 
-def test_records_of_one_item_have_less_noise_where_they_are_counted_apart():
+def test_records_of_one_item_have_less_noise_if_counted_separately():
     rng = public_dice(5)
     single, other = np.linspace(0, 300, 60), np.linspace(900, 0, 60)
     sizes = SizeModel(np.array([1, 3]), np.array([single.sum(), other.sum() / 3]), single.sum() + other.sum() / 3)
@@ -162,7 +162,7 @@ def test_shares_never_exceed_epsilon():
             assert plan.pairs == (records >= pair_plan.POOR)
 
 
-def test_fewer_items_of_a_record_count_where_there_is_more_noise():
+def test_with_more_noise_fewer_items_per_record_are_counted():
     size = np.arange(1, 31)
     shape = size * np.exp(-size / 6)
     plans = {
@@ -187,15 +187,15 @@ def test_pairs_of_two_items_are_likely_in_longer_records():
     given = GivenPairs(np.array([3, 5, 7, 9]), np.array([1]), np.array([50.0]), 6, 2.0, 1.5, 20.0, doubles)
     likely = with_likely(given)
     values = dict(zip(zip(*(code.tolist() for code in likely.item_codes()), strict=True), likely.noisy, strict=True))
-    assert values[3, 7] == 50.0  # as given
-    assert values[7, 9] == 10.0  # half of the least that is given
-    assert values[3, 9] == pytest.approx(10 * (50 + 10) / (100 + 60))  # the ratio without this pair
+    assert values[3, 7] == 50.0  # the given value
+    assert values[7, 9] == 10.0  # half of the least given value
+    assert values[3, 9] == pytest.approx(10 * (50 + 10) / (100 + 60))  # the ratio leaves this pair out
     assert values[5, 7] == 0.0
     assert len(values) == len(doubles.items)
     assert (np.diff(likely.cell) > 0).all()
 
 
-def test_pair_cells_and_places_are_inverse():
+def test_cells_of_pairs_and_their_positions_are_inverse():
     high = np.repeat(np.arange(1, 400), np.arange(1, 400))
     low = np.arange(len(high)) - high * (high - 1) // 2
     cells = pair_plan.pair_cells(low, high)
@@ -205,18 +205,18 @@ def test_pair_cells_and_places_are_inverse():
     assert [int(place[0]) for place in pair_plan.pair_places(far)] == [2998, 2999]
 
 
-def test_cells_always_given_are_those_that_independence_expects_above_the_threshold():
+def test_cells_that_are_always_given_are_expected_above_the_threshold():
     support, sizes = np.array([10.0, 500.0, 300.0, 90.0]), some_sizes(1000.0)
-    found = pair_plan._expected(support, sizes, 40.0)
+    cells = pair_plan._expected(support, sizes, 40.0)
     spread = sizes.ordered_pairs_per_item / sizes.occurrences
-    wanted = [
+    expected = [
         int(pair_plan.pair_cells(np.array([a]), np.array([b]))[0])
         for b in range(4)
         for a in range(b)
         if support[a] * support[b] * spread > 40.0
     ]
-    assert wanted
-    assert found.tolist() == wanted
+    assert expected
+    assert cells.tolist() == expected
 
 
 @pytest.mark.parametrize("universe", [2, 3, 50, 5000])
@@ -227,7 +227,9 @@ def test_pair_plans_fit_the_universe(universe):
     assert plan.scale >= 1
     assert plan.at_least >= 1
     assert (np.diff(plan.always) > 0).all()
-    assert plan.doubles  # a quarter of the records have two items; their cells come first, and none is always given
+    assert (
+        plan.doubles
+    )  # a quarter of the records have two items; their cells come first, and none of them is always given
     assert plan.always.min(initial=plan.pairs) >= plan.pairs == len(plan.items) * (len(plan.items) - 1) // 2
     assert plan.always.max(initial=0) < 2 * plan.pairs
 
@@ -266,7 +268,7 @@ def test_records_of_the_pool_are_sets_of_their_size(head):
     )  # fmt: skip
     inside = np.diff(made.items)
     inside[made.starts[1:-1] - 1] = 1
-    assert (inside > 0).all()  # ascending and distinct within a record
+    assert (inside > 0).all()  # items of a record are ascending and distinct
     assert set(np.diff(made.starts).tolist()) <= {1, 2, 3, 4}
     if head:
         held = [
@@ -277,8 +279,8 @@ def test_records_of_the_pool_are_sets_of_their_size(head):
         assert np.array_equal(np.array(held)[known], measured.head.mask[made.cell[known]])
 
 
-def test_sizes_are_the_same_for_all_patterns_of_equally_many_head_items():
-    """Patterns and sizes are both drawn in order; a pool that pairs them up gives one pattern all the small sizes."""
+def test_patterns_with_equally_many_head_items_have_the_same_sizes():
+    """Patterns and sizes are both drawn in order; matched by order, one pattern would get all small sizes."""
     sizes = some_sizes(1000.0)
     head = HeadModel(np.array([0, 1]), np.array([1, 2]), np.array([500.0, 500.0]), 0.0)
     measured = synthesis.Measured(sizes, some_measured().items, head, GivenPairs.none())
@@ -289,7 +291,7 @@ def test_sizes_are_the_same_for_all_patterns_of_equally_many_head_items():
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-def test_a_record_that_wants_every_item_gets_every_item(compiled):
+def test_a_record_of_the_largest_size_has_every_item(compiled):
     if compiled:
         pytest.importorskip("numba")
     sizes = SizeModel(np.array([5]), np.array([100.0]), 100.0)
@@ -301,7 +303,7 @@ def test_a_record_that_wants_every_item_gets_every_item(compiled):
 
 
 def exact_answers(records, universe, most):
-    """What the questions would answer about these records without noise: pairs of items, no head."""
+    """The answers to the questions about these records without noise; pairs of items, and no head."""
     sizes = [len(record) for record in records]
     starts, items = np.cumsum([0, *sizes]), np.concatenate(records)
     counts = basket_counts.count_sizes(starts, size_edges(universe))
@@ -312,7 +314,7 @@ def exact_answers(records, universe, most):
     return synthesis.Measured(model, fit_supports(supports, 1e-3, most, model), HeadModel.none(model.records), given)
 
 
-def test_raking_meets_given_pairs_supports_and_sizes_on_the_pool():
+def test_raked_weights_of_the_pool_match_pairs_supports_and_sizes():
     rng, universe = public_dice(8), 14
     kinds = [np.sort(rng.choice(universe, size, replace=False)) for size in rng.integers(1, 5, size=60)]
     measured = exact_answers([kinds[k] for k in rng.integers(len(kinds), size=5000)], universe, 3)
@@ -334,7 +336,7 @@ def test_weights_stay_below_their_cap():
     assert rake.rake(np.ones(2), [nothing], [features], 7.0).tolist() == [7.0, 1.0]
 
 
-def test_systematic_draws_take_whole_shares_and_never_a_weight_of_zero():
+def test_systematic_draws_follow_weights_and_never_take_a_weight_of_zero():
     drawn = pool._systematic(np.array([0.0, 3.0, 1.0, 0.0]), 400, public_dice(0))
     assert np.bincount(drawn, minlength=4).tolist() == [0, 300, 100, 0]
 
@@ -355,14 +357,14 @@ def test_more_records_than_can_be_drawn_are_refused():
         synthesis.synthesise(some_measured(), public_dice(0), 10**9)
 
 
-def test_the_same_dice_draw_the_same_records():
+def test_the_same_seed_draws_the_same_records():
     first, second = (synthesis.synthesise(some_measured(head=True), public_dice(9)) for _ in range(2))
     assert all(a.tobytes() == b.tobytes() for a, b in zip(first, second, strict=True))
     assert len(first[0]) == 1001
 
 
 def test_few_records_are_not_lost_with_their_uncertain_sizes():
-    """Where hardly a size stands out of the noise, the number of records is still right in the mean."""
+    """If hardly any size exceeds the noise, the number of records is still right on average."""
     rng, edges, truth = public_dice(2), size_edges(30), np.zeros(16, np.int64)
     truth[:6] = 100
     chance = -np.expm1(-0.04)

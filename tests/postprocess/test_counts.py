@@ -1,4 +1,4 @@
-"""Post-processing against slow and plain solutions: least squares, projection, rounding, fitting, drawing."""
+"""Post-processing compared with slow and plain solutions: least squares, projection, rounding, fitting, drawing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 def random_tree(
     generator: np.random.Generator, deepest: int = 4
 ) -> tuple[list[np.ndarray], np.ndarray, dict[int, int]]:
-    """Ids by level, leaves, and the parent of every node; children in pairs in the order of their parents."""
+    """Ids by level, leaves, and the parent of every node; children come in pairs, in the order of their parents."""
     levels, leaves, parent, first = [np.array([0])], [], {}, 1
     for depth in range(deepest + 1):
         split = generator.random(len(levels[-1])) < 0.7
@@ -48,23 +48,23 @@ def random_tree(
 
 
 def below(node: int, leaves: np.ndarray, parent: dict[int, int]) -> list[int]:
-    """Places of the leaves under a node."""
-    found = []
+    """The positions of the leaves under a node."""
+    positions = []
     for place, leaf in enumerate(leaves.tolist()):
         at = leaf
         while at != node and at in parent:
             at = parent[at]
         if at == node:
-            found.append(place)
-    return found
+            positions.append(place)
+    return positions
 
 
 @examples(24)
 @given(SEEDS, st.sampled_from([1.0, 0.6]))
 def test_consistency_is_weighted_least_squares(seed: int, possible: float) -> None:
-    """Unknowns are the leaves' cells; every cell and every measured node is an equation of weight 1/variance.
+    """The cells of leaves are the unknowns; every cell and every measured node is an equation of weight 1/variance.
 
-    Cells that are known to be empty are no unknowns, and their noise reaches nothing.
+    Cells that are known to be empty are no unknowns, and their noise has no effect.
     """
     generator = public_dice(seed)
     levels, leaves, parent = random_tree(generator)
@@ -84,8 +84,8 @@ def test_consistency_is_weighted_least_squares(seed: int, possible: float) -> No
     root, may = np.sqrt(np.array(weight)), generator.random(value.shape) < possible
     unknowns, solved = (np.array(rows) * root[:, None])[:, may.reshape(-1)], np.zeros(value.size)
     used = np.concatenate([may.reshape(-1), np.ones(len(rows) - value.size, dtype=np.bool_)])
-    found = np.linalg.lstsq(unknowns[used], (np.array(target) * root)[used], rcond=None)[0]
-    solved[may.reshape(-1)] = found
+    solution = np.linalg.lstsq(unknowns[used], (np.array(target) * root)[used], rcond=None)[0]
+    solved[may.reshape(-1)] = solution
     cells = {"ids": leaves, "value": value, "variance": cell_variance}
     estimate = consistent(levels, cells, size.copy(), size_variance, None if possible == 1 else may)
     np.testing.assert_allclose(estimate.reshape(-1), solved, atol=1e-8)
@@ -93,21 +93,21 @@ def test_consistency_is_weighted_least_squares(seed: int, possible: float) -> No
 
 @examples(24)
 @given(SEEDS)
-def test_integers_leave_nothing_for_what_cannot_be(seed: int) -> None:
-    """The total is kept, however small the estimates of the cells that may hold records."""
+def test_impossible_cells_get_no_records(seed: int) -> None:
+    """The total is kept, however small the estimates of the possible cells are."""
     generator = public_dice(seed)
     levels, leaves, _ = random_tree(generator)
     may = generator.random((len(leaves), 3)) < 0.5
     may[0, 0] = True
     estimate = np.where(may, generator.normal(3, 20, may.shape), 0.0)
-    found = integers(levels, leaves, estimate, may)
-    assert (found >= 0).all()
-    assert not found[~may].any()
-    assert found.sum() == max(0, round(float(estimate.sum())))
+    counts = integers(levels, leaves, estimate, may)
+    assert (counts >= 0).all()
+    assert not counts[~may].any()
+    assert counts.sum() == max(0, round(float(estimate.sum())))
 
 
 def test_consistency_by_hand() -> None:
-    """Root measured 10, leaves 2 and 4, all variances 1: the gap of 4 is shared by three."""
+    """The root is measured as 10, the leaves as 2 and 4, all with variance 1; three nodes share the gap of 4."""
     cells = {"ids": np.array([1, 2]), "value": np.array([[2.0], [4.0]]), "variance": np.ones(2)}
     estimate = consistent(
         [np.array([0]), np.array([1, 2])], cells, np.array([10.0, 0, 0]), np.array([1, np.inf, np.inf])
@@ -121,10 +121,10 @@ ROWS = arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 6)), eleme
 @given(ROWS, st.floats(0, 100))
 def test_projection_satisfies_its_optimality_conditions(x: np.ndarray, total: float) -> None:
     """x* >= 0, sum = total, and one tau for the row: x*_i = x_i - tau where positive, x_i <= tau where 0."""
-    found = project_rows(x, np.full(len(x), total))
-    assert (found >= 0).all()
-    np.testing.assert_allclose(found.sum(axis=1), total, atol=1e-6)
-    for before, after in zip(x, found, strict=True):
+    projected = project_rows(x, np.full(len(x), total))
+    assert (projected >= 0).all()
+    np.testing.assert_allclose(projected.sum(axis=1), total, atol=1e-6)
+    for before, after in zip(x, projected, strict=True):
         positive = after > 1e-9
         if positive.any():
             tau = (before - after)[positive]
@@ -141,7 +141,7 @@ def test_projection_is_the_nearest_point(seed: int) -> None:
         constraints={"type": "eq", "fun": lambda y: y.sum() - total, "jac": lambda y: np.ones_like(y)},
         method="SLSQP", options={"ftol": 1e-14, "maxiter": 500},
     )  # fmt: skip
-    assert nearest.success or nearest.status == 8  # 8: no further descent at this precision
+    assert nearest.success or nearest.status == 8  # 8 means no further descent at this precision
     np.testing.assert_allclose(project_rows(x[None], np.array([total]))[0], nearest.x, atol=1e-5)
 
 
@@ -152,17 +152,19 @@ def test_projection_of_no_cells_is_no_cells() -> None:
 @given(ROWS, st.integers(0, 200))
 def test_rounding_keeps_the_total_and_moves_each_cell_by_less_than_one(x: np.ndarray, total: int) -> None:
     exact = project_rows(x, np.full(len(x), float(total)))
-    found = round_rows(exact, np.full(len(x), total))
-    assert found.dtype == np.int64
-    assert (found.sum(axis=1) == total).all()
-    assert (found >= 0).all()
-    assert (np.abs(found - exact) < 1 + 1e-6).all()
+    rounded = round_rows(exact, np.full(len(x), total))
+    assert rounded.dtype == np.int64
+    assert (rounded.sum(axis=1) == total).all()
+    assert (rounded >= 0).all()
+    assert (np.abs(rounded - exact) < 1 + 1e-6).all()
 
 
 def test_rounding_gives_what_is_missing_to_the_largest_remainders() -> None:
     x = np.array([[0.2, 0.7, 0.6, 1.5]])
     assert round_rows(x, np.array([3])).tolist() == [[0, 1, 1, 1]]
-    assert round_rows(np.array([[0.5, 0.5]]), np.array([1])).tolist() == [[1, 0]]  # ties: the earlier
+    assert round_rows(np.array([[0.5, 0.5]]), np.array([1])).tolist() == [
+        [1, 0]
+    ]  # of equal remainders, the earlier cell
 
 
 @examples(24)
@@ -173,25 +175,25 @@ def test_integers_add_up_at_every_node(seed: int) -> None:
     nodes, width = len(np.concatenate(levels)), int(generator.integers(1, 4))
     cells = {"ids": leaves, "value": generator.normal(3, 9, (len(leaves), width)), "variance": np.ones(len(leaves))}
     estimate = consistent(levels, cells, np.zeros(nodes), np.full(nodes, np.inf))
-    found = integers(levels, leaves, estimate)
-    assert found.dtype == np.int64
-    assert found.shape == (len(leaves), width)
-    assert (found >= 0).all()
-    assert found.sum() == max(0, round(float(estimate.sum())))
-    # A class whose estimates all are whole and not negative is left as it is.
+    counts = integers(levels, leaves, estimate)
+    assert counts.dtype == np.int64
+    assert counts.shape == (len(leaves), width)
+    assert (counts >= 0).all()
+    assert counts.sum() == max(0, round(float(estimate.sum())))
+    # A class whose estimates are all whole and not negative is unchanged.
     whole = np.abs(np.rint(estimate))
     assert integers(levels, leaves, whole).tolist() == whole.astype(int).tolist()
 
 
 def test_integers_divide_each_class_from_the_root_down() -> None:
-    """The root holds (4, 3). Of the first class -2 and 6 become 0 and 4; of the second 1.4 and 1.6 become 1 and 2."""
+    """The root has (4, 3). In the first class -2 and 6 become 0 and 4, in the second 1.4 and 1.6 become 1 and 2."""
     cells = np.array([[-2.0, 1.4], [6.0, 1.6]])
     assert integers([np.array([0]), np.array([1, 2])], np.array([1, 2]), cells).tolist() == [[0, 1], [4, 2]]
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_fitted_values_show_the_target_where_they_can(seed: int) -> None:
-    """A target that some f does show: overlapping regions drawing from a known f."""
+def test_fitted_values_reach_a_target_that_can_be_reached(seed: int) -> None:
+    """The target comes from a known f, from which overlapping regions draw."""
     generator = public_dice(seed)
     truth = generator.uniform(0.2, 3, 12)
     lo = np.array([0, 2, 5, 0, 6])
@@ -207,7 +209,7 @@ def test_fitted_values_show_the_target_where_they_can(seed: int) -> None:
     np.testing.assert_allclose(shown, target, rtol=2e-3)
 
 
-def test_fitted_values_leave_every_region_something_to_draw() -> None:
+def test_fitted_values_are_positive_somewhere_in_every_region() -> None:
     f = fit_values(np.array([10.0, 0, 0, 0]), np.array([0, 2]), np.array([2, 4]), np.array([5.0, 5.0]))
     assert (f > 0).all()
     assert np.isfinite(f).all()
@@ -229,8 +231,8 @@ def test_drawn_codes_stay_in_their_spans_and_have_the_right_counts(seed: int) ->
 
 
 @given(SEEDS)
-def test_drawn_codes_show_f_as_closely_as_they_can(seed: int) -> None:
-    """Stratified: each code of a region appears within two of its expected number."""
+def test_drawn_codes_follow_f_as_closely_as_possible(seed: int) -> None:
+    """Draws are stratified: each code of a region appears within two of its expected number."""
     generator = public_dice(seed)
     f = generator.uniform(0.1, 3, 6)
     count = int(generator.integers(1, 200))
@@ -240,7 +242,7 @@ def test_drawn_codes_show_f_as_closely_as_they_can(seed: int) -> None:
 
 
 def test_drawing_is_shuffled_within_a_region() -> None:
-    """Stratification must not come out sorted: the order of records would tell their values."""
+    """Stratified draws must not be sorted, because the order of records would show their values."""
     codes = draw_codes(np.ones(50), np.array([0]), np.array([50]), np.array([500]), public_dice(1))
     assert abs(np.corrcoef(codes, np.arange(500))[0, 1]) < 0.2
 

@@ -1,4 +1,4 @@
-"""From noisy cells to what is released: sums, signs, spans and labels."""
+"""From noisy cells to released counts and records: sums, signs, spans and labels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ AGE = Attribute("age", Steps(type="integer", first=18, step=1, grid=47), nullabl
 KIND = Attribute("class", Labels(type="string", labels=("Y", "N")), nullable=False)
 DOMAIN = Domain((JOB, AGE), KIND, ("class", "job", "age"))
 GRID = Grid.top((5, 47)).refine(0, (2, 4)).refine(1, (22,))
-"""Three cuts of jobs (null by itself), two of ages: six cells of two classes."""
+"""Three groups of jobs (null is separate) and two of ages, so six cells, with two classes."""
 
 
 def noisy(values: dict[int, int]) -> NoisyCells:
@@ -60,13 +60,13 @@ def test_counts_are_whole_non_negative_and_sum_to_the_total(found: NoisyCells, t
     assert listed_cells(DOMAIN, results.groups).tolist() == found.cells.tolist()
 
 
-def test_projection_takes_the_same_from_every_cell() -> None:
+def test_projection_subtracts_the_same_from_every_cell() -> None:
     results = cell_results(DOMAIN, GRID, noisy({0: 1, 3: 9, 5: 4, 11: 30}), [], 20, 2, public_dice(1))
     assert results.groups["count"].to_list() == [0, 0, 0, 20]
 
 
 def recount(frame: pl.DataFrame) -> dict[int, int]:
-    """The cells that these records lie in, from their codes."""
+    """The number of these records in each cell, from their codes."""
     codes, classes = DOMAIN.encode(frame)
     cell = GRID.locate([codes[:, 0], codes[:, 1]])
     return dict(Counter((cell * 2 + classes).tolist()))
@@ -90,16 +90,16 @@ def test_drawn_records_are_spread_over_their_span_and_shuffled() -> None:
 
 @examples(16)
 @given(NOISY)
-def test_generalised_groups_are_the_generalised_records(found: NoisyCells) -> None:
-    """The labels of a release and of a table in its words agree, cell by cell."""
+def test_generalised_groups_agree_with_generalised_records(found: NoisyCells) -> None:
+    """The labels of a release and of a generalised table agree, cell by cell."""
     results = cell_results(DOMAIN, GRID, found, [], None, 2, public_dice(5))
     released = generalised(DOMAIN, GRID, results.groups)
     assert released.columns == ["class", "job", "age", COUNT]
-    told = Counter({row[:3]: row[3] for row in released.iter_rows()})
-    assert Counter(generalise(DOMAIN, GRID, results.records).iter_rows()) == told
+    counts = Counter({row[:3]: row[3] for row in released.iter_rows()})
+    assert Counter(generalise(DOMAIN, GRID, results.records).iter_rows()) == counts
 
 
-def test_labels_are_those_of_the_taxonomy_and_of_the_grid() -> None:
+def test_labels_follow_the_taxonomy_and_the_grid() -> None:
     frame = pl.DataFrame(
         {"job": ["Lawyer", "Dancer", None, "Pilot"], "age": [39, 40, 64, 18], "class": ["Y", "N", "Y", "?"]}
     )
@@ -109,13 +109,13 @@ def test_labels_are_those_of_the_taxonomy_and_of_the_grid() -> None:
     assert out["class"].to_list()[:3] == ["Y", "N", "Y"]
 
 
-def test_the_grid_behind_the_cuts_of_a_release() -> None:
+def test_the_grid_follows_from_the_cuts_of_a_release() -> None:
     results = cell_results(DOMAIN, GRID, noisy({0: 1}), [], None, 2, public_dice(5))
     same = grid_of(DOMAIN, results.structure["cuts"])
     assert [edge.tolist() for edge in same.edges] == [edge.tolist() for edge in GRID.edges]
 
 
-def test_no_listed_cell_gives_no_record() -> None:
+def test_without_listed_cells_there_are_no_records() -> None:
     results = cell_results(DOMAIN, GRID, noisy({}), [], 50, 0, public_dice(5))
     assert (len(results.records), len(results.groups)) == (0, 0)
     assert len(generalised(DOMAIN, GRID, results.groups)) == 0

@@ -1,4 +1,4 @@
-"""The public part of mosaic: cells, groupings, smoothing, budget rules, and kernels against their specification."""
+"""The public part of mosaic: cells, groupings, smoothing, budget rules, and kernels compared with plain code."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_largest_spikes_are_kept_with_ties_by_code() -> None:
     assert largest_spikes(codes, counts).tolist() == [*range(23), 29]
 
 
-def test_class_sizes_are_those_of_the_listed_classes() -> None:
+def test_class_sizes_equal_those_of_the_listed_classes() -> None:
     classes = ValueClasses(-7, (1, 5, 10))
     listed = np.bincount(classes.of(np.arange(3, 60)), minlength=3)
     assert classes.sizes(3, 60).tolist() == listed.tolist()
@@ -81,7 +81,7 @@ def test_segments_find_a_step_and_ignore_noise() -> None:
     assert segments(counts, np.ones(20), np.full(20, 4.0)).tolist() == [0, 10]
 
 
-def test_doubt_leaves_no_mass_in_an_empty_tail() -> None:
+def test_smoothing_leaves_no_mass_in_an_empty_tail() -> None:
     counts = np.array([500.0, 520.0, 3.0, -4.0, 6.0, 2.0])
     smoothed = smooth(counts, np.full(6, 25.0), np.ones(6), 1000.0, 2.0)
     assert smoothed[2:].sum() == 0
@@ -114,14 +114,14 @@ def test_the_shares_of_every_branch_sum_to_one(
 
 
 def test_candidates_respect_the_cap_and_leave_out_pairs_with_the_target() -> None:
-    found = candidates([2, 30, 5, 1, 16], 0, True, 40, {(1, 2)}, np.random.default_rng(0))
-    assert found
-    for members, groups in found:
+    pairs = candidates([2, 30, 5, 1, 16], 0, True, 40, {(1, 2)}, np.random.default_rng(0))
+    assert pairs
+    for members, groups in pairs:
         assert np.prod(groups) <= 40
         assert 3 not in members
         assert members != (1, 2)
         assert not (len(members) == 2 and 0 in members)
-    assert any(0 in members for members, _ in found)
+    assert any(0 in members for members, _ in pairs)
 
 
 def test_first_round_survivors_join_components_and_the_list_starts_again() -> None:
@@ -129,7 +129,9 @@ def test_first_round_survivors_join_components_and_the_list_starts_again() -> No
     survivors.choose(0)
     assert survivors.left().tolist() == [1, 2]
     survivors.choose(1)
-    assert survivors.left().tolist() == [2]  # all columns are joined: start again with the unchosen
+    assert survivors.left().tolist() == [
+        2
+    ]  # all columns are joined, so the list starts again with pairs that were not chosen
     survivors.choose(2)
     assert not len(survivors.left())
 
@@ -162,7 +164,7 @@ def test_redrawn_labels_have_the_expected_number() -> None:
     assert abs(labels.sum() - probability.sum()) <= 1
 
 
-# ---- kernels against their specification ---------------------------------------------------------------------
+# ---- kernels compared with plain code ------------------------------------------------------------------------
 
 
 def _random_model(seed: int, learned: bool) -> Model:
@@ -193,10 +195,10 @@ def test_kernels_draw_the_same_records_as_the_specification(seed: int, learned: 
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 64, 1000])
-def test_uniform_numbers_of_a_stratum_are_one_in_each_part(size: int) -> None:
-    """Whatever its size, and independently in two columns with the same strata."""
+def test_each_part_of_a_stratum_has_one_uniform_number(size: int) -> None:
+    """This holds for any size, and independently in two columns with the same strata."""
     keys = np.repeat(np.arange(4, dtype=np.uint32), size)
-    first, second = (conditionals.spread(keys, 4, np.array(words, dtype=np.uint64)) for words in ((1, 2), (3, 4)))
+    first, second = (conditionals.spread(keys, 4, np.array(seed, dtype=np.uint64)) for seed in ((1, 2), (3, 4)))
     for key in range(4):
         assert np.array_equal(np.sort(np.floor(first[keys == key] * size)), np.arange(size))
     if size >= 64:
@@ -222,8 +224,8 @@ def test_label_kernels_equal_their_specification() -> None:
     assert np.array_equal(label_fit.scatter(values, rows, 50), kernels.scatter(values, rows, 50))
 
 
-def test_classes_have_shares_even_if_tables_and_one_way_distributions_have_no_cell_in_common() -> None:
-    """As noise may have it when there are few records; all shares were 0, and drawing from them divided by 0."""
+def test_classes_have_shares_even_if_their_distributions_have_no_common_cell() -> None:
+    """Noise may lead to this if there are few records; all shares were 0, and drawing divided by 0."""
     one_way = [np.array([1.0, 0.0]), np.array([0.0, 1.0])]
     tables = [NoisyTable((0, 1), (2, 2), np.array([[0.0, 0.0], [9.0, 0.0]]), 1.0)]
     groupings = [Groupings(p, np.ones(1)) for p in one_way]

@@ -1,4 +1,4 @@
-"""Notes to whoever publishes, from released numbers alone."""
+"""Notes to the publisher, which depend on released numbers only."""
 
 from __future__ import annotations
 
@@ -54,23 +54,23 @@ def test_the_noise_of_a_person_with_several_records_counts() -> None:
 @pytest.mark.parametrize("method", ["mosaic", "rps", "diffgen"])
 def test_a_schema_that_no_record_fits_is_named_as_a_cause(method: str) -> None:
     wrong = SEX | {"categories": ["female", "male"], "constraints": {"required": True}, "unknown": "drop"}
-    found = notes(5_000, AGE, wrong, TARGET, method=method)
-    assert "hardly any record fits the schema" in found[0]
+    texts = notes(5_000, AGE, wrong, TARGET, method=method)
+    assert "hardly any record fits the schema" in texts[0]
 
 
-def test_a_column_that_came_out_mostly_missing_is_named() -> None:
+def test_a_column_of_mostly_missing_values_is_named() -> None:
     (note,) = notes(5_000, AGE, SEX | {"categories": ["f", "m"]}, TARGET)
     assert note.startswith("Column sex: ")
     assert "% of the released values are missing" in note
 
 
-def test_without_a_target_a_table_of_middling_size_should_declare_one() -> None:
+def test_a_table_of_medium_size_without_target_should_declare_one() -> None:
     (note,) = notes(5_000, AGE, SEX)
     assert "role: target" in note
     assert notes(5_000, AGE, SEX, method="rps") == []
 
 
-def test_no_sets_at_all() -> None:
+def test_a_release_without_sets_has_a_note() -> None:
     sets = {"kind": "sets", "items": {"minimum": 1, "maximum": 30}}
     release = cantle.publish([[31, 32]] * 50, sets, epsilon=1000, insecure_seed=1)
     assert len(release.records) == 0
@@ -83,5 +83,5 @@ def test_notes_are_saved_stated_and_checked(tmp_path: Path) -> None:
     folder = release.save(tmp_path / "out")
     assert verify_folder(folder) == []
     assert cantle.Release.load(folder).notes == release.notes
-    said = (folder / "statement.md").read_text(encoding="utf-8")
-    assert all(f"**Note.** {note}" in said for note in release.notes)
+    statement = (folder / "statement.md").read_text(encoding="utf-8")
+    assert all(f"**Note.** {note}" in statement for note in release.notes)

@@ -17,7 +17,7 @@ from cantle.postprocess.random_graph import graphical, regenerate, write_edges
 
 
 def is_graphical(degrees: list[int]) -> bool:
-    """Erdos and Gallai, word for word."""
+    """The criterion of Erdos and Gallai, as they state it."""
     d = sorted(degrees, reverse=True)
     enough = all(sum(d[:k]) <= k * (k - 1) + sum(min(x, k) for x in d[k:]) for k in range(1, len(d) + 1))
     return sum(d) % 2 == 0 and min(d, default=0) >= 0 and enough
@@ -30,24 +30,24 @@ def test_all_short_sequences_become_a_nearest_graphical_one(nodes: int) -> None:
     all_graphical = np.array(found, dtype=np.int64).reshape(len(found), nodes)
     for one in itertools.combinations_with_replacement(range(-1, nodes + 2), nodes):
         degrees = np.array(one, dtype=np.int64)
-        made = graphical(degrees)
-        assert is_graphical(made.tolist()), one
-        # sorted against sorted is the cheapest way to match two multisets
-        assert np.abs(made - degrees).sum() == np.abs(all_graphical - degrees).sum(axis=1).min(), one
-        assert (np.diff(made) >= 0).all()
+        nearest = graphical(degrees)
+        assert is_graphical(nearest.tolist()), one
+        # matching sorted values is the cheapest way to match two multisets
+        assert np.abs(nearest - degrees).sum() == np.abs(all_graphical - degrees).sum(axis=1).min(), one
+        assert (np.diff(nearest) >= 0).all()
 
 
 @given(st.lists(st.integers(-3, 60), max_size=40))
 def test_any_sequence_becomes_graphical_and_stays_so(degrees: list[int]) -> None:
-    found = graphical(np.array(degrees, dtype=np.int64))
-    assert is_graphical(found.tolist())
-    np.testing.assert_array_equal(graphical(found), found)
+    nearest = graphical(np.array(degrees, dtype=np.int64))
+    assert is_graphical(nearest.tolist())
+    np.testing.assert_array_equal(graphical(nearest), nearest)
     if is_graphical(degrees):
-        assert found.tolist() == degrees
+        assert nearest.tolist() == degrees
 
 
 @given(st.integers(0, 30), st.integers(0, 2**31), st.floats(0, 1))
-def test_degrees_of_a_graph_are_left_as_they_are(nodes: int, seed: int, density: float) -> None:
+def test_degrees_of_a_graph_are_unchanged(nodes: int, seed: int, density: float) -> None:
     joined = np.triu(np.random.default_rng(seed).random((nodes, nodes)) < density, 1)
     degrees = (joined | joined.T).sum(axis=0)
     np.testing.assert_array_equal(graphical(degrees), degrees)
@@ -69,14 +69,14 @@ EXTREME = {
 
 
 @pytest.mark.parametrize("degrees", EXTREME.values(), ids=EXTREME)
-def test_extreme_sequences(degrees: list[int]) -> None:
-    found = graphical(np.array(degrees, dtype=np.int64))
-    assert is_graphical(found.tolist())
+def test_extreme_sequences_become_graphical(degrees: list[int]) -> None:
+    nearest = graphical(np.array(degrees, dtype=np.int64))
+    assert is_graphical(nearest.tolist())
     edges = regenerate(degrees, 1)
-    np.testing.assert_array_equal(np.bincount(edges.ravel(), minlength=len(degrees)), found)
+    np.testing.assert_array_equal(np.bincount(edges.ravel(), minlength=len(degrees)), nearest)
 
 
-def test_what_the_extremes_become() -> None:
+def test_extreme_sequences_by_hand() -> None:
     assert graphical(EXTREME["complete"]).tolist() == [8] * 9
     assert graphical(EXTREME["beyond complete"]).tolist() == [8] * 9
     assert graphical(EXTREME["one huge among ones"]).tolist() == [1] * 8 + [8]
@@ -85,7 +85,7 @@ def test_what_the_extremes_become() -> None:
 
 
 @pytest.mark.parametrize("degrees", [[1.0, 1.0], [[1, 1]], ["1", "1"], 3])
-def test_only_lists_of_whole_numbers(degrees: Any) -> None:
+def test_only_lists_of_whole_numbers_are_accepted(degrees: Any) -> None:
     with pytest.raises(ParameterError, match="one list of whole numbers"):
         graphical(degrees)
 
@@ -94,9 +94,9 @@ def test_only_lists_of_whole_numbers(degrees: Any) -> None:
 def test_many_nodes_become_graphical(far_off: bool) -> None:
     rng = np.random.default_rng(1)
     degrees = rng.integers(0, 10**5, 10**5) if far_off else rng.zipf(1.9, 10**5)
-    found = graphical(degrees)
-    assert int(found.sum()) % 2 == 0
-    np.testing.assert_array_equal(graphical(found), found)
+    nearest = graphical(degrees)
+    assert int(nearest.sum()) % 2 == 0
+    np.testing.assert_array_equal(graphical(nearest), nearest)
 
 
 def test_the_graph_is_simple_has_the_degrees_and_follows_the_seed() -> None:
@@ -111,15 +111,15 @@ def test_the_graph_is_simple_has_the_degrees_and_follows_the_seed() -> None:
 
 
 def test_swaps_reach_every_graph_about_equally_often() -> None:
-    """Five nodes of degree 2 are one of 12 five-rings; without the swaps it would be the same one each time."""
+    """Five nodes of degree 2 form one of 12 rings; without swaps it would always be the same ring."""
     drawn = [regenerate([2] * 5, seed).tobytes() for seed in range(1_200)]
     counts = np.unique(drawn, return_counts=True)[1]
     assert len(counts) == 12
     assert ((counts - 100) ** 2 / 100).sum() < 37.4  # chi-square, 11 degrees of freedom, p = 1e-4
 
 
-def test_igraph_gets_its_own_dice_back() -> None:
-    """A program that seeds `random` for its igraph graphs is not disturbed."""
+def test_the_generator_of_igraph_is_restored() -> None:
+    """A program that seeds `random` for its own igraph graphs is not affected."""
     igraph, random = pytest.importorskip("igraph"), __import__("random")
     drawn = []
     for between in (lambda: None, lambda: regenerate([1, 1, 2, 2], 3)):
@@ -129,14 +129,14 @@ def test_igraph_gets_its_own_dice_back() -> None:
     assert drawn[0] == drawn[1]
 
 
-def test_without_igraph_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_igraph_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ImportError(name)
 
     monkeypatch.setattr(module, "import_module", missing)
     with pytest.raises(MissingExtra, match=r"igraph .*\.\[graph\]"):
         regenerate([1, 1], 1)
-    assert graphical([1, 1]).tolist() == [1, 1]  # repairing needs no igraph
+    assert graphical([1, 1]).tolist() == [1, 1]  # making a sequence graphical needs no igraph
 
 
 def test_the_file_is_an_edge_list_that_says_what_it_is(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Records as they were drawn: the frame, and the file that is byte for byte what polars writes of the frame."""
+"""Synthetic records as codes: their frame, and a CSV file that equals the one polars writes, byte for byte."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def compiled(request: Any) -> bool:
 
 
 @pytest.mark.parametrize("n", [0, 1, 3, 16383, 16384, 16385, 40000])
-def test_the_file_is_the_one_that_polars_writes(tmp_path: Path, n: int, compiled: bool) -> None:
+def test_the_file_equals_that_of_polars(tmp_path: Path, n: int, compiled: bool) -> None:
     made = some_records(attributes(), n, compiled=compiled)
     digest = made.write_csv(tmp_path / "ours.csv")
     made.frame().write_csv(tmp_path / "polars.csv")
@@ -82,8 +82,8 @@ def test_the_file_is_the_one_that_polars_writes(tmp_path: Path, n: int, compiled
 
 
 @pytest.mark.parametrize("field", range(len(FIELDS)))
-def test_a_column_alone(tmp_path: Path, field: int, compiled: bool) -> None:
-    """Whose lines must not be empty: other readers would pass over them."""
+def test_a_single_column_has_no_empty_lines(tmp_path: Path, field: int, compiled: bool) -> None:
+    """Other readers would skip empty lines."""
     (kind,) = attributes(FIELDS[field])
     made = Drawn.of(
         [(kind, np.append(some_records((kind,), 500).codes[0], [kind.grid, kind.grid]))], 502, compiled=compiled
@@ -95,7 +95,7 @@ def test_a_column_alone(tmp_path: Path, field: int, compiled: bool) -> None:
     assert (len(lines), lines.count(""), lines.count('""')) == (503, 0, nulls)
 
 
-def test_what_goes_over_lines_is_left_to_polars(tmp_path: Path, compiled: bool) -> None:
+def test_values_with_line_ends_are_written_by_polars(tmp_path: Path, compiled: bool) -> None:
     lines = {"name": "l", "type": "string", "categories": ["two\nlines", "one\rreturn", "plain"]}
     long = {"name": "s", "type": "string", "categories": ["x" * 70_000, "y"]}
     for field in (lines, long):
@@ -107,13 +107,13 @@ def test_what_goes_over_lines_is_left_to_polars(tmp_path: Path, compiled: bool) 
 
 def test_plain_values_are_really_written_by_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
-    monkeypatch.setattr(records, "LISTED", 1 << 20)  # the finest of the grids
+    monkeypatch.setattr(records, "LISTED", 1 << 20)  # the size of the finest grid
     made = some_records(attributes(), 50, compiled=True)
     monkeypatch.setattr(Drawn, "frame", lambda _: pytest.fail("polars was asked"))
     made.write_csv(tmp_path / "ours.csv")
 
 
-def test_values_are_those_of_decoding() -> None:
+def test_values_equal_the_decoded_codes() -> None:
     made = some_records(attributes(), 2000)
     frame = made.frame()
     assert len(made) == len(frame) == 2000
@@ -125,24 +125,24 @@ def test_values_are_those_of_decoding() -> None:
 SCHEMA: dict[str, Any] = {"missingValues": ["NA"], "fields": [FIELDS[0], FIELDS[3], {**FIELDS[7], "role": "target"}]}
 
 
-def test_a_release_becomes_a_frame_when_it_is_looked_at(tmp_path: Path) -> None:
+def test_a_release_makes_its_frame_when_first_used(tmp_path: Path) -> None:
     data = some_records(attributes(*SCHEMA["fields"][:2]), 300).frame()
     data = data.with_columns(yes=pl.Series([True, False, None] * 100))
     for method in ("rps", "diffgen"):
-        made = [cantle.publish(data, SCHEMA, epsilon=1, method=method, insecure_seed=3) for _ in range(3)]
-        assert isinstance(made[0].drawn, Drawn)
-        assert isinstance(made[0].records, pl.DataFrame)
-        assert made[0].records is made[0].records
-        pickled = pickle.loads(pickle.dumps(made[2]))
+        releases = [cantle.publish(data, SCHEMA, epsilon=1, method=method, insecure_seed=3) for _ in range(3)]
+        assert isinstance(releases[0].drawn, Drawn)
+        assert isinstance(releases[0].records, pl.DataFrame)
+        assert releases[0].records is releases[0].records
+        pickled = pickle.loads(pickle.dumps(releases[2]))
         files = []
-        for number, release in enumerate((*made[:2], pickled)):
+        for number, release in enumerate((*releases[:2], pickled)):
             release.save(tmp_path / f"{method}{number}")
             files.append({path.name: path.read_bytes() for path in (tmp_path / f"{method}{number}").iterdir()})
         assert files[0] == files[1] == files[2]
-        assert made[1].records.equals(made[0].records)
+        assert releases[1].records.equals(releases[0].records)
 
 
-def test_results_hold_frames_as_well() -> None:
+def test_results_may_have_frames_instead_of_codes() -> None:
     frame = pl.DataFrame({"a": [1]})
     results = Results(frame, frame, {}, {})
     assert results.records is results.drawn is frame

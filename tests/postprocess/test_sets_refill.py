@@ -1,4 +1,4 @@
-"""Records for pruned mass: their law, and that tables change nothing of what is drawn."""
+"""Records for pruned mass: their distribution, and that lookup tables do not change what is drawn."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.effort import slow
 
 
 def level(masses: list[list[float]], shown: list[float]) -> _Level:
-    """A height whose nodes have children of these masses."""
+    """A level of the tree whose nodes have children of these masses."""
     edge = np.cumsum([0, *map(len, masses)])
     return _Level(edge, np.array(sum(masses, [])), np.array(shown))
 
@@ -41,18 +41,18 @@ MASSES = st.lists(
 
 
 @given(MASSES, st.integers(0, 2**32))
-def test_the_listed_parts_lead_to_the_child_that_a_search_finds(masses: list[list[float]], seed: int) -> None:
-    made = level(masses, [1.0])
+def test_a_lookup_table_gives_the_child_that_a_search_finds(masses: list[list[float]], seed: int) -> None:
+    one_level = level(masses, [1.0])
     node = np.random.default_rng(seed).integers(0, len(masses), 1 + 64 * len(masses))
-    listed = made._children(node, public_dice(seed))
-    few = np.array_split(node, 2)  # too few for a list
+    listed = one_level._children(node, public_dice(seed))
+    few = np.array_split(node, 2)  # too few for a lookup table
     dice = public_dice(seed)
-    assert np.concatenate([made._children(part, dice) for part in few]).tolist() == listed.tolist()
-    assert ((listed >= made.first[node]) & (listed < made.first[node] + made.fan[node])).all()
+    assert np.concatenate([one_level._children(part, dice) for part in few]).tolist() == listed.tolist()
+    assert ((listed >= one_level.first[node]) & (listed < one_level.first[node] + one_level.fan[node])).all()
 
 
 def by_hand(masses: list[float], shown: list[float], most: int) -> dict[int, float]:
-    """The chance of every set of children: so many draws, repeats collapsing."""
+    """The probability of every set of children, for this many draws in which repeats count once."""
     chance: Counter[int] = Counter()
     for number, share in enumerate(shown, 1):
         draws = max(1, min(number, most, len(masses)))
@@ -63,7 +63,7 @@ def by_hand(masses: list[float], shown: list[float], most: int) -> dict[int, flo
 
 
 @pytest.mark.parametrize("most", [-1, 1, 2, 3, 9])
-def test_sets_of_children_have_the_law_of_their_draws(most: int) -> None:
+def test_sets_of_children_have_the_distribution_of_their_draws(most: int) -> None:
     masses, shown, number = [[7.0], [4.0, 1.0, 3.0], [1.0, 1.0]], [5.0, 3.0, 1.0, 1.0], 200_000
     drawn = level(masses, shown).draw(np.full(number, 1), np.full(number, most), public_dice(4))
     chance = by_hand(masses[1], shown, most)
@@ -74,7 +74,7 @@ def test_sets_of_children_have_the_law_of_their_draws(most: int) -> None:
 
 
 @given(st.lists(st.floats(0.01, 9), min_size=1, max_size=30), st.integers(0, 2**32))
-def test_numbers_of_draws_are_found_by_comparing_as_by_searching(shown: list[float], seed: int) -> None:
+def test_numbers_of_draws_are_the_same_by_comparison_and_by_search(shown: list[float], seed: int) -> None:
     made, dice = level([[1.0] * 40], shown), np.random.default_rng(seed)
     random, most = dice.random(200), dice.integers(-1, 30, 200)
     found = [made._numbers(np.zeros(len(part), np.int64), most[part], random[part]) for part in np.arange(200)[:, None]]
@@ -82,7 +82,7 @@ def test_numbers_of_draws_are_found_by_comparing_as_by_searching(shown: list[flo
 
 
 @pytest.mark.parametrize("fanout", [2, 7, 12, 13, 62])
-def test_members_of_masks(fanout: int) -> None:
+def test_members_of_masks_are_their_bits(fanout: int) -> None:
     tree, dice = ItemTree.of(200, fanout, even=True), np.random.default_rng(fanout)
     frequencies = ItemFrequencies(tree, (np.arange(201), np.arange(200)), np.ones(200))
     mask, first = dice.integers(1, 1 << frequencies.widest, 500), dice.integers(0, 100, 500)
@@ -91,7 +91,7 @@ def test_members_of_masks(fanout: int) -> None:
 
 
 @pytest.mark.parametrize("room", [0, module._MARKED])
-def test_what_was_counted_already(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sets_that_were_counted_are_recognised(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MARKED", room)
     tree, dice = ItemTree.of(36, 6, even=True), np.random.default_rng(room)
     root, count = Partitions.root(tree, 4), 30
@@ -102,9 +102,9 @@ def test_what_was_counted_already(room: int, monkeypatch: pytest.MonkeyPatch) ->
     counted = _Counted(nodes, pairs[:, 0], pairs[:, 1], 6)
     row, mask = dice.integers(0, count, 3000), dice.integers(1, 64, 3000)
     known = set(map(tuple, pairs.tolist()))
-    wanted = [i for i in range(3000) if (int(ids[row[i]]), int(mask[i])) in known]
-    assert wanted
-    assert counted.among(row, mask).tolist() == wanted
+    expected = [i for i in range(3000) if (int(ids[row[i]]), int(mask[i])) in known]
+    assert expected
+    assert counted.among(row, mask).tolist() == expected
 
 
 @cache
@@ -119,7 +119,7 @@ def grown_partitions(fanout: int) -> tuple[DiffPart, KeptPartitions]:
 
 
 @pytest.mark.parametrize("fanout", slow([4, 12, 40], 40))
-def test_tables_change_nothing_of_what_is_drawn(fanout: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lookup_tables_do_not_change_what_is_drawn(fanout: int, monkeypatch: pytest.MonkeyPatch) -> None:
     plan, _ = grown_partitions(fanout)
     fast = plan.results(public_dice(2))
     assert fast.summary["refilled"] > 1000
@@ -131,7 +131,7 @@ def test_tables_change_nothing_of_what_is_drawn(fanout: int, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("fanout", [4, 12])
-def test_every_partition_gets_its_records_and_they_lie_in_its_cut(fanout: int) -> None:
+def test_every_partition_gets_its_records_and_they_are_in_its_cut(fanout: int) -> None:
     plan, kept_partitions = grown_partitions(fanout)
     parts, leaves = kept_partitions.parts(), kept_partitions.leaves()
     estimate, missing = agree(parts, leaves, [nodes.ids for nodes in kept_partitions.rounds])
@@ -145,14 +145,14 @@ def test_every_partition_gets_its_records_and_they_lie_in_its_cut(fanout: int) -
     above = nodes_of(plan.tree)
     for record, (height, waiting, below) in zip(records, cuts, strict=True):
         assert list(record) == sorted(set(record))
-        # Below the height it has the nodes of the cut and no others, and under each node that waits an item.
+        # Below the height, a record has the nodes of the cut and no others, and an item under each node that is left.
         touched = {(above[height][item], above[height - 1][item]) for item in record}
         assert {lower for higher, lower in touched if higher not in waiting} == below
         assert {higher for higher, lower in touched if lower not in below} == waiting
 
 
 def nodes_of(tree: ItemTree) -> list[list[int]]:
-    """For each height, the node above every item."""
+    """The node above every item, for each height."""
     above = [np.arange(tree.size)]
     for edge in tree.edges:
         above.append(np.searchsorted(edge, above[-1], side="right") - 1)
@@ -160,7 +160,7 @@ def nodes_of(tree: ItemTree) -> list[list[int]]:
 
 
 def expected_cuts(kept_partitions: KeptPartitions, wanted: Ints) -> Iterator[tuple[int, set[int], set[int]]]:
-    """The cut of each record, in the order in which records are made: height, nodes of it left, nodes below it."""
+    """The cut of each record in the order of drawing: its height, nodes that are left at it, and nodes below it."""
     for nodes in kept_partitions.rounds:
         for height in range(1, int(nodes.height.max(initial=0)) + 1):
             for i in np.flatnonzero(nodes.height == height):

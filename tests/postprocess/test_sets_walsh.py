@@ -1,4 +1,4 @@
-"""Walsh coefficients by their definition, and the non-negative tables that are made with them."""
+"""Walsh coefficients compared with their definition, and the non-negative tables that are computed with them."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from tests.effort import examples
 
 
 def by_definition(cells: np.ndarray, order: int) -> list[list[float]]:
-    """For every set of at most so many bits, the sum over all cells, signed by how many of those bits a cell has."""
+    """For each set of at most `order` bits, the sum over all cells, signed by the parity of these bits in a cell."""
     bits = len(cells).bit_length() - 1
-    found = []
+    coefficients = []
     for size in range(order + 1):
         signs = [np.array([(-1) ** sum(i >> bit & 1 for bit in chosen) for i in range(len(cells))])
                  for chosen in combinations(range(bits), size)]  # fmt: skip
-        found.append(sorted(float((sign * cells).sum()) for sign in signs))
-    return found
+        coefficients.append(sorted(float((sign * cells).sum()) for sign in signs))
+    return coefficients
 
 
 TABLES = st.integers(0, 6).flatmap(lambda bits: st.lists(st.integers(-50, 50), min_size=2**bits, max_size=2**bits))
 
 
 @given(TABLES, st.integers(0, 3))
-def test_coefficients_are_those_of_the_definition(table: list[int], order: int) -> None:
+def test_coefficients_agree_with_the_definition(table: list[int], order: int) -> None:
     cells = np.array(table, dtype=float)
-    found = [sorted(level.tolist()) for level in transform(cells, order)]
-    assert found == by_definition(cells, order)
+    coefficients = [sorted(level.tolist()) for level in transform(cells, order)]
+    assert coefficients == by_definition(cells, order)
 
 
 @given(TABLES, st.integers(0, 3))
 def test_spreading_gives_a_table_of_these_coefficients_and_no_others(table: list[int], order: int) -> None:
     cells = np.array(table, dtype=float)
     bits = len(table).bit_length() - 1
-    wanted = transform(cells, order)
-    made = spread(wanted, bits)
-    for want, here in zip(wanted, transform(made, order), strict=True):
+    coefficients = transform(cells, order)
+    spread_table = spread(coefficients, bits)
+    for want, here in zip(coefficients, transform(spread_table, order), strict=True):
         assert np.allclose(want, here, atol=1e-9)
-    for level in by_definition(made, bits)[order + 1 :]:
+    for level in by_definition(spread_table, bits)[order + 1 :]:
         assert np.allclose(level, 0, atol=1e-9)
-    # hence a projection: doing it again changes nothing, and a table of low order is its own
-    assert np.allclose(spread(transform(made, order), bits), made, atol=1e-9)
+    # so this is a projection: a second time changes nothing, nor does it change a table of low order
+    assert np.allclose(spread(transform(spread_table, order), bits), spread_table, atol=1e-9)
 
 
 def test_the_first_coefficient_is_the_total_and_one_item_tables_follow() -> None:
-    cells = np.array([0.0, 5, 3, 2])  # none, {0}, {1}, both
+    cells = np.array([0.0, 5, 3, 2])  # counts of {}, {0}, {1}, {0, 1}
     total, ones = transform(cells, 1)
     assert total.tolist() == [10]
     assert sorted(ones.tolist()) == [10 - 2 * 7, 10 - 2 * 5]  # 7 records with item 0, 5 with item 1
@@ -69,14 +69,14 @@ def test_tables_are_filled_in_without_negative_cells(bits: int, rate: float) -> 
 
 @examples(12)
 @given(TABLES.filter(lambda table: len(table) > 1))
-def test_without_noise_a_table_stays_as_it_is(table: list[int]) -> None:
+def test_without_noise_a_table_is_unchanged(table: list[int]) -> None:
     exact = np.abs(np.array(table, dtype=float))
     exact[0] = 0
     assert np.allclose(fill_in(exact, 1e9), exact, atol=1e-6)
 
 
 def test_pairs_are_nearer_after_filling_in_than_after_clipping() -> None:
-    """What it is for: many small cells under much noise."""
+    """This is its purpose: many small cells with a lot of noise."""
     dice = np.random.default_rng(4)
     bits = 10
     exact = np.concatenate([[0.0], dice.poisson(2.0, 2**bits - 1)])

@@ -1,4 +1,4 @@
-"""The public tree of a run: what is noted is found again, leaves in the order they were noted."""
+"""The public tree of a run: levels and counts that were added are returned, with leaves in their order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def noisy(*rows: list[int]) -> Noisy:
     return Noisy(np.array(rows), np.full(len(rows), 5), 10)
 
 
-def test_leaves_of_several_levels_are_put_together() -> None:
+def test_leaves_of_several_levels_are_joined() -> None:
     tree, root = Tree(2, 2), Frontier.root((4, 3))
     tree.add_level(root)
     cut = Cuts(np.array([0]), np.array([2]))
@@ -36,7 +36,7 @@ def test_leaves_of_several_levels_are_put_together() -> None:
     assert tree.cuts[0][1] is cut
 
 
-def test_two_trees_share_nothing() -> None:
+def test_two_trees_are_independent() -> None:
     one, two = Tree(1, 1), Tree(1, 1)
     one.add_level(Frontier.root((2,)))
     one.declare(5)

@@ -1,4 +1,4 @@
-"""Random questions about released records: fair shares, public dice, and nothing to ask where records are all alike."""
+"""Random questions about released records: their shares, their seed, and none if all records are equal."""
 
 from __future__ import annotations
 
@@ -45,23 +45,23 @@ def test_questions_have_fair_shares_and_up_to_three_columns() -> None:
         shares = count_questions(cells, family) / len(released[0])
         assert shares.min() >= 0.02
         assert shares.max() <= 0.5
-        assert 3 not in family.column  # a column of one value has nothing to ask about
+        assert 3 not in family.column  # there are no questions about a column with one value
         for first, last in zip(family.starts[:-1], family.starts[1:], strict=True):
             assert len(set(family.column[first:last].tolist())) == last - first
 
 
-def test_null_and_intervals_and_values_are_all_asked_about() -> None:
+def test_there_are_questions_about_nulls_intervals_and_values() -> None:
     workload = made()
     family, edges = workload.one_column, workload.within.edges
-    asked = {(int(c), int(edges[c][a]), int(edges[c][b]))
+    spans = {(int(c), int(edges[c][a]), int(edges[c][b]))
              for c, a, b in zip(family.column, family.lo, family.hi, strict=True)}  # fmt: skip
-    assert (0, 100, 101) in asked
-    assert any(column == 0 and hi - lo > 5 and hi <= 100 for column, lo, hi in asked)
-    assert not any(column == 0 and lo < 100 < hi for column, lo, hi in asked)
-    assert all(hi - lo == 1 for column, lo, hi in asked if column in (1, 2))
+    assert (0, 100, 101) in spans
+    assert any(column == 0 and hi - lo > 5 and hi <= 100 for column, lo, hi in spans)
+    assert not any(column == 0 and lo < 100 < hi for column, lo, hi in spans)
+    assert all(hi - lo == 1 for column, lo, hi in spans if column in (1, 2))
 
 
-def test_pairs_have_at_most_sixteen_groups_and_null_by_itself() -> None:
+def test_pairs_have_at_most_sixteen_groups_and_null_is_separate() -> None:
     workload = made()
     assert [table.columns for table in workload.pairs] == [(0, 1), (0, 2), (1, 2)]
     assert all(max(table.shape) <= 16 for table in workload.pairs)
@@ -76,7 +76,7 @@ def test_many_columns_give_three_hundred_pairs() -> None:
     assert len(workload.pairs) == len({table.columns for table in workload.pairs}) == 300
 
 
-def test_the_seed_alone_decides() -> None:
+def test_questions_depend_on_the_seed_only() -> None:
     assert fingerprint(made()) == fingerprint(made())
     assert fingerprint(made(seed=6)) != fingerprint(made())
     other = records()
@@ -94,13 +94,13 @@ def test_sorting_codes_gives_the_same_ranks_as_counting_them() -> None:
 
 
 @pytest.mark.parametrize("n", [0, 1, 500])
-def test_records_that_are_all_alike_leave_nothing_to_ask(n: int) -> None:
+def test_there_are_no_questions_about_equal_records(n: int) -> None:
     workload = made([np.full(n, 3), np.full(n, 3), np.zeros(n, int), np.zeros(n, int)])
     assert len(workload.one_column) == len(workload.more_columns) == 0
     assert len(workload.pairs) == 3
 
 
-def test_a_single_column_has_no_question_about_two() -> None:
+def test_a_single_column_gives_no_questions_about_pairs() -> None:
     workload = made([records()[0]], [AGE])
     assert len(workload.one_column) > 400
     assert len(workload.more_columns) == 0
@@ -125,7 +125,7 @@ def sets(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.cumsum([0, *map(len, rows)]), np.concatenate([np.zeros(0, np.int64), *rows])
 
 
-def test_sets_are_asked_for_frequent_and_for_drawn_items_pairs_and_triples() -> None:
+def test_questions_about_sets_are_about_frequent_and_drawn_items_pairs_and_triples() -> None:
     released = sets(2000)
     workload = set_workload.set_workload(60, released, workload_dice(1))
     assert sorted(workload.items.tolist()) == list(range(60))
@@ -136,12 +136,12 @@ def test_sets_are_asked_for_frequent_and_for_drawn_items_pairs_and_triples() -> 
     assert len(set(groups)) == len(groups)
     assert all(len(set(group)) == len(group) for group in groups)
     counts = count_sets(workload, *released)
-    assert counts.min() >= 1  # all of them occur
+    assert counts.min() >= 1  # all of them occur in the sets
     assert counts[0] == np.bincount(released[1]).max()
 
 
 @pytest.mark.parametrize(("n", "items", "groups"), [(0, 0, False), (1, 1, False)])
-def test_without_records_there_is_nothing_to_ask(n: int, items: int, groups: bool) -> None:
+def test_there_are_no_questions_without_records(n: int, items: int, groups: bool) -> None:
     released = np.arange(n + 1), np.zeros(n, np.int64)
     workload = set_workload.set_workload(5, released, workload_dice(1))
     assert len(workload.items) == items
