@@ -1,4 +1,4 @@
-"""`auto` for sets: by the size of the universe, and between 13 and 20 items by a noisy histogram of sizes."""
+"""`auto` for sets: the universe decides, and for 13 to 20 items a noisy histogram of sizes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def sets(number: int, items: int) -> list[list[int]]:
     (5, {"pairs": "off"}, "baskets"), (15, {"pairs": "on"}, "baskets"), (30, {"pairs": "off"}, "baskets"),
     (15, {"cells": "all"}, "diffpart"), (30, {"fanout": 3}, "diffpart"), (30, {"preset": "paper"}, "diffpart"),
 ])  # fmt: skip
-def test_auto_goes_by_the_universe_and_by_what_is_given(items: int, given: dict[str, Any], name: str) -> None:
+def test_auto_chooses_by_the_universe_and_the_parameters(items: int, given: dict[str, Any], name: str) -> None:
     preset = given.pop("preset", "default")
     assert make_method(SetSchema.from_dict(schema(items)), "auto", preset, given).name == name
 
@@ -41,8 +41,8 @@ def test_unknown_and_contradicting_parameters_are_refused(items: int, given: dic
 
 
 @pytest.mark.parametrize(("epsilon", "name"), [(20, "baskets"), (60, "diffpart")])
-def test_sizes_decide_in_between(tmp_path: Path, epsilon: int, name: str) -> None:
-    """2^13 sets against about 200 records times epsilon; the ledger's line is written before it is known."""
+def test_sizes_of_sets_decide_for_13_to_20_items(tmp_path: Path, epsilon: int, name: str) -> None:
+    """There are 2^13 possible sets, and about 200 records times epsilon. The ledger is charged before the choice."""
     ledger = tmp_path / "l.db"
     cantle.Ledger(ledger).cap("d", 100)
     paid: dict[str, Any] = {"ledger": ledger, "dataset": "d"}
@@ -59,7 +59,7 @@ def test_sizes_decide_in_between(tmp_path: Path, epsilon: int, name: str) -> Non
 
 
 def test_a_chosen_method_gives_the_same_bytes_as_that_method() -> None:
-    """The questions of baskets are the same, whether the first one was asked to choose or not."""
+    """The questions of baskets are the same whether or not the first one served to choose the method."""
     data = sets(200, 15)
     one, two = (
         cantle.publish(data, schema(15), epsilon=2, insecure_seed=3, method=method) for method in ("auto", "baskets")

@@ -1,4 +1,4 @@
-"""The method `baskets`, its four questions put to the curator with seeded noise."""
+"""The method `baskets`: its four questions to the curator, with seeded noise."""
 
 from fractions import Fraction
 from functools import cache
@@ -24,7 +24,7 @@ from cantle.trusted.noise import Seeded
 
 @cache
 def shop(records, universe, head=(), kinds=10):
-    """Records of one of a few planted triples and a random item, the head items in a third of all each."""
+    """Records of one of a few planted triples and a random item; each head item is in a third of the records."""
     rng = np.random.default_rng(0)
     triples = rng.choice(universe, (kinds, 3))
     made = np.concatenate(
@@ -36,7 +36,7 @@ def shop(records, universe, head=(), kinds=10):
 
 
 class Asked:
-    """What was spent on each question, and what is left."""
+    """The amount spent on each question, and the amount left."""
 
     def __init__(self, receipt, epsilon):
         charges = [charge for path in receipt["paths"] for charge in path["charges"]]
@@ -83,14 +83,14 @@ def test_all_of_epsilon_is_spent_and_shares_follow_the_table():
     assert len(records(method, 1)[0]) - 1 == round(method.measured.sizes.total)
 
 
-def test_without_a_head_its_share_goes_to_pairs():
+def test_without_head_items_their_share_goes_to_pairs():
     _, asker = run(*shop(2000, 400, kinds=60), 400, 30.0)
     assert list(asker.asked) == ["sizes", "items", "pairs"]
     assert asker.left == 0
 
 
 @pytest.mark.parametrize(("epsilon", "given"), [(1.0, {}), (30.0, {"pairs": "off"})])
-def test_few_records_or_pairs_off_spend_the_rest_on_items(epsilon, given):
+def test_with_few_records_or_without_pairs_the_rest_is_spent_on_items(epsilon, given):
     _, asker = run(*shop(2000, 60, head=(3, 4)), 60, epsilon, **given)
     assert list(asker.asked) == ["sizes", "items"]
     assert asker.left == 0
@@ -107,8 +107,8 @@ def test_the_accuracy_share_is_paid_and_nothing_is_left():
             assert [c["epsilon_nano"] for c in path["charges"] if c["verb"] == "reserve"] == [30 * NANO // 25]
 
 
-def test_rules_for_persons_use_epsilon_per_record():
-    """With k records per person the noise is k times wider, so the same data may be too few for pairs."""
+def test_decisions_for_persons_use_epsilon_per_record():
+    """With k records per person the noise is k times larger, so there may be too few records for pairs."""
     data = shop(2000, 60)
     assert "pairs" in run(*data, 60, 10.0)[1].asked
     assert "pairs" not in run(*data, 60, 10.0, max_records=2)[1].asked
@@ -127,7 +127,7 @@ def test_tiny_data_are_published_without_failing(universe, number):
         assert made.max(initial=0) < universe
 
 
-def test_planted_triples_come_back():
+def test_planted_triples_are_in_the_release():
     starts, items = shop(3000, 200)
     method, _ = run(starts, items, 200, 20.0)
     made_starts, made = records(method, 1)
@@ -143,8 +143,8 @@ def test_planted_triples_come_back():
     assert np.median(off) < 0.1
 
 
-def test_sets_of_one_and_of_two_items_come_back_as_often():
-    """Item 0 is bought alone, 1 with 2 and nothing else, 3 with 4 and 5: supports and pairs alone do not show that."""
+def test_sets_of_one_and_of_two_items_are_as_frequent_as_in_the_data():
+    """Item 0 is bought alone, 1 with 2 only, and 3 with 4 and 5. Supports and pairs do not show that."""
     rows = [(0,)] * 600 + [(1, 2)] * 500 + [(3, 4, 5)] * 400 + [(k,) for k in range(6, 30)] * 4
     starts, items = np.cumsum([0, *map(len, rows)]), np.concatenate(rows).astype(np.int32)
     method, _ = run(starts, items, 30, 20.0)
@@ -153,11 +153,11 @@ def test_sets_of_one_and_of_two_items_come_back_as_often():
     assert plan.pair_plan.doubles
     made_starts, made = records(method)
     sets = [tuple(made[a:b].tolist()) for a, b in zip(made_starts[:-1], made_starts[1:], strict=True)]
-    for wanted in ((0,), (1, 2), (3, 4, 5)):
-        assert abs(sets.count(wanted) - rows.count(wanted)) < 0.1 * rows.count(wanted)
+    for planted in ((0,), (1, 2), (3, 4, 5)):
+        assert abs(sets.count(planted) - rows.count(planted)) < 0.1 * rows.count(planted)
 
 
-def test_pairs_off_keeps_supports():
+def test_without_pairs_supports_are_kept():
     data = shop(3000, 200)
     method, _ = run(*data, 200, 20.0, pairs="off")
     truth, found = supports(data, 200), supports(records(method, 1), 200)
@@ -170,7 +170,7 @@ def test_the_same_answers_and_dice_give_the_same_bytes():
     assert all(a.tobytes() == b.tobytes() for a, b in zip(first, second, strict=True))
 
 
-def test_an_epsilon_that_cannot_be_shared_is_refused():
+def test_an_epsilon_that_cannot_be_divided_is_refused():
     with pytest.raises(ParameterError, match="too small"):
         run(*shop(10, 30), 30, 1e-8)
 
@@ -192,7 +192,7 @@ def test_sizes_that_call_for_too_many_items_release_fewer_sets_and_say_so(monkey
         release.sample(len(sets))
 
 
-def test_noise_alone_is_called_noise():
+def test_a_release_of_noise_alone_has_a_note():
     schema = {"kind": "sets", "items": {"minimum": 0, "maximum": 29}}
     release = cantle.publish([[1]], schema, epsilon="0.01", method="baskets", insecure_seed=2)
     assert len(release.records)

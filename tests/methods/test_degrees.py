@@ -1,4 +1,4 @@
-"""Degree sequences: scores of bounds by hand, prices, what is asked for which unit, and fits of noisy counts."""
+"""Degree sequences: scores of bounds by hand, questions and prices for each unit, and fits of noisy counts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from cantle.trusted.noise import Seeded
 EDGES = [(0, leaf) for leaf in range(1, 12)] + [(a, b) for a, b in combinations(range(1, 6), 2)] + [(20, 21)]
 NODES = list(range(25))
 TRUE = sorted([11] + [5] * 5 + [1] * 6 + [1, 1])
-"""A star of eleven, five of its leaves a clique, and an edge of its own."""
+"""A star of eleven nodes, five leaves of which form a clique, and a separate edge."""
 MUCH = MOST // 10
 
 
@@ -56,9 +56,9 @@ def charges(receipt: dict[str, Any]) -> list[tuple[str, int, int]]:
 
 
 def test_scores_of_bounds_by_hand() -> None:
-    """Kept 3, 5, 6 under 1, 2, 4 with penalties 0, 1, 4: g = 3, 4, 2.
+    """Bounds 1, 2, 4 keep 3, 5, 6 edges, with penalties 0, 1, 4: g = 3, 4, 2.
 
-    Bound 1 falls behind 2 by (4 - 3)/2; bound 2 behind nobody; bound 4 behind 2 by (4 - 2)/4, behind 1 by (3 - 2)/4.
+    Bound 1 is worse than 2 by (4 - 3)/2; bound 2 is best; bound 4 is worse than 2 by (4 - 2)/4, than 1 by (3 - 2)/4.
     """
     assert Bounds((1, 2, 4), (0, 1, 4)).scores([3, 5, 6]) == [-SCALE // 2, 0, -SCALE // 2]
     assert Bounds((1, 2), (0, 0)).scores([7, 7]) == [0, 0]
@@ -70,7 +70,7 @@ def test_scores_are_rounded_away_from_zero() -> None:
     assert Bounds((1, 3), (0, 0)).scores([0, 1]) == [-342, 0]
 
 
-def test_scores_beyond_64_bits_are_cut() -> None:
+def test_scores_beyond_64_bits_are_clamped() -> None:
     assert Bounds((1, 2), (0, 2**60)).scores([0, 0]) == [0, -(2**62)]
 
 
@@ -110,9 +110,9 @@ def offered(public: dict[str, Any], monkeypatch: pytest.MonkeyPatch, **given: An
 def test_bounds_are_powers_of_two_from_public_values(
     public: dict[str, Any], most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the graph: its nodes and degrees are not asked."""
+    """The bounds do not depend on the nodes and degrees of the graph."""
     given = {"edges": [], "edges_share": 0, "epsilon_nano": MUCH}
-    if public.get("nodes", 0) > 10**6:  # as many numbers as there are nodes would be in the answer
+    if public.get("nodes", 0) > 10**6:  # otherwise the answer would have as many numbers as there are nodes
         plan = DegreeSequence(schema(**public))
         assert min(plan.schema.max_degree or LADDER, plan._largest()) == most
         return
@@ -132,8 +132,8 @@ def test_a_single_bound_is_not_paid_for() -> None:
     assert sum(price for _, price, _ in charges(receipt)) == NANO
 
 
-def test_with_much_budget_the_bound_leaves_no_edge_out() -> None:
-    """Penalties vanish, and 16 is the least power of two above the largest degree."""
+def test_with_a_large_budget_the_bound_keeps_all_edges() -> None:
+    """Penalties are negligible, and 16 is the least power of two above the largest degree."""
     plan, _ = ran({}, nodes=NODES, epsilon_nano=MUCH)
     assert plan.answers.theta >= 16
 
@@ -141,7 +141,7 @@ def test_with_much_budget_the_bound_leaves_no_edge_out() -> None:
 # ---- questions and prices -------------------------------------------------------------------------------------------
 
 
-def test_the_questions_about_one_node_and_their_prices() -> None:
+def test_the_questions_for_unit_node_and_their_prices() -> None:
     """1/5 for the bound, 1/10 for kept edges, 3/100 for the nodes, the rest for the counts."""
     plan, receipt = ran({}, nodes=NODES)
     theta = plan.answers.theta
@@ -154,7 +154,7 @@ def test_the_questions_about_one_node_and_their_prices() -> None:
     ]
 
 
-def test_where_nodes_are_not_listed_their_number_is_not_asked() -> None:
+def test_the_number_of_nodes_is_not_measured_if_nodes_are_not_listed() -> None:
     plan, receipt = ran({}, theta=3, nodes_share="1/2", edges_share="1/4")
     assert charges(receipt) == [
         ("kept edges", 250_000_000, plan.answers.first("kept edges")),
@@ -162,12 +162,12 @@ def test_where_nodes_are_not_listed_their_number_is_not_asked() -> None:
     ]
 
 
-def test_the_questions_about_the_edges_of_one_node() -> None:
+def test_the_questions_for_unit_node_isolate() -> None:
     _, receipt = ran({"unit": "node-isolate", "nodes": 25}, theta=3, edges_share=0)
     assert charges(receipt) == [("degrees at least k", NANO, 6)]
 
 
-def test_the_questions_about_one_edge_share_the_budget() -> None:
+def test_the_questions_for_unit_edge_share_the_budget() -> None:
     plan, receipt = ran({"unit": "edge", "nodes": 25}, epsilon_nano=NANO + 1)
     assert charges(receipt) == [("sorted degrees", NANO // 2, 2), ("degrees at least k", NANO // 2 + 1, 2)]
     assert len(plan.answers.values("sorted")) == 25
@@ -176,8 +176,8 @@ def test_the_questions_about_one_edge_share_the_budget() -> None:
 
 def test_the_published_partition_pays_for_all_records_of_a_node() -> None:
     plan, receipt = ran({}, nodes=NODES, preset="paper", theta=4)
-    words = {charge["why"] for path in receipt["paths"] for charge in path["charges"]}
-    assert words >= {"split", "leaf"}
+    questions = {charge["why"] for path in receipt["paths"] for charge in path["charges"]}
+    assert questions >= {"split", "leaf"}
     assert {charge["sensitivity"] for path in receipt["paths"] for charge in path["charges"]} == {9}
     assert all(path["epsilon_nano"] == NANO for path in receipt["paths"])
     assert plan.inner is not None
@@ -199,14 +199,14 @@ def test_settings_that_make_no_sense_are_refused(public: dict[str, Any], given: 
         DegreeSequence(schema(**public), **given)
 
 
-def test_bounds_that_cannot_be_are_refused_before_they_are_paid() -> None:
+def test_impossible_bounds_are_refused_before_the_charge() -> None:
     with pytest.raises(ParameterError, match="theta_share"):
         DegreeSequence(schema(), theta_share=0).refuse_budget(NANO, 1)
     with pytest.raises(ParameterError, match=f"needs a bound below {MOST_BINS}"):
         ran({}, mode="rps", theta=MOST_BINS)
 
 
-# ---- what comes out -------------------------------------------------------------------------------------------------
+# ---- releases -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_bounds_that_cannot_be_are_refused_before_they_are_paid() -> None:
     ],
     ids=["edge", "edge, no isolated nodes"],
 )
-def test_with_much_budget_the_degrees_of_an_edge_release_come_back(
+def test_with_a_large_budget_an_edge_release_has_the_true_degrees(
     public: dict[str, Any], nodes: Any, given: dict[str, Any], want: list[int]
 ) -> None:
     plan, _ = ran(public, nodes=nodes, epsilon_nano=MUCH, **given)
@@ -229,13 +229,13 @@ def test_with_much_budget_the_degrees_of_an_edge_release_come_back(
     [({}, NODES), ({}, None), ({"unit": "node-isolate", "nodes": 25}, None)],
     ids=["listed", "not listed", "isolate"],
 )
-def test_with_much_budget_the_degrees_of_a_node_release_are_near(public: dict[str, Any], nodes: Any) -> None:
-    """The answers are exact; smoothing spreads neighbouring degrees a little."""
+def test_with_a_large_budget_a_node_release_has_nearly_the_true_degrees(public: dict[str, Any], nodes: Any) -> None:
+    """The answers are exact, but smoothing spreads adjacent degrees a little."""
     plan, _ = ran(public, nodes=nodes, epsilon_nano=MUCH, theta=20)
-    made = plan.results(public_dice(1)).records["degree"].to_list()
+    degrees = plan.results(public_dice(1)).records["degree"].to_list()
     want = TRUE if public == {} and nodes is None else [0] * (25 - len(TRUE)) + TRUE
-    assert len(made) == len(want)
-    assert np.abs(np.array(made) - np.array(want)).max() <= 2
+    assert len(degrees) == len(want)
+    assert np.abs(np.array(degrees) - np.array(want)).max() <= 2
     asked = "at most" if nodes else "at least"
     counts = (
         [sum(d <= k for d in want) for k in range(21)] if nodes else [sum(d >= k for d in want) for k in range(1, 21)]
@@ -251,8 +251,8 @@ def test_the_empty_graph_has_a_release_too() -> None:
         ({"unit": "edge", "nodes": 3}, None),
     ):
         plan, _ = ran(public, edges=[], nodes=nodes, epsilon_nano=MUCH)
-        made = plan.results(public_dice(1)).records["degree"].to_list()
-        assert made == [0] * (public.get("nodes", 0))
+        degrees = plan.results(public_dice(1)).records["degree"].to_list()
+        assert degrees == [0] * (public.get("nodes", 0))
 
 
 # ---- fits -----------------------------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ def test_the_empty_graph_has_a_release_too() -> None:
 
 @given(st.lists(st.integers(-50, 50), max_size=30))
 def test_isotonic_fits_pool_adjacent_violators(values: list[int]) -> None:
-    """Against the textbook, one violator at a time."""
+    """Compares with the textbook algorithm, which pools one violator at a time."""
     blocks: list[list[int]] = []
     for value in values:
         blocks.append([value])
@@ -272,17 +272,17 @@ def test_isotonic_fits_pool_adjacent_violators(values: list[int]) -> None:
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=60))
 def test_smoothing_keeps_numbers_and_means(counts: list[float]) -> None:
-    given_, made = np.array(counts), smooth(np.array(counts))
+    given_, smoothed = np.array(counts), smooth(np.array(counts))
     degree = np.arange(len(counts))
-    assert (made >= 0).all()
-    assert made.sum() == pytest.approx(given_.sum(), abs=1e-6)
-    assert (made * degree).sum() == pytest.approx((given_ * degree).sum(), abs=1e-5)
+    assert (smoothed >= 0).all()
+    assert smoothed.sum() == pytest.approx(given_.sum(), abs=1e-6)
+    assert (smoothed * degree).sum() == pytest.approx((given_ * degree).sum(), abs=1e-5)
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=20))
-def test_a_sequence_has_as_many_of_each_degree_as_there_are(counts: list[int]) -> None:
-    made = sequence(np.array(counts, dtype=float), sum(counts))
-    assert np.bincount(made, minlength=len(counts)).tolist() == counts
+def test_a_sequence_has_each_degree_as_often_as_counted(counts: list[int]) -> None:
+    degrees = sequence(np.array(counts, dtype=float), sum(counts))
+    assert np.bincount(degrees, minlength=len(counts)).tolist() == counts
 
 
 @given(st.lists(st.integers(-9, 60), min_size=1, max_size=20), st.integers(0, 50))
@@ -293,11 +293,11 @@ def test_fitted_counts_are_numbers_of_nodes(noisy: list[int], nodes: int) -> Non
     assert counts.sum() == pytest.approx(nodes)
 
 
-def test_nodes_that_noise_leaves_at_the_largest_degree_come_back() -> None:
-    """All numbers of nodes above a degree are three too high: no node has the 99 edges they then speak of."""
+def test_nodes_that_noise_puts_at_the_largest_degree_are_corrected() -> None:
+    """All counts of nodes above a degree are three too high, as if nodes had 99 edges, which none has."""
     true = np.sort(np.concatenate([np.repeat([3, 4, 5], 30), np.arange(6, 16)]))
     above = np.array([(true >= k).sum() for k in range(1, 100)])
-    made = fit_edge(true.astype(float), np.minimum(above + 3.0, 100), 100)
-    assert len(made) == 100
-    assert made.max() == 15
+    fitted = fit_edge(true.astype(float), np.minimum(above + 3.0, 100), 100)
+    assert len(fitted) == 100
+    assert fitted.max() == 15
     assert fit_edge(true.astype(float), above.astype(float), 100).tolist() == true.tolist()

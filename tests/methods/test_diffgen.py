@@ -1,4 +1,4 @@
-"""DiffGen's own decisions: settings, what competes, the threshold of counts, and that all of epsilon is spent."""
+"""DiffGen: settings, candidates for specialisation, the threshold of counts, and that all of epsilon is spent."""
 
 from __future__ import annotations
 
@@ -80,10 +80,10 @@ def test_a_class_is_needed() -> None:
         DiffGen(public_domain(target=0))
 
 
-# ---- what competes ---------------------------------------------------------------------------------------------------
+# ---- candidates ------------------------------------------------------------------------------------------------------
 
 
-def test_nulls_are_a_child_of_their_own_at_the_top() -> None:
+def test_null_is_a_separate_child_of_the_root() -> None:
     tree = Taxonomy.from_nested([{"g": ["a", "b"]}, "c"])
     job = Attribute("job", Labels(type="string", labels=tree.leaves), nullable=True, taxonomy=tree)
     one = Attribute("one", Labels(type="string", labels=("only",)), nullable=True)
@@ -95,7 +95,7 @@ def test_nulls_are_a_child_of_their_own_at_the_top() -> None:
     assert method._values(100, 100)[0] == Value(0, (0, 2), ((0, 1), (1, 2)))
 
 
-def test_values_with_too_many_children_wait() -> None:
+def test_values_with_too_many_children_are_no_candidates() -> None:
     many = Attribute("many", Labels(type="string", labels=tuple("abcde")), nullable=False)
     age = Attribute("age", Steps(type="integer", first=0, step=1, grid=9), nullable=False)
     method = DiffGen(Domain((many, age), DOMAIN.target, ("many", "age", "kind")))
@@ -108,14 +108,14 @@ def test_values_with_too_many_children_wait() -> None:
 
 @examples(10)
 @given(st.integers(0, 6), st.sampled_from([1, 7, 60]), st.integers(1, 40), st.sampled_from(["default", "paper"]))
-def test_every_cut_is_one_of_the_taxonomy_and_epsilon_is_spent(
+def test_every_cut_follows_the_taxonomy_and_epsilon_is_spent(
     rounds: int, records: int, units: int, preset: str
 ) -> None:
     nano = units * NANO // 10
     method, receipt = finished(DOMAIN, records, nano, preset=preset, rounds=rounds)
     assert method.rounds <= rounds
     assert method.grid.fits(method.sizes)
-    assert method.grid.shape[2] in (1, 3)  # job is flat: all or nothing
+    assert method.grid.shape[2] in (1, 3)  # job is flat, so it is cut into all values or not at all
     [path] = receipt["paths"]
     assert path["epsilon_nano"] == nano
     assert path["charges"][-1]["why"] == "cells"
@@ -130,8 +130,8 @@ def test_declared_records_are_not_paid_for() -> None:
     assert [c["why"] for c in receipt["paths"][0]["charges"]] == ["specialise", "specialise", "cells"]
 
 
-def test_the_same_plan_whatever_the_records() -> None:
-    """With everything declared, prices and their order follow from the settings alone."""
+def test_prices_do_not_depend_on_the_records() -> None:
+    """If everything is declared, prices and their order follow from the settings alone."""
     paid = []
     for records in (0, 1, 300):
         _, receipt = finished(DOMAIN, records, records=100, count_share=0, score="gini", rounds=3)
@@ -139,7 +139,7 @@ def test_the_same_plan_whatever_the_records() -> None:
     assert paid[0] == paid[1] == paid[2]
 
 
-def test_rounds_of_half_gini_rise_and_the_others_pay_alike() -> None:
+def test_prices_of_rounds_rise_for_half_gini_and_are_equal_for_other_scores() -> None:
     def prices(score: str, rounds: int) -> list[int]:
         given: dict[str, Any] = {
             "records": 100,
@@ -158,7 +158,7 @@ def test_rounds_of_half_gini_rise_and_the_others_pay_alike() -> None:
 
 
 TEMPERED = WeightedMajority((512, 1024))
-"""Of totals 4 : 1, sqrt(1/4) of 1024."""
+"""Weights for class totals of 4 : 1; the larger class has sqrt(1/4) of 1024."""
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_rounds_pay_no_more_than_the_structure_has(rounds: int, score: Quality) 
     assert len(paid) == rounds
     assert paid == sorted(paid)
     assert structure - rounds <= sum(paid) <= structure or not rounds
-    assert all(paid)  # also the first of a thousand has something to choose with
+    assert all(paid)  # even the first of a thousand rounds has a price
 
 
 # ---- counts ----------------------------------------------------------------------------------------------------------
@@ -210,20 +210,20 @@ def test_the_threshold_bounds_the_empty_cells_that_are_listed(rate: float, digit
     assert at_least == 1 or expected(at_least - 1 - int(0.1 / rate)) > diffgen.MOST_SPURIOUS
 
 
-def test_the_threshold_is_the_same_whatever_the_records() -> None:
-    seen = set()
+def test_the_threshold_does_not_depend_on_the_records() -> None:
+    thresholds = set()
     for records in (0, 200):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(diffgen, "MOST_SPURIOUS", 1)
             domain = Domain(DOMAIN.attributes[2:], DOMAIN.target, ("job", "kind"))
             method, _ = finished(domain, records, preset="paper", rounds=0)
             assert method.noisy is not None
-            seen.add((method.grid.cells, *method.noisy.at_least.tolist()))
-    assert len(seen) == 1
-    assert min(seen)[1] > 1
+            thresholds.add((method.grid.cells, *method.noisy.at_least.tolist()))
+    assert len(thresholds) == 1
+    assert min(thresholds)[1] > 1
 
 
-# ---- limits: each a clear error, or a stated fallback ----------------------------------------------------------------
+# ---- limits, each with a clear error or a stated fallback ------------------------------------------------------------
 
 
 def many(columns: int, labels: int = 2) -> Domain:
@@ -255,7 +255,7 @@ def test_the_cap_on_cells_holds_in_both_presets() -> None:
 
 
 def skewed(records: int) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """A column that says nothing about the class and is far from uniform, beside one that says everything."""
+    """A table with a skewed column that is independent of the class, and a column that determines the class."""
     dice = np.random.default_rng(3)
     kind = dice.random(records) < 0.4
     frame = pl.DataFrame(
@@ -275,15 +275,15 @@ def skewed(records: int) -> tuple[pl.DataFrame, dict[str, Any]]:
     return frame, {"fields": fields}
 
 
-def test_columns_that_were_not_cut_keep_their_shapes() -> None:
+def test_columns_that_were_not_cut_keep_their_distributions() -> None:
     frame, schema = skewed(20_000)
     release = cantle.publish(frame, schema, epsilon=1, method="diffgen", rounds=1, insecure_seed=2)
-    found, more = release.records, release.sample(20_000, seed=1)
-    for records in (found, more):
+    drawn, more = release.records, release.sample(20_000, seed=1)
+    for records in (drawn, more):
         assert records["pay"].mean() == pytest.approx(frame["pay"].mean(), rel=0.15)
         assert (records["place"] == "b").mean() == pytest.approx(0.9, abs=0.03)
     without = cantle.publish(frame, schema, epsilon=1, method="diffgen", rounds=1, oneway_share=0, insecure_seed=2)
-    assert without.records["pay"].mean() > 10 * frame["pay"].mean()  # uniform in the cell
+    assert without.records["pay"].mean() > 10 * frame["pay"].mean()  # values are uniform in the cell
     assert "marginals" not in without.frames
 
 

@@ -1,4 +1,4 @@
-"""DiffPart's public side: settings, number of operations, prices, caps; and that much budget gives the data back."""
+"""DiffPart: settings, number of operations, prices and caps, and that a large budget gives the true data."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ran(
 
 @cache
 def baskets(size: int, number: int, *, seed: int = 1) -> list[list[int]]:
-    """Sets that have more of the first items, of one to six items."""
+    """Sets of one to six items, in which the first items are more frequent."""
     dice = np.random.default_rng(seed)
     weight = 1 / np.arange(1, size + 1)
     return [
@@ -60,7 +60,7 @@ def counted(records: Any) -> Counter[tuple[int, ...]]:
 # ---- settings -------------------------------------------------------------------------------------------------------
 
 
-def test_small_universes_are_published_at_once_unless_a_tree_is_asked_for() -> None:
+def test_small_universes_are_published_in_one_question_unless_a_tree_is_requested() -> None:
     assert DiffPart(schema(SMALL)).all_at_once
     assert not DiffPart(schema(SMALL + 1)).all_at_once
     assert not DiffPart(schema(SMALL), preset="paper").all_at_once
@@ -80,7 +80,7 @@ def test_records_are_cut_to_their_median_size_by_default_and_not_in_the_paper() 
 
 
 @pytest.mark.parametrize("name", ["m", "fanout", "c2", "fill", "max_cells"])
-def test_what_would_do_nothing_is_refused(name: str) -> None:
+def test_settings_without_effect_are_refused(name: str) -> None:
     value = {"c2": 1, "fill": False}.get(name, 3)
     for cells in ("auto", "all"):
         with pytest.raises(ParameterError, match=f"{name} would do nothing.*cells=tree"):
@@ -99,7 +99,7 @@ def test_settings_that_make_no_sense_are_refused(given: dict[str, Any]) -> None:
         DiffPart(schema(30), **given)
 
 
-def test_all_settings_are_echoed() -> None:
+def test_all_settings_are_in_the_echo() -> None:
     echo = DiffPart(schema(30), preset="paper").parameters()
     assert echo == {"preset": "paper", "fanout": 10, "c1": "3", "c2": "6/5", "eta": None, "m": None, "cells": "tree",
                     "leaf_share": "1/2", "max_cells": 10**6, "fill": False, "accuracy_share": "0"}  # fmt: skip
@@ -109,7 +109,7 @@ def test_all_settings_are_echoed() -> None:
 
 
 def test_inner_nodes_by_hand() -> None:
-    """Five items by twos: {0,1}, {2,3}, {4}; {{0,1},{2,3}}, {{4}}; the root. Nodes of one child do not count."""
+    """Five items, two per node: {0,1}, {2,3}, {4}; {{0,1},{2,3}}, {{4}}; the root. Nodes of one child do not count."""
     counts = _inner_nodes(ItemTree.of(5, 2, even=False))
     assert counts[1].tolist() == [[0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
     assert counts[2].tolist() == [[0, 2, 1, 0], [0, 0, 0, 0]]
@@ -117,7 +117,7 @@ def test_inner_nodes_by_hand() -> None:
 
 
 def longest(parts: Partitions) -> int:
-    """The most operations that any record of a partition still needs: those of nodes with two children or more."""
+    """The largest number of operations that a record of a partition still needs, one per node with several children."""
     fan = int(parts.fan[0])
     here = int(fan > 1)
     if parts.ends[0]:
@@ -129,16 +129,16 @@ def longest(parts: Partitions) -> int:
 
 @examples(16)
 @given(st.integers(1, 7), st.integers(2, 4), st.integers(1, 7), st.booleans())
-def test_the_number_of_operations_is_that_of_the_longest_chain(size: int, fanout: int, m: int, paper: bool) -> None:
-    """Theorem 4.1: exact without a cut, and never too small with one."""
+def test_the_number_of_operations_equals_that_of_the_longest_chain(size: int, fanout: int, m: int, paper: bool) -> None:
+    """Theorem 4.1: the number is exact if records are not cut, and never too small if they are."""
     plan = DiffPart(schema(size), preset="paper" if paper else "default", cells="tree", fanout=fanout, m=m)
     parts = Partitions.root(plan.tree, plan.most)
     for _ in range(4):
         inner = parts.take(~parts.ends)
         if not len(inner):
             break
-        said = plan._operations(inner)
-        for i, operations in enumerate(said.tolist()):
+        planned = plan._operations(inner)
+        for i, operations in enumerate(planned.tolist()):
             need = longest(inner.take([i]))
             assert operations >= need
             if plan.most == size:
@@ -154,24 +154,24 @@ GIVEN: list[dict[str, Any]] = [{}, {"m": 2, "fanout": 3}, {"preset": "paper", "f
 
 
 @pytest.mark.parametrize(("given", "unit"), one_in(2, starmap(pytest.param, product(GIVEN, (3, 1)))))
-def test_leaves_are_counted_with_all_that_is_left(given: dict[str, Any], unit: int) -> None:
-    """Every path that ends in a leaf pays exactly epsilon; a path that was cut off never touches the leaves' share."""
+def test_leaves_are_counted_with_the_rest_of_the_budget(given: dict[str, Any], unit: int) -> None:
+    """Every path that ends in a leaf pays exactly epsilon; a pruned path does not spend the share of leaves."""
     nano = 6 * NANO + 7
     plan, receipt = ran(baskets(25, 3000), 25, epsilon_nano=nano, unit=unit, **given, accuracy_share=0)
     share = plan.settings.leaf_share
-    shared = nano - (nano * 4 // 100 if "m" not in given and "preset" not in given else 0)  # without that of the sizes
+    shared = nano - (nano * 4 // 100 if "m" not in given and "preset" not in given else 0)  # without the share of sizes
     leaf_budget = shared - int(shared * (1 - share))
     reached = 0
     for path in receipt["paths"]:
-        words = [charge["why"] for charge in path["charges"]]
+        questions = [charge["why"] for charge in path["charges"]]
         assert {charge["sensitivity"] for charge in path["charges"]} == {unit}
-        if words[-1:] == ["leaf partitions"]:
+        if questions[-1:] == ["leaf partitions"]:
             reached += 1
             assert path["epsilon_nano"] == nano
             assert path["charges"][-1]["epsilon_nano"] >= leaf_budget
         else:
             assert path["epsilon_nano"] <= nano - leaf_budget
-        assert set(words[:-1]) <= {"sub-partitions", "set sizes"}
+        assert set(questions[:-1]) <= {"sub-partitions", "set sizes"}
     assert reached
     leaves = plan.kept_partitions.leaves()
     assert set(leaves.rate_num.tolist()) <= {path["charges"][-1]["epsilon_nano"] for path in receipt["paths"]}
@@ -206,7 +206,7 @@ def test_an_epsilon_that_is_too_small_costs_nothing(tmp_path: Path, method: Any)
 # ---- the cap --------------------------------------------------------------------------------------------------------
 
 
-def test_a_flat_taxonomy_is_refused_by_the_threshold_of_its_leaves_and_the_hints_run(tmp_path: Path) -> None:
+def test_a_flat_taxonomy_is_refused_for_its_threshold_of_leaves_and_the_hints_work(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.db")
     ledger.cap("sets", 10)
     given = {"epsilon": 1, "method": "diffpart", "preset": "paper", "max_cells": 1000, "insecure_seed": 1}
@@ -236,11 +236,11 @@ def test_counts_that_call_for_too_many_items_release_fewer_sets_and_say_so(
     assert "stands for" in some.manifest.notes[0]
     assert "stands for" in some.statement
     assert some.count("contains 0").value == pytest.approx(whole.count("contains 0").value, rel=0.2)
-    if some.accuracy is not None and some.accuracy.bought:  # the error of counts that were multiplied
+    if some.accuracy is not None and some.accuracy.bought:  # the error is that of counts that were multiplied
         assert some.accuracy.one_column.records < 0.2 * len(whole.records)
 
 
-def test_the_largest_by_noisy_count_go_on_and_untested_ones_first() -> None:
+def test_partitions_with_the_largest_noisy_counts_continue_after_untested_ones() -> None:
     value, tested = np.array([5, 9, 0, 9, 1]), np.array([True, True, False, True, True])
     assert _largest(value, tested, 5).tolist() == [0, 1, 2, 3, 4]
     assert _largest(value, tested, 3).tolist() == [1, 2, 3]
@@ -255,11 +255,11 @@ def test_no_round_has_more_partitions_than_the_cap() -> None:
     assert max(map(len, capped.kept_partitions.rounds)) == 4
 
 
-def test_the_bound_on_listed_cells_is_the_curators() -> None:
+def test_the_bound_on_listed_cells_equals_that_of_the_curator() -> None:
     assert MOST_LISTED <= MOST_SPURIOUS
 
 
-def test_the_largest_go_on_as_long_as_what_empty_ones_may_cost_fits() -> None:
+def test_the_largest_partitions_continue_while_the_cost_of_empty_ones_fits() -> None:
     value, tested, cost = np.array([5, 9, 0, 7]), np.array([True, True, False, True]), np.array([1.0, 2.0, 3.0, 4.0])
     assert _affordable(value, tested, cost, 100).tolist() == [0, 1, 2, 3]
     assert _affordable(value, tested, cost, 9).tolist() == [1, 2, 3]
@@ -268,8 +268,8 @@ def test_the_largest_go_on_as_long_as_what_empty_ones_may_cost_fits() -> None:
 
 
 @pytest.mark.parametrize("size", slow([40, 68, 100], 40, 100))
-def test_what_a_refusal_names_runs_on_records_that_fill_the_cap(size: int) -> None:
-    """Dense sets, of which very many partitions pass: no question lists many more cells than the cap."""
+def test_settings_that_a_refusal_names_work_for_records_that_fill_the_cap(size: int) -> None:
+    """The sets are dense and very many partitions pass, but no question lists many more cells than the cap."""
     most, records = 500, baskets(size, 3000)
     with pytest.raises(ParameterError, match="more than max_cells") as refusal:
         DiffPart(schema(size), preset="paper", max_cells=most).refuse_budget(20 * NANO, 1)
@@ -282,10 +282,10 @@ def test_what_a_refusal_names_runs_on_records_that_fill_the_cap(size: int) -> No
         assert len(plan.kept_partitions.leaves()) <= len(records) + 2 * most * len(plan.kept_partitions.rounds)
 
 
-# ---- what comes out -------------------------------------------------------------------------------------------------
+# ---- releases -------------------------------------------------------------------------------------------------------
 
 MUCH = MOST // 10
-"""At this budget noise is 0 with near certainty."""
+"""With this budget the noise is almost certainly 0."""
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ MUCH = MOST // 10
     ids=str,
 )
 @pytest.mark.parametrize("size", slow([1, 7, 10, 2, 13], 2, 13))
-def test_with_much_budget_the_data_come_back(size: int, given: dict[str, Any]) -> None:
+def test_with_a_large_budget_the_release_has_the_true_sets(size: int, given: dict[str, Any]) -> None:
     records = baskets(size, 80)
     plan, _ = ran(records, size, epsilon_nano=MUCH, **given)
     results = plan.results(public_dice(2))
@@ -312,7 +312,7 @@ def test_with_much_budget_the_data_come_back(size: int, given: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("m", [1, 2, 3])
-def test_with_much_budget_and_a_cut_every_record_has_a_part_of_itself(m: int) -> None:
+def test_with_a_large_budget_and_a_cut_every_released_record_is_part_of_a_true_one(m: int) -> None:
     records = baskets(40, 200)
     plan, _ = ran(records, 40, epsilon_nano=MUCH, m=m, fanout=6)
     released = counted(plan.results(public_dice(2)).records["items"].to_list())
@@ -324,19 +324,19 @@ def test_with_much_budget_and_a_cut_every_record_has_a_part_of_itself(m: int) ->
 
 @pytest.mark.parametrize("seed", one_in(4, range(4)))
 def test_refilled_records_are_sets_of_the_universe(seed: int) -> None:
-    """Records for pruned mass: no item twice, none that is unknown, no empty set, as many as are said."""
+    """Records for pruned mass have distinct known items, are not empty, and are as many as the summary says."""
     plan, _ = ran(baskets(90, 3000, seed=seed), 90, seed=seed, fanout=5, epsilon_nano=3 * NANO)
     results = plan.results(public_dice(seed))
     assert results.summary["refilled"] > 0
-    made = results.records["items"].to_list()
-    assert len(made) == results.summary["records"]
-    assert all(record == sorted(set(record)) and record and record[0] >= 0 and record[-1] < 90 for record in made)
+    records = results.records["items"].to_list()
+    assert len(records) == results.summary["records"]
+    assert all(record == sorted(set(record)) and record and record[0] >= 0 and record[-1] < 90 for record in records)
     assert results.summary["records"] == results.summary["refilled"] + int(results.groups["count"].sum())
     assert (results.groups["estimate"] >= 0).all()
 
 
-def test_nothing_is_drawn_without_records_where_thresholds_hold() -> None:
-    """Over no records at most a few spurious sets are released."""
+def test_with_thresholds_an_empty_input_gives_few_records() -> None:
+    """At most a few spurious sets are released."""
     for seed in range(5):
         plan, _ = ran([], 300, seed=seed)
         results = plan.results(public_dice(seed))
@@ -347,8 +347,8 @@ def test_nothing_is_drawn_without_records_where_thresholds_hold() -> None:
 # ---- many partitions in one question ---------------------------------------------------------------------------------
 
 
-def test_partitions_of_all_sizes_prices_and_thresholds_draw_as_if_alone() -> None:
-    """One question about many partitions is as many questions: totals from 1 to 2^62 - 1, dense and sparse."""
+def test_a_question_about_many_partitions_draws_the_same_as_single_questions() -> None:
+    """This holds for all sizes, prices and thresholds: totals from 1 to 2^62 - 1, dense and sparse."""
     dice = np.random.default_rng(8)
     total = np.array([1, 3, 7, 1023, 2**20 - 1, 2**40 - 1, 2**62 - 1, 2**62 - 1, 5, 63])
     rate_num = dice.integers(1, 50, len(total))

@@ -1,4 +1,4 @@
-"""How many empty sub-partitions to expect: the bound against a count over all of them, one by one."""
+"""The expected number of empty sub-partitions: the bound compared with an enumeration of all sub-partitions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.effort import examples
 
 
 def all_of_them(tree: ItemTree, passes: list[float]) -> float:
-    """The expected number of sub-partitions, leaves included, in a run over no records: every one with the product of
-    the chances on its way; a node with one child is passed without a test, unless leaves are made of it."""
+    """The expected number of sub-partitions, including leaves, in a run without records. The chance of each is the
+    product along its path; a node with one child passes without a test, unless its children are leaves."""
     parts, way, total = Partitions.root(tree, tree.size), np.ones(1), 0.0
     while len(parts):
         rows = np.repeat(np.arange(len(parts)), parts.patterns)
@@ -42,7 +42,7 @@ def test_the_bound_holds_whatever_the_tree(size: int, fanout: int, even: bool, d
 
 
 def test_one_height_is_counted_exactly() -> None:
-    """All sets of seven children pass with the same chance."""
+    """All sets of seven children pass with the same probability."""
     tree = ItemTree.of(7, 7, even=True)
     assert expected(tree, lambda _: 0.25) == pytest.approx(0.25 * (2**7 - 1))
     assert all_of_them(tree, [0.25]) == pytest.approx(0.25 * (2**7 - 1))
@@ -53,8 +53,10 @@ def test_huge_trees_give_huge_numbers_and_no_error() -> None:
 
 
 @given(st.floats(0.01, 5), st.integers(1, 6), st.floats(0.001, 5), st.floats(1, 3))
-def test_an_empty_cell_passes_no_more_often_than_said(constant: float, height: int, rate: float, factor: float) -> None:
-    """P[Z >= t] = a^t / (1 + a) at the threshold that is used, for any rate up to the largest."""
+def test_an_empty_cell_passes_no_more_often_than_computed(
+    constant: float, height: int, rate: float, factor: float
+) -> None:
+    """P[Z >= t] = a^t / (1 + a) at the threshold in use, for any rate up to the largest."""
     one = np.ones(1, np.int64)
     least = int(threshold(constant, np.array([rate]), one, None, height * one)[0])
     passes = math.exp(-rate * least) / (1 + math.exp(-rate))
@@ -62,8 +64,8 @@ def test_an_empty_cell_passes_no_more_often_than_said(constant: float, height: i
 
 
 @given(st.floats(0.001, 5), st.integers(1, 2**40), st.sampled_from([0.05, 0.25, 0.5]))
-def test_of_all_empty_cells_no_more_than_eta_pass(rate: float, patterns: int, eta: float) -> None:
-    """The threshold is the least that keeps it so."""
+def test_no_more_than_eta_empty_cells_pass_on_average(rate: float, patterns: int, eta: float) -> None:
+    """The threshold is the least with this property."""
     rates, cells, one = np.array([rate]), np.array([patterns]), np.ones(1, np.int64)
     least = int(threshold(0.0, rates, cells, eta, one)[0])
     a = math.exp(-rate)
@@ -74,7 +76,7 @@ def test_of_all_empty_cells_no_more_than_eta_pass(rate: float, patterns: int, et
 
 
 def test_thresholds_by_hand() -> None:
-    """ceil(sqrt 2 * 1.2 * 2 / 0.5) = 7; ln(1023 / ((1 + e^-0.5) 0.25)) / 0.5 = 15.69, 16 with it."""
+    """ceil(sqrt 2 * 1.2 * 2 / 0.5) = 7; ln(1023 / ((1 + e^-0.5) 0.25)) / 0.5 = 15.69, so 16."""
     rate, cells, height = np.array([0.5]), np.array([1023]), np.array([2])
     assert threshold(1.2, rate, cells, None, height).tolist() == [7]
     assert threshold(1.2, rate, cells, 0.25, height).tolist() == [16]
@@ -82,9 +84,9 @@ def test_thresholds_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("size", "fanout", "cells"), [(100, 10, 10**6), (1012, 10, 10**4), (300, 4, 10)])
-def test_the_smallest_constant_is_the_smallest(size: int, fanout: int, cells: int) -> None:
+def test_the_smallest_constant_fits_and_a_smaller_one_does_not(size: int, fanout: int, cells: int) -> None:
     tree = ItemTree.of(size, fanout, even=False)
-    found = smallest_constant(tree, 0.5, cells)
-    assert found is not None
-    for constant, enough in ((found, True), (found - 0.01, False)):
+    smallest = smallest_constant(tree, 0.5, cells)
+    assert smallest is not None
+    for constant, enough in ((smallest, True), (smallest - 0.01, False)):
         assert (expected(tree, lambda h, c=constant: chance(c, h, 0.5)) <= cells) == enough

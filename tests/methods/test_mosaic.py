@@ -1,4 +1,4 @@
-"""Mosaic through `publish`: every branch spends its budget, adds up, and is the same on every engine."""
+"""Mosaic through `publish`: every branch spends its budget, verifies, and is the same on every engine."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ BRANCHES: dict[str, tuple[Callable[[], Release], set[str]]] = {
 
 @cache
 def branch(name: str) -> Release:
-    """The release of a branch; tests only read it."""
+    """The release of a branch; tests must not change it."""
     return BRANCHES[name][0]()
 
 
@@ -104,7 +104,7 @@ def test_every_branch_spends_all_of_epsilon_and_adds_up(name: str) -> None:
     assert len(release.records) == release.manifest.summary["records"]
 
 
-def test_first_tables_of_many_cells_have_more_of_the_budget() -> None:
+def test_first_tables_with_more_cells_get_more_of_the_budget() -> None:
     groups = first_tables([2, 16, 3, 9, 1], Fraction(1, 2), alone=True)
     assert [(group.columns, group.why.removeprefix("first tables, ")) for group in groups] == [
         ((4,), "1 cell"), ((0,), "2 cells"), ((2,), "3 to 4 cells"), ((1, 3), "9 to 16 cells"),
@@ -129,12 +129,12 @@ def test_persons_pay_for_all_their_records() -> None:
 
 @cache
 def of_many() -> tuple[pl.DataFrame, Release]:
-    """Many people and their release; tests only read it."""
+    """Many people and their release; tests must not change it."""
     data = people(12_000)
     return data, published([*WIDE, YES], data, epsilon=5)
 
 
-def test_a_heaped_value_and_what_belongs_together_survive() -> None:
+def test_a_frequent_value_and_a_dependence_between_columns_are_kept() -> None:
     data, release = of_many()
     records = release.records
     share = [(frame["income"] == 0).mean() for frame in (data, records)]
@@ -155,12 +155,12 @@ def test_saved_releases_are_read_back_and_sampled(tmp_path: Path) -> None:
     assert drawn.columns == loaded.records.columns
     assert len(drawn) == 50
     known = loaded.records.unique()
-    assert len(drawn.join(known, on=drawn.columns, how="semi")) < 25  # new records, most of them never released
+    assert len(drawn.join(known, on=drawn.columns, how="semi")) < 25  # most records are new
 
 
 @pytest.mark.parametrize("name", slow(list(BRANCHES), "a hub", "gate shut", "low", "three classes"))
 def test_more_records_follow_the_noisy_tables(name: str) -> None:
-    """As many as were released have nearly the same counts; one and none can be drawn, too."""
+    """As many records as were released have nearly the same counts; one record and none can be drawn too."""
     release = branch(name)
     n = len(release.records)
     again = release.sample(n, seed=8)
@@ -174,7 +174,7 @@ def test_more_records_follow_the_noisy_tables(name: str) -> None:
     assert release.sample(20, seed=8).equals(release.sample(20, seed=8))
 
 
-def test_more_records_keep_what_belongs_together() -> None:
+def test_more_records_keep_dependences_between_columns() -> None:
     _, release = of_many()
     means = [
         [frame.filter(pl.col("ill") == label)["income"].mean() for label in "ny"]
@@ -185,15 +185,15 @@ def test_more_records_keep_what_belongs_together() -> None:
         assert abs(means[2][label] - means[0][label]) < 0.05 * means[0][label]
 
 
-def test_a_release_draws_its_own_records_again() -> None:
-    """What `sample` and `verify` make of the saved tables is what the run made of its answers."""
+def test_the_released_records_follow_from_the_saved_tables() -> None:
+    """`sample` and `verify` compute from the saved tables what the run computed from its answers."""
     for release in map(branch, BRANCHES):
         tables = released_tables(release)
         codes = tables.records(release.manifest.postprocessing["seed"])
         assert drawn_codes(tables.domain, codes).frame().equals(release.records)
 
 
-def test_tables_have_the_rates_of_their_charges() -> None:
+def test_rates_of_tables_follow_from_their_charges() -> None:
     release = branch("gate open")
     charges = {charge.why: charge for charge in release.manifest.receipt.charges() if charge.verb == "measure"}
     for why, num, den in release.frames["tables"].select("why", "rate_num", "rate_den").unique().rows():
@@ -227,7 +227,7 @@ TAMPERED: dict[str, Callable[[Release], None]] = {
 
 
 @pytest.mark.parametrize("name", TAMPERED)
-def test_what_does_not_add_up_is_found(name: str) -> None:
+def test_changed_releases_are_found(name: str) -> None:
     release = deepcopy(branch("gate open"))
     TAMPERED[name](release)
     with pytest.raises(VerifyError):
@@ -262,13 +262,13 @@ def test_the_same_seed_gives_the_same_bytes_with_the_gate_open(
 
 
 def test_scores_on_a_subset_change_what_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the test above would show nothing about subsets."""
+    """Otherwise the test above could not fail for subsets."""
     whole = branch("gate open")
     monkeypatch.setattr(mosaic_run, "SUBSET", 20)
     assert not published([*WIDE, YES], epsilon=20).frames["tables"].equals(whole.frames["tables"])
 
 
-def test_the_target_is_a_column_like_the_others() -> None:
+def test_the_target_is_released_like_other_columns() -> None:
     domain = Schema.from_dict({"fields": [WIDE[0], YES, WIDE[2]]}).domain()
     method = Mosaic(domain)
     assert [column.name for column in method.columns] == ["age", "ill", "town"]

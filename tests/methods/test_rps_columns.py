@@ -1,4 +1,4 @@
-"""One-way tables of RPS where there is much noise: many columns, few records, a small budget, skewed numbers."""
+"""One-way tables of RPS with a lot of noise: many columns, few records, a small budget, skewed numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def whole(name: str, high: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("records", slow([200, 1_000, 2_000], 1_000, 2_000))
-def test_300_binary_columns_are_no_worse_than_ignoring_the_data(records: int) -> None:
+def test_300_binary_columns_are_no_worse_than_a_guess_without_data(records: int) -> None:
     dice = np.random.default_rng(0)
     truth = dice.random((records, 300)) < dice.uniform(0.2, 0.8, 300)
     names = [f"c{number}" for number in range(300)]
@@ -32,10 +32,10 @@ def test_300_binary_columns_are_no_worse_than_ignoring_the_data(records: int) ->
     frame = pl.DataFrame(dict(zip(names, truth.T, strict=True)))
     released = cantle.publish(frame, {"fields": fields}, epsilon=1, method="rps", insecure_seed=1).records
     error = np.abs(released.mean().to_numpy()[0] - truth.mean(axis=0)).mean()
-    assert error <= 1.01 * np.abs(0.5 - truth.mean(axis=0)).mean()  # whole records cannot be halved exactly
+    assert error <= 1.01 * np.abs(0.5 - truth.mean(axis=0)).mean()  # an odd number of records cannot be halved
 
 
-def test_payments_of_23_columns_at_a_small_epsilon_are_sane() -> None:
+def test_payments_in_23_columns_at_a_small_epsilon_are_plausible() -> None:
     dice = np.random.default_rng(0)
     columns: dict[str, Any] = {f"kind{number}": dice.integers(0, 5, 30_000) for number in range(11)}
     columns |= {
@@ -52,7 +52,7 @@ def test_payments_of_23_columns_at_a_small_epsilon_are_sane() -> None:
 
 
 def test_fewer_records_or_a_smaller_budget_give_fewer_cells() -> None:
-    """By the noisy number of records, so the same call on other data of the same noisy size asks the same."""
+    """The number of cells depends on the data only through the noisy number of records."""
     frame = pl.DataFrame({"x": np.arange(20_000) % 1_000, "kind": np.arange(20_000) % 5})
     fields = [whole("x", 999), whole("kind", 4)]
     cells = []
@@ -75,7 +75,7 @@ def test_tables_are_read_back_from_a_release() -> None:
     tables = tables_from(domain_of(release.manifest), release.frames["marginals"])
     assert tables is not None
     assert [edges[-1] for edges in tables.edges] == [100, 3]
-    assert tables.edges[0].tolist()[-2:] == [99, 100]  # null has a cell of its own
+    assert tables.edges[0].tolist()[-2:] == [99, 100]  # null has a separate cell
     assert [len(counts) for counts in tables.noisy] == [len(edges) - 1 for edges in tables.edges]
     assert len(release.sample(30, seed=1)) == 30
     moved = release.frames["marginals"].with_columns(code=pl.col("code") + 1)
@@ -94,10 +94,10 @@ def test_every_code_is_a_cell_where_the_number_of_records_is_unknown_or_large() 
         assert len(cell_edges(STEPS, expected)) == 257
     assert len(cell_edges(WORDS, 0.0)) == 7  # categories are never merged
     negative = Attribute("x", Steps(type="integer", first=-1000, step=1, grid=2560), nullable=True, width=10)
-    assert {0, 100, 101, 256, 257} <= set(cell_edges(negative, 1.0).tolist())  # around zero, and null
+    assert {0, 100, 101, 256, 257} <= set(cell_edges(negative, 1.0).tolist())  # cells around zero, and the cell of null
 
 
-def test_without_noise_the_counts_come_back() -> None:
+def test_without_noise_estimates_equal_the_counts() -> None:
     counts = np.concatenate([np.arange(256) + 1, [5, 0, 3, 7, 1, 4]])
     edges = [cell_edges(STEPS, None), cell_edges(WORDS, None)]
     domain = Domain((STEPS, WORDS), None, ("x", "w"))
@@ -121,16 +121,16 @@ def test_tails_stay_empty_under_noise() -> None:
     assert np.mean(tail) < 0.05
 
 
-def test_a_clear_second_hump_is_kept() -> None:
+def test_a_clear_second_peak_is_kept() -> None:
     counts = np.zeros(256)
     counts[:20], counts[200:220] = 100, 40
     edges = cell_edges(STEPS, 100.0)
     noisy = np.add.reduceat(counts, edges[:-1]).astype(np.int64)
-    (found,) = estimated(Domain((STEPS,), None, ("x",)), one_way_tables([edges], noisy, 1, 25), 2_800.0)
-    assert found[180:].sum() == pytest.approx(800, rel=0.2)
+    (estimate,) = estimated(Domain((STEPS,), None, ("x",)), one_way_tables([edges], noisy, 1, 25), 2_800.0)
+    assert estimate[180:].sum() == pytest.approx(800, rel=0.2)
 
 
-def test_shares_of_pure_noise_are_nearly_even_and_those_of_counts_are_theirs() -> None:
+def test_shares_from_noise_are_nearly_equal_and_shares_from_counts_follow_them() -> None:
     dice = np.random.default_rng(6)
     for cells in (2, 5, 40):
         noise = dice.laplace(0, 1e5, (50, cells))

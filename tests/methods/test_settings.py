@@ -1,4 +1,4 @@
-"""Keyword parameters: what is read, and what the messages say."""
+"""Keyword parameters of methods: accepted values, and messages of refusals."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_defaults_come_from_the_preset_and_are_read_too() -> None:
         ({"depth": np.int64(3)}, 3),
         ({"depth": "auto"}, None),
         ({"depth": None}, None),
-        ({"share": 0.1}, Fraction(1, 10)),  # the decimal, not the double
+        ({"share": 0.1}, Fraction(1, 10)),  # the decimal fraction, not the nearest float
         ({"share": "0.1"}, Fraction(1, 10)),
         ({"share": 0}, Fraction(0)),
         ({"share": Fraction(2, 7)}, Fraction(2, 7)),
@@ -104,7 +104,7 @@ def test_large_whole_numbers_are_whole(number: int) -> None:
 
 
 def test_numbers_that_json_does_not_hold_exactly_are_refused() -> None:
-    """The release states every parameter, and is written when the budget is spent."""
+    """A release states every parameter, and is written after the budget is spent."""
     with pytest.raises(ParameterError, match="order_seed must be a whole number"):
         RPS(public_domain(), order_seed=2**53)
 
@@ -156,7 +156,7 @@ def test_every_preset_names_every_parameter_and_reads_back(preset: str) -> None:
     ],
     ids=str,
 )
-def test_rps_refuses_words_it_does_not_know(given: dict[str, Any]) -> None:
+def test_rps_refuses_unknown_values(given: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=f"rps parameter {next(iter(given))} must be"):
         RPS(public_domain(), preset="paper", **given)
 
@@ -178,7 +178,7 @@ def test_rps_refuses_combinations_that_cannot_work(given: dict[str, Any], fix: s
 
 
 @pytest.mark.parametrize("stop", ["count:5", "privtree:5", "narrow:2+count:5"])
-def test_a_stop_test_that_is_asked_for_has_a_share(stop: str) -> None:
+def test_a_requested_stop_test_gets_a_share(stop: str) -> None:
     assert RPS(public_domain(), stop=stop).settings.stop_share == Fraction(1, 2)
     assert RPS(public_domain(), stop=stop, stop_share="1/5").settings.stop_share == Fraction(1, 5)
     for free in ({}, {"stop": "narrow:2"}):
@@ -205,7 +205,7 @@ def test_compound_settings_are_parsed_once_and_echoed_as_given() -> None:
 @pytest.mark.parametrize(
     "value", [3, 2.5, [1], {}, True, "", ":", "geometric:0", "geometric:x", "geometric:1:2"], ids=str
 )
-def test_what_is_no_compound_setting_is_refused_in_the_same_words(name: str, value: Any) -> None:
+def test_malformed_compound_settings_are_refused_with_the_same_message(name: str, value: Any) -> None:
     with pytest.raises(ParameterError, match=f"rps parameter {name} must be .*, got "):
         RPS(public_domain(), **{name: value})
 

@@ -1,5 +1,5 @@
-"""Tiny budgets: each method publishes, or refuses before the ledger is charged. An epsilon is public, and so is what it
-can buy; a release that could never be made must cost nothing."""
+"""Tiny budgets: each method publishes, or refuses before the ledger is charged. Epsilon is public, and so is whether it
+is large enough; a release that cannot be made must cost nothing."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ CASES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
 
 @pytest.fixture(autouse=True)
 def few_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Noise of a tiny epsilon calls for as many records as may be drawn; with fewer the tests are quick."""
+    """Limits the number of drawn records to keep tests quick; the noise of a tiny epsilon asks for very many."""
     monkeypatch.setattr(records, "MOST_ITEMS", 1000)
     for module in (from_degrees, degrees):
         monkeypatch.setattr(module, "MOST_DRAWN", 1000)
@@ -105,7 +105,7 @@ def test_noise_for_many_records_per_person_counts_too() -> None:
     ],
     ids=str,
 )
-def test_shares_of_which_nothing_is_left_are_refused_before_the_charge(
+def test_shares_that_round_to_nothing_are_refused_before_the_charge(
     method: Any, given: dict[str, Any], words: str
 ) -> None:
     plan = method.for_schema(as_schema(TABLE), **({"preset": "default"} | given))
@@ -114,7 +114,7 @@ def test_shares_of_which_nothing_is_left_are_refused_before_the_charge(
 
 
 def test_an_automatic_depth_gives_way_to_prices_below_one_nano_unit() -> None:
-    """It follows from a noisy count, so that it is too late to refuse."""
+    """The depth follows from a noisy count, when it is too late to refuse."""
     release = cantle.publish(
         pl.concat([PEOPLE] * 50), TABLE, epsilon=1, method="rps", insecure_seed=1, levels="geometric:100000"
     )

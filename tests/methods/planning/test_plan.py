@@ -1,4 +1,4 @@
-"""Plans: budgets that add up, predictions that releases confirm, and epsilon in words."""
+"""Plans: budgets that add up, predictions that agree with releases, and explanations of epsilon."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ KINDS: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_method_has_a_plan(kind: str) -> None:
     schema, method = KINDS[kind]
-    made = [plan(schema, epsilon=epsilon, records=20_000, method=method) for epsilon in (0.1, 1, 10)]
-    for one in made:
+    plans = [plan(schema, epsilon=epsilon, records=20_000, method=method) for epsilon in (0.1, 1, 10)]
+    for one in plans:
         assert sum(part.share for part in one.outline.budget) == pytest.approx(1, abs=1e-6)
         assert all(part.share > 0 for part in one.outline.budget)
         assert one.to_dict()["budget"][0]["question"]
         assert 0 < one.one_way <= 1
         assert one.smallest > 0
-    assert made[0].one_way >= made[1].one_way >= made[2].one_way
-    assert made[0].smallest > made[1].smallest > made[2].smallest
+    assert plans[0].one_way >= plans[1].one_way >= plans[2].one_way
+    assert plans[0].smallest > plans[1].smallest > plans[2].smallest
 
 
 PAID = {
@@ -56,11 +56,11 @@ PAID = {
     "accuracy of the release": "accuracy of the release",
     "sizes of sets": "set sizes",
 }
-"""Questions whose prices follow from public values alone, as the receipt calls them."""
+"""Questions whose prices depend on public values only, and their names in the receipt."""
 
 
 def receipt(data: Any, schema: dict[str, Any], method: Any) -> dict[str, float]:
-    """Shares of epsilon by question, on one path."""
+    """The share of epsilon of each question, on one path of the receipt."""
     release = cantle.publish(data, schema, epsilon=4, method=method, insecure_seed=1)
     spent: dict[str, float] = {}
     for charge in release.manifest.receipt.paths[0].charges:
@@ -78,7 +78,7 @@ SMALL = {"kind": "sets", "items": {"minimum": 1, "maximum": 8}}
 
 @pytest.mark.parametrize("records", slow([300, 3_000], 3_000))
 @pytest.mark.parametrize("kind", ["mosaic", "rps", "diffgen", "baskets", "diffpart", "all sets"])
-def test_the_budget_is_that_of_the_receipt(kind: str, records: int) -> None:
+def test_the_planned_budget_equals_that_of_the_receipt(kind: str, records: int) -> None:
     schema, method = (SMALL, "diffpart") if kind == "all sets" else KINDS[kind]
     dice = np.random.default_rng(records)
     sets = [dice.choice(8, dice.integers(1, 5), replace=False) + 1 for _ in range(records)]
@@ -91,7 +91,7 @@ def test_the_budget_is_that_of_the_receipt(kind: str, records: int) -> None:
 
 
 def test_the_first_tables_of_mosaic_cost_about_what_was_planned() -> None:
-    """Their share depends on cells that are chosen in the run."""
+    """Their share depends on cells that are chosen during the run."""
     paid, shares = receipt(people(4_000), SCHEMA, "mosaic"), planned(SCHEMA, "mosaic", 4_000)
     first = sum(price for why, price in paid.items() if why.startswith("first tables"))
     assert shares["every column with the target"] == pytest.approx(first, rel=0.25)
@@ -123,14 +123,14 @@ TABLES = {
 @pytest.mark.parametrize(
     ("name", "seeds"), [("mixed", 1), *(pytest.param(name, 6, marks=pytest.mark.slow) for name in TABLES)]
 )
-def test_predictions_are_within_a_factor_of_what_is_measured(name: str, seeds: int) -> None:
-    table, found = TABLES[name](), dict[str, list[tuple[float, float]]]()
+def test_predicted_errors_are_within_a_factor_of_measured_ones(name: str, seeds: int) -> None:
+    table, errors = TABLES[name](), dict[str, list[tuple[float, float]]]()
     for seed in range(seeds):
         release = cantle.publish(table.frame, table.schema, epsilon=1, method="mosaic", insecure_seed=seed)
         for what, pair in compared(release, table, 1, seed).items():
-            found.setdefault(what, []).append(pair)
-    assert "one-way" in found
-    for what, pairs in found.items():
+            errors.setdefault(what, []).append(pair)
+    assert "one-way" in errors
+    for what, pairs in errors.items():
         predicted, measured = pairs[0][0], float(np.mean([pair[1] for pair in pairs]))
         assert 1 / 1.5 <= predicted / measured <= 1.5, (what, predicted, measured)
 
@@ -152,18 +152,18 @@ def test_columns_that_are_too_fine_are_named() -> None:
 
 
 @pytest.mark.parametrize("text", ["one-way 0.5%", "group-1% 60", "group-10% 1%", "smallest 150"])
-def test_a_want_is_met_by_the_smallest_epsilon(text: str) -> None:
+def test_the_smallest_epsilon_for_a_wanted_accuracy_is_found(text: str) -> None:
     want = want_of(text, 20_000)
 
     def made_with(epsilon: float) -> Plan:
         return plan(SCHEMA, epsilon=epsilon, records=20_000)
 
-    made = solve(want, made_with)
-    assert want.met(made)
-    assert not want.met(made_with(made.epsilon * 0.97))
+    found_plan = solve(want, made_with)
+    assert want.met(found_plan)
+    assert not want.met(made_with(found_plan.epsilon * 0.97))
 
 
-def test_wants_that_make_no_sense_are_refused() -> None:
+def test_wanted_accuracies_that_make_no_sense_are_refused() -> None:
     for text in ("one-way", "one-way 3", "two-way 1%", "smallest -1", "smallest 0", ""):
         with pytest.raises(ParameterError, match="--want"):
             want_of(text, 1_000)
@@ -174,19 +174,19 @@ def test_wants_that_make_no_sense_are_refused() -> None:
             plan(SCHEMA, epsilon=1, records=records)  # type: ignore[arg-type]
 
 
-def test_epsilon_in_words() -> None:
-    words = EpsilonInWords.of(np.log(4))
-    assert (words.odds, words.from_half) == (pytest.approx(4), pytest.approx(0.8))
-    assert "at most 8.0 after" in words.lines()[1]
+def test_epsilon_is_explained() -> None:
+    explained = EpsilonInWords.of(np.log(4))
+    assert (explained.odds, explained.from_half) == (pytest.approx(4), pytest.approx(0.8))
+    assert "at most 8.0 after" in explained.lines()[1]
     assert "nearly 10" in EpsilonInWords.of(2_000).lines()[1]
-    # Epsilon is about one record more or less; another record in its place differs by 2 epsilon.
-    assert "is in the data" in words.lines()[0]
-    assert "twice epsilon" in words.lines()[-1]
+    # Epsilon is about adding or removing one record; replacing a record by another differs by 2 epsilon.
+    assert "is in the data" in explained.lines()[0]
+    assert "twice epsilon" in explained.lines()[-1]
     assert all(one.low <= one.high and one.source for one in DEPLOYMENTS)
     assert " 0 chose less" in like(0.01)
 
 
-def test_large_epsilons_are_warned_about() -> None:
+def test_large_epsilons_give_a_warning() -> None:
     assert caution(5) is None
     with pytest.warns(UserWarning, match="protects little"):
         cantle.publish(people(60), SCHEMA, epsilon=6, method="rps")
@@ -196,15 +196,15 @@ def test_large_epsilons_are_warned_about() -> None:
         cantle.publish(people(60), SCHEMA, epsilon=6, method="rps", insecure_seed=1)
 
 
-def test_a_wide_table_says_which_columns_are_grouped_and_which_are_too_fine() -> None:
+def test_the_plan_of_a_wide_table_names_columns_that_are_grouped_or_too_fine() -> None:
     amount = {"type": "integer", "constraints": {"minimum": 0, "maximum": 99_999}}
     code = {"type": "string", "categories": [f"k{k}" for k in range(60)]}
     fields = [{"name": f"x{i}", **(amount if i % 2 else code)} for i in range(100)]
-    made = plan({"fields": fields}, epsilon=1, records=20_000).outline
-    assert made.method == "mosaic"
-    (grouped,) = [text for text in made.remarks if "grouped" in text]
+    outline = plan({"fields": fields}, epsilon=1, records=20_000).outline
+    assert outline.method == "mosaic"
+    (grouped,) = [text for text in outline.remarks if "grouped" in text]
     assert grouped.startswith("50 of 100 columns are grouped into about ")
     assert "x1, x3, x5, x7, x9, x11, x13, x15 and 42 more" in grouped
-    assert [text.split(":")[0] for text in made.too_fine] == [f"x{i}" for i in range(0, 100, 2)]
+    assert [text.split(":")[0] for text in outline.too_fine] == [f"x{i}" for i in range(0, 100, 2)]
     few = plan({"fields": [{"name": "sex", "type": "string", "categories": ["F", "M"]}]}, epsilon=1, records=100)
     assert not any("grouped" in text for text in few.outline.remarks)
