@@ -1,4 +1,4 @@
-"""Measuring: the stopwatch changes nothing and counts nothing twice; data is repeatable; the model's arithmetic."""
+"""The benchmark: arithmetic of its model, tables, cases, repeatable data, and a stopwatch that changes nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SMALLER = LARGER | {
 # ---- the model ------------------------------------------------------------------------------------------------
 
 
-def test_passes_are_lines_through_two_runs() -> None:
+def test_times_of_passes_are_lines_through_two_runs() -> None:
     passes = Passes.of(LARGER, SMALLER, add=0.01)
     lines = (passes.opening, passes.level, passes.deciding, passes.drawing)
     assert [(line.fixed, line.rate) for line in lines] == [
@@ -52,23 +52,25 @@ def test_a_line_that_falls_goes_through_the_origin(y0: float) -> None:
     assert Line.through(4.0, 8.0, 2.0, y0) == Line(0.0, 2.0)
 
 
-def test_a_line_that_would_begin_below_nothing_goes_through_the_origin() -> None:
+def test_a_line_that_would_start_below_zero_goes_through_the_origin() -> None:
     assert Line.through(4.0, 8.0, 2.0, 1.0) == Line(0.0, 2.0)
 
 
 def test_the_forecast_of_four_times_the_records() -> None:
-    made = forecast("rps", Passes.of(LARGER, SMALLER, add=0.01), 4000)
-    assert (made.levels, made.growth) == (6, 4)
-    parts = (made.opening, made.counting, made.deciding, made.drawing)
+    predicted = forecast("rps", Passes.of(LARGER, SMALLER, add=0.01), 4000)
+    assert (predicted.levels, predicted.growth) == (6, 4)
+    parts = (predicted.opening, predicted.counting, predicted.deciding, predicted.drawing)
     assert parts == pytest.approx((0.2 + 3.2, 0.001 * 4000 * 6, 0.5 + 0.005 * 400, 1 + 4))
-    assert made.core_seconds == pytest.approx(34.9)
-    # 4 workers: 3 send all 400 cells each; 400 workers hold 10 records each, of 2 attributes on 6 levels, in a tree
-    assert made.adding(4) == pytest.approx(3 * 400 * 0.01)
-    assert made.adding(400) == pytest.approx((7 * 10 * 2 * 6 + 7 * 400 + 6 * 400) * 0.01)  # of 400, 50 and 7 places
-    assert made.adding(1) == 0
-    assert made.hours(4) == pytest.approx((27.4 / 4 + 2.5 + 12) / 3600)
-    assert made.bytes_per_level(4) == 16 * 60 * 4
-    assert made.bytes_per_level(400) == 16 * 10 * 2
+    assert predicted.core_seconds == pytest.approx(34.9)
+    # of 4 workers, 3 send 400 cells each; 400 workers have 10 records each, with 2 attributes on 6 levels, in a tree
+    assert predicted.adding(4) == pytest.approx(3 * 400 * 0.01)
+    assert predicted.adding(400) == pytest.approx(
+        (7 * 10 * 2 * 6 + 7 * 400 + 6 * 400) * 0.01
+    )  # with 400, 50 and 7 places
+    assert predicted.adding(1) == 0
+    assert predicted.hours(4) == pytest.approx((27.4 / 4 + 2.5 + 12) / 3600)
+    assert predicted.bytes_per_level(4) == 16 * 60 * 4
+    assert predicted.bytes_per_level(400) == 16 * 10 * 2
 
 
 def test_levels_end_at_the_public_limits() -> None:
@@ -80,7 +82,7 @@ def test_levels_end_at_the_public_limits() -> None:
     assert forecast("rps", deep, 10**9).levels == 50
 
 
-def test_sets_and_degrees_do_not_deepen() -> None:
+def test_levels_of_sets_and_degrees_do_not_grow() -> None:
     passes = Passes.of(LARGER | {"attributes": None}, SMALLER, add=0.01)
     sets, degrees = forecast("diffpart", passes, 10**9), forecast("degrees", passes, 10**9)
     assert (sets.levels, degrees.levels, degrees.growth) == (4, 4, 1)
@@ -118,9 +120,9 @@ def bench(*rows: dict[str, Any]) -> Bench:
 
 def test_the_best_repeat_counts() -> None:
     runs = [{"core": 5.0, "read": 0.5, "open": 3.0}, {"core": 4.0, "read": 0.8, "open": 2.0}]
-    made = summary(Case(method="rps", records=100), runs)
-    assert (made["core"], made["open"], made["read"], made["ratio"]) == (4.0, 2.0, 0.5, 8.0)
-    assert (made["records_per_second"], made["repeats"], made["attributes"], made["items"]) == (25.0, 2, 14, None)
+    best = summary(Case(method="rps", records=100), runs)
+    assert (best["core"], best["open"], best["read"], best["ratio"]) == (4.0, 2.0, 0.5, 8.0)
+    assert (best["records_per_second"], best["repeats"], best["attributes"], best["items"]) == (25.0, 2, 14, None)
 
 
 def test_exponents_of_growth() -> None:
@@ -135,16 +137,16 @@ def test_exponents_of_growth() -> None:
     assert exponents(bench(row(axis="rows")).rows).is_empty()
 
 
-def test_the_model_takes_the_two_largest_runs() -> None:
+def test_the_model_uses_the_two_largest_runs() -> None:
     rows = [row(records=n, core=float(n)) for n in (400_000, 200_000, 300_000)]
     [(larger, smaller)] = table.largest(bench(*rows, row(axis="attributes", records=900_000)).rows)
     assert smaller is not None
     assert (larger["records"], smaller["records"]) == (400_000, 300_000)
     assert len(table.modelled(bench(*rows))) == 3
-    assert len(table.modelled(bench(row(records=199_999)))) == 1  # too few records to speak of more
+    assert len(table.modelled(bench(row(records=199_999)))) == 1  # too few records for a forecast
 
 
-def test_numbers_go_between_the_marks_of_a_page(tmp_path: Path) -> None:
+def test_numbers_are_written_between_the_marks_of_a_page(tmp_path: Path) -> None:
     target = tmp_path / "page.md"
     target.write_text(f"above\n{page.BEGIN}\nold\n{page.END}\nbelow\n")
     page.put(bench(row()), target, "cantle bench")
@@ -164,8 +166,8 @@ def test_numbers_go_between_the_marks_of_a_page(tmp_path: Path) -> None:
 
 
 def test_cases_of_sets_and_graphs_are_in_memory_only() -> None:
-    made, skipped = cases.sizes([("rps", "default"), ("diffpart", "paper")], ["memory", "duckdb"], [100, 200])
-    assert [(case.name, case.engine, case.records) for case in made] == [
+    listed, skipped = cases.sizes([("rps", "default"), ("diffpart", "paper")], ["memory", "duckdb"], [100, 200])
+    assert [(case.name, case.engine, case.records) for case in listed] == [
         ("rps", "memory", 100), ("rps", "duckdb", 100), ("diffpart:paper", "memory", 100),
         ("rps", "memory", 200), ("rps", "duckdb", 200), ("diffpart:paper", "memory", 200),
     ]  # fmt: skip
@@ -180,15 +182,15 @@ def test_missing_engines_are_skipped_with_the_reason(monkeypatch: pytest.MonkeyP
     assert "pip install '.[duckdb]'" in skipped[0].why
 
 
-def test_growth_keeps_to_the_kinds_that_can_grow() -> None:
-    made = list(cases.growth(cases.AXES, [(method, "default") for method in cases.KIND_OF], 1600))
-    grown = {(case.axis, case.method): [] for case in made}  # type: dict[tuple[str, str], list[int]]
-    for case in made:
+def test_growth_has_only_kinds_of_data_that_can_grow() -> None:
+    listed = list(cases.growth(cases.AXES, [(method, "default") for method in cases.KIND_OF], 1600))
+    grown = {(case.axis, case.method): [] for case in listed}  # type: dict[tuple[str, str], list[int]]
+    for case in listed:
         grown[case.axis, case.method].append(case.across)
     assert grown["rows", "degrees"] == [100, 400, 1600]
     assert {method for axis, method in grown if axis == "attributes"} == {"mosaic", "rps", "diffgen"}
     assert grown["universe", "diffpart"] == [253, 506, 1012, 2024, 4048]
-    assert {case.records for case in made if case.axis == "universe"} == {400}
+    assert {case.records for case in listed if case.axis == "universe"} == {400}
 
 
 @pytest.mark.parametrize(
@@ -202,7 +204,7 @@ def test_unknown_methods_are_refused(text: str, message: str) -> None:
 # ---- data -----------------------------------------------------------------------------------------------------
 
 
-def test_made_tables_are_the_same_again_and_fit_their_schema(tmp_path: Path) -> None:
+def test_generated_tables_are_repeatable_and_fit_their_schema(tmp_path: Path) -> None:
     for name in "ab":
         kinds.make("table", 3000, 17, tmp_path / name)
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
@@ -217,21 +219,21 @@ def test_made_tables_are_the_same_again_and_fit_their_schema(tmp_path: Path) -> 
             assert column.min() >= field["constraints"]["minimum"]  # type: ignore[operator]
             assert column.max() <= field["constraints"]["maximum"]  # type: ignore[operator]
     shares = frame["native-country"].value_counts(sort=True)["count"] / len(frame)
-    assert shares[0] > 0.2  # skewed
+    assert shares[0] > 0.2  # values are skewed
     rich = frame.group_by("class").agg(pl.col("education-num").mean()).sort("class")["education-num"]
-    assert rich[1] > rich[0] + 1  # the class depends on what stands beside it
+    assert rich[1] > rich[0] + 1  # the class depends on the other columns
 
 
-def test_made_graphs_are_simple_and_have_a_tail() -> None:
-    made = data.edges(4000)
-    assert made.equals(data.edges(4000))
-    assert len(made) == made.unique().height == 4000
-    assert (made["a"] < made["b"]).all()
-    degrees = np.bincount(made.to_numpy().ravel())
+def test_generated_graphs_are_simple_and_have_a_tail() -> None:
+    pairs = data.edges(4000)
+    assert pairs.equals(data.edges(4000))
+    assert len(pairs) == pairs.unique().height == 4000
+    assert (pairs["a"] < pairs["b"]).all()
+    degrees = np.bincount(pairs.to_numpy().ravel())
     assert degrees.max() > 4 * degrees.mean()
 
 
-def test_made_sets_have_the_universe_they_say(tmp_path: Path) -> None:
+def test_generated_sets_have_the_declared_universe(tmp_path: Path) -> None:
     kinds.make("sets", 500, 40, tmp_path / "sets")
     items = {int(word) for line in (tmp_path / "sets.dat").read_text().splitlines() for word in line.split()}
     assert min(items) >= 1
@@ -242,7 +244,7 @@ def test_made_sets_have_the_universe_they_say(tmp_path: Path) -> None:
 
 
 class Ticks:
-    """A clock that stands still until it is told."""
+    """A clock that moves only when `now` is changed."""
 
     now = 0.0
 
@@ -251,7 +253,7 @@ class Ticks:
 
 
 class Slow:
-    """An engine whose answers take known times."""
+    """An engine whose answers take known times of this clock."""
 
     classes = 2
 
@@ -280,7 +282,7 @@ def test_the_stopwatch_counts_nothing_twice() -> None:
     watch, engine = Stopwatch(ticks), Slow(ticks)
     watch.watch_engine(engine)
     for _ in engine.tally(3):
-        ticks.now += 1000  # what the curator does between chunks is not the engine's time
+        ticks.now += 1000  # the time of the curator between chunks is not the engine's
     engine.split()
     engine.occupied()
     assert dict(watch.seconds) == {"count": 3 + 12, "move": 100}
@@ -302,14 +304,14 @@ def test_a_watched_run_gives_the_same_release(method: str, tmp_path: Path) -> No
     assert watch.level > 1
     assert sum(watch.cells.values()) > 100
     assert watch.draws > 10
-    seen = dict(watch.seconds)
+    measured = dict(watch.seconds)
     cantle.publish(tmp_path / "t.csv", tmp_path / "t.json", **options)
-    assert dict(watch.seconds) == seen  # it stops when it is told to
+    assert dict(watch.seconds) == measured  # the watch measures nothing after its block
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system does not tell of other processes")
-def test_what_children_use_is_counted() -> None:
-    now, held, began = clock(True), peak(True), clock(True)()  # a server of other tests may be a child as well
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system does not show the times of processes")
+def test_time_and_memory_of_child_processes_are_counted() -> None:
+    now, held, began = clock(True), peak(True), clock(True)()  # a server of other tests may be a child process too
     program = (
         "import time\nx = bytearray(50_000_000)\nwhile time.process_time() < 0.3: pass\nprint(1, flush=True)\ninput()"
     )

@@ -1,4 +1,4 @@
-"""`cantle check` says what the readers of `publish` would do to each record, and marks it as private."""
+"""`cantle check` reports what the readers of `publish` do with each record, and marks the report as private."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ abc,?,Farmer,2024-05-02,high,2
 
 
 def found(document: dict[str, object], rows: str, tmp_path: Path, name: str = "data.csv") -> dict[tuple[str, str], int]:
-    """The counts of everything that was found, by section and words."""
+    """The count of each finding, by section and text."""
     path = tmp_path / name
     path.write_text(rows)
     checked = check(path, Schema.from_dict(document))
@@ -79,7 +79,7 @@ def test_numbers_of_a_typed_file_are_never_unreadable(tmp_path: Path) -> None:
     assert counts == {"missing": 2, "above the maximum": 1}
 
 
-def test_records_per_person(tmp_path: Path) -> None:
+def test_records_per_person_are_counted(tmp_path: Path) -> None:
     document = TABLE | {"unit": {"person": "who", "max_records": 1}}
     counts = found(document, ROWS, tmp_path)
     assert counts["records", "records dropped, because they have no person"] == 1
@@ -102,7 +102,7 @@ SETS = {"kind": "sets", "items": {"minimum": 1, "maximum": 17}}
     ("data.dat", "1 2 3\n4 99 foo 2 2\n77\n\n5\n"),
     ("data.csv", "id,item\na,1\na,2\na,3\nb,4\nb,99\nb,foo\nb,2\nb,2\nc,77\nd,5\n"),
 ])  # fmt: skip
-def test_sets(name: str, rows: str, tmp_path: Path) -> None:
+def test_findings_about_sets(name: str, rows: str, tmp_path: Path) -> None:
     counts = found(SETS, rows, tmp_path, name)
     assert counts == {
         ("sets", "sets not used, because no declared item is left"): 1,
@@ -118,7 +118,7 @@ def test_items_with_spaces_in_fimi_lines_are_refused_as_publish_refuses_them(tmp
         found({"kind": "sets", "items": ["tea", "whole milk"]}, "whole milk, tea\n", tmp_path, "data.dat")
 
 
-def test_a_column_of_lists(tmp_path: Path) -> None:
+def test_findings_about_a_column_of_lists(tmp_path: Path) -> None:
     path = tmp_path / "data.parquet"
     pl.DataFrame({"items": [[1, 2, 3], [4, 99, 100, 2, 2], [77], [], None, [5]]}).write_parquet(path)
     checked = check(path, Schema.from_dict(SETS))
@@ -126,7 +126,7 @@ def test_a_column_of_lists(tmp_path: Path) -> None:
     assert checked.sections[1].findings[0].count == 3
 
 
-def test_graphs(tmp_path: Path) -> None:
+def test_findings_about_graphs(tmp_path: Path) -> None:
     document = {"kind": "graph", "unit": "node-isolate", "nodes": {"minimum": 1, "maximum": 10}}
     counts = found(document, "# c\nsource target\n1 2\n2 1\n007 7\n4 99\nx 1\n3 4\n", tmp_path, "edges.txt")
     assert counts == {
@@ -138,7 +138,7 @@ def test_graphs(tmp_path: Path) -> None:
     assert (checked.read, checked.used, checked.facts["nodes without an edge"]) == (6, 2, 6)
 
 
-def test_nodes_that_are_texts_and_a_list_of_nodes(tmp_path: Path) -> None:
+def test_findings_about_nodes_that_are_texts_and_a_list_of_nodes(tmp_path: Path) -> None:
     (tmp_path / "edges.txt").write_text("ann bob\nbob ann\nann 7\ncid cid\nbob eve\n")
     (tmp_path / "nodes.txt").write_text("ann\nbob\n7\ncid\n")
     checked = check(tmp_path / "edges.txt", Schema.from_dict({"kind": "graph", "unit": "node"}), tmp_path / "nodes.txt")
@@ -151,7 +151,7 @@ def test_nodes_that_are_texts_and_a_list_of_nodes(tmp_path: Path) -> None:
     assert (checked.used, checked.facts["nodes"]) == (2, 4)
 
 
-def test_limits() -> None:
+def test_wrong_limits_are_refused() -> None:
     from cantle.errors import ParameterError
 
     for wrong in ("five", "120%", "-1%", "2"):
@@ -159,7 +159,7 @@ def test_limits() -> None:
             limit_of(wrong)
 
 
-def test_the_command(cantle: Cantle, tmp_path: Path) -> None:  # noqa: F811
+def test_the_command_prints_findings_and_writes_nothing(cantle: Cantle, tmp_path: Path) -> None:  # noqa: F811
     Path("data.csv").write_text(ROWS)
     Path("schema.yaml").write_text(yaml.safe_dump(TABLE))
     before = {path.name for path in tmp_path.iterdir()}
@@ -173,7 +173,7 @@ def test_the_command(cantle: Cantle, tmp_path: Path) -> None:  # noqa: F811
     assert json.loads(machine.out)["internal"] == WARNING
 
 
-def test_what_is_written_is_named_internal(cantle: Cantle) -> None:  # noqa: F811
+def test_a_written_report_must_be_named_internal(cantle: Cantle) -> None:  # noqa: F811
     Path("data.csv").write_text(ROWS)
     Path("schema.yaml").write_text(yaml.safe_dump(TABLE))
     assert cantle("check", "data.csv", "--schema", "schema.yaml", "-o", "check.txt").code == 2
@@ -181,11 +181,13 @@ def test_what_is_written_is_named_internal(cantle: Cantle) -> None:  # noqa: F81
     assert Path("check.internal.txt").read_text().startswith(WARNING)
     cantle("check", "data.csv", "--schema", "schema.yaml", "-o", "check.internal.json")
     assert json.loads(Path("check.internal.json").read_text())["ok"] is False
-    assert os.name != "posix" or Path("check.internal.json").stat().st_mode & 0o077 == 0, "only its owner can read it"
+    assert os.name != "posix" or Path("check.internal.json").stat().st_mode & 0o077 == 0, (
+        "only the owner may read the file"
+    )
     assert cantle("check", "data.csv", "--schema", "schema.yaml", "-o", "check.internal.txt").code == 1
 
 
-def test_check_names_all_that_is_above_the_limit_and_the_keys_that_would_read_it(
+def test_check_names_findings_above_the_limit_and_keys_that_would_help(
     cantle: Cantle,  # noqa: F811
     tmp_path: Path,
 ) -> None:

@@ -16,7 +16,7 @@ from cantle.lab.papers import adult
 
 @pytest.fixture(scope="package", autouse=True)
 def sketches(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Pictures are painted small and without a layout, which would be most of the work; in full with `-m slow`."""
+    """Draws pictures small and without a layout, which would take most of the time; `-m slow` draws them in full."""
     if find_spec("matplotlib") is None or "not slow" not in request.config.getoption("-m"):
         yield
         return
@@ -48,7 +48,7 @@ def small_adult(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _record(rng: np.random.Generator) -> list[str]:
-    """Independent values, and a class that follows education and age."""
+    """A record of independent values, with a class that depends on education and age."""
     values = {name: str(rng.integers(low, high, endpoint=True)) for name, (low, high) in adult.BOUNDS.items()}
     values |= {name: str(rng.choice(listed)) for name, listed in adult.CATEGORIES.items()}
     rich = adult.CATEGORIES["education"].index(values["education"]) * 5 + int(values["age"]) > 110

@@ -1,4 +1,4 @@
-"""The figure that sets measured accuracy beside the truth, on a small table."""
+"""The figure that compares measured accuracy with the truth, on a small table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cantle.lab.papers.table_sets import TableSet
 from tests.release.people import SCHEMA, people
 
 
-def test_measured_numbers_are_the_true_ones_with_noise() -> None:
+def test_measured_numbers_equal_the_true_ones_plus_noise() -> None:
     """At epsilon 400 the noise of three numbers has a scale of 3/16 of a record."""
     table = TableSet("people", people(600), SCHEMA)
     for method in ("mosaic", "rps", "diffgen"):
@@ -23,7 +23,7 @@ def test_measured_numbers_are_the_true_ones_with_noise() -> None:
         assert len(rows) == 6
 
 
-def test_nothing_is_shown_where_nothing_was_measured() -> None:
+def test_releases_without_measurement_are_left_out() -> None:
     table = TableSet("people", people(200), SCHEMA)
     release = cantle.publish(table.frame, SCHEMA, epsilon=1)
     assert list(beside_the_truth(release, table, "mosaic", 1, 0)) == []

@@ -1,4 +1,4 @@
-"""The Adult loader and its public schema, on generated files; counts on the real ones."""
+"""The loader of Adult and its public schema, tested on generated files; counts are tested on the real files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from cantle.lab.papers.coding import Coder
 
 
 @pytest.mark.parametrize(("rows", "files", "columns"), [("paper", 1, 11), ("all", 2, 15)])
-def test_complete_records_in_schema_order(small_adult: Path, rows: adult.Rows, files: int, columns: int) -> None:
+def test_complete_records_are_loaded_in_the_order_of_the_schema(
+    small_adult: Path, rows: adult.Rows, files: int, columns: int
+) -> None:
     table, schema = adult.load(small_adult, rows), adult.schema(rows)
     assert table.columns == [field["name"] for field in schema["fields"]]
     assert table.shape == (299 * files, columns)  # one record of each file is incomplete
@@ -21,7 +23,7 @@ def test_complete_records_in_schema_order(small_adult: Path, rows: adult.Rows, f
     assert schema["fields"][-1]["role"] == "target"
 
 
-def test_codes_come_back(small_adult: Path) -> None:
+def test_codes_are_decoded_to_the_same_values(small_adult: Path) -> None:
     table, coder = adult.load(small_adult), Coder(adult.schema())
     assert coder.decode(coder.encode(table)).equals(table)
 
@@ -33,7 +35,7 @@ def test_education_is_the_only_ordered_category() -> None:
     assert adult.CATEGORIES["education"][-1] == "Doctorate"
 
 
-def test_sizes_of_the_lists() -> None:
+def test_lists_of_categories_have_the_documented_sizes() -> None:
     sizes = {name: len(values) for name, values in adult.CATEGORIES.items()}
     assert sizes == {
         "workclass": 8, "education": 16, "marital-status": 7, "occupation": 14, "relationship": 6, "race": 5,
@@ -41,20 +43,20 @@ def test_sizes_of_the_lists() -> None:
     }  # fmt: skip
 
 
-def test_missing_folder_says_what_to_do(tmp_path: Path) -> None:
+def test_a_missing_folder_is_refused_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="folder that contains adult/"):
         adult.load(tmp_path)
     with pytest.raises(ParameterError, match="'paper' or 'all'"):
         adult.load(tmp_path, "some")  # type: ignore[arg-type]
 
 
-def test_unlisted_category_is_refused(small_adult: Path) -> None:
+def test_an_unlisted_category_is_refused(small_adult: Path) -> None:
     table = adult.load(small_adult).with_columns(sex=pl.lit("x"))
     with pytest.raises(DataError, match="sex has values outside"):
         Coder(adult.schema()).encode(table)
 
 
-def test_real_counts(real_data: Path) -> None:
+def test_the_real_files_have_the_documented_counts(real_data: Path) -> None:
     assert adult.load(real_data, "paper").height == 30_162
     assert adult.load(real_data, "all").height == 45_222
     for rows in ("paper", "all"):

@@ -1,4 +1,4 @@
-"""The evaluator: Naive Bayes and pruning by hand, scores, folds, and the gate on the real data."""
+"""Classifiers of the evaluation: Naive Bayes and pruning by hand, scores, folds, and a check on the real data."""
 
 from __future__ import annotations
 
@@ -44,28 +44,28 @@ def test_naive_bayes_gaussian_by_hand() -> None:
 
 
 @pytest.mark.parametrize("build", [NaiveBayes, C45])
-def test_an_empty_release_knows_nothing(build: Any) -> None:
+def test_an_empty_release_gives_equal_probabilities(build: Any) -> None:
     model = build(coder(NUMBER, COLOUR))
     model.fit(table([[], []], []))
     assert model.proba(np.array([[4, 1]]))[0] == pytest.approx([0.5, 0.5])
 
 
 @pytest.mark.parametrize("build", [NaiveBayes, C45])
-def test_a_release_of_one_class(build: Any) -> None:
+def test_a_release_of_one_class_predicts_that_class(build: Any) -> None:
     model = build(coder(NUMBER))
     model.fit(table([[1, 2, 3]], [1, 1, 1]))
     assert model.proba(np.array([[2]])).argmax() == 1
 
 
 @pytest.mark.parametrize(("errors", "size", "rate"), [(0, 6, 0.206), (0, 9, 0.143), (0, 1, 0.750), (1, 16, 0.157)])
-def test_upper_error_as_quinlan_prints_it(errors: int, size: int, rate: float) -> None:
+def test_upper_errors_equal_those_that_quinlan_prints(errors: int, size: int, rate: float) -> None:
     got = upper_error(np.array([errors]), np.array([size]))[0]
     assert got == pytest.approx(rate, abs=6e-4)
-    assert scipy.stats.binom.cdf(errors, size, got) == pytest.approx(0.25, abs=0.01)  # it stands for a binomial bound
+    assert scipy.stats.binom.cdf(errors, size, got) == pytest.approx(0.25, abs=0.01)  # it approximates a binomial bound
 
 
 def quinlan_subtree(counts: list[tuple[int, int]]) -> Tree:
-    """A root with a left leaf and a right node of two leaves; counts of the three leaves."""
+    """A root with a left leaf and a right node of two leaves, with these counts of the three leaves."""
     a, b, c = map(np.array, counts)
     return Tree(
         feature=np.array([0, -1, 0, -1, -1]),
@@ -76,7 +76,7 @@ def quinlan_subtree(counts: list[tuple[int, int]]) -> Tree:
     )
 
 
-def test_prune_replaces_quinlans_example() -> None:
+def test_pruning_replaces_the_subtree_of_quinlans_example() -> None:
     # Quinlan 1993, section 4.2: leaves (6), (9), (1) of one class predict 6*.206 + 9*.143 + .75 = 3.273
     # errors, a leaf of 15 to 1 predicts 16*.157 = 2.512: the subtree is replaced
     tree = quinlan_subtree([(6, 0), (9, 0), (0, 1)])
@@ -84,8 +84,8 @@ def test_prune_replaces_quinlans_example() -> None:
     assert tree.leaves == 1
 
 
-def test_prune_keeps_what_pays() -> None:
-    # inner leaf: 10 + 10 as a leaf costs about 20 * .6, its two pure leaves 2 * 10 * .129
+def test_pruning_keeps_a_useful_subtree() -> None:
+    # as a leaf, the inner node of 10 + 10 costs about 20 * .6; its two pure leaves cost 2 * 10 * .129
     tree = quinlan_subtree([(50, 0), (10, 0), (0, 10)])
     tree.prune(0.25)
     assert tree.leaves == 3
@@ -120,7 +120,7 @@ def small_frame(rows: int = 100) -> tuple[pl.DataFrame, dict[str, Any]]:
     return frame, {"fields": [number, TARGET]}
 
 
-def test_folds_are_held_out_and_cover() -> None:
+def test_folds_are_held_out_and_cover_all_records() -> None:
     frame, schema = small_frame()
     seen: list[set[int]] = []
 
@@ -137,7 +137,7 @@ def test_folds_are_held_out_and_cover() -> None:
     assert scores["TVD1"].to_list() == [0.0] * scores.height
 
 
-def test_tested_on_raw_records_whatever_is_published() -> None:
+def test_classifiers_are_tested_on_raw_records() -> None:
     frame, schema = small_frame()
     liar = cross_validate(frame, schema, lambda train: train.with_columns(y=pl.lit("yes")))
     mean = liar.group_by("classifier").agg(pl.col("accuracy", "balanced accuracy", "AUC").mean())
@@ -147,7 +147,7 @@ def test_tested_on_raw_records_whatever_is_published() -> None:
         cross_validate(frame, schema, folds=1)
 
 
-def test_missing_extra_says_how_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_refused_with_the_command_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(name: str) -> Any:
         raise ImportError(name)
 

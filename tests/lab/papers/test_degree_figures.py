@@ -23,7 +23,7 @@ class Release:
 
 @dataclass
 class StandIn:
-    """Publishes the true degrees; keeps the calls."""
+    """Publishes the true degrees, and lists the calls."""
 
     calls: list[dict[str, Any]] = field(default_factory=list)
 
@@ -35,7 +35,7 @@ class StandIn:
 
 @pytest.fixture(scope="module")
 def two_graphs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with small graphs in the place of Caltech and Enron."""
+    """A data folder with small graphs instead of Caltech and Enron."""
     folder = tmp_path_factory.mktemp("graphs")
     rng = np.random.default_rng(1)
     for stem, nodes in (("graph-facebook100/Caltech36", 60), ("graph-email-enron/email-Enron", 90)):
@@ -47,10 +47,10 @@ def two_graphs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(name: str, out: Path, **options: Any) -> tuple[list[Path], str, StandIn]:
-    said: list[str] = []
+    printed: list[str] = []
     publish = StandIn()
-    paths = figures.reproduce([name], out=out, publish=publish, echo=said.append, **options)
-    return paths, "\n".join(said), publish
+    paths = figures.reproduce([name], out=out, publish=publish, echo=printed.append, **options)
+    return paths, "\n".join(printed), publish
 
 
 @pytest.mark.parametrize(
@@ -62,16 +62,18 @@ def run(name: str, out: Path, **options: Any) -> tuple[list[Path], str, StandIn]
     ],
     ids=["rps-fig4", "rps-fig5", "rps-degrees"],
 )
-def test_figures(name: str, metrics: list[str], two_graphs: Path, tmp_path: Path) -> None:
-    paths, said, publish = run(name, tmp_path, data_dir=two_graphs, quick=True)
+def test_figures_have_their_panels_series_and_files(
+    name: str, metrics: list[str], two_graphs: Path, tmp_path: Path
+) -> None:
+    paths, printed, publish = run(name, tmp_path, data_dir=two_graphs, quick=True)
     assert [path.name for path in paths] == [f"{name}{e}" for e in (".csv", "-summary.csv", ".txt", ".png")]
     assert paths[3].read_bytes().startswith(b"\x89PNG")
-    assert f"{name}: Georgetown is left out: no graph-facebook100/Georgetown15.txt" in said
+    assert f"{name}: Georgetown is left out: no graph-facebook100/Georgetown15.txt" in printed
     kinds = ("a: maximum degree known", "b: maximum degree n - 1", "edge")
-    wanted = [f"{graph}, {kind}: {metric}" for graph in ("Caltech", "Enron") for kind in kinds for metric in metrics]
+    panels = [f"{graph}, {kind}: {metric}" for graph in ("Caltech", "Enron") for kind in kinds for metric in metrics]
     rows = pl.read_csv(paths[0])
-    assert sorted(rows["panel"].unique()) == sorted(wanted)
-    by_series = rows.filter(pl.col("panel") == wanted[0])["series"].to_list()
+    assert sorted(rows["panel"].unique()) == sorted(panels)
+    by_series = rows.filter(pl.col("panel") == panels[0])["series"].to_list()
     assert by_series == [
         "RPS as published (not node-private)", "Hay et al., node",
         "ours, node", "ours, node, edge list only", "ours, node-isolate", "ours, node, mode rps",
@@ -80,24 +82,26 @@ def test_figures(name: str, metrics: list[str], two_graphs: Path, tmp_path: Path
     assert ours["value"].to_list() == [0.0] * ours.height  # the stand-in publishes the truth
     others = rows.filter(~pl.col("series").str.starts_with("ours"))
     assert others["value"].min() > 0  # type: ignore[operator]
-    assert f"a: maximum degree known, {metrics[0]}: ours, node below Hay et al., node in 2 of 2 points" in said
-    assert "paper: " in said
-    assert paths[2].read_text(encoding="utf-8") == said + "\n"
-    assert f"b: maximum degree n - 1, {metrics[0]}: ours, node-isolate below Hay et al., node in 2 of 2 points" in said
+    assert f"a: maximum degree known, {metrics[0]}: ours, node below Hay et al., node in 2 of 2 points" in printed
+    assert "paper: " in printed
+    assert paths[2].read_text(encoding="utf-8") == printed + "\n"
+    assert (
+        f"b: maximum degree n - 1, {metrics[0]}: ours, node-isolate below Hay et al., node in 2 of 2 points" in printed
+    )
     assert [call["unit"] for call in publish.calls] == ["node", "node", "node-isolate", "node", "edge"] * 2
     assert [call.get("mode") for call in publish.calls] == [None, None, None, "rps", None] * 2
-    # the number of nodes is public under node-isolate and edge; under node it is private, as is the list
+    # the number of nodes is public for units node-isolate and edge, and private for node, as is the list
     assert [call.get("nodes") for call in publish.calls] == [None, None, 60, None, 60, None, None, 90, None, 90]
     lists = [call["listed"] for call in publish.calls]
     assert [one is not None for one in lists] == [True, False, False, True, False] * 2
     assert [lists[0].tolist(), lists[5].tolist()] == [[*range(60)], [*range(90)]]
     assert all(call["method"] == "degrees" and "insecure_seed" not in call for call in publish.calls)
     lost = "rps-fig4: Enron, epsilon 1: the leaf counts of the published scheme claim a loss of 0.5;"
-    assert (lost in said) is (name == "rps-fig4")
+    assert (lost in printed) is (name == "rps-fig4")
 
 
 @pytest.mark.slow
-def test_both_figures_speak_of_the_same_releases(two_graphs: Path, tmp_path: Path) -> None:
+def test_both_figures_use_the_same_releases(two_graphs: Path, tmp_path: Path) -> None:
     publish = StandIn()
 
     def run_both(names: list[str], folder: str) -> pl.DataFrame:
@@ -108,7 +112,7 @@ def test_both_figures_speak_of_the_same_releases(two_graphs: Path, tmp_path: Pat
     assert len(publish.calls) == 10  # five for each graph
     assert set(together["figure"]) == {"rps-fig5"}
     alone = run_both(["rps-fig5"], "alone")
-    assert len(publish.calls) == 20  # not those of before
+    assert len(publish.calls) == 20  # new releases, not the earlier ones
     names = ["panel", "series", "x", "repeat"]
     assert sorted(together.select(names).iter_rows()) == sorted(alone.select(names).iter_rows())
     figures.reproduce(["rps-fig4"], out=tmp_path, publish=publish, data_dir=two_graphs, quick=True)
@@ -117,7 +121,7 @@ def test_both_figures_speak_of_the_same_releases(two_graphs: Path, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_the_grid_is_the_papers_and_a_seed_repeats_it(two_graphs: Path, tmp_path: Path) -> None:
+def test_the_grid_equals_that_of_the_paper_and_a_seed_repeats_it(two_graphs: Path, tmp_path: Path) -> None:
     runs = [run("rps-fig4", tmp_path / str(i), data_dir=two_graphs, repeats=2, seed=3) for i in (1, 2)]
     assert runs[0][0][0].read_bytes() == runs[1][0][0].read_bytes()
     rows = pl.read_csv(runs[0][0][0])
@@ -125,11 +129,13 @@ def test_the_grid_is_the_papers_and_a_seed_repeats_it(two_graphs: Path, tmp_path
     assert (min(degree_figures.EPSILONS), max(degree_figures.EPSILONS)) == (0.01, 10)
     assert rows["repeat"].unique().sort().to_list() == [0, 1]
     seeds = [call["insecure_seed"] for call in runs[0][2].calls]
-    assert len(set(seeds)) == len(seeds) == 2 * 8 * 2 * 5  # graphs, epsilons, repeats, releases: each its own noise
+    assert (
+        len(set(seeds)) == len(seeds) == 2 * 8 * 2 * 5
+    )  # graphs, epsilons, repeats, releases, each with its own noise
 
 
 @pytest.mark.slow
-def test_a_short_look_has_three_epsilons_of_the_grid(two_graphs: Path, tmp_path: Path) -> None:
+def test_a_quick_run_has_three_epsilons_of_the_grid(two_graphs: Path, tmp_path: Path) -> None:
     paths, _, publish = run("rps-degrees", tmp_path, data_dir=two_graphs, repeats=2)
     assert pl.read_csv(paths[0])["x"].unique().sort().to_list() == [0.1, 0.5, 1.0]
     assert set(degree_figures.FEW) < set(degree_figures.EPSILONS)
@@ -143,19 +149,19 @@ def test_wins_are_counted_by_hand() -> None:
     assert degree_figures._won(part, "Hay", "RPS") == "0 of 2"
 
 
-def test_table1(two_graphs: Path, tmp_path: Path) -> None:
-    paths, said, publish = run("rps-table1", tmp_path, data_dir=two_graphs)
+def test_table1_has_the_statistics_of_the_graphs(two_graphs: Path, tmp_path: Path) -> None:
+    paths, printed, publish = run("rps-table1", tmp_path, data_dir=two_graphs)
     assert [path.name for path in paths] == ["rps-table1.csv", "rps-table1-summary.csv", "rps-table1.txt"]
     assert publish.calls == []
     graph = graphs.load(two_graphs, "Caltech")
-    line = next(line for line in said.splitlines() if line.startswith("Caltech"))
+    line = next(line for line in printed.splitlines() if line.startswith("Caltech"))
     assert line.split()[1:5] == ["60", "(769)", f"{len(graph.edges)}", "(16,656)"]
     assert line.split()[-2:] == [f"{graph.degrees.max()}", "(248)"]
     values = pl.read_csv(paths[0]).filter(pl.col("panel") == "Caltech")["value"].to_list()
     assert values == pytest.approx([*graphs.statistics(graph)])
 
 
-def test_missing_data(tmp_path: Path) -> None:
+def test_missing_data_is_refused(tmp_path: Path) -> None:
     for name in ("rps-table1", "rps-fig4", "rps-fig5", "rps-degrees"):
         with pytest.raises(ParameterError, match="--data DIR"):
             run(name, tmp_path)
@@ -163,14 +169,14 @@ def test_missing_data(tmp_path: Path) -> None:
             run(name, tmp_path, data_dir=tmp_path)
 
 
-def test_the_real_publisher_is_told_of_the_nodes_without_edges(two_graphs: Path) -> None:
-    """With the list the number of nodes is asked and comes back; from the edges alone nobody has degree 0."""
+def test_the_real_publisher_gets_the_nodes_without_edges(two_graphs: Path) -> None:
+    """With the list, the number of nodes is measured and right; from edges alone, no node has degree 0."""
     graph = graphs.load(two_graphs, "Enron")
     lonely = graphs.Graph("lonely", graph.edges, graph.nodes + 200)
     setting = figures.Setting(publish=publish, seed=4)
     listed, bare = (degree_figures.publish_degrees(setting, lonely, "node", 50, 0, listed=one) for one in (True, False))
     assert abs(len(listed) - 290) <= 5
-    # Ends of lost edges come back evenly, also to some who never had one.
+    # Ends of lost edges are spread evenly, also over nodes that never had an edge.
     assert 150 <= (listed == 0).sum() <= 205
     assert abs(len(bare) - 90) <= 5
     assert bare.min() > 0

@@ -1,4 +1,4 @@
-"""Degree sequences evaluated: reading graphs, distances, Hay et al., the published RPS scheme."""
+"""Evaluation of degree sequences: reading graphs, distances, Hay et al., and the published RPS scheme."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_edge_lists_are_read_and_made_simple(ending: str, opener: object, tmp_pa
 
 
 @pytest.mark.parametrize("text", ["a b\n", "1 2 3\n", "-1 2\n", "1\n", ""])
-def test_what_is_no_edge_list_is_refused_without_quoting_it(text: str, tmp_path: Path) -> None:
+def test_files_that_are_no_edge_list_are_refused_without_quoting_them(text: str, tmp_path: Path) -> None:
     (tmp_path / "graph-email-enron").mkdir()
     (tmp_path / "graph-email-enron" / "email-Enron.txt").write_text(text)
     with pytest.raises(DataError, match="email-Enron.txt is not an edge list"):
@@ -47,13 +47,13 @@ def test_what_is_no_edge_list_is_refused_without_quoting_it(text: str, tmp_path:
 
 
 def test_missing_graphs_are_named_and_left_out(tmp_path: Path) -> None:
-    said: list[str] = []
+    printed: list[str] = []
     with pytest.raises(DataError, match="none of the graphs could be read"):
-        graphs.present(tmp_path, "rps-fig4", said.append)
-    assert len(said) == 4
-    assert said[1].startswith("rps-fig4: Georgetown is left out: no graph-facebook100/Georgetown15.txt")
+        graphs.present(tmp_path, "rps-fig4", printed.append)
+    assert len(printed) == 4
+    assert printed[1].startswith("rps-fig4: Georgetown is left out: no graph-facebook100/Georgetown15.txt")
     with pytest.raises(ParameterError, match="--data DIR"):
-        graphs.present(None, "rps-fig4", said.append)
+        graphs.present(None, "rps-fig4", printed.append)
 
 
 def test_the_power_law_coefficient_is_found() -> None:
@@ -63,9 +63,9 @@ def test_the_power_law_coefficient_is_found() -> None:
 
 
 @pytest.mark.parametrize("name", list(graphs.SOURCES))
-def test_the_real_graphs_are_the_papers(name: str, real_data: Path) -> None:
-    found, published = graphs.statistics(graphs.load(real_data, name)), graphs.SOURCES[name].published
-    assert found._replace(alpha=0) == published._replace(alpha=0)
+def test_the_real_graphs_have_the_statistics_of_the_paper(name: str, real_data: Path) -> None:
+    measured, published = graphs.statistics(graphs.load(real_data, name)), graphs.SOURCES[name].published
+    assert measured._replace(alpha=0) == published._replace(alpha=0)
 
 
 # ---- distances ------------------------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def test_ks_by_hand() -> None:
     assert ks([1, 2, 3, 4], [1, 2, 3, 4]) == 0
     assert ks([0, 0], [5, 5, 5]) == 1
     assert ks([1, 2, 3, 4], [2, 2, 3, 9]) == 0.25
-    assert ks([1, 2], [1, 2, 2]) == pytest.approx(1 / 6)  # samples of different sizes: 1/2 against 1/3 at 1
+    assert ks([1, 2], [1, 2, 2]) == pytest.approx(1 / 6)  # samples of different sizes: 1/2 and 1/3 at 1
     assert ks([1, 2], []) == 1
     with pytest.raises(ParameterError, match="the raw sample is empty"):
         ks([], [1])
@@ -92,7 +92,7 @@ def test_ks_agrees_with_scipy() -> None:
 def test_moved_by_hand() -> None:
     rms, w1 = (metric([0, 0], [0, 2]) for metric in MOVED)
     assert (rms, w1) == (pytest.approx(2**0.5), 1.0)
-    # 1 at both halves against 0, 3, 3 at thirds: |1-0| for 1/3, |1-3| for 2/3
+    # 1 at both halves, compared with 0, 3, 3 at thirds: |1-0| for 1/3, |1-3| for 2/3
     rms, w1 = (metric([1, 1], [0, 3, 3]) for metric in MOVED)
     assert (rms, w1) == (pytest.approx(3**0.5), pytest.approx(5 / 3))
     assert {metric([1], []) for metric in MOVED} == {np.inf}
@@ -113,7 +113,7 @@ def test_isotonic_regression_is_the_least_squares_fit() -> None:
 
 
 @pytest.mark.parametrize("publish", [lambda d, e, r: hay.edge(d, e, r), lambda d, e, r: hay.node(d, e, 60, r)])
-def test_hay_is_ascending_in_range_and_near_for_a_large_epsilon(publish: object) -> None:
+def test_a_release_of_hay_is_ascending_in_range_and_near_for_a_large_epsilon(publish: object) -> None:
     degrees = np.minimum(power_law(300), 60)
     rng = np.random.default_rng(5)
     released = publish(degrees, 0.1, rng)  # type: ignore[operator]
@@ -124,8 +124,8 @@ def test_hay_is_ascending_in_range_and_near_for_a_large_epsilon(publish: object)
     np.testing.assert_array_equal(publish(degrees, 1e6, rng), np.sort(degrees))  # type: ignore[operator]
 
 
-def test_hay_scales_its_noise_by_what_a_unit_changes() -> None:
-    """Far from both ends, with gaps so wide that the regression has nothing to do, the noise is seen as it is."""
+def test_the_noise_of_hay_is_scaled_by_the_change_of_one_unit() -> None:
+    """Far from both ends, with gaps so wide that the regression changes nothing, the noise is visible."""
     degrees = np.arange(1, 2_001) * 10_000
     rng = np.random.default_rng(6)
     for maximum, epsilon in ((30_000_000, 1e5), (30_000_000, 4e5)):
@@ -135,7 +135,7 @@ def test_hay_scales_its_noise_by_what_a_unit_changes() -> None:
     assert 0 < np.abs(noise).mean() < 4
 
 
-def test_hay_of_nothing_and_of_no_epsilon() -> None:
+def test_hay_without_degrees_and_without_epsilon() -> None:
     rng = np.random.default_rng(1)
     assert hay.edge(np.empty(0, dtype=np.int64), 1, rng).tolist() == []
     with pytest.raises(ParameterError, match="epsilon"):
@@ -146,7 +146,7 @@ def test_hay_of_nothing_and_of_no_epsilon() -> None:
 
 
 def brute_smooth(degrees: np.ndarray, low: int, high: int, beta: float) -> float:
-    """The definition, degree by degree and far enough out."""
+    """The definition, computed degree by degree over a wide enough range."""
     best = 0.0
     for j in range(4_000):
         near = sum(low - 1 - j <= d <= low + j or high - 1 - j <= d <= high + j for d in degrees.tolist())
@@ -155,16 +155,16 @@ def brute_smooth(degrees: np.ndarray, low: int, high: int, beta: float) -> float
 
 
 @pytest.mark.parametrize("beta", [0.002, 0.05, 0.5, 3.0])
-def test_smooth_sensitivity_is_the_definition(beta: float) -> None:
+def test_the_smooth_sensitivity_agrees_with_the_definition(beta: float) -> None:
     degrees = np.array([0, 1, 1, 1, 4, 4, 9, 10, 30])
     edges = np.array([0, 1, 3, 4, 10, 20, 31])
-    found = rps_degrees.smooth_sensitivity(np.bincount(degrees), edges, beta)
+    computed = rps_degrees.smooth_sensitivity(np.bincount(degrees), edges, beta)
     expected = [brute_smooth(degrees, a, b, beta) for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)]
-    np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(computed, expected)
 
 
 def test_the_smooth_sensitivity_bounds_the_change_of_a_count_and_is_smooth() -> None:
-    """For one count alone the scheme is right: a removed node changes it by at most S, and S by at most e^beta."""
+    """For a single count the scheme is right: removing a node changes it by S at most, and S by a factor of e^beta."""
     rng, beta = np.random.default_rng(7), 0.3
     edges = np.array([0, 1, 2, 3, 5, 8, 12])
     for _ in range(30):
@@ -178,7 +178,7 @@ def test_the_smooth_sensitivity_bounds_the_change_of_a_count_and_is_smooth() -> 
         assert (np.abs(np.log(smooth[0] / smooth[1])) <= beta + 1e-12).all()
 
 
-def test_the_partition_is_one_and_never_deeper_than_asked() -> None:
+def test_regions_form_a_partition_of_at_most_the_given_depth() -> None:
     rng = np.random.default_rng(8)
     counts = np.bincount(power_law(200), minlength=200)
     for depth in (1, 3, 15):
@@ -191,7 +191,7 @@ def test_the_partition_is_one_and_never_deeper_than_asked() -> None:
 
 
 def test_the_partition_draws_by_equation_4() -> None:
-    """One cut of four degrees, at an epsilon that makes the weights differ: frequencies against exp(eps min/(2n+1))."""
+    """For one cut of four degrees and an epsilon at which weights differ, frequencies follow exp(eps min/(2n+1))."""
     counts, epsilon, rng = np.array([10, 20, 5, 15]), 6.0, np.random.default_rng(9)
     drawn = np.bincount([rps_degrees.partition(counts, epsilon, 1, rng)[1] for _ in range(5_000)], minlength=4)[1:]
     weight = np.exp(epsilon * np.array([10, 20, 15]) / 101)
@@ -208,7 +208,9 @@ def test_the_published_release_has_n_ascending_degrees() -> None:
             assert len(released) == 500
             assert (np.diff(released) >= 0).all()
             assert 0 <= released.min() <= released.max() <= maximum
-    assert ks(degrees, rps_degrees.release(degrees, 1e9, int(degrees.max()), rng)) < 0.02  # leaves of 2 degrees remain
+    assert (
+        ks(degrees, rps_degrees.release(degrees, 1e9, int(degrees.max()), rng)) < 0.02
+    )  # leaves with 2 degrees remain
     with pytest.raises(ParameterError, match="no degree above the maximum"):
         rps_degrees.release(degrees, 1.0, 3, rng)
 
@@ -223,7 +225,7 @@ def test_the_published_release_has_n_ascending_degrees() -> None:
 def test_distances_on_the_real_graphs(
     name: str, rps: tuple[float, float], node: tuple[float, float], edge: tuple[float, float], real_data: Path
 ) -> None:
-    """At epsilon 1, maximum degree known: means of ten runs in wide ranges around those of earlier, longer runs."""
+    """At epsilon 1 with a known maximum degree: means of ten runs, in wide ranges around those of longer runs."""
     degrees, rng = graphs.load(real_data, name).degrees, np.random.default_rng(11)
     maximum = int(degrees.max())
     runs = {
@@ -239,12 +241,12 @@ def released(graph: graphs.Graph, unit: str, epsilon: float) -> list[tuple[float
     """KS and W1 of five seeded releases."""
     public = {} if unit == "node" else {"nodes": graph.nodes}
     listed = {"nodes": np.arange(graph.nodes)} if unit == "node" else {}
-    schema, found = {"kind": "graph", "unit": unit} | public, []
+    schema, distances = {"kind": "graph", "unit": unit} | public, []
     for seed in range(5):
         release = publish(graph.edges, schema, epsilon=epsilon, insecure_seed=seed, **listed)
-        made = release.records["degree"].to_numpy()
-        found.append((ks(graph.degrees, made), w1(graph.degrees, made)))
-    return found
+        degrees = release.records["degree"].to_numpy()
+        distances.append((ks(graph.degrees, degrees), w1(graph.degrees, degrees)))
+    return distances
 
 
 @pytest.mark.parametrize(
@@ -257,10 +259,10 @@ def released(graph: graphs.Graph, unit: str, epsilon: float) -> list[tuple[float
         ("Georgetown", "edge", 0.1, 0.02, np.inf),
     ],
 )
-def test_our_releases_of_the_real_graphs(
+def test_releases_of_the_real_graphs_are_as_near_as_documented(
     name: str, unit: str, epsilon: float, most_ks: float, most_w1: float, real_data: Path
 ) -> None:
-    """What is promised of them: means of five runs."""
+    """Means of five runs are within the documented limits."""
     far, moved = np.mean(released(graphs.load(real_data, name), unit, epsilon), axis=0)
     assert far <= most_ks
     assert moved <= most_w1
@@ -268,8 +270,8 @@ def test_our_releases_of_the_real_graphs(
 
 @pytest.mark.parametrize("name", ["Georgetown", "UNC", "Enron"])
 @pytest.mark.parametrize("epsilon", [0.5, 1])
-def test_our_releases_are_nearer_than_hays(name: str, epsilon: float, real_data: Path) -> None:
-    """By KS, although Hay et al. are told the largest degree."""
+def test_releases_are_nearer_than_those_of_hay(name: str, epsilon: float, real_data: Path) -> None:
+    """This is by KS distance, although the method of Hay et al. gets the largest degree."""
     graph, rng = graphs.load(real_data, name), np.random.default_rng(5)
     maximum = int(graph.degrees.max())
     theirs = [ks(graph.degrees, hay.node(graph.degrees, epsilon, maximum, rng)) for _ in range(5)]

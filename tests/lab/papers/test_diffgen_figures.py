@@ -1,4 +1,4 @@
-"""The DiffGen figures with a stand-in publisher: settings, panels, run times, the blow-up."""
+"""The figures of the DiffGen paper with a stand-in publisher: settings, panels, run times, the enlarged table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCORES = tuple(classify.SCORES)
 
 
 def write_trees(folder: Path) -> None:
-    """Taxonomies in the format of the authors' file: two halves for every category."""
+    """Writes taxonomies in the format of the authors' file, which divide the categories into two halves."""
     sections = []
     for name, values in adult.CATEGORIES.items():
         middle = (len(values) + 1) // 2
@@ -44,7 +44,7 @@ def adult_with_trees(small_adult: Path, tmp_path_factory: pytest.TempPathFactory
 
 @dataclass
 class Release:
-    """A k-anonymous table behind the face of a release."""
+    """A k-anonymous table with the interface of a release."""
 
     specialised: Specialised
 
@@ -69,7 +69,7 @@ class Release:
 
 @dataclass
 class StandIn:
-    """Publishes by TDS with k = 20; keeps the calls."""
+    """Publishes by TDS with k = 20, and lists the calls."""
 
     calls: list[dict[str, Any]] = field(default_factory=list)
 
@@ -82,15 +82,15 @@ class StandIn:
 
 
 def run(name: str, out: Path, **options: Any) -> tuple[list[Path], str, StandIn]:
-    said: list[str] = []
+    printed: list[str] = []
     publish = StandIn()
-    paths = figures.reproduce([name], out=out, publish=publish, quick=True, echo=said.append, **options)
-    return paths, "\n".join(said), publish
+    paths = figures.reproduce([name], out=out, publish=publish, quick=True, echo=printed.append, **options)
+    return paths, "\n".join(printed), publish
 
 
 def test_fig3(adult_with_trees: Path, tmp_path: Path) -> None:
-    paths, said, publish = run("diffgen-fig3", tmp_path, data_dir=adult_with_trees)
-    assert said.startswith("gate: C4.5* on raw Adult")
+    paths, printed, publish = run("diffgen-fig3", tmp_path, data_dir=adult_with_trees)
+    assert printed.startswith("gate: C4.5* on raw Adult")
     summary = pl.read_csv(paths[1])
     panels = [f"{panel} {score}" for panel in ("a: Max", "b: InfoGain", "c: default") for score in SCORES]
     assert summary["panel"].unique(maintain_order=True).to_list() == panels
@@ -102,13 +102,13 @@ def test_fig3(adult_with_trees: Path, tmp_path: Path) -> None:
         {"epsilon": 1, "accuracy_share": 0, "method": "diffgen", "preset": "default", "objective": "accuracy"},
         {"epsilon": 1, "accuracy_share": 0, "method": "diffgen", "preset": "default", "objective": "auto"},
     ]
-    assert "paper: Max: 0.822 at epsilon 1, h = 10" in said
+    assert "paper: Max: 0.822 at epsilon 1, h = 10" in printed
     assert paths[3].read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.slow
 def test_fig4(adult_with_trees: Path, tmp_path: Path) -> None:
-    paths, said, publish = run("diffgen-fig4", tmp_path, data_dir=adult_with_trees, seed=3)
+    paths, printed, publish = run("diffgen-fig4", tmp_path, data_dir=adult_with_trees, seed=3)
     summary = pl.read_csv(paths[1])
     assert summary["panel"].unique(maintain_order=True).to_list() == list(SCORES)
     series = {"raw", "majority", "TDS k=5", "paper, h = 15", "default, accuracy", "default, auto"}
@@ -116,11 +116,11 @@ def test_fig4(adult_with_trees: Path, tmp_path: Path) -> None:
     assert set(summary["series"]) == series
     assert len(publish.calls) == 3 * 3  # series x folds
     assert {call["rounds"] for call in publish.calls if call["preset"] == "paper"} == {15}
-    assert len({call["insecure_seed"] for call in publish.calls}) == 3  # one for each fold, the same for all series
+    assert len({call["insecure_seed"] for call in publish.calls}) == 3  # one per fold, the same for all series
     accuracy = summary.filter(pl.col("panel") == "accuracy")
     values = dict(zip(accuracy["series"], accuracy["mean"], strict=True))
     assert values["paper, h = 15"] == values["default, auto"]  # the stand-in ignores its options
-    assert "paper: better than TDS with k = 5" in said
+    assert "paper: better than TDS with k = 5" in printed
 
 
 @pytest.mark.slow
@@ -131,7 +131,7 @@ def test_a_seed_repeats_the_comparison(adult_with_trees: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["diffgen-fig5", "diffgen-fig5-large"])
 def test_fig5(name: str, adult_with_trees: Path, tmp_path: Path) -> None:
-    paths, said, publish = run(name, tmp_path, data_dir=adult_with_trees)
+    paths, printed, publish = run(name, tmp_path, data_dir=adult_with_trees)
     rows = pl.read_csv(paths[0])
     assert rows["series"].unique(maintain_order=True).to_list() == list(diffgen_figures.STAGES)
     for panel in rows.partition_by("panel"):
@@ -140,11 +140,11 @@ def test_fig5(name: str, adult_with_trees: Path, tmp_path: Path) -> None:
     assert [call["preset"] for call in publish.calls] == ["paper", "default"]
     size = 2_000 if name == "diffgen-fig5" else 4_000
     assert rows["x"].to_list() == [size] * 8
-    assert f"{name} a: paper, h = 15: seconds\n     records        reading" in said
-    assert f"\n       {size:,}" in said
-    assert "eps" not in said.replace("epsilon", "")
+    assert f"{name} a: paper, h = 15: seconds\n     records        reading" in printed
+    assert f"\n       {size:,}" in printed
+    assert "eps" not in printed.replace("epsilon", "")
     assert [path.name for path in paths] == [f"{name}{e}" for e in (".csv", "-summary.csv", ".txt", ".png")]
-    assert paths[2].read_text(encoding="utf-8") == said + "\n"
+    assert paths[2].read_text(encoding="utf-8") == printed + "\n"
     assert paths[3].read_bytes().startswith(b"\x89PNG")
 
 
@@ -154,20 +154,20 @@ def test_fig5(name: str, adult_with_trees: Path, tmp_path: Path) -> None:
         [name for name in figures.FIGURES if name.startswith("diffgen")], "diffgen-fig3", "diffgen-fig4", "diffgen-fig5"
     ),
 )
-def test_with_the_real_publisher(name: str, adult_with_trees: Path, tmp_path: Path) -> None:
+def test_figures_work_with_the_real_publisher(name: str, adult_with_trees: Path, tmp_path: Path) -> None:
     paths = figures.reproduce([name], out=tmp_path, data_dir=adult_with_trees, quick=True, seed=1, echo=lambda _: None)
     values = pl.read_csv(paths[0])["value"]
     assert values.is_finite().all()
     assert values.min() >= 0  # type: ignore[operator]
 
 
-def test_full_grid_is_the_papers() -> None:
+def test_the_full_grid_equals_that_of_the_paper() -> None:
     assert diffgen_figures.ROUNDS == (4, 7, 10, 13, 16)
     setting = figures.Setting(publish=StandIn(), repeats=10)
     assert setting.pick(range(200_000, 1_000_001, 200_000), ()) == range(200_000, 1_000_001, 200_000)
 
 
-def test_blow_up_varies_copies_within_the_domain(adult_with_trees: Path, tmp_path: Path) -> None:
+def test_enlarging_varies_copies_within_the_domain(adult_with_trees: Path, tmp_path: Path) -> None:
     table, schema = adult.load(adult_with_trees, "all"), adult.schema("all", adult_with_trees)
     size = 3 * table.height - 7
     diffgen_figures.blow_up(table, schema, size, tmp_path / "big.csv", np.random.default_rng(1))
@@ -183,7 +183,7 @@ def test_blow_up_varies_copies_within_the_domain(adult_with_trees: Path, tmp_pat
     assert changed.max() < 0.36
 
 
-def test_trees_and_missing_files(adult_with_trees: Path, tmp_path: Path) -> None:
+def test_trees_are_read_and_missing_files_refused(adult_with_trees: Path, tmp_path: Path) -> None:
     schema = adult.schema("all", adult_with_trees)
     field = next(f for f in schema["fields"] if f["name"] == "education")
     assert "categoriesOrdered" not in field
@@ -195,7 +195,7 @@ def test_trees_and_missing_files(adult_with_trees: Path, tmp_path: Path) -> None
         run("diffgen-fig3", tmp_path)
 
 
-def test_the_real_trees(real_data: Path) -> None:
+def test_the_real_trees_have_the_documented_shapes(real_data: Path) -> None:
     trees = adult.trees(real_data)
     assert {name: len(tree.leaves) for name, tree in trees.items()} == {
         name: len(values) for name, values in adult.CATEGORIES.items() if name != "class"

@@ -1,4 +1,4 @@
-"""DiffP-C4.5: scores by hand, a separable table with a huge epsilon, and what the noise may do."""
+"""DiffP-C4.5: scores by brute force, a separable table with a huge epsilon, and effects of noise."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def table(rows: int, seed: int) -> Coded:
-    """yes for green, and for blue from 40 on."""
+    """A table whose class is yes for green, and for blue from 40 on."""
     rng = np.random.default_rng(seed)
     codes = np.column_stack([rng.integers(0, 100, rows), rng.integers(0, 3, rows)])
     labels = (codes[:, 1] == 1) | ((codes[:, 1] == 2) & (codes[:, 0] >= 40))
@@ -33,7 +33,7 @@ def model(epsilon: float, **options: Any) -> DiffPC45:
     return DiffPC45(Coder(SCHEMA), epsilon=epsilon, rng=np.random.default_rng(0), **options)
 
 
-def test_threshold_scores_by_brute_force() -> None:
+def test_scores_of_thresholds_agree_with_brute_force() -> None:
     rng = np.random.default_rng(1)
     values, labels = rng.integers(3, 18, 12), rng.integers(0, 3, 12)
     scores, first, wide = threshold_scores(values, labels, 3, 0, 20)
@@ -44,16 +44,18 @@ def test_threshold_scores_by_brute_force() -> None:
 
 
 @pytest.mark.parametrize("joint", [True, False])
-def test_a_huge_epsilon_separates(joint: bool) -> None:
+def test_a_huge_epsilon_separates_the_classes(joint: bool) -> None:
     tree = model(1e6, joint=joint)
     tree.fit(table(2_000, 1))
     assert score(tree, table(500, 2))["accuracy"] > 0.99
     assert tree.leaves >= 4
 
 
-def test_depth_and_budget() -> None:
+def test_shares_of_the_budget_and_depth_of_the_tree() -> None:
     assert model(1.2, depth=5).share == pytest.approx(0.1)  # 2 (depth + 1) questions
-    assert model(1.7, depth=5, joint=False).share == pytest.approx(0.1)  # one more on each level for the one number
+    assert model(1.7, depth=5, joint=False).share == pytest.approx(
+        0.1
+    )  # one more question per level for the single number
     stump = model(1e6, depth=0)
     stump.fit(table(2_000, 1))
     assert stump.leaves == 1
@@ -63,7 +65,7 @@ def test_depth_and_budget() -> None:
 
 
 def test_a_noisy_count_stops_the_growth() -> None:
-    # share 1/12: 2000 / (3 branches x 2 classes) is above sqrt(2) x 12, 60 / 6 is far below it
+    # at a share of 1/12, 2000 / (3 branches x 2 classes) is above sqrt(2) x 12, and 60 / 6 is far below
     small, large = model(1.0), model(1.0)
     small.fit(table(60, 1))
     large.fit(table(2_000, 1))
@@ -71,7 +73,7 @@ def test_a_noisy_count_stops_the_growth() -> None:
     assert large.leaves > 1
 
 
-def test_small_epsilon_gives_probabilities_all_the_same() -> None:
+def test_a_small_epsilon_still_gives_probabilities() -> None:
     tree = model(1e-3)
     tree.fit(table(200, 1))
     proba = tree.proba(table(50, 2).codes)
@@ -79,7 +81,7 @@ def test_small_epsilon_gives_probabilities_all_the_same() -> None:
     assert proba.sum(axis=1) == pytest.approx(np.ones(50))
 
 
-def test_no_records_and_seeds() -> None:
+def test_an_empty_table_and_repeated_seeds() -> None:
     empty = model(1.0)
     empty.fit(table(0, 1))
     assert empty.leaves == 1

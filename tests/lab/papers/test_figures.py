@@ -1,4 +1,4 @@
-"""The figures' harness with a stand-in publisher: rows, tables, files."""
+"""The code around figures, with a stand-in publisher: rows, tables, files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Release:
 
 @dataclass
 class StandIn:
-    """Publishes the table as it is and two regions cut at 50 on the first column; keeps the calls."""
+    """Publishes the table unchanged, with two regions cut at 50 on the first column, and lists the calls."""
 
     calls: list[dict[str, Any]] = field(default_factory=list)
 
@@ -39,10 +39,10 @@ class StandIn:
 
 
 def run(names: list[str], out: Path, **options: Any) -> tuple[list[Path], str, StandIn]:
-    said: list[str] = []
+    printed: list[str] = []
     publish = StandIn()
-    paths = figures.reproduce(names, out=out, publish=publish, quick=True, echo=said.append, **options)
-    return paths, "\n".join(said), publish
+    paths = figures.reproduce(names, out=out, publish=publish, quick=True, echo=printed.append, **options)
+    return paths, "\n".join(printed), publish
 
 
 Points = list[str]
@@ -51,7 +51,7 @@ Made = Callable[[str], tuple[list[Path], str, StandIn, Points]]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """Runs a figure once for all tests that look at it; also tells the points that were named on the way."""
+    """Runs a figure once for all tests that use it; also returns the points that were reported as progress."""
 
     @cache
     def by_name(name: str) -> tuple[list[Path], str, StandIn, Points]:
@@ -62,16 +62,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 
 @pytest.mark.parametrize("name", ["rps-fig1", "rps-fig2"])
-def test_generated_figures(name: str, made: Made) -> None:
-    paths, said, publish, _ = made(name)
+def test_figures_on_generated_data_have_their_files_and_tables(name: str, made: Made) -> None:
+    paths, printed, publish, _ = made(name)
     assert [path.name for path in paths] == [f"{name}{e}" for e in (".csv", "-summary.csv", ".txt", ".png")]
     rows = pl.read_csv(paths[0])
     assert rows.columns == list(report.TIDY)
     assert rows.filter(pl.col("series") != "Privelet").height == len(publish.calls)
     assert paths[3].read_bytes().startswith(b"\x89PNG")
-    assert "default preset" in said
-    assert "paper: " in said
-    assert paths[2].read_text(encoding="utf-8") == said + "\n"
+    assert "default preset" in printed
+    assert "paper: " in printed
+    assert paths[2].read_text(encoding="utf-8") == printed + "\n"
     assert all("insecure_seed" not in call for call in publish.calls)
     assert all(call["method"] == "rps" for call in publish.calls)
 
@@ -81,10 +81,10 @@ def test_an_exact_release_has_no_distance(made: Made) -> None:
     rows = pl.read_csv(paths[0])
     exact = rows.filter(pl.col("series") != "Privelet")
     assert exact["value"].to_list() == [0.0] * exact.height
-    assert rows.filter(pl.col("series") == "Privelet").height == 2  # adds its own noise; one value per epsilon
+    assert rows.filter(pl.col("series") == "Privelet").height == 2  # Privelet adds its own noise; one value per epsilon
 
 
-def test_purity_reads_the_released_regions(made: Made) -> None:
+def test_purity_is_computed_from_the_released_regions(made: Made) -> None:
     paths = made("rps-fig2")[0]
     table, _, process = synthetic.clusters(1_000)
     left = (table["x1"] < 50).to_numpy()
@@ -93,9 +93,9 @@ def test_purity_reads_the_released_regions(made: Made) -> None:
 
 
 @pytest.mark.slow
-def test_adult_figure_shows_gate_and_raw_beside_all(small_adult: Path, tmp_path: Path) -> None:
-    paths, said, publish = run(["rps-fig3"], tmp_path, data_dir=small_adult)
-    assert said.startswith("gate: C4.5* on raw Adult")
+def test_the_figure_on_adult_shows_the_check_and_the_raw_scores(small_adult: Path, tmp_path: Path) -> None:
+    paths, printed, publish = run(["rps-fig3"], tmp_path, data_dir=small_adult)
+    assert printed.startswith("gate: C4.5* on raw Adult")
     summary = pl.read_csv(paths[1])
     assert set(summary["series"]) == {
         "raw", "majority", "Mondrian k=5",
@@ -106,7 +106,7 @@ def test_adult_figure_shows_gate_and_raw_beside_all(small_adult: Path, tmp_path:
     assert exact["mean"].to_list() == pytest.approx(exact["raw"].to_list())  # the stand-in publishes the truth
     assert len(publish.calls) == 4 * 5  # series x folds
     for panel in ("a: NB accuracy", "b: C4.5* accuracy", "NB AUC", "C4.5* balanced accuracy", "TVD1"):
-        assert f"rps-fig3 {panel}" in said
+        assert f"rps-fig3 {panel}" in printed
 
 
 @pytest.mark.slow
@@ -122,14 +122,14 @@ def test_progress_names_the_points(made: Made) -> None:
     assert points[0] == "rps-fig1 depth 5, epsilon 0.1"
 
 
-def test_unknown_figure_and_missing_data(tmp_path: Path) -> None:
+def test_unknown_figures_and_missing_data_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="unknown figure rps-fig9"):
         run(["rps-fig9"], tmp_path)
     with pytest.raises(ParameterError, match="--data DIR"):
         run(["rps-fig3"], tmp_path)
 
 
-def test_full_grid_is_the_papers() -> None:
+def test_the_full_grid_equals_that_of_the_paper() -> None:
     setting = figures.Setting(publish=StandIn(), repeats=5)
     series = rps_figures.depths(setting.pick((5, 10), (5,)))
     points = list(setting.sweep(rps_figures.EPSILONS, series, lambda *_: 0.0))
@@ -156,7 +156,7 @@ def test_summary_by_hand() -> None:
     assert text[4].split() == ["t", "0.400", "0.850"]
 
 
-def test_generated_data_is_fixed_and_on_the_grid() -> None:
+def test_generated_data_are_repeatable_and_on_the_grid() -> None:
     table, schema = synthetic.normal()
     assert table.equals(synthetic.normal()[0])
     assert table.height == 10_000
@@ -168,9 +168,9 @@ def test_generated_data_is_fixed_and_on_the_grid() -> None:
 
 
 @pytest.mark.parametrize("name", slow(["rps-fig1", "rps-fig2", "rps-fig3"], "rps-fig2", "rps-fig3"))
-def test_with_the_real_publisher(name: str, small_adult: Path, tmp_path: Path) -> None:
-    said: list[str] = []
-    paths = figures.reproduce([name], out=tmp_path, data_dir=small_adult, quick=True, seed=1, echo=said.append)
+def test_figures_work_with_the_real_publisher(name: str, small_adult: Path, tmp_path: Path) -> None:
+    printed: list[str] = []
+    paths = figures.reproduce([name], out=tmp_path, data_dir=small_adult, quick=True, seed=1, echo=printed.append)
     values = pl.read_csv(paths[0])["value"]
     assert values.is_finite().all()
     assert values.min() >= 0  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""Scores of generalised records: weights as repetitions, codes of cuts, the baselines."""
+"""Scores of generalised records: weights equal repetitions, codes of cuts, baselines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCHEMA: dict[str, Any] = {
 
 
 class Cut:
-    """Ages cut at 30 and 100 (no one is that old), jobs in two groups; publishes what it is given, with counts."""
+    """A release with ages cut at 30 and 100 (nobody is that old) and jobs in two groups, with the true counts."""
 
     def __init__(self, train: pl.DataFrame) -> None:
         self.cells = self.generalise(train).with_columns(train["y"]).group_by(pl.all()).agg(count=pl.len())
@@ -41,7 +41,7 @@ class Cut:
 
 
 def people(count: int, seed: int) -> pl.DataFrame:
-    """The class is yes for artists under 30, and for nobody else."""
+    """People whose class is yes for artists under 30, and for nobody else."""
     rng = np.random.default_rng(seed)
     frame = pl.DataFrame(
         {
@@ -61,7 +61,7 @@ def random_table(rng: np.random.Generator, rows: int) -> tuple[Coder, Coded]:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_weights_are_repetitions(seed: int) -> None:
+def test_weights_equal_repetitions(seed: int) -> None:
     rng = np.random.default_rng(seed)
     coder, table = random_table(rng, int(rng.integers(1, 80)))
     weights = rng.integers(0, 4, len(table))
@@ -97,13 +97,13 @@ def test_codes_follow_the_order_of_intervals() -> None:
     assert [grid.kind for grid in coder.attributes] == ["ordered", "nominal"]
 
 
-def test_labels_of_the_test_side_that_were_not_released_are_known() -> None:
+def test_labels_of_test_records_that_were_not_released_have_codes() -> None:
     train = people(400, 1).filter(pl.col("age") < 30)
     scores = generalised.measure(Cut(train), people(200, 2), SCHEMA)
     assert 0 < scores["accuracy"] < 1
 
 
-def test_an_empty_release_scores_as_no_knowledge() -> None:
+def test_an_empty_release_has_the_score_of_a_guess() -> None:
     empty = Cut(people(10, 1))
     empty.cells = empty.cells.head(0)
     scores = generalised.measure(empty, people(200, 2), SCHEMA)
@@ -123,7 +123,7 @@ def test_dropped_test_records_and_a_missing_target_are_refused() -> None:
         generalised.measure(Cut(people(9, 1)), people(5, 2), no_target)
 
 
-def test_raw_and_majority() -> None:
+def test_scores_of_raw_data_and_of_the_majority() -> None:
     train, test = people(400, 1), people(200, 2)
     assert generalised.measure_raw(train, test, SCHEMA)["accuracy"] > 0.97
     share = float((test["y"] == "no").mean())  # type: ignore[arg-type]

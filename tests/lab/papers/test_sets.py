@@ -1,4 +1,4 @@
-"""Set-valued data for the evaluation: reading files, cutting, the publisher's frame, the stand-in for STM."""
+"""Set-valued data for the evaluation: reading files, limiting universes, frames for the publisher, generated data."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_lines_become_sets_numbered_by_ascending_id() -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_files_are_found_plain_or_packed(tmp_path: Path, packed: bool) -> None:
+def test_plain_and_packed_files_are_found(tmp_path: Path, packed: bool) -> None:
     assert sets.find("msnbc", tmp_path) is None
     assert sets.find("msnbc", None) is None
     plain = tmp_path / sets.FILES["msnbc"]
@@ -50,14 +50,14 @@ def test_files_are_found_plain_or_packed(tmp_path: Path, packed: bool) -> None:
     assert lists(sets.load("msnbc", tmp_path)) == [[0, 1], [2], [0, 1, 2]]
 
 
-def test_missing_and_unknown_files_say_what_to_do(tmp_path: Path) -> None:
+def test_missing_and_unknown_files_are_refused_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"cannot find retail/retail\.dat"):
         sets.load("retail", tmp_path)
     with pytest.raises(ParameterError, match="unknown data set stm; choose from msnbc, "):
         sets.find("stm", tmp_path)
 
 
-def test_taking_and_drawing() -> None:
+def test_records_are_taken_and_drawn() -> None:
     data = made([[0], [1, 2], [0, 1, 3], [3]], 4)
     assert lists(data.take(np.array([2, 0, 2]))) == [[0, 1, 3], [0], [0, 1, 3]]
     drawn = data.draw(3, np.random.default_rng(0))
@@ -67,13 +67,13 @@ def test_taking_and_drawing() -> None:
 
 
 def test_a_limited_universe_keeps_the_most_frequent_items() -> None:
-    data = made([[0], [1, 2], [0, 2, 3], [2, 3], [3]], 4)  # supports 1: 1, 0: 2, 3: 3, 2: 3
+    data = made([[0], [1, 2], [0, 2, 3], [2, 3], [3]], 4)  # supports: item 1 has 1, item 0 has 2, items 3 and 2 have 3
     limited = data.limit(2)
     assert limited.size == 2
     assert lists(limited) == [[0], [0, 1], [0, 1], [1]]
 
 
-def test_the_frame_goes_to_the_publisher_and_back() -> None:
+def test_sets_become_a_frame_and_are_read_back() -> None:
     data = made([[0], [1, 2], [0, 1, 3]], 4)
     assert data.frame["items"].to_list() == [[1], [2, 3], [1, 2, 4]]
     assert data.schema() == {"kind": "sets", "items": {"minimum": 1, "maximum": 4}}
@@ -97,7 +97,7 @@ def test_fimi_lines_are_read_back(tmp_path: Path) -> None:
     assert lists(sets.parse(text.splitlines())) == lists(data)
 
 
-def test_the_stand_in_repeats_and_keeps_its_bounds() -> None:
+def test_generated_data_are_repeatable_and_within_their_bounds() -> None:
     town = Town(records=3_000, items=100, longest=6, stations=12)
     data = sets.stand_in(town)
     again = sets.stand_in(town)
@@ -108,7 +108,7 @@ def test_the_stand_in_repeats_and_keeps_its_bounds() -> None:
     assert (np.diff(data.items)[np.diff(data.owners()) == 0] > 0).all()
 
 
-def test_neighbours_of_the_stand_in_are_visited_together() -> None:
+def test_adjacent_items_of_generated_data_occur_together() -> None:
     data = sets.stand_in(Town(records=20_000, items=120, stations=12))
     supports = data.supports()
     assert supports.max() > 10 * supports.min() > 0
@@ -119,7 +119,7 @@ def test_neighbours_of_the_stand_in_are_visited_together() -> None:
 
 
 @pytest.mark.slow
-def test_the_stand_in_has_the_size_of_stm() -> None:
+def test_generated_data_have_the_size_of_stm() -> None:
     data = sets.stand_in()
     assert (len(data), data.size, data.longest) == (1_210_096, 1_012, 64)
     assert data.lengths.mean() == pytest.approx(4.82, abs=0.02)
@@ -136,7 +136,9 @@ def test_the_stand_in_has_the_size_of_stm() -> None:
         ("tags-math-sx", 822_059, 1_629, 5),
     ],
 )
-def test_real_files(real_data: Path, name: str, records: int, items: int, longest: int) -> None:
+def test_the_real_files_have_the_documented_sizes(
+    real_data: Path, name: str, records: int, items: int, longest: int
+) -> None:
     if sets.find(name, real_data) is None:
         pytest.skip(f"{name} is not in the data folder")
     data = sets.load(name, real_data)

@@ -1,4 +1,4 @@
-"""The DiffPart figures with a stand-in publisher: panels, settings, refusals, missing files, tables, pictures."""
+"""Figures of the DiffPart paper with a stand-in publisher: panels, settings, refusals, missing files, tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Release:
 
 @dataclass
 class StandIn:
-    """Publishes the records as they are; refuses the paper's C2 on more than 20 items; keeps the calls."""
+    """Publishes the records unchanged, refuses the paper's C2 for more than 20 items, and lists the calls."""
 
     calls: list[dict[str, Any]] = field(default_factory=list)
 
@@ -55,7 +55,7 @@ class StandIn:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with small files in the place of MSNBC and retail."""
+    """A data folder with small files instead of MSNBC and retail."""
     made = tmp_path_factory.mktemp("sets")
     for name, items in (("msnbc", 8), ("retail", 30)):
         path = made / sets.FILES[name]
@@ -65,15 +65,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(name: str, out: Path, **options: Any) -> tuple[list[Path], str, StandIn]:
-    said: list[str] = []
+    printed: list[str] = []
     publish = StandIn()
-    paths = figures.reproduce([name], out=out, publish=publish, quick=True, echo=said.append, **options)
-    return paths, "\n".join(said), publish
+    paths = figures.reproduce([name], out=out, publish=publish, quick=True, echo=printed.append, **options)
+    return paths, "\n".join(printed), publish
 
 
 @pytest.fixture(scope="module")
 def third(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Path], str, StandIn]:
-    """One run of figure 3, which several tests look at."""
+    """One run of figure 3, which several tests use."""
     return run("diffpart-fig3", tmp_path_factory.mktemp("third") / "out", data_dir=folder)
 
 
@@ -85,27 +85,27 @@ def of(summary: pl.DataFrame, series: str) -> pl.DataFrame:
 def test_every_figure_writes_its_files(
     name: str, folder: Path, tmp_path: Path, third: tuple[list[Path], str, StandIn]
 ) -> None:
-    paths, said, publish = third if name == "diffpart-fig3" else run(name, tmp_path / "out", data_dir=folder)
+    paths, printed, publish = third if name == "diffpart-fig3" else run(name, tmp_path / "out", data_dir=folder)
     assert [path.name for path in paths] == [f"{name}{e}" for e in (".csv", "-summary.csv", ".txt", ".png")]
-    assert paths[2].read_text(encoding="utf-8") == said + "\n"
+    assert paths[2].read_text(encoding="utf-8") == printed + "\n"
     assert paths[3].read_bytes().startswith(b"\x89PNG")
-    others = {"baskets"} if name == "diffpart-sets" else set()  # compared with the default of many items
+    others = {"baskets"} if name == "diffpart-sets" else set()  # baskets, the default for many items, is compared too
     assert {call["method"] for call in publish.calls} == {"diffpart"} | others
     assert all("insecure_seed" not in call for call in publish.calls)
     assert {call["preset"] for call in publish.calls} == {"paper", "default"}
-    assert "paper: " in said
-    assert f"{name} " in said
+    assert "paper: " in printed
+    assert f"{name} " in printed
     summary = pl.read_csv(paths[1])
     assert summary["panel"].str.contains("stand-in").any()
     exact = of(summary, "default")
     assert exact.height
     if name in ("diffpart-fig3", "diffpart-fig5", "diffpart-fig6", "diffpart-fig7"):
-        assert set(exact["mean"]) == {0.0}  # the publisher gives the records away
+        assert set(exact["mean"]) == {0.0}  # the publisher releases the true records
         assert of(summary, "empty release")["mean"].min() > 0
 
 
-def test_figure_3_has_baselines_and_says_what_was_refused(third: tuple[list[Path], str, StandIn]) -> None:
-    paths, said, _ = third
+def test_figure_3_has_baselines_and_names_refusals(third: tuple[list[Path], str, StandIn]) -> None:
+    paths, printed, _ = third
     summary = pl.read_csv(paths[1])
     few = summary.filter(pl.col("panel").str.starts_with("MSNBC"))
     many = summary.filter(pl.col("panel").str.starts_with("stand-in"))
@@ -120,9 +120,9 @@ def test_figure_3_has_baselines_and_says_what_was_refused(third: tuple[list[Path
     assert few["mean"].is_nan().sum() == 0
     refused = many.filter(pl.col("mean").is_nan())
     assert set(refused["series"]) == {"paper"}
-    assert "stand-in, paper, budget 1: refused; too many empty parts; use c2=5" in said
-    assert said.count(" refused\n") == refused.height
-    assert "MSNBC: error to 20 % by budget" in said
+    assert "stand-in, paper, budget 1: refused; too many empty parts; use c2=5" in printed
+    assert printed.count(" refused\n") == refused.height
+    assert "MSNBC: error to 20 % by budget" in printed
     assert set(summary["panel"]) == {
         f"{data}: error to {percent} % by budget" for data in ("MSNBC", "stand-in") for percent in (20, 100)
     }
@@ -130,11 +130,11 @@ def test_figure_3_has_baselines_and_says_what_was_refused(third: tuple[list[Path
 
 @pytest.mark.slow
 def test_baskets_are_compared_on_all_sets_and_a_copy_of_the_data_scores_best(folder: Path, tmp_path: Path) -> None:
-    paths, said, publish = run("baskets-sets", tmp_path, data_dir=folder)
+    paths, printed, publish = run("baskets-sets", tmp_path, data_dir=folder)
     assert {call["method"] for call in publish.calls} == {"diffpart", "baskets"}
     summary = pl.read_csv(paths[1])
     assert {panel.split(":")[0] for panel in summary["panel"]} == {"msnbc", "retail", "stand-in"}
-    assert said.count("skipped") == len(sets.FILES) - 2
+    assert printed.count("skipped") == len(sets.FILES) - 2
     copied = dict(of(summary, "baskets").filter(pl.col("panel").str.starts_with("retail"))["panel", "mean"].iter_rows())
     for measure in (
         "supL1",
@@ -159,7 +159,7 @@ def test_baskets_are_compared_on_all_sets_and_a_copy_of_the_data_scores_best(fol
 
 
 def test_rules_by_hand() -> None:
-    """Four records: {0, 1} twice, {0}, {1}; the pair's lift is 2 * 4 / 9, its confidence 2/3 either way."""
+    """Four records: {0, 1} twice, {0}, {1}; the lift of the pair is 2 * 4 / 9, its confidence 2/3 either way."""
     data = sets.gather(np.array([0, 0, 1, 1, 2, 3]), np.array([0, 1, 0, 1, 0, 1]), 2)
     assert basket_figures.frequent_pairs(data).tolist() == [[0, 1]]
     rules = basket_figures.Rules.of(answers_of(data), np.array([[0, 1]], np.int32))
@@ -173,7 +173,7 @@ def test_rules_by_hand() -> None:
 
 
 def test_errors_of_random_queries_are_expected_errors() -> None:
-    """One record of 5 of 8 items: the empty release is wrong about the queries that it satisfies, and only those."""
+    """There is one record of 5 of 8 items; the empty release is wrong about exactly the queries that it satisfies."""
     data = sets.gather(np.zeros(5, np.int64), np.arange(5), 8)
     scores = basket_figures.Yardstick(data, 200).scores(Nothing(8))
     assert scores["err20"] == 5 / 8  # queries for one item: every item is asked
@@ -182,49 +182,51 @@ def test_errors_of_random_queries_are_expected_errors() -> None:
 
 
 def test_missing_files_are_skipped_and_named(tmp_path: Path) -> None:
-    paths, said, publish = run("diffpart-fig8", tmp_path / "out")
-    assert "diffpart-fig8: MSNBC skipped; it needs --data DIR, the folder that contains msnbc/msnbc990928.seq" in said
+    paths, printed, publish = run("diffpart-fig8", tmp_path / "out")
+    assert (
+        "diffpart-fig8: MSNBC skipped; it needs --data DIR, the folder that contains msnbc/msnbc990928.seq" in printed
+    )
     assert set(pl.read_csv(paths[1])["panel"]) == {"stand-in: top5 by budget"}
     assert {call["size"] for call in publish.calls} == {60}
 
 
 @pytest.mark.slow
 def test_missing_files_of_the_table_are_skipped(tmp_path: Path) -> None:
-    _, said, publish = run("diffpart-sets", tmp_path / "out", data_dir=tmp_path)
-    assert said.count("skipped") == len(diffpart_figures.PUBLISHED)
+    _, printed, publish = run("diffpart-sets", tmp_path / "out", data_dir=tmp_path)
+    assert printed.count("skipped") == len(diffpart_figures.PUBLISHED)
     assert {call["size"] for call in publish.calls} == {60}
 
 
 @pytest.mark.slow
 def test_the_table_has_a_line_for_each_method_and_a_column_for_each_measure(folder: Path, tmp_path: Path) -> None:
-    paths, said, _ = run("diffpart-sets", tmp_path, data_dir=folder)
+    paths, printed, _ = run("diffpart-sets", tmp_path, data_dir=folder)
     for data in ("MSNBC", "retail", "stand-in"):
-        assert f"diffpart-sets {data}\n" in said
-    assert "diffpart-sets: kosarak-5-25 skipped" in said
-    header = next(line for line in said.splitlines() if "err20" in line)
+        assert f"diffpart-sets {data}\n" in printed
+    assert "diffpart-sets: kosarak-5-25 skipped" in printed
+    header = next(line for line in printed.splitlines() if "err20" in line)
     assert header.split() == ["err20", "err60", "rec1", "rec2", "top20", "top100", "records", "true", "mass"]
-    lines = [line for line in said.splitlines() if line.startswith("default ")]
+    lines = [line for line in printed.splitlines() if line.startswith("default ")]
     assert len(lines) == 3
     assert {tuple(line.split()[1:]) for line in lines} == {("0.000",) * 4 + ("1.000",) * 4}
-    empty = [line.split()[2:] for line in said.splitlines() if line.startswith("empty release ")]
+    empty = [line.split()[2:] for line in printed.splitlines() if line.startswith("empty release ")]
     assert {tuple(cells[-4:]) for cells in empty} == {("0.000",) * 4}
     assert pl.read_csv(paths[0]).filter(pl.col("series") == "default").height == 3 * 8
 
 
 @pytest.mark.slow
-def test_msnbc_alone(folder: Path, tmp_path: Path) -> None:
-    paths, said, publish = run("diffpart-msnbc", tmp_path, data_dir=folder)
+def test_the_figure_on_msnbc(folder: Path, tmp_path: Path) -> None:
+    paths, printed, publish = run("diffpart-msnbc", tmp_path, data_dir=folder)
     assert [path.name for path in paths][0] == "diffpart-msnbc.csv"
     assert {call["size"] for call in publish.calls} == {8}
-    lines = {line.split("  ")[0] for line in said.splitlines()}
+    lines = {line.split("  ")[0] for line in printed.splitlines()}
     assert lines >= {"empty release", "Basic, raw", "Basic, records", "paper", "default"}
     with pytest.raises(ParameterError, match="the folder that contains msnbc/"):
         run("diffpart-msnbc", tmp_path)
 
 
 @pytest.mark.slow
-def test_the_smallest_constant_is_the_first_that_the_publisher_takes(folder: Path, tmp_path: Path) -> None:
-    _, said, publish = run("diffpart-sets", tmp_path, data_dir=folder)
+def test_the_smallest_constant_is_the_first_that_the_publisher_accepts(folder: Path, tmp_path: Path) -> None:
+    _, printed, publish = run("diffpart-sets", tmp_path, data_dir=folder)
     data = sets.stand_in(sets.Town(records=500, items=1_000, stations=23))
     constant = diffpart_figures.smallest(data, 1)
     assert constant is not None
@@ -234,8 +236,10 @@ def test_the_smallest_constant_is_the_first_that_the_publisher_takes(folder: Pat
         diffpart_figures.publish_sets(setting, data, 1, {**diffpart_figures.PAPER, "c2": constant - 0.01}, 0)
     few = sets.stand_in(sets.Town(records=10, items=60, stations=12))
     constant = diffpart_figures.smallest(few, 1)
-    assert f"diffpart-sets: stand-in: the smallest C2 that is not refused is {constant:g}" in said
-    assert len([line for line in said.splitlines() if line.startswith("paper, smallest C2 ")]) == 2  # not of MSNBC
+    assert f"diffpart-sets: stand-in: the smallest C2 that is not refused is {constant:g}" in printed
+    assert (
+        len([line for line in printed.splitlines() if line.startswith("paper, smallest C2 ")]) == 2
+    )  # one per file, without MSNBC
     assert constant in [call.get("c2") for call in publish.calls if call["size"] == 60]
 
 
@@ -254,7 +258,7 @@ def test_fan_out_and_sizes_reach_the_publisher(folder: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_run_times_are_by_stage(folder: Path, tmp_path: Path) -> None:
+def test_run_times_are_reported_by_stage(folder: Path, tmp_path: Path) -> None:
     paths, _, publish = run("diffpart-fig4", tmp_path, data_dir=folder)
     rows = pl.read_csv(paths[0])
     panels = ("a: MSNBC, {} by records", "a: stand-in, {} by records", "b: stand-in, {} by items")
@@ -272,7 +276,7 @@ def test_run_times_are_by_stage(folder: Path, tmp_path: Path) -> None:
 
 
 def test_stages_add_up_to_the_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a clock that moves on by one whenever it is read: reading starts at 1, the run at 3."""
+    """The clock advances by one whenever it is read; reading starts at 1, the run at 3."""
     ticks = count(1)
     monkeypatch.setattr(setstages, "process_time", lambda: next(ticks))
     data = sets.stand_in(sets.Town(records=500, items=40, stations=4))
@@ -281,7 +285,7 @@ def test_stages_add_up_to_the_whole_run(tmp_path: Path, monkeypatch: pytest.Monk
     cost = setstages.stages(setting, data, tmp_path / "data.dat", diffpart_figures.DEFAULT, 0)
     assert tuple(cost) == setstages.STAGES
     stages = [cost[stage] for stage in setstages.STAGES[:4]]
-    assert min(stages) > 0  # the publisher says when it starts drawing
+    assert min(stages) > 0  # the publisher reports when it starts drawing
     assert sum(stages) == next(ticks) - 1 - 3
     assert logging.getLogger("cantle").handlers == []
 
@@ -292,10 +296,10 @@ def test_a_seed_is_passed_on(tmp_path: Path, folder: Path) -> None:
     assert {call["insecure_seed"] for call in first[2].calls} == {5 * 1_000_003}
     kept = pl.read_csv(first[0][0])
     again = pl.read_csv(run("diffpart-fig3", tmp_path, data_dir=folder, seed=5)[0][0])
-    assert kept.equals(again)  # Basic's noise too
+    assert kept.equals(again)  # the noise of Basic is repeated too
 
 
-def test_the_full_grid_is_the_papers() -> None:
+def test_the_full_grid_equals_that_of_the_paper() -> None:
     assert diffpart_figures.BUDGETS == (0.5, 0.75, 1, 1.25)
     setting = figures.Setting(publish=StandIn(), repeats=3)
     data = sets.stand_in(sets.Town(records=300, items=30, stations=5))
@@ -304,7 +308,9 @@ def test_the_full_grid_is_the_papers() -> None:
     rows = list(diffpart_figures._compare(setting, "f", case, diffpart_figures.BUDGETS))
     finished = [row for row in rows if row.series == "default"]
     assert len(finished) == 4 * 3
-    assert len([row for row in rows if row.series == "paper"]) == 4  # refused: once a budget, not once a repeat
+    assert (
+        len([row for row in rows if row.series == "paper"]) == 4
+    )  # refusals appear once per budget, not once per repeat
 
 
 def test_table_by_hand() -> None:
@@ -328,8 +334,8 @@ def test_a_publisher_that_always_refuses_leaves_the_baselines(name: str, tmp_pat
     def refuse(data: Any, schema: Any, /, *, epsilon: float, **options: Any) -> Release:  # noqa: ARG001
         raise ParameterError("not today")
 
-    said: list[str] = []
-    paths = figures.reproduce([name], out=tmp_path, publish=refuse, quick=True, echo=said.append)
+    printed: list[str] = []
+    paths = figures.reproduce([name], out=tmp_path, publish=refuse, quick=True, echo=printed.append)
     rows = pl.read_csv(paths[0])
     ours = rows.filter(pl.col("series").str.contains("paper|default|baskets"))
     assert ours.height
@@ -337,4 +343,4 @@ def test_a_publisher_that_always_refuses_leaves_the_baselines(name: str, tmp_pat
     assert not rows.filter(~pl.col("series").str.contains("paper|default|baskets"))["value"].is_nan().any()
     lines = len(set(ours.select("series", "x").iter_rows()))
     stages = len(setstages.STAGES) if name == "diffpart-fig4" else 1
-    assert sum("refused; not today" in line for line in said) == lines / stages
+    assert sum("refused; not today" in line for line in printed) == lines / stages

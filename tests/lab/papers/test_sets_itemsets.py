@@ -1,4 +1,4 @@
-"""Top-K itemsets against brute force, and the utility of appendix E."""
+"""Top-K itemsets compared with brute force, and the utility of appendix E."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def brute(data: Sets, k: int) -> Frequent:
 @pytest.mark.parametrize("size", [8, 40])
 @pytest.mark.parametrize("k", [1, 7, 60, 10_000])
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_top_k_is_that_of_brute_force(size: int, k: int, seed: int) -> None:
+def test_top_k_agrees_with_brute_force(size: int, k: int, seed: int) -> None:
     data = sets.stand_in(Town(records=150, items=size, stations=4, longest=7), seed)
     truth = brute(data, k)
     assert list(top(Index(data), k).items()) == list(truth.items())
@@ -35,20 +35,20 @@ def test_top_k_is_that_of_brute_force(size: int, k: int, seed: int) -> None:
         assert list(top(Cells(tabled(data)), k).items()) == list(truth.items())
 
 
-def test_ties_do_not_blow_the_search_up() -> None:
-    """One record of forty items has 2^40 itemsets of the same support; the smallest win."""
+def test_ties_do_not_make_the_search_slow() -> None:
+    """One record of forty items has 2^40 itemsets of the same support, of which the smallest are returned."""
     data = Sets(np.array([0, 40]), np.arange(40, dtype=np.int32), 40)
-    found = top(Index(data), 50)
-    assert list(found) == [*((item,) for item in range(40)), *((0, item) for item in range(1, 11))]
+    itemsets = top(Index(data), 50)
+    assert list(itemsets) == [*((item,) for item in range(40)), *((0, item) for item in range(1, 11))]
 
 
 def test_noisy_tables_are_searched_in_full() -> None:
-    """With noise a pair may be counted above its items."""
+    """With noise, the count of a pair may exceed those of its items."""
     cells = np.array([0, -3, 1, 9], dtype=np.float64)  # {}, {0}, {1}, {0, 1}
     assert top(Cells(cells), 2) == {(1,): 10, (0, 1): 9}
 
 
-def test_nothing_has_no_itemsets() -> None:
+def test_empty_data_have_no_itemsets() -> None:
     assert top(Nothing(5), 3) == {}
     assert top(Cells(np.zeros(32)), 3) == {}
 
@@ -64,6 +64,6 @@ def test_utility_by_hand() -> None:
     truth: Frequent = {(0,): 100, (1,): 50, (0, 1): 40, (2,): 10}
     assert utility(truth, truth) == 1
     assert utility(truth, {}) == 0
-    released: Frequent = {(0,): 90, (1,): 60, (3,): 45, (2,): 10}  # (0, 1) is not among them: support 0
+    released: Frequent = {(0,): 90, (1,): 60, (3,): 45, (2,): 10}  # (0, 1) is missing, so its support is 0
     assert utility(truth, released) == pytest.approx(1 - (0.1 + 0.2 + 1 + 0) / 4)
     assert utility(truth, {itemset: 4 * support for itemset, support in truth.items()}) == pytest.approx(-2)

@@ -1,4 +1,4 @@
-"""The records a release has in common with the raw data: by hand, by brute force, for records and for cells."""
+"""The share of records that a release has in common with the raw data: by hand, by brute force, and from cells."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def counted(data: Sets) -> Counter[tuple[int, ...]]:
     return Counter(tuple(data.items[a:b].tolist()) for a, b in zip(data.starts[:-1], data.starts[1:], strict=True))
 
 
-def test_by_hand() -> None:
+def test_the_share_by_hand() -> None:
     data = made([[0], [0], [0], [0, 1], [2]], 3)
     released = made([[0], [0, 1], [0, 1], [1], [2]], 3)
     assert shared_records(data, released) == 1 + 1 + 0 + 1
@@ -32,7 +32,7 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.parametrize("items", [6, 40])
-def test_by_brute_force(items: int) -> None:
+def test_the_share_agrees_with_brute_force(items: int) -> None:
     one, other = (sets.stand_in(sets.Town(records=3_000, items=items, stations=4), seed=seed) for seed in (1, 2))
     wanted = (counted(one) & counted(other)).total()
     assert 500 < wanted < 3_000
@@ -41,13 +41,13 @@ def test_by_brute_force(items: int) -> None:
         assert shared_cells(Cells(tabled(one)), Cells(tabled(other))) == wanted
 
 
-def test_a_negative_count_takes_nothing_away() -> None:
+def test_negative_counts_do_not_reduce_the_share() -> None:
     true = Cells(np.array([0.0, 5.0, 3.0, 2.0]))
     assert shared_cells(true, Cells(np.array([0.0, -4.0, 2.5, 9.0]))) == 4.5
 
 
 @pytest.mark.parametrize("items", [6, 40])
-def test_the_share_in_the_table(items: int) -> None:
+def test_the_share_is_in_the_table_of_results(items: int) -> None:
     one, other = (sets.stand_in(sets.Town(records=1_000, items=items, stations=4), seed=seed) for seed in (1, 2))
     case = Case("x", one, {}, mass=True)
     share = (counted(one) & counted(other)).total() / 1_000

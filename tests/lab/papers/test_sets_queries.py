@@ -1,4 +1,4 @@
-"""Counting queries: workloads, answers against brute force, errors, Basic and its noise."""
+"""Counting queries: workloads, answers compared with brute force, errors, and the baseline Basic."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def small(size: int = 12, records: int = 400) -> Sets:
 
 
 def brute(data: Sets, queries: Queries) -> list[int]:
-    """Answers by looking at every record for every query."""
+    """Answers each query by a search through all records."""
     held = [set(data.items[a:b].tolist()) for a, b in zip(data.starts[:-1], data.starts[1:], strict=True)]
     return [sum({item for item in query.tolist() if item >= 0} <= record for record in held) for query in queries]
 
@@ -29,15 +29,15 @@ def brute(data: Sets, queries: Queries) -> list[int]:
 def asked(data: Sets) -> Queries:
     """Random queries, queries from records, and the query of no items."""
     rng = np.random.default_rng(3)
-    made = [setqueries.workload(data.size, 5, 150, rng)]
-    made += [setqueries.from_records(data, k, 50, rng) for k in (1, 2, 3, 4)]
-    made.append(np.full((1, 1), -1, dtype=np.int32))
-    widest = max(queries.shape[1] for queries in made)
-    return np.vstack([np.pad(q, ((0, 0), (0, widest - q.shape[1])), constant_values=-1) for q in made])
+    parts = [setqueries.workload(data.size, 5, 150, rng)]
+    parts += [setqueries.from_records(data, k, 50, rng) for k in (1, 2, 3, 4)]
+    parts.append(np.full((1, 1), -1, dtype=np.int32))
+    widest = max(queries.shape[1] for queries in parts)
+    return np.vstack([np.pad(q, ((0, 0), (0, widest - q.shape[1])), constant_values=-1) for q in parts])
 
 
 @pytest.mark.parametrize("size", [12, 60])
-def test_answers_are_those_of_brute_force(size: int) -> None:
+def test_answers_agree_with_brute_force(size: int) -> None:
     data = small(size)
     queries = asked(data)
     truth = brute(data, queries)
@@ -55,7 +55,7 @@ def test_blocks_do_not_change_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (Index(data).count(queries) == together).all()
 
 
-def test_few_items_are_tabled() -> None:
+def test_queries_about_few_items_are_answered_from_a_table() -> None:
     data = small()
     cells = setqueries.answers_of(data)
     assert isinstance(cells, Cells)
@@ -67,7 +67,7 @@ def test_few_items_are_tabled() -> None:
         Cells(np.zeros(6))
 
 
-def test_an_empty_release_is_answered() -> None:
+def test_an_empty_release_has_answers() -> None:
     for size in (12, 60):
         empty = Sets(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), size)
         queries = setqueries.workload(size, 4, 20, np.random.default_rng(0))
@@ -85,7 +85,7 @@ def test_subsets_are_uniform() -> None:
     assert all(abs(count - number / 10) < 5 * np.sqrt(number * 0.09) for count in seen.values())
 
 
-def test_the_workload_has_the_papers_lengths() -> None:
+def test_the_workload_has_the_lengths_of_the_paper() -> None:
     queries = setqueries.workload(17, 10, 20_000, np.random.default_rng(2))
     lengths = (queries >= 0).sum(axis=1)
     counts = np.bincount(lengths, minlength=11)
@@ -96,18 +96,20 @@ def test_the_workload_has_the_papers_lengths() -> None:
     whole = setqueries.workload(17, 17, 500, np.random.default_rng(2))
     full = [set(row) for row in whole.tolist() if -1 not in row]
     assert full == [set(range(17))] * len(full) != []
-    assert setqueries.workload(3, 9, 100, np.random.default_rng(2)).shape[1] == 3  # no longer than the universe
+    assert (
+        setqueries.workload(3, 9, 100, np.random.default_rng(2)).shape[1] == 3
+    )  # queries are no longer than the universe
 
 
 def test_groups_go_up_to_a_share_of_the_longest_record() -> None:
-    data = small()  # the longest has 6
-    made = setqueries.groups(data, 300, np.random.default_rng(0))
-    assert {percent: int((q >= 0).sum(axis=1).max()) for percent, q in made.items()} == {
+    data = small()  # the longest record has 6 items
+    groups = setqueries.groups(data, 300, np.random.default_rng(0))
+    assert {percent: int((q >= 0).sum(axis=1).max()) for percent, q in groups.items()} == {
         20: 1, 40: 2, 60: 3, 80: 4, 100: 6,
     }  # fmt: skip
 
 
-def test_queries_from_records_are_held_by_somebody() -> None:
+def test_queries_from_records_are_satisfied_by_some_record() -> None:
     data = small(60)
     queries = setqueries.from_records(data, 3, 200, np.random.default_rng(0))
     assert all(len(set(row)) == 3 for row in queries.tolist())
@@ -143,13 +145,13 @@ def test_basic_has_laplace_noise_on_every_set_but_the_empty_one() -> None:
     assert (np.abs(noise) > np.log(20) / epsilon).mean() == pytest.approx(1 / 20, rel=0.1)
     records = clipped(noisy)
     assert (records.cells == np.rint(np.maximum(noisy.cells, 0))).all()
-    assert records.records > 10 * len(data)  # what clipping does: half of the noise becomes records
+    assert records.records > 10 * len(data)  # clipping turns half of the noise into records
     with pytest.raises(ParameterError, match=r"20 items at most"):
         basic(small(60), 1, np.random.default_rng(0))
 
 
 def test_msnbc_gives_the_known_errors(real_data: Path) -> None:
-    """The errors of the empty release and of Basic that two independent programs have measured."""
+    """The errors of the empty release and of Basic, as two independent programs have measured them."""
     if sets.find("msnbc", real_data) is None:
         pytest.skip("msnbc is not in the data folder")
     data = sets.load("msnbc", real_data)

@@ -1,4 +1,4 @@
-"""Methods for tables side by side: the tables, the measures by hand, and the figure with a stand-in publisher."""
+"""Comparison of methods for tables: the tables, the measures by hand, and the figure with a stand-in publisher."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LETTER = Grid(name="l", kind="nominal", size=2, categories=("a", "b"))
 
 @pytest.fixture(scope="module")
 def three_tables(small_adult: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with small made-up files in the place of the three tables."""
+    """A data folder with small made-up files instead of the three tables."""
     folder = tmp_path_factory.mktemp("tables")
     (folder / "adult").symlink_to(small_adult / "adult")
     rng = np.random.default_rng(2)
@@ -47,7 +47,7 @@ class Release:
 
 @dataclass
 class StandIn:
-    """Publishes the table as it is; keeps the calls."""
+    """Publishes the table unchanged, and lists the calls."""
 
     calls: list[dict[str, Any]] = field(default_factory=list)
 
@@ -58,12 +58,12 @@ class StandIn:
 
 
 def run(out: Path, data_dir: Path | None, **options: Any) -> tuple[list[Path], str, StandIn]:
-    said: list[str] = []
+    printed: list[str] = []
     publish = StandIn()
     paths = figures.reproduce(
-        ["tables"], out=out, data_dir=data_dir, publish=publish, quick=True, echo=said.append, **options
+        ["tables"], out=out, data_dir=data_dir, publish=publish, quick=True, echo=printed.append, **options
     )
-    return paths, "\n".join(said), publish
+    return paths, "\n".join(printed), publish
 
 
 # ------------------------------------------------------------------------------------------------ the tables
@@ -95,7 +95,7 @@ def test_real_tables_have_the_documented_sizes(real_data: Path) -> None:
         assert coder.decode(coder.encode(table.frame)).equals(table.frame), name
 
 
-def test_five_classes_and_no_target(three_tables: Path) -> None:
+def test_variants_of_adult_have_five_classes_or_no_target(three_tables: Path) -> None:
     table = table_sets.load_adult(three_tables)
     five = Coder(table_sets.five_classes(table).schema)
     assert five.classes == 5
@@ -104,10 +104,10 @@ def test_five_classes_and_no_target(three_tables: Path) -> None:
     blind = table_sets.without_target(table)
     assert blind.published is not None
     assert Coder(blind.published).target is None
-    assert Coder(blind.schema).classes == 2  # models are judged on it all the same
+    assert Coder(blind.schema).classes == 2  # models are still evaluated on it
 
 
-def test_latent_classes_tie_the_columns_together() -> None:
+def test_latent_classes_make_columns_dependent() -> None:
     table = table_sets.latent_classes(4_000, 5)
     assert table.frame.equals(table_sets.latent_classes(4_000, 5).frame)
     coder = Coder(table.schema)
@@ -124,33 +124,35 @@ def test_latent_classes_tie_the_columns_together() -> None:
 def test_distances_by_hand() -> None:
     truth = np.array([[0, 0], [1, 0], [2, 1], [31, 1]])
     release = np.array([[0, 0], [1, 0], [3, 0], [31, 1]])
-    found = table_measures.distances([NUMBER, LETTER], truth, release, np.random.default_rng(0))
+    distances = table_measures.distances([NUMBER, LETTER], truth, release, np.random.default_rng(0))
     # 2 and 3 share a bin of 16, so only the letter of the third record differs
-    assert found == {"TVD1": pytest.approx(0.125), "TVD2": pytest.approx(0.25)}
+    assert distances == {"TVD1": pytest.approx(0.125), "TVD2": pytest.approx(0.25)}
 
 
 def test_counting_questions_by_hand() -> None:
     truth = np.repeat([[0], [1]], [700, 300], axis=0)
     release = np.repeat([[0], [1]], [600, 400], axis=0)
-    found = table_measures.counting_quantile([LETTER], truth, release, 1, np.random.default_rng(0))
-    assert found == pytest.approx(1_000)  # the answer for b is off by a tenth; a has too large a share to be asked
+    error = table_measures.counting_quantile([LETTER], truth, release, 1, np.random.default_rng(0))
+    assert error == pytest.approx(
+        1_000
+    )  # the answer for b is off by a tenth; the share of a is too large for a question
 
 
 def test_questions_are_intervals_of_numbers_and_single_categories() -> None:
     codes, rng = np.array([[3, 0], [9, 1]]), np.random.default_rng(0)
-    asked = {tuple(table_measures.question([NUMBER, LETTER], codes, np.array([0, 1]), rng)) for _ in range(100)}
-    assert {bounds[0] for bounds in asked} == {(3, 3), (3, 9), (9, 9)}
-    assert {bounds[1] for bounds in asked} == {(0, 0), (1, 1)}
+    questions = {tuple(table_measures.question([NUMBER, LETTER], codes, np.array([0, 1]), rng)) for _ in range(100)}
+    assert {bounds[0] for bounds in questions} == {(3, 3), (3, 9), (9, 9)}
+    assert {bounds[1] for bounds in questions} == {(0, 0), (1, 1)}
 
 
 def test_range_errors_are_relative_to_the_truth() -> None:
     truth = np.repeat([[0], [1]], [500, 500], axis=0)
     release = np.repeat([[0], [1]], [250, 750], axis=0)
-    found = table_measures.range_errors([LETTER], truth, release, np.random.default_rng(0))
-    assert found == {"range mean": pytest.approx(0.5), "range median": pytest.approx(0.5)}
+    errors = table_measures.range_errors([LETTER], truth, release, np.random.default_rng(0))
+    assert errors == {"range mean": pytest.approx(0.5), "range median": pytest.approx(0.5)}
 
 
-def test_models_learn_and_bear_classes_they_never_saw() -> None:
+def test_models_learn_and_accept_classes_that_never_occur() -> None:
     rng = np.random.default_rng(0)
     coder = Coder(
         {
@@ -169,13 +171,13 @@ def test_models_learn_and_bear_classes_they_never_saw() -> None:
     assert alone["boosting accuracy"] == pytest.approx((x <= 15).mean())
 
 
-def test_an_empty_release_is_as_far_as_it_gets() -> None:
+def test_an_empty_release_has_the_largest_distance() -> None:
     truth = Coded(np.zeros((50, 1), dtype=np.int64), np.zeros(50, dtype=np.int64))
     coder = Coder({"fields": [{"name": "l", "type": "string", "categories": ["a", "b"]}]})
-    found = dict(table_measures.fidelity(coder, truth, truth.take(np.zeros(0, dtype=np.int64)), 0))
-    assert found["TVD1"] == pytest.approx(0.5)
-    assert np.isnan(found["q95 k=1"])
-    assert found["range mean"] == pytest.approx(1)
+    measures = dict(table_measures.fidelity(coder, truth, truth.take(np.zeros(0, dtype=np.int64)), 0))
+    assert measures["TVD1"] == pytest.approx(0.5)
+    assert np.isnan(measures["q95 k=1"])
+    assert measures["range mean"] == pytest.approx(1)
 
 
 # ------------------------------------------------------------------------------------------------ the figure
@@ -183,7 +185,7 @@ def test_an_empty_release_is_as_far_as_it_gets() -> None:
 
 @pytest.fixture(scope="module")
 def exact(three_tables: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Path], str, StandIn]:
-    """One run of the figure with a publisher that gives the truth."""
+    """One run of the figure with a publisher of the true table."""
     return run(tmp_path_factory.mktemp("exact"), three_tables, seed=40)
 
 
@@ -201,13 +203,13 @@ def test_a_release_of_the_truth_has_no_distance(exact: tuple[list[Path], str, St
     assert len({call["insecure_seed"] for call in publish.calls}) == 2  # the measured split and the warm-up
 
 
-def test_peers_and_musts_stand_beside(small_adult: Path, tmp_path: Path) -> None:
-    said = run(tmp_path, small_adult, seed=40)[1]  # of one table; the others are left out
-    block = said.split("tables Adult, epsilon 1\n")[1].split("\n\n")[0].splitlines()
+def test_results_of_others_and_limits_are_shown_beside(small_adult: Path, tmp_path: Path) -> None:
+    printed = run(tmp_path, small_adult, seed=40)[1]  # with one table; the others are left out
+    block = printed.split("tables Adult, epsilon 1\n")[1].split("\n\n")[0].splitlines()
     assert block[0].split() == ["mosaic", "rps", "diffgen", "raw", "AIM", "MST", "PrivBayes", "must"]
     line = next(line for line in block if line.startswith("TVD2"))
     assert line.split() == ["TVD2", "0.0000", "0.0000", "0.0000", "0.0450", "0.0430", "0.0740", "0.0425", "met"]
-    assert "income, not employed" in said
+    assert "income, not employed" in printed
 
 
 @pytest.mark.slow
@@ -218,17 +220,17 @@ def test_more_tables_hide_the_target_from_the_publisher(three_tables: Path, tmp_
         roles.append((data.width, sum("role" in field for field in schema["fields"])))
         return Release(data)
 
-    said: list[str] = []
-    options: dict[str, Any] = {"data_dir": three_tables, "publish": publish, "quick": True, "echo": said.append}
+    printed: list[str] = []
+    options: dict[str, Any] = {"data_dir": three_tables, "publish": publish, "quick": True, "echo": printed.append}
     paths = figures.reproduce(["tables-more"], out=tmp_path, **options)
     # Adult with five classes by three methods, then without a target; bank, nltcs; the wide table by two methods
     assert roles == [(15, 1)] * 3 + [(15, 0), (17, 0), (16, 0), (8, 0), (8, 0)]
     assert paths[0].name == "tables-more.csv"
-    assert "tables Adult, no target declared, epsilon 1" in said[0]
-    assert "columns shuffled" in said[0]
+    assert "tables Adult, no target declared, epsilon 1" in printed[0]
+    assert "columns shuffled" in printed[0]
 
 
-def test_a_figure_that_misses_its_must_is_marked() -> None:
+def test_a_number_that_misses_its_limit_is_marked() -> None:
     values = {"TVD2": 0.0126, "boosting AUC": 0.86, "q95 k=1": 131.0}
     rows = [("tables", f"nltcs: {name}", "mosaic", 1.0, 0, value) for name, value in values.items()]
     text = table_figures.table(report.summarise(pl.DataFrame(rows, schema=report.TIDY, orient="row"))).splitlines()
@@ -237,13 +239,13 @@ def test_a_figure_that_misses_its_must_is_marked() -> None:
 
 
 def test_missing_tables_are_named_and_left_out(small_adult: Path) -> None:
-    said: list[str] = []
-    assert [table.name for table in table_sets.present(small_adult, "tables", said.append)] == ["Adult"]
-    assert said[0].startswith("tables: bank is left out: cannot read bank-marketing/bank-full.csv")
-    assert said[1].startswith("tables: nltcs is left out")
+    printed: list[str] = []
+    assert [table.name for table in table_sets.present(small_adult, "tables", printed.append)] == ["Adult"]
+    assert printed[0].startswith("tables: bank is left out: cannot read bank-marketing/bank-full.csv")
+    assert printed[1].startswith("tables: nltcs is left out")
 
 
-def test_without_data_it_says_what_to_give(tmp_path: Path) -> None:
+def test_without_data_the_message_names_the_option(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="--data DIR, the folder that contains adult/"):
         run(tmp_path, None)
     with pytest.raises(DataError, match="none of the tables"):
@@ -255,7 +257,7 @@ def test_splits_follow_the_seed() -> None:
     assert seeds == [40, 41, 42, 43, 44]
 
 
-def test_musts_and_peers_name_measures_that_are_measured(three_tables: Path) -> None:
+def test_limits_and_results_of_others_are_about_existing_measures(three_tables: Path) -> None:
     table = table_sets.load_nltcs(three_tables)
     rows = table_figures.measure(figures.Setting(publish=StandIn(), repeats=1), table, "mosaic", 1)
     measured = {row.panel.partition(": ")[2] for row in rows}
@@ -264,7 +266,7 @@ def test_musts_and_peers_name_measures_that_are_measured(three_tables: Path) -> 
     assert set.union(*named) <= measured
 
 
-def test_with_the_real_publisher(three_tables: Path) -> None:
+def test_the_figure_works_with_the_real_publisher(three_tables: Path) -> None:
     setting = figures.Setting(publish=figures.import_module("cantle.interfaces.publishing").publish, repeats=1, seed=1)
     table = table_sets.load_nltcs(three_tables)
     values = {m: [row.value for row in table_figures.measure(setting, table, m, 1)] for m in table_figures.METHODS}

@@ -1,4 +1,4 @@
-"""Top-down specialisation: gain and loss by hand, validity, groups of at least k."""
+"""Top-down specialisation: gain and loss by hand, valid specialisations, groups of at least k."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PAPER = pl.DataFrame(
 
 
 def test_information_gain_by_hand() -> None:
-    # 4 Y 4 N: one bit; ages under 37 hold 4 Y 1 N, the rest 0 Y 3 N
+    # 4 Y 4 N have one bit; ages under 37 have 4 Y 1 N, the rest 0 Y 3 N
     left = -(4 / 5) * np.log2(4 / 5) - (1 / 5) * np.log2(1 / 5)
     assert information_gain([np.array([4, 1]), np.array([0, 3])]) == pytest.approx(1 - 5 / 8 * left)
     assert information_gain([np.array([2, 2]), np.array([2, 2])]) == 0
@@ -49,13 +49,13 @@ def test_the_first_specialisation_of_the_papers_table() -> None:
 
 
 def test_invalid_specialisations_are_not_made() -> None:
-    # the cut before 37 leaves a group of 3, and no other cut of age is tried in its place
+    # the cut before 37 would leave a group of 3, and no other cut of age is tried instead
     assert tds(PAPER, SCHEMA, k=4).cut == {"job": ["Any_Job"], "age": ["[18, 65)"]}
     assert tds(PAPER, SCHEMA, k=8).sizes.tolist() == [8]
 
 
 def test_gain_is_weighed_against_the_loss_of_anonymity() -> None:
-    # a: gain .5 bits or so, smallest group 40 -> 2; b: less gain, smallest group 40 -> 20
+    # a gains about .5 bits, with the smallest group 40 -> 2; b gains less, with the smallest group 40 -> 20
     rows = [("x", "u", "Y")] * 2 + [("z", "u", "N")] * 12 + [("z", "u", "Y")] * 6 + [("z", "v", "Y")] * 20
     table = pl.DataFrame(rows, schema=["a", "b", "class"], orient="row")
     fields = [{"name": n, "type": "string", "categories": c} for n, c in (("a", ["x", "z"]), ("b", ["u", "v"]))]
@@ -88,7 +88,7 @@ def random_table(rows: int, seed: int) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 20, 300])
-def test_every_group_keeps_k_records_and_nothing_more_can_be_done(k: int) -> None:
+def test_every_group_keeps_k_records_and_no_specialisation_is_left(k: int) -> None:
     table = random_table(300, k)
     result = tds(table, SCHEMA, k=k)
     assert result.sizes.min() >= k
@@ -104,7 +104,7 @@ TREE = {"Any_Job": {"Professional": ["Engineer", "Lawyer"], "Artist": ["Dancer",
 
 
 def plain_tds(table: pl.DataFrame, k: int) -> set[frozenset[Any]]:
-    """The same by the book, one record at a time: the values of the cut as sets of raw values."""
+    """The algorithm as the paper states it, one record at a time; returns the cut as sets of raw values."""
     rows = table.rows()
     cut = [[frozenset(JOB["categories"])], [frozenset(r[1] for r in rows)]]
 
@@ -142,13 +142,13 @@ def plain_tds(table: pl.DataFrame, k: int) -> set[frozenset[Any]]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_same_cut_as_by_the_book(seed: int) -> None:
+def test_the_cut_equals_that_of_the_plain_algorithm(seed: int) -> None:
     table = random_table(60, seed).with_columns(age=pl.col("age") // 6 + 18)
     result = tds(table, SCHEMA, k=2)
     labels = result.generalise(table).with_columns(raw_job=table["job"], raw_age=table["age"])
-    found = {frozenset(part["raw_age"]) for part in labels.partition_by("age")}
-    found |= {frozenset(part["raw_job"]) for part in labels.partition_by("job")}
-    assert found == plain_tds(table, k=2)
+    cut = {frozenset(part["raw_age"]) for part in labels.partition_by("age")}
+    cut |= {frozenset(part["raw_job"]) for part in labels.partition_by("job")}
+    assert cut == plain_tds(table, k=2)
 
 
 def test_k_is_checked() -> None:
@@ -157,7 +157,7 @@ def test_k_is_checked() -> None:
             tds(PAPER, SCHEMA, k=k)
 
 
-def test_on_real_adult(real_data: Path) -> None:
+def test_the_cut_of_the_real_adult_table(real_data: Path) -> None:
     table, schema = adult.load(real_data, "all"), adult.schema("all", real_data)
     learn, held = generalised.halves(table.height, 0)
     result = tds(table[learn], schema, k=5)
