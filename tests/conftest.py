@@ -1,4 +1,4 @@
-"""What holds for all tests: the same examples and the same random words on every machine and in every run."""
+"""Settings for all tests: the same examples and the same random numbers on every machine and in every run."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from benchmarks.server import postgres
 from tests.effort import EFFORT
 from tests.entropy import drawn_from, real
 
-# scikit-learn's threads wait for one another by spinning, which takes the cores from the other tests.
+# Threads of scikit-learn wait for one another in busy loops, which slows other tests down.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Without bytecode every command that a test starts compiles the library anew, and every run all tests.
+# Without bytecode, each command that a test starts would compile the library again, and each run all tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-# No power fails here, so no test waits until the disk has written what it saved.
+# Tests need not survive a power failure, so none waits until the disk has written a file.
 os.fsync = lambda _: None
 
-# Collecting makes no garbage to speak of.
+# The collection of tests leaves hardly any garbage.
 gc.disable()
-# Otherwise Hypothesis would parse all modules for constants, and the examples depend on which modules are loaded.
+# Otherwise Hypothesis would search all modules for constants, and examples would depend on which modules are loaded.
 if hasattr(providers, "is_local_module_file"):
     providers.is_local_module_file = lambda _: False
 
@@ -53,12 +53,12 @@ COMPILING = (
 
 
 BACKWARDS = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 2 == 1
-"""Whether this process is one of several, and looks for tests from the last folder to the first."""
+"""Whether this process is one of several, and collects tests from the last folder to the first."""
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
-    """Two processes begin at different ends, so that each finds half of the tests compiled by the other."""
+    """Lets two processes start at different ends, so that each compiles half of the tests for both."""
     report = yield
     if BACKWARDS and isinstance(collector, pytest.Directory):
         report.result.reverse()
@@ -67,7 +67,7 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Kernels first: of several processes one compiles them, and the others find them when they get there."""
+    """Puts tests of kernels first, so that one of several processes compiles the kernels early for all others."""
 
     def place(item: pytest.Item) -> tuple[bool, bool, tuple[str, ...]]:
         return not str(item.path).endswith(COMPILING), isinstance(item, DoctestItem), item.path.parts
@@ -76,23 +76,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What has been collected stays until the end, so no search for garbage looks at it again."""
+    """Excludes the collected tests from garbage collection, because they stay until the end."""
     gc.freeze()
     atexit.register(gc.unfreeze)
-    gc.set_threshold(5_000, 20, 20)  # tests leave few circles of objects, and compiled kernels many objects
+    gc.set_threshold(5_000, 20, 20)  # tests leave few cycles of objects, but compiled kernels many objects
     gc.enable()
 
 
 @pytest.fixture(autouse=True)
-def words_of_this_test(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The noise of each test follows from its name; with the mark `real_entropy` it is the operating system's."""
+def noise_of_this_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Draws the noise of each test from a stream that its name seeds, or with `real_entropy` from the system."""
     with real() if request.node.get_closest_marker("real_entropy") else drawn_from(request.node.nodeid):
         yield
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: Any, request: Any) -> Iterator[None]:
-    """The noise of a fixture that several tests share follows from the fixture, whichever test comes first."""
+    """Draws the noise of a shared fixture from a stream seeded by the fixture, whichever test uses it first."""
     if fixturedef.scope == "function":
         return (yield)
     with drawn_from(f"{request.node.nodeid} {fixturedef.argname} {getattr(request, 'param_index', '')}"):

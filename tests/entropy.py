@@ -1,7 +1,7 @@
-"""Random words for tests: every run of a test gets the same words, in place of those of the operating system.
+"""Repeatable randomness for tests: each test draws from a stream seeded by its name instead of the operating system.
 
-The code treats a release made with them as private, so tests see what a user sees, but no test passes or fails by luck.
-Tests of the operating system's random words carry the mark `real_entropy`.
+The code treats a release made this way as private, so tests see what a user sees, but none passes or fails by luck.
+Tests of the operating system's randomness carry the mark `real_entropy`.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ def drawn_from(name: str) -> Iterator[None]:
 
 @contextmanager
 def real() -> Iterator[None]:
-    """Inside the block, random words come from the operating system again."""
+    """Inside the block, randomness comes from the operating system again."""
     with _as(os, secrets):
         yield
 
 
 @contextmanager
-def _as(words: object, seeds: object) -> Iterator[None]:
+def _as(bits: object, seeds: object) -> Iterator[None]:
     before = sources.os, counts.secrets
-    sources.os, counts.secrets = words, seeds  # only in these two modules; all other code keeps the real ones
+    sources.os, counts.secrets = bits, seeds  # only in these two modules; all other code keeps the real ones
     try:
         yield
     finally:
@@ -62,7 +62,7 @@ def _as(words: object, seeds: object) -> Iterator[None]:
 
 
 def launcher(*flags: str) -> list[str]:
-    """The first words of a command that starts a child process, whose random words follow from those of the test.
+    """The start of a command for a child process, whose random stream follows from that of the test.
 
     Append the arguments of `cantle`, or `-c` and a program.
     """

@@ -1,4 +1,4 @@
-"""Runs the command line, or a program after `-c`, with random words that follow from the arguments."""
+"""Runs the command line, or a program after `-c`, with a random stream that is seeded by the arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public names: what `import cantle` offers, and that each explains itself with an example."""
+"""The public names of `import cantle`, each of which has a docstring with an example."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tests.release.changes import with_manifest
 from tests.release.people import SCHEMA, people
 
 
-def test_the_version_is_that_of_the_package() -> None:
+def test_the_version_equals_that_of_the_package() -> None:
     assert cantle.__version__ == version("cantle")
 
 
-def test_dir_lists_what_can_be_used() -> None:
+def test_dir_lists_the_public_names() -> None:
     assert dir(cantle) == sorted([*cantle.__all__, "__version__", "errors"])
     assert all(getattr(cantle, name) is not None for name in dir(cantle))
     with pytest.raises(AttributeError, match="nothing"):
@@ -39,7 +39,7 @@ def test_every_public_name_has_sections_and_an_example() -> None:
     assert lacking == []
 
 
-def test_a_release_says_what_it_is() -> None:
+def test_a_release_describes_itself() -> None:
     release = cantle.publish(people(60), SCHEMA, epsilon="0.25", method="rps", insecure_seed=1)
     assert release.epsilon == 0.25
     assert release.schema == cantle.Schema.from_dict(SCHEMA)
@@ -50,7 +50,7 @@ def test_a_release_says_what_it_is() -> None:
     assert "NOT PRIVATE" in page
 
 
-def test_what_a_loaded_release_says_is_text_in_html() -> None:
+def test_texts_of_a_loaded_release_are_escaped_in_html() -> None:
     release = cantle.publish(people(60), SCHEMA, epsilon=1, method="rps", insecure_seed=1)
     page = with_manifest(release, lambda m: m.update(guarantee="<script>"))._repr_html_()
     assert "<script>" not in page

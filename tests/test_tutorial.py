@@ -1,4 +1,4 @@
-"""docs/tutorial.md works: its commands, its schema and its Python run in order, in an empty folder."""
+"""The commands, the schema and the Python code of docs/tutorial.md run in order, in an empty folder."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ BLOCKS = re.findall(r"```(sh|yaml|python)\n(.*?)```", (ROOT / "docs/tutorial.md"
 
 
 def run_line(line: str, folder: Path) -> None:
-    """A line of the shell: `cantle` inside this process, everything else as a command."""
+    """Runs a line of the shell: `cantle` inside this process, and everything else as a command."""
     words = shlex.split(line, comments=True)
     if words[:1] == ["cantle"]:
         done = run(*words[1:], cwd=folder)
     else:
-        own = line.replace("python ", f"{shlex.quote(sys.executable)} ", 1) if line.startswith("python ") else line
-        done = subprocess.run(["sh", "-e", "-c", own], cwd=folder, capture_output=True, text=True, timeout=120)
+        command = line.replace("python ", f"{shlex.quote(sys.executable)} ", 1) if line.startswith("python ") else line
+        done = subprocess.run(["sh", "-e", "-c", command], cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, f"{line}\n{done.stderr}"
 
 
@@ -45,7 +45,7 @@ def test_every_block_of_the_tutorial_runs(tmp_path: Path) -> None:
     assert released.columns == ["day", "age", "sex", "city", "department", "weight", "stay"]
     private = pl.read_csv(tmp_path / "visits.csv", separator=";", encoding="latin-1")
     assert abs(len(released) - len(private)) < len(private) / 10
-    # The mess was read as the schema says: hardly any value was lost.
+    # The messy file was read as the schema describes, so hardly any value was lost.
     lost = {name: released[name].null_count() / len(released) for name in released.columns}
     assert lost.pop("weight") < 0.1
     assert max(lost.values()) < 0.03, lost
