@@ -36,12 +36,12 @@ def main() -> None:
     ask.add_argument("items", type=int)
     ask.add_argument("--mean", type=float, default=5.0)
     ask.add_argument("--times", type=int, default=3)
-    asked = ask.parse_args()
+    options = ask.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "baskets.dat"
-        make(path, asked.records, asked.items, asked.mean)
-        schema = {"kind": "sets", "items": {"minimum": 1, "maximum": asked.items}}
-        for _ in range(asked.times):
+        make(path, options.records, options.items, options.mean)
+        schema = {"kind": "sets", "items": {"minimum": 1, "maximum": options.items}}
+        for _ in range(options.times):
             start = time.process_time()
             cantle.publish(path, schema, epsilon=1, method="baskets")
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6

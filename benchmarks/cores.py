@@ -48,16 +48,16 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--method", default="rps")
     parser.add_argument("--one", choices=("none", "usual"), help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.one:
-        print(json.dumps(measure(given.table, given.schema, given.method, given.one)))
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measure(options.table, options.schema, options.method, options.one)))
         return
     print(f"{'threads':>8}  {'publish wall':>12}  {'core s':>7}  {'save wall':>9}  {'core s':>7}")
     for threads in ("none", "usual"):
-        command = [sys.executable, __file__, str(given.table), str(given.schema), "--method", given.method]
+        command = [sys.executable, __file__, str(options.table), str(options.schema), "--method", options.method]
         runs = [
             json.loads(subprocess.run([*command, "--one", threads], check=True, capture_output=True, text=True).stdout)
-            for _ in range(given.times)
+            for _ in range(options.times)
         ]
         best = [min(column) for column in zip(*runs, strict=True)]
         print(f"{threads:>8}  {best[0]:12.3f}  {best[1]:7.3f}  {best[2]:9.3f}  {best[3]:7.3f}", flush=True)

@@ -88,7 +88,7 @@ def publish_here(folder: Path, where: str, nano: int, name: str) -> None:
 
 
 def judge(folder: Path, where: str, runs: dict[int, str], reached: Counter[str]) -> list[str]:
-    """All that is wrong with a ledger and its releases; `runs` has the folder of each run by its price.
+    """Lists all that is wrong with a ledger and its releases; `runs` has the folder of each run by its price.
 
     `reached` counts the states that runs ended in.
     """
@@ -104,19 +104,19 @@ def judge(folder: Path, where: str, runs: dict[int, str], reached: Counter[str])
     if account.cap_nano is not None and account.spent_nano > account.cap_nano:
         wrong.append("the cap was passed")
     for nano, name in runs.items():
-        opened, there, entry = (folder / f"{name}.opened").exists(), (folder / name).exists(), entries.get(nano)
+        opened, saved, entry = (folder / f"{name}.opened").exists(), (folder / name).exists(), entries.get(nano)
         state = "not yet charged" if entry is None else entry.state
-        reached[f"{state}; data {'opened' if opened else 'not opened'}; {'visible' if there else 'no release'}"] += 1
-        if (opened or there) and entry is None:
+        reached[f"{state}; data {'opened' if opened else 'not opened'}; {'visible' if saved else 'no release'}"] += 1
+        if (opened or saved) and entry is None:
             wrong.append(f"{name}: the data was opened without a charge")
-        if there:
+        if saved:
             wrong += [f"{name}: {problem}" for problem in verify_folder(folder / name)]
             manifest = read_manifest(folder / name)
             if entry is None or manifest.ledger.sequence != entry.sequence:
                 wrong.append(f"{name}: the release and the ledger do not know each other")
             elif entry.sha256 not in (None, manifest.sha256):
                 wrong.append(f"{name}: the ledger has another hash")
-        if entry is not None and entry.sha256 is not None and not there:
+        if entry is not None and entry.sha256 is not None and not saved:
             wrong.append(f"{name}: recorded as released, but not there")
     return wrong
 
@@ -157,7 +157,7 @@ def kills(times: int, folder: Path, lasts: float = 0.0) -> list[str]:
     for i in range(times):
         lasts = run() if measured and i % 20 == 0 else lasts  # how long a run takes at present
         run(dice.uniform(0, 1.1 * lasts))
-    Ledger(where).create()  # unless there is one already
+    Ledger(where).create()  # unless it exists already
     publish_here(folder, where, *new_run())  # everything must still work
     wrong = judge(folder, where, runs, reached) + _works(where)
     print(f"kills: {times} in runs of about {1000 * lasts:.0f} ms, {len(wrong)} discrepancies")
@@ -279,11 +279,11 @@ def full(sizes: int, folder: Path, *, mounts: bool) -> list[str]:
             if done.returncode:
                 wrong.append(f"disk of {size}: {done.stderr.strip().splitlines()[-1]}")
                 continue
-            found = json.loads(done.stdout.splitlines()[-1])
+            report = json.loads(done.stdout.splitlines()[-1])
         else:
-            found = on_a_disk(place, size, mount=False)
-        reached[found["said"]] += 1
-        wrong += [f"disk of {size}: {one}" for one in found["wrong"]]
+            report = on_a_disk(place, size, mount=False)
+        reached[report["said"]] += 1
+        wrong += [f"disk of {size}: {one}" for one in report["wrong"]]
     print(f"full: {sizes} {'disks' if mounts else 'limits of file size'}, {len(wrong)} discrepancies")
     _print_states(reached)
     return wrong
@@ -309,13 +309,13 @@ def on_a_disk(place: Path, size: int, *, mount: bool) -> dict[str, Any]:
     let_go([worker])
     _, text, errors = ends([worker])[0]
     wrong = [] if text else [f"unexpected: {errors.strip().splitlines()[-1]}"]
-    opened, there = (place / "out.opened").exists(), (place / "out").exists()
+    opened, saved = (place / "out.opened").exists(), (place / "out").exists()
     if mount:
         subprocess.run(["mount", "-o", "remount,size=64m", str(place)], check=True)  # room to judge what is there
     try:
         wrong += judge(place, str(place / "ledger.db"), {10_000_000: "out"}, Counter())
     except Exception as error:  # noqa: BLE001 - on a small disk there may be no ledger at all
-        if opened or there:
+        if opened or saved:
             wrong.append(f"the data was opened and the ledger is lost: {error}")
     left = [path.name for path in place.iterdir() if path.name.startswith(".out")]
     wrong += [f"{name} was left behind" for name in left]
@@ -336,14 +336,14 @@ def edits(times: int, folder: Path) -> list[str]:
     options = [{"method": "rps"}, {"method": "diffgen"}, {"insecure_seed": 1}]
     cantle.Ledger(folder / "ledger.db").create()
     charged = {"ledger": folder / "ledger.db", "dataset": NAME}
-    made = [
+    releases = [
         cantle.publish(folder / "people.csv", folder / "schema.json", epsilon=1, **charged, **one).save(
             folder / f"r{i}"
         )
         for i, one in enumerate(options)
     ]
-    assert not any(verify_folder(one) for one in made)
-    files = [path for one in made for path in sorted(one.iterdir())]
+    assert not any(verify_folder(one) for one in releases)
+    files = [path for one in releases for path in sorted(one.iterdir())]
     for i in range(times):
         path = dice.choice(files)
         whole = path.read_bytes()
@@ -355,7 +355,7 @@ def edits(times: int, folder: Path) -> list[str]:
         if path.read_bytes() != whole and not verify_folder(path.parent):
             unnoticed.append(f"edit {i}: byte {at} of {path.name} {kind}")
         path.write_bytes(whole)
-    assert not any(verify_folder(one) for one in made)
+    assert not any(verify_folder(one) for one in releases)
     print(f"edits: {times} in {len(files)} files, {len(unnoticed)} unnoticed")
     return unnoticed
 
@@ -363,7 +363,7 @@ def edits(times: int, folder: Path) -> list[str]:
 # ---------------------------------------------------------------------------------------------------- main
 
 
-def both(title: str, one: Any) -> list[str]:
+def both(title: str, fault: Any) -> list[str]:
     """Tries a fault with a ledger in SQLite and with one in PostgreSQL."""
     sys.path.append(str(ROOT))
     from benchmarks.server import postgres
@@ -371,19 +371,19 @@ def both(title: str, one: Any) -> list[str]:
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
         print("SQLite", end=", ")
-        wrong += one(str(Path(folder) / "ledger.db"), Path(folder))
+        wrong += fault(str(Path(folder) / "ledger.db"), Path(folder))
     with postgres() as url, tempfile.TemporaryDirectory() as folder:
         print("PostgreSQL", end=", ")
         if url is None:
             print(f"{title}: skipped, initdb and postgres are not installed")
         else:
-            wrong += one(url, Path(folder))
+            wrong += fault(url, Path(folder))
     return wrong
 
 
-def alone(one: Any) -> list[str]:
+def alone(fault: Any) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
-        return list(one(Path(folder)))
+        return list(fault(Path(folder)))
 
 
 def main() -> None:
@@ -393,8 +393,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("faults", nargs="*", help="default: all")
     parser.add_argument("--quick", action="store_true", help="a tenth of everything")
-    given = parser.parse_args()
-    n = 10 if given.quick else 1
+    options = parser.parse_args()
+    n = 10 if options.quick else 1
     known = {
         "kills": lambda: alone(lambda folder: kills(200 // n, folder)),
         "deaths": lambda: alone(lambda folder: deaths(n, folder)),
@@ -406,7 +406,7 @@ def main() -> None:
         "full": lambda: alone(lambda folder: full(40 // n, folder, mounts=can_mount())),
         "edits": lambda: alone(lambda folder: edits(1000 // n, folder)),
     }
-    wrong = [problem for name in given.faults or known for problem in known[name]()]
+    wrong = [problem for name in options.faults or known for problem in known[name]()]
     for problem in wrong:
         print("WRONG:", problem)
     sys.exit(bool(wrong))

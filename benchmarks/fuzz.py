@@ -88,8 +88,8 @@ def one_case(target: Any, data: bytes, folder: Path, dice: Random) -> str | None
 
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
-        found: str | None = attempt(target, data, folder, dice)
-        return found
+        problem: str | None = attempt(target, data, folder, dice)
+        return problem
     except TimeUp:
         return f"took more than {SECONDS} seconds"
     finally:
@@ -109,7 +109,7 @@ def limit_memory() -> None:
 
 def fuzz(name: str, seed: int, first: int, last: int) -> list[tuple[int, str]]:
     """The unhandled cases of a target; if a process dies, another one continues after the case that killed it."""
-    found: list[tuple[int, str]] = []
+    unhandled: list[tuple[int, str]] = []
     with tempfile.TemporaryDirectory() as place:
         marks, printed, complaints = (Path(place) / part for part in ("mark", "printed", "complaints"))
         while first < last:
@@ -119,14 +119,14 @@ def fuzz(name: str, seed: int, first: int, last: int) -> list[tuple[int, str]]:
                 child = subprocess.Popen(command, stdout=out, stderr=errors)
                 why = watched(child, marks)
             lines = printed.read_text().splitlines()
-            found += [(case, problem) for case, problem in map(json.loads, lines)]
+            unhandled += [(case, problem) for case, problem in map(json.loads, lines)]
             if why is None:
-                return found
+                return unhandled
             case = int(marks.read_bytes())
-            words = complaints.read_text(errors="replace").strip().splitlines()
-            found.append((case, f"{why}: {words[-1][:200] if words else ''}"))
+            messages = complaints.read_text(errors="replace").strip().splitlines()
+            unhandled.append((case, f"{why}: {messages[-1][:200] if messages else ''}"))
             first = case + 1
-    return found
+    return unhandled
 
 
 def watched(child: subprocess.Popen[bytes], marks: Path) -> str | None:
@@ -155,12 +155,12 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=1000, help="of each target (default 1000)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, metavar="NUMBER", help="this case alone")
-    given = parser.parse_args()
-    first, last = (given.only, given.only + 1) if given.only is not None else (0, given.cases)
+    options = parser.parse_args()
+    first, last = (options.only, options.only + 1) if options.only is not None else (0, options.cases)
     total, unhandled = 0, 0
-    for name in given.targets or known:
+    for name in options.targets or known:
         began = time.monotonic()
-        found = fuzz(name, given.seed, first, last)
+        found = fuzz(name, options.seed, first, last)
         total, unhandled = total + last - first, unhandled + len(found)
         print(
             f"{name:50} {last - first:7} cases, {len(found)} unhandled, {time.monotonic() - began:6.0f} s", flush=True

@@ -38,21 +38,23 @@ def main() -> None:
     ask.add_argument("--engine", default="duckdb", choices=["memory", "duckdb"])
     ask.add_argument("--memory", default="1GiB", help="of engine duckdb")
     ask.add_argument("--folder", default=None, help="where files are made; by default the temporary folder")
-    asked = ask.parse_args()
-    with tempfile.TemporaryDirectory(dir=asked.folder) as place:
+    options = ask.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.folder) as place:
         folder = Path(place)
-        nodes = f"{{minimum: 0, maximum: {asked.nodes - 1}}}"
+        nodes = f"{{minimum: 0, maximum: {options.nodes - 1}}}"
         (folder / "schema.yaml").write_text(f"kind: graph\nunit: edge\nnodes: {nodes}\n", encoding="utf-8")
-        make(folder / "edges.txt", asked.edges, asked.nodes)
-        words = ["publish", "edges.txt", "--schema", "schema.yaml", "--epsilon", "1", "--output", "release"]
-        words += ["--engine", "duckdb", "--memory", asked.memory] if asked.engine == "duckdb" else []
+        make(folder / "edges.txt", options.edges, options.nodes)
+        arguments = ["publish", "edges.txt", "--schema", "schema.yaml", "--epsilon", "1", "--output", "release"]
+        arguments += ["--engine", "duckdb", "--memory", options.memory] if options.engine == "duckdb" else []
         start = time.perf_counter()
         subprocess.run(
-            [sys.executable, "-c", "from cantle.interfaces.cli import main; main()", *words], cwd=folder, check=True
+            [sys.executable, "-c", "from cantle.interfaces.cli import main; main()", *arguments], cwd=folder, check=True
         )
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds, wall = used.ru_utime + used.ru_stime, time.perf_counter() - start
-        print(f"{asked.edges:,} edges: {seconds:.1f} core-seconds, {wall:.0f} s, {used.ru_maxrss / 1e6:.2f} GB at most")
+        print(
+            f"{options.edges:,} edges: {seconds:.1f} core-seconds, {wall:.0f} s, {used.ru_maxrss / 1e6:.2f} GB at most"
+        )
 
 
 if __name__ == "__main__":

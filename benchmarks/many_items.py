@@ -47,21 +47,21 @@ def main() -> None:
     ask.add_argument("--method", default="auto", choices=["auto", "baskets", "diffpart"])
     ask.add_argument("--memory", default="4GB", help="of engine duckdb")
     ask.add_argument("--folder", default=None, help="where files are made; by default the temporary folder")
-    asked = ask.parse_args()
-    with tempfile.TemporaryDirectory(dir=asked.folder) as place:
+    options = ask.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.folder) as place:
         folder = Path(place)
         (folder / "schema.yaml").write_text(SCHEMA, encoding="utf-8")
-        make(folder / "baskets.parquet", asked.rows)
-        words = ["publish", "baskets.parquet", "--schema", "schema.yaml", "--epsilon", "1", "--output", "release"]
-        words += ["--engine", asked.engine, "--method", asked.method]
-        words += ["--memory", asked.memory] if asked.engine == "duckdb" else []
+        make(folder / "baskets.parquet", options.rows)
+        arguments = ["publish", "baskets.parquet", "--schema", "schema.yaml", "--epsilon", "1", "--output", "release"]
+        arguments += ["--engine", options.engine, "--method", options.method]
+        arguments += ["--memory", options.memory] if options.engine == "duckdb" else []
         start = time.perf_counter()
         subprocess.run(
-            [sys.executable, "-c", "from cantle.interfaces.cli import main; main()", *words], cwd=folder, check=True
+            [sys.executable, "-c", "from cantle.interfaces.cli import main; main()", *arguments], cwd=folder, check=True
         )
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds, wall = used.ru_utime + used.ru_stime, time.perf_counter() - start
-        print(f"{asked.rows:,} rows: {seconds:.1f} core-seconds, {wall:.0f} s, {used.ru_maxrss / 1e6:.2f} GB at most")
+        print(f"{options.rows:,} rows: {seconds:.1f} core-seconds, {wall:.0f} s, {used.ru_maxrss / 1e6:.2f} GB at most")
 
 
 if __name__ == "__main__":

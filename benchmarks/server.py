@@ -16,8 +16,8 @@ from typing import Any
 
 def programs() -> Path | None:
     """The folder of initdb and postgres, if they are installed."""
-    found = shutil.which("initdb")
-    folders = [Path(found).resolve().parent] if found else []
+    initdb = shutil.which("initdb")
+    folders = [Path(initdb).resolve().parent] if initdb else []
     folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     return next((one for one in folders if (one / "initdb").exists() and (one / "postgres").exists()), None)
 

@@ -84,17 +84,17 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--one", nargs=4, metavar=("TABLE", "SCHEMA", "RUN", "KERNELS"), help=argparse.SUPPRESS)
     parser.add_argument("--read", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.one:
-        table, schema, run, kernels = given.one
+    options = parser.parse_args()
+    if options.one:
+        table, schema, run, kernels = options.one
         print(json.dumps(measure(Path(table), Path(schema), RUNS[run], kernels == "yes")))
-    elif given.read:
-        print(json.dumps({"read": reading(Path(given.read))}))
-    elif given.data is None:
+    elif options.read:
+        print(json.dumps({"read": reading(Path(options.read))}))
+    elif options.data is None:
         print("skipped: --data DIR with adult/ and adult_hierarchies/ is needed")
     else:
-        kernels = given.kernels if find_spec("numba") else ["no"]
-        table_of_ratios(given.data, given.records, given.runs, kernels, given.times)
+        kernels = options.kernels if find_spec("numba") else ["no"]
+        table_of_ratios(options.data, options.records, options.runs, kernels, options.times)
 
 
 def table_of_ratios(data: Path, records: list[int], runs: list[str], kernels: list[str], times: int) -> None:

@@ -80,8 +80,8 @@ def on_post_build(config: MkDocsConfig) -> None:
     (site / "llms.txt").write_text(llms(config.site_name, config.site_description, config.nav), encoding="utf-8")
     for _, _, page in pages_of(config.nav):
         (site / page).write_text(linked(text_of(page), source_of(page)), encoding="utf-8")
-    if found := list(foreign_loads(site)):
-        raise PluginError("the site must not load anything from other hosts:\n" + "\n".join(found))
+    if loads := list(foreign_loads(site)):
+        raise PluginError("the site must not load anything from other hosts:\n" + "\n".join(loads))
 
 
 # ---- pages and links -------------------------------------------------------------------------------------------------
