@@ -160,12 +160,12 @@ def main() -> None:
     total, unhandled = 0, 0
     for name in options.targets or known:
         began = time.monotonic()
-        found = fuzz(name, options.seed, first, last)
-        total, unhandled = total + last - first, unhandled + len(found)
+        cases = fuzz(name, options.seed, first, last)
+        total, unhandled = total + last - first, unhandled + len(cases)
         print(
-            f"{name:50} {last - first:7} cases, {len(found)} unhandled, {time.monotonic() - began:6.0f} s", flush=True
+            f"{name:50} {last - first:7} cases, {len(cases)} unhandled, {time.monotonic() - began:6.0f} s", flush=True
         )
-        for case, problem in found:
+        for case, problem in cases:
             print(f"  {case}: {problem}")
     print(f"all: {total} cases, {unhandled} unhandled")
     sys.exit(bool(unhandled))

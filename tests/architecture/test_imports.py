@@ -149,8 +149,10 @@ def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
         "trusted.bounding._projection_kernel": {"numba"},
         "trusted.jit": {"llvmlite", "numba"},
     }
-    found = {name: others(tree) - STANDARD - {"numpy"} for name, tree in modules().items() if lies_in(name, "trusted")}
-    assert {name: packages for name, packages in found.items() if packages - outside.get(name, set())} == {}
+    foreign_packages = {
+        name: others(tree) - STANDARD - {"numpy"} for name, tree in modules().items() if lies_in(name, "trusted")
+    }
+    assert {name: packages for name, packages in foreign_packages.items() if packages - outside.get(name, set())} == {}
 
 
 def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:

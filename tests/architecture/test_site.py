@@ -75,12 +75,12 @@ def test_the_build_notices_what_a_page_would_load_from_another_host(page: str, l
 
 def test_the_page_of_schema_keys_has_every_key_that_is_described() -> None:
     schema = SITE["schema_of_schemas"]()
-    made = SITE["tables_of_keys"](schema)
-    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", made, re.MULTILINE)
+    tables = SITE["tables_of_keys"](schema)
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", tables, re.MULTILINE)
     parts = [*schema["definitions"].values(), schema["definitions"]["field"]["properties"]["constraints"]]
     described = {key for part in parts for key, value in part["properties"].items() if "description" in value}
     assert {key for key, _, _ in rows} == described
-    assert len(re.findall(r"^\| `", made, re.MULTILINE)) == len(rows)  # no cell contains a |
+    assert len(re.findall(r"^\| `", tables, re.MULTILINE)) == len(rows)  # no cell contains a |
     assert ("required", "true or false") in {(key, value) for key, value, _ in rows}
     assert SITE["KEYS"] in text("docs/schema-keys.md")
     assert SITE["REPORTS"] in text("docs/gallery.md")

@@ -13,5 +13,5 @@ from tests.browser.chromium import launched
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
     """The browser, which is closed after this folder, because no other test can start an event loop while it runs."""
-    with launched() as made:
-        yield made
+    with launched() as chromium:
+        yield chromium

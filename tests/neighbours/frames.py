@@ -160,12 +160,12 @@ def declared(known: list[tuple[Any, list[Any]]], make: Callable[[Values, dict[st
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                made = [make(one, kinds), make(two, kinds)]
+                frames = [make(one, kinds), make(two, kinds)]
         except (TypeError, ValueError, OverflowError, pa.ArrowException, pl.exceptions.PolarsError) as error:
             raise Unbuildable from error
-        if made and isinstance(made[0], pl.DataFrame) and dice.random() < 0.5 and pl.Object not in kinds.values():
-            made = [part.lazy() for part in made]
-        return Pair(document(fields), *made, adds_at_most(1), f"{kinds} {one} {two}")
+        if frames and isinstance(frames[0], pl.DataFrame) and dice.random() < 0.5 and pl.Object not in kinds.values():
+            frames = [part.lazy() for part in frames]
+        return Pair(document(fields), *frames, adds_at_most(1), f"{kinds} {one} {two}")
 
     return pair
 

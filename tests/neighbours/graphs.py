@@ -204,13 +204,13 @@ def node_list(dice: Random, folder: Path) -> Pair:
     left = list(two)
     for row in one:
         left.remove(row)
-    there = sorted({end for row in one for end in row}, key=repr)
-    shared = set.intersection(*(set(row) for row in left)) - set(there)
+    known_nodes = sorted({end for row in one for end in row}, key=repr)
+    shared = set.intersection(*(set(row) for row in left)) - set(known_nodes)
     if not shared:
         raise Unbuildable
     newcomer = shared.pop()
     listed = sorted({end for row in left for end in row} - {newcomer}, key=repr)
-    first = dice.sample(there, dice.randint(0, len(there))) + listed
+    first = dice.sample(known_nodes, dice.randint(0, len(known_nodes))) + listed
     second = inserted(dice, first, [newcomer])
     if dice.random() < 0.5:
         texts = ["".join(f"{one}\n" for one in part).encode() for part in (first, second)]
@@ -223,8 +223,8 @@ def array(dice: Random, _folder: Path) -> Pair:
     """Arrays of numpy with a declared type."""
     pool, kind = dice.choice([("integers", np.int64), ("texts", object), ("texts", "U20"), ("integers", object)])
     schema, one, two = rows(dice, TYPED[pool], [None] if kind is object else [])
-    made = [np.array(part, dtype=kind).reshape(-1, 2) for part in (one, two)]
-    return _pair(schema, *made, (kind, one, two))
+    arrays = [np.array(part, dtype=kind).reshape(-1, 2) for part in (one, two)]
+    return _pair(schema, *arrays, (kind, one, two))
 
 
 # ---- frames ---------------------------------------------------------------------------------------------------
@@ -263,19 +263,19 @@ def typed(library: str) -> Callable[[Random, Path], Pair]:
     def pair(dice: Random, folder: Path) -> Pair:
         pool, of_polars, of_arrow, of_pandas = dice.choice(KINDS)
         schema, *both = rows(dice, TYPED[pool], [None])
-        made: list[Any]
+        inputs: list[Any]
         if library == "pandas":
-            made = [pd.DataFrame(_columns(part), dtype=of_pandas) for part in both]
+            inputs = [pd.DataFrame(_columns(part), dtype=of_pandas) for part in both]
         elif library == "pyarrow":
-            made = [arrow_table(_columns(part), dict.fromkeys("ab", of_arrow)) for part in both]
+            inputs = [arrow_table(_columns(part), dict.fromkeys("ab", of_arrow)) for part in both]
         else:
-            made = [polars_frame(_columns(part), dict.fromkeys("ab", of_polars)) for part in both]
+            inputs = [polars_frame(_columns(part), dict.fromkeys("ab", of_polars)) for part in both]
         if library == "Parquet":
             paths = files(folder, "g.parquet", b"", b"")
-            for frame, path in zip(made, paths, strict=True):
+            for frame, path in zip(inputs, paths, strict=True):
                 write_parquet(frame, path)
-            made = list(paths)
-        return _pair(schema, *made, f"{of_polars} {both}")
+            inputs = list(paths)
+        return _pair(schema, *inputs, f"{of_polars} {both}")
 
     return pair
 

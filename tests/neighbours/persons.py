@@ -74,8 +74,8 @@ def inferred(*, concat: bool) -> Callable[[Random, Path], Pair]:
                     two = pd.concat(halves, ignore_index=True)
         except Exception as error:
             raise Unbuildable from error
-        made = _pair(one, two, dice.choice(["string", "integer"]), rows)
-        return Pair(made.schema, one, two, made.rule, f"{made.shown} {one.dtypes['who']} {two.dtypes['who']}")
+        built = _pair(one, two, dice.choice(["string", "integer"]), rows)
+        return Pair(built.schema, one, two, built.rule, f"{built.shown} {one.dtypes['who']} {two.dtypes['who']}")
 
     return pair
 
@@ -94,16 +94,16 @@ def typed(library: str) -> Callable[[Random, Path], Pair]:
     def pair(dice: Random, folder: Path) -> Pair:
         pool, *kinds = dice.choice(KINDS)
         rows = _rows(dice, TYPED[pool], [None])
-        made = [_frame(library, kinds, part) for part in rows]
+        inputs = [_frame(library, kinds, part) for part in rows]
         if library == "Parquet":
             paths = files(folder, "data.parquet", b"", b"")
-            for frame, path in zip(made, paths, strict=True):
+            for frame, path in zip(inputs, paths, strict=True):
                 try:
                     write_parquet(frame, path)
                 except pl.exceptions.PolarsError as error:  # polars cannot write objects
                     raise Unbuildable from error
-            made = list(paths)
-        return _pair(*made, dice.choice(["string", "integer"]), rows)
+            inputs = list(paths)
+        return _pair(*inputs, dice.choice(["string", "integer"]), rows)
 
     return pair
 

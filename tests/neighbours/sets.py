@@ -118,25 +118,25 @@ def _collections(dice: Random) -> tuple[list[Any], list[Any]]:
 
 
 def python(dice: Random, _folder: Path) -> Pair:
-    made = _collections(dice)
-    return _pair(_schema(dice), *made, repr(made))
+    both = _collections(dice)
+    return _pair(_schema(dice), *both, repr(both))
 
 
 def objects(*, concat: bool) -> Callable[[Random, Path], Pair]:
     """Columns of Python objects in pandas."""
 
     def pair(dice: Random, _folder: Path) -> Pair:
-        made = _collections(dice)
+        both = _collections(dice)
         try:
-            one, two = (pd.DataFrame({"items": part}) for part in made)
+            one, two = (pd.DataFrame({"items": part}) for part in both)
             if concat:
-                at = dice.randint(0, len(made[1]))
-                halves = [pd.DataFrame({"items": part}) for part in (made[1][:at], made[1][at:]) if part]
+                at = dice.randint(0, len(both[1]))
+                halves = [pd.DataFrame({"items": part}) for part in (both[1][:at], both[1][at:]) if part]
                 two = pd.concat(halves, ignore_index=True)
         except Exception as error:
             raise Unbuildable from error
         kinds = f"{one.dtypes['items']} {two.dtypes['items']}"
-        return _pair(_schema(dice, column="items"), one, two, f"{made} {kinds}")
+        return _pair(_schema(dice, column="items"), one, two, f"{both} {kinds}")
 
     return pair
 
@@ -162,13 +162,13 @@ def listed(library: str) -> Callable[[Random, Path], Pair]:
             None if dice.random() < 0.1 else dice.choices(pool, k=dice.randint(0, 4)) for _ in range(_sizes(dice) + 1)
         ]
         parts = sets[1:], inserted(dice, sets[1:], sets[:1])
-        made: list[Any] = [_list_frame(library, of_polars, of_arrow, part) for part in parts]
+        inputs: list[Any] = [_list_frame(library, of_polars, of_arrow, part) for part in parts]
         if library == "Parquet":
             paths = files(folder, "data.parquet", b"", b"")
-            for frame, path in zip(made, paths, strict=True):
+            for frame, path in zip(inputs, paths, strict=True):
                 write_parquet(frame, path)
-            made = list(paths)
-        return _pair(_schema(dice), *made, f"{of_polars} {of_arrow} {parts}")
+            inputs = list(paths)
+        return _pair(_schema(dice), *inputs, f"{of_polars} {of_arrow} {parts}")
 
     return pair
 
@@ -193,9 +193,11 @@ def _rows(dice: Random, known: Spellings, nobody: list[Any], pool: list[Any], od
     def rows(ids: list[Any], items: list[Any]) -> Rows:
         return [(dice.choice(ids), dice.choice(items)) for _ in range(dice.randint(1, 4))]
 
-    made = [row for basket in baskets for row in rows(basket, pool)]
-    dice.shuffle(made)
-    return made, inserted(dice, made, rows(nobody if dice.random() < 0.4 else newcomer, dice.choice([pool, odd])))
+    known_rows = [row for basket in baskets for row in rows(basket, pool)]
+    dice.shuffle(known_rows)
+    return known_rows, inserted(
+        dice, known_rows, rows(nobody if dice.random() < 0.4 else newcomer, dice.choice([pool, odd]))
+    )
 
 
 def _columns(rows: Rows) -> dict[str, list[Any]]:
@@ -246,13 +248,13 @@ def long_typed(library: str) -> Callable[[Random, Path], Pair]:
         )
         kinds = {"id": ids, "item": whole if item == "int" else text}
         make: dict[str, Any] = {"pyarrow": arrow_table, "pandas": _pandas}
-        made = [make.get(library, polars_frame)(_columns(part), kinds) for part in rows]
+        inputs = [make.get(library, polars_frame)(_columns(part), kinds) for part in rows]
         if library == "Parquet":
             paths = files(folder, "data.parquet", b"", b"")
-            for frame, path in zip(made, paths, strict=True):
+            for frame, path in zip(inputs, paths, strict=True):
                 write_parquet(frame, path)
-            made = list(paths)
-        return _pair(_schema(dice, form="long"), *made, f"{kinds} {rows}")
+            inputs = list(paths)
+        return _pair(_schema(dice, form="long"), *inputs, f"{kinds} {rows}")
 
     return pair
 

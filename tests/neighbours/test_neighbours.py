@@ -79,8 +79,8 @@ def session() -> Iterator[Any]:
     reason = without_spark()
     if reason:
         pytest.skip(reason)
-    with spark_session() as made:
-        yield made
+    with spark_session() as running:
+        yield running
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")

@@ -128,14 +128,14 @@ def tried(name: str, engine: str) -> set[str]:
     wanted = {option for option, forms in OPTIONS.items() if (name, engine) in forms}
     forms: list[Form] = [*IN_PROCESS, *duckdb_forms(), *spark_forms(_Session())]
     form = next(one for one in forms if (one.name, one.engine) == (name, engine))
-    found = set[str]()
+    options = set[str]()
     with tempfile.TemporaryDirectory() as place:
         for case in range(min(TRIED, form.cases)):
             pair = built(form, Random(f"{SEED} {form.name} {form.engine} {case}"), Path(place))
-            found.update(options_of(pair))
-            if wanted <= found:
+            options.update(options_of(pair))
+            if wanted <= options:
                 break
-    return found
+    return options
 
 
 class _Session:

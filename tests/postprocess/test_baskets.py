@@ -79,10 +79,10 @@ def test_posterior_means_are_nearer_than_clipped_counts(strata):
     truth = 3000 / np.arange(1, 2001)
     sizes = SizeModel(np.array([3]), np.array([truth.sum() / 3]), truth.sum() / 3)
     noisy = noisy_supports(rng, truth, 10.0, strata)
-    found = fit_supports(noisy, 10.0, 3, sizes)
+    fitted = fit_supports(noisy, 10.0, 3, sizes)
     clipped = np.maximum(noisy.sum(axis=0), 0)
-    assert np.abs(found.support - truth).sum() < 0.65 * np.abs(clipped - truth).sum()
-    assert found.support.min() >= 0
+    assert np.abs(fitted.support - truth).sum() < 0.65 * np.abs(clipped - truth).sum()
+    assert fitted.support.min() >= 0
 
 
 def test_departments_improve_estimates_of_items_below_the_noise():
@@ -99,8 +99,8 @@ def test_departments_improve_estimates_of_items_below_the_noise():
 def test_counts_of_long_records_are_scaled_back():
     sizes = SizeModel(np.array([1, 10]), np.array([1000.0, 1000.0]), 2000.0)
     short, long = np.array([900.0, 100.0, 0.0, 0.0]), np.array([100.0, 100.0, 1000.0, 800.0])
-    found = fit_supports(np.stack([short, long]), 0.01, 2, sizes)
-    assert np.allclose(found.support, np.minimum(short + long * 5, 2000), rtol=0.02)
+    fitted = fit_supports(np.stack([short, long]), 0.01, 2, sizes)
+    assert np.allclose(fitted.support, np.minimum(short + long * 5, 2000), rtol=0.02)
 
 
 def test_items_below_the_noise_follow_the_stratum_with_most_records():
@@ -117,8 +117,8 @@ def test_items_below_the_noise_follow_the_stratum_with_most_records():
 def test_frequent_items_keep_their_share_in_each_stratum():
     sizes = SizeModel(np.array([2, 8]), np.array([500.0, 2250.0]), 2750.0)
     noisy = np.array([[900.0, 0.0, 100.0], [1000.0, 4500.0, 3500.0]])
-    found = fit_supports(noisy, 0.5, 4, sizes)
-    assert np.allclose(np.stack([found.short, found.long]), noisy, atol=10)
+    fitted = fit_supports(noisy, 0.5, 4, sizes)
+    assert np.allclose(np.stack([fitted.short, fitted.long]), noisy, atol=10)
 
 
 def test_items_of_short_records_are_expected_in_the_shorter_ones_of_the_long_records():
@@ -127,17 +127,17 @@ def test_items_of_short_records_are_expected_in_the_shorter_ones_of_the_long_rec
     chance = size ** np.linspace(-1, 1, 90)[:, None]
     held = sizes.count * size * chance / chance.sum(axis=0)
     noisy = np.stack([held[:, :most].sum(axis=1), (held * most / size)[:, most:].sum(axis=1)])
-    found, truth = fit_supports(noisy, 0.01, most, sizes), held.sum(axis=1)
-    as_measured = noisy[0] + noisy[1] * found.enlarge
-    assert np.abs(found.support - truth).sum() < 0.6 * np.abs(as_measured - truth).sum()
-    assert np.isclose(found.support.sum(), truth.sum(), rtol=1e-3)
+    fitted, truth = fit_supports(noisy, 0.01, most, sizes), held.sum(axis=1)
+    as_measured = noisy[0] + noisy[1] * fitted.enlarge
+    assert np.abs(fitted.support - truth).sum() < 0.6 * np.abs(as_measured - truth).sum()
+    assert np.isclose(fitted.support.sum(), truth.sum(), rtol=1e-3)
 
 
 def test_without_short_records_there_is_no_trend():
     sizes = SizeModel(np.array([8]), np.array([1000.0]), 1000.0)
     noisy = np.array([[3.0, -5.0, 9.0], [2000.0, 1000.0, 1000.0]])
-    found = fit_supports(noisy, 0.5, 4, sizes)
-    assert np.allclose(found.long, noisy[1], rtol=0.01)
+    fitted = fit_supports(noisy, 0.5, 4, sizes)
+    assert np.allclose(fitted.long, noisy[1], rtol=0.01)
 
 
 def test_records_of_one_item_have_less_noise_if_counted_separately():
@@ -145,9 +145,9 @@ def test_records_of_one_item_have_less_noise_if_counted_separately():
     single, other = np.linspace(0, 300, 60), np.linspace(900, 0, 60)
     sizes = SizeModel(np.array([1, 3]), np.array([single.sum(), other.sum() / 3]), single.sum() + other.sum() / 3)
     noisy = np.stack([3 * single, other]) + rng.laplace(0, 30.0, (2, 60))
-    found = fit_supports(noisy, 30.0, 3, sizes, singles=True)
-    assert np.abs(found.single - single).mean() < 15
-    assert np.allclose(found.support, found.single + found.short + found.long)
+    fitted = fit_supports(noisy, 30.0, 3, sizes, singles=True)
+    assert np.abs(fitted.single - single).mean() < 15
+    assert np.allclose(fitted.support, fitted.single + fitted.short + fitted.long)
 
 
 # ---- plans ------------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def test_kernels_make_the_same_pool_and_weights(head, universe):
     pytest.importorskip("numba")
     measured, answers = some_measured(universe, head=head), []
     for compiled in (False, True):
-        made = make_pool(
+        pool = make_pool(
             measured.head,
             measured.sizes,
             synthesis.first_model(measured),
@@ -251,9 +251,9 @@ def test_kernels_make_the_same_pool_and_weights(head, universe):
             700,
             public_dice(5, compiled=compiled),
         )
-        found = find_pairs(made, measured.pairs, universe, compiled=compiled)
-        weights = synthesis.pool_weights(made, measured, compiled=compiled)
-        answers.append((made.starts, made.items, made.cell, found.starts, found.rows, found.top, weights))
+        pairs = find_pairs(pool, measured.pairs, universe, compiled=compiled)
+        weights = synthesis.pool_weights(pool, measured, compiled=compiled)
+        answers.append((pool.starts, pool.items, pool.cell, pairs.starts, pairs.rows, pairs.top, weights))
     for plain, kernel in zip(*answers, strict=True):
         assert plain.dtype == kernel.dtype
         assert plain.tobytes() == kernel.tobytes()
@@ -262,21 +262,21 @@ def test_kernels_make_the_same_pool_and_weights(head, universe):
 @pytest.mark.parametrize("head", [False, True])
 def test_records_of_the_pool_are_sets_of_their_size(head):
     measured = some_measured(head=head)
-    made = make_pool(
+    pool = make_pool(
         measured.head, measured.sizes, synthesis.first_model(measured), measured.items.support, 2000,
         public_dice(1),
     )  # fmt: skip
-    inside = np.diff(made.items)
-    inside[made.starts[1:-1] - 1] = 1
+    inside = np.diff(pool.items)
+    inside[pool.starts[1:-1] - 1] = 1
     assert (inside > 0).all()  # items of a record are ascending and distinct
-    assert set(np.diff(made.starts).tolist()) <= {1, 2, 3, 4}
+    assert set(np.diff(pool.starts).tolist()) <= {1, 2, 3, 4}
     if head:
         held = [
             sum((item in record) << j for j, item in enumerate((0, 1)))
-            for record in np.split(made.items, made.starts[1:-1])
+            for record in np.split(pool.items, pool.starts[1:-1])
         ]
-        known = made.cell < 3
-        assert np.array_equal(np.array(held)[known], measured.head.mask[made.cell[known]])
+        known = pool.cell < 3
+        assert np.array_equal(np.array(held)[known], measured.head.mask[pool.cell[known]])
 
 
 def test_patterns_with_equally_many_head_items_have_the_same_sizes():
@@ -285,8 +285,8 @@ def test_patterns_with_equally_many_head_items_have_the_same_sizes():
     head = HeadModel(np.array([0, 1]), np.array([1, 2]), np.array([500.0, 500.0]), 0.0)
     measured = synthesis.Measured(sizes, some_measured().items, head, GivenPairs.none())
     model = synthesis.first_model(measured)
-    made = make_pool(head, sizes, model, measured.items.support, 4000, public_dice(2))
-    alone = [(np.diff(made.starts)[made.cell == cell] == 1).mean() for cell in (0, 1)]
+    pool = make_pool(head, sizes, model, measured.items.support, 4000, public_dice(2))
+    alone = [(np.diff(pool.starts)[pool.cell == cell] == 1).mean() for cell in (0, 1)]
     assert abs(alone[0] - alone[1]) < 0.1
 
 
@@ -319,10 +319,10 @@ def test_raked_weights_of_the_pool_match_pairs_supports_and_sizes():
     kinds = [np.sort(rng.choice(universe, size, replace=False)) for size in rng.integers(1, 5, size=60)]
     measured = exact_answers([kinds[k] for k in rng.integers(len(kinds), size=5000)], universe, 3)
     model = synthesis.first_model(measured)
-    made = make_pool(measured.head, measured.sizes, model, measured.items.support, 20_000, public_dice(1))
-    [pairs], (items, _, sizes) = synthesis.features_of(made, measured)
+    pool = make_pool(measured.head, measured.sizes, model, measured.items.support, 20_000, public_dice(1))
+    [pairs], (items, _, sizes) = synthesis.features_of(pool, measured)
     unraked = np.full(20_000, 5000 / 20_000)
-    weights = synthesis.pool_weights(made, measured)
+    weights = synthesis.pool_weights(pool, measured)
     off = np.abs(pairs.share_of_weight(weights) - pairs.target)
     assert np.median(off) <= 2 * measured.pairs.noise
     assert off.sum() < 0.4 * np.abs(pairs.share_of_weight(unraked) - pairs.target).sum()

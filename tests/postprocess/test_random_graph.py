@@ -26,8 +26,8 @@ def is_graphical(degrees: list[int]) -> bool:
 @pytest.mark.parametrize("nodes", range(6))
 def test_all_short_sequences_become_a_nearest_graphical_one(nodes: int) -> None:
     possible = itertools.combinations_with_replacement(range(max(nodes, 1)), nodes)
-    found = [one for one in possible if is_graphical(list(one))]
-    all_graphical = np.array(found, dtype=np.int64).reshape(len(found), nodes)
+    graphical_ones = [one for one in possible if is_graphical(list(one))]
+    all_graphical = np.array(graphical_ones, dtype=np.int64).reshape(len(graphical_ones), nodes)
     for one in itertools.combinations_with_replacement(range(-1, nodes + 2), nodes):
         degrees = np.array(one, dtype=np.int64)
         nearest = graphical(degrees)

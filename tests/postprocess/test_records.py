@@ -74,9 +74,9 @@ def compiled(request: Any) -> bool:
 
 @pytest.mark.parametrize("n", [0, 1, 3, 16383, 16384, 16385, 40000])
 def test_the_file_equals_that_of_polars(tmp_path: Path, n: int, compiled: bool) -> None:
-    made = some_records(attributes(), n, compiled=compiled)
-    digest = made.write_csv(tmp_path / "ours.csv")
-    made.frame().write_csv(tmp_path / "polars.csv")
+    drawn = some_records(attributes(), n, compiled=compiled)
+    digest = drawn.write_csv(tmp_path / "ours.csv")
+    drawn.frame().write_csv(tmp_path / "polars.csv")
     assert (tmp_path / "ours.csv").read_bytes() == (tmp_path / "polars.csv").read_bytes()
     assert digest == hashlib.sha256((tmp_path / "ours.csv").read_bytes()).hexdigest()
 
@@ -85,12 +85,12 @@ def test_the_file_equals_that_of_polars(tmp_path: Path, n: int, compiled: bool) 
 def test_a_single_column_has_no_empty_lines(tmp_path: Path, field: int, compiled: bool) -> None:
     """Other readers would skip empty lines."""
     (kind,) = attributes(FIELDS[field])
-    made = Drawn.of(
+    drawn = Drawn.of(
         [(kind, np.append(some_records((kind,), 500).codes[0], [kind.grid, kind.grid]))], 502, compiled=compiled
     )
-    made.write_csv(tmp_path / "ours.csv")
+    drawn.write_csv(tmp_path / "ours.csv")
     lines = (tmp_path / "ours.csv").read_text().splitlines()
-    nulls = made.frame().to_series().null_count()
+    nulls = drawn.frame().to_series().null_count()
     assert nulls > 1
     assert (len(lines), lines.count(""), lines.count('""')) == (503, 0, nulls)
 
@@ -99,25 +99,25 @@ def test_values_with_line_ends_are_written_by_polars(tmp_path: Path, compiled: b
     lines = {"name": "l", "type": "string", "categories": ["two\nlines", "one\rreturn", "plain"]}
     long = {"name": "s", "type": "string", "categories": ["x" * 70_000, "y"]}
     for field in (lines, long):
-        made = some_records(attributes(field, FIELDS[0]), 40, compiled=compiled)
-        made.write_csv(tmp_path / "ours.csv")
-        made.frame().write_csv(tmp_path / "polars.csv")
+        drawn = some_records(attributes(field, FIELDS[0]), 40, compiled=compiled)
+        drawn.write_csv(tmp_path / "ours.csv")
+        drawn.frame().write_csv(tmp_path / "polars.csv")
         assert (tmp_path / "ours.csv").read_bytes() == (tmp_path / "polars.csv").read_bytes()
 
 
 def test_plain_values_are_really_written_by_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
     monkeypatch.setattr(records, "LISTED", 1 << 20)  # the size of the finest grid
-    made = some_records(attributes(), 50, compiled=True)
+    drawn = some_records(attributes(), 50, compiled=True)
     monkeypatch.setattr(Drawn, "frame", lambda _: pytest.fail("polars was asked"))
-    made.write_csv(tmp_path / "ours.csv")
+    drawn.write_csv(tmp_path / "ours.csv")
 
 
 def test_values_equal_the_decoded_codes() -> None:
-    made = some_records(attributes(), 2000)
-    frame = made.frame()
-    assert len(made) == len(frame) == 2000
-    for kind, codes in zip(made.attributes, made.codes, strict=True):
+    drawn = some_records(attributes(), 2000)
+    frame = drawn.frame()
+    assert len(drawn) == len(frame) == 2000
+    for kind, codes in zip(drawn.attributes, drawn.codes, strict=True):
         again = kind.encode(frame[kind.name])
         assert again.tolist() == codes.tolist()
 

@@ -75,10 +75,12 @@ def test_sets_of_children_have_the_distribution_of_their_draws(most: int) -> Non
 
 @given(st.lists(st.floats(0.01, 9), min_size=1, max_size=30), st.integers(0, 2**32))
 def test_numbers_of_draws_are_the_same_by_comparison_and_by_search(shown: list[float], seed: int) -> None:
-    made, dice = level([[1.0] * 40], shown), np.random.default_rng(seed)
+    one_level, dice = level([[1.0] * 40], shown), np.random.default_rng(seed)
     random, most = dice.random(200), dice.integers(-1, 30, 200)
-    found = [made._numbers(np.zeros(len(part), np.int64), most[part], random[part]) for part in np.arange(200)[:, None]]
-    assert np.concatenate(found).tolist() == made._numbers(np.zeros(200, np.int64), most, random).tolist()
+    single = [
+        one_level._numbers(np.zeros(len(part), np.int64), most[part], random[part]) for part in np.arange(200)[:, None]
+    ]
+    assert np.concatenate(single).tolist() == one_level._numbers(np.zeros(200, np.int64), most, random).tolist()
 
 
 @pytest.mark.parametrize("fanout", [2, 7, 12, 13, 62])

@@ -215,8 +215,8 @@ def test_files_without_a_valid_edge_give_a_release(unit: str, content: str, tmp_
         release.verify()
         check_round_trip(release, tmp_path / str(epsilon), way)
     if unit == "edge":
-        wanted = {"one edge": [0, 1, 1], "text": [1, 1, 2]}.get(content, [0, 0, 0])
-        assert release.records["degree"].to_list() == wanted
+        expected = {"one edge": [0, 1, 1], "text": [1, 1, 2]}.get(content, [0, 0, 0])
+        assert release.records["degree"].to_list() == expected
     if unit == "node" and content not in ("one edge", "text"):
         assert len(release.records) == 0
 
@@ -485,12 +485,12 @@ def test_the_number_of_nodes_that_are_not_listed_is_measured_separately() -> Non
             release.verify()
             found.append(abs(len(release.records) - 4000))
     assert sum(errors["3/100"]) < 0.75 * sum(errors["0"])
-    said = release.manifest.summary
-    assert max(errors["3/100"]) < 2 * said["nodes_error"]
-    assert f"is at most {said['nodes_error']:,}." in statement(release.manifest)
+    summary = release.manifest.summary
+    assert max(errors["3/100"]) < 2 * summary["nodes_error"]
+    assert f"is at most {summary['nodes_error']:,}." in statement(release.manifest)
     assert any("--nodes" in note for note in release.manifest.notes)
     listed = cantle.publish(ring, GRAPH, epsilon="0.2", theta=64, nodes=range(4000))
-    assert listed.manifest.summary["nodes_error"] < said["nodes_error"] / 2
+    assert listed.manifest.summary["nodes_error"] < summary["nodes_error"] / 2
     assert not any("--nodes" in note for note in listed.manifest.notes)
 
 

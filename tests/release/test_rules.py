@@ -93,8 +93,8 @@ def test_verify_finds_a_record_that_breaks_a_rule() -> None:
     """Rules are added to the schema of a release that was made without them."""
     release = cantle.publish(people(), {"fields": FIELDS}, epsilon=1, insecure_seed=4, method="rps")
     changed = with_manifest(release, lambda document: document["schema"].update(rules=RULES))
-    found = [one for one in problems(changed) if "records break the rule" in one]
-    assert len(found) == len(RULES)
+    broken_rules = [one for one in problems(changed) if "records break the rule" in one]
+    assert len(broken_rules) == len(RULES)
 
 
 def test_check_counts_records_that_break_rules(tmp_path: Path) -> None:
@@ -152,13 +152,13 @@ def test_rules_make_a_release_of_mosaic_more_accurate(monkeypatch: pytest.Monkey
     free = {"fields": STRICT["fields"]}
 
     def mean(schema: dict[str, Any]) -> float:
-        made = [
+        releases = [
             distance(
                 lives(2000, seed), cantle.publish(lives(2000, seed), schema, epsilon=1, insecure_seed=seed).records
             )
             for seed in range(2)
         ]
-        return float(np.mean(made))
+        return float(np.mean(releases))
 
     ruled = mean(STRICT)
     assert ruled < 0.9 * mean(free)

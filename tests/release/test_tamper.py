@@ -163,9 +163,9 @@ def test_a_panic_of_the_reader_is_a_finding(folder: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(pl, "read_parquet", panic)
     (problem,) = verify_folder(folder)
     assert problem.endswith("has a missing or damaged file (PanicException)")
-    with pytest.raises(VerifyError) as told:
+    with pytest.raises(VerifyError) as caught:
         cantle.Release.load(folder)
-    assert "17" not in "".join(traceback.format_exception(told.value)).replace(str(folder), "")
+    assert "17" not in "".join(traceback.format_exception(caught.value)).replace(str(folder), "")
 
 
 FORMS: list[tuple[Callable[[dict[str, Any]], Any], str]] = [

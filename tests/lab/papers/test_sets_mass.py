@@ -34,11 +34,11 @@ def test_the_share_by_hand() -> None:
 @pytest.mark.parametrize("items", [6, 40])
 def test_the_share_agrees_with_brute_force(items: int) -> None:
     one, other = (sets.stand_in(sets.Town(records=3_000, items=items, stations=4), seed=seed) for seed in (1, 2))
-    wanted = (counted(one) & counted(other)).total()
-    assert 500 < wanted < 3_000
-    assert shared_records(one, other) == wanted
+    expected = (counted(one) & counted(other)).total()
+    assert 500 < expected < 3_000
+    assert shared_records(one, other) == expected
     if items == 6:
-        assert shared_cells(Cells(tabled(one)), Cells(tabled(other))) == wanted
+        assert shared_cells(Cells(tabled(one)), Cells(tabled(other))) == expected
 
 
 def test_negative_counts_do_not_reduce_the_share() -> None:
