@@ -77,4 +77,5 @@ def without_marks(lines: bytes) -> bytes:
 
     It is removed from every line, not only from the first: the meaning of a record must not depend on its position.
     """
-    return _LINE_MARK.sub(b"", lines) if _MARK in lines else lines
+    # The search for one byte is several times as fast as the one for three, and few files hold that byte.
+    return _LINE_MARK.sub(b"", lines) if _MARK[:1] in lines and _MARK in lines else lines
