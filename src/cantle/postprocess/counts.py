@@ -21,8 +21,8 @@ _BLOCK = 1 << 15  # records drawn at once by kernels
 MOST_LISTED = 1 << 18
 """Most pairs of codes for which a table of all pairs is made."""
 
-LEAST_VARIANCE = 1e-200
-"""At rates above 460 variances would soon be 0, and weights 1 / variance would not be numbers."""
+LEAST_VARIANCE = 1e-100
+"""At large rates variances and their squares would become 0, and quotients of them would not be numbers."""
 
 _NEVER = -1e15
 """The estimate of a cell that no record can be in, so that it gets no records."""
