@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 from pathlib import Path
 
 import pytest
 
+from cantle.interfaces.studio import server
 from cantle.interfaces.studio.guard import REFUSALS
 from cantle.interfaces.studio.private_folder import PrivateFolder
 from tests.interfaces.studio.site import HOME, Site
@@ -118,3 +120,17 @@ def test_unexpected_errors_give_a_fixed_text(site: Site, monkeypatch: pytest.Mon
     assert site.ask("GET", "/nowhere").status_code == 404
     assert site.ask("POST", "/columns", {"a": "b"}).status_code == 405
     assert HOME not in answer.text
+
+
+def test_the_studio_listens_before_it_shows_its_address(tmp_path: Path) -> None:
+    """A browser may be quicker than the server: its connection must not be refused."""
+
+    class Shown(Exception):
+        pass
+
+    def connect(address: str) -> None:
+        socket.create_connection((server.ADDRESS, int(address.split(":")[2].split("/")[0])), timeout=5).close()
+        raise Shown
+
+    with pytest.raises(Shown):
+        server.serve(tmp_path / "project", 0, browser=False, say=connect)

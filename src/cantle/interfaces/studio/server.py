@@ -26,7 +26,7 @@ def serve(folder: Path, port: int, *, browser: bool, say: Callable[[str], None])
 
     `say` is called with the address to open, and at the end with a sentence about a job that was stopped.
     """
-    with _bound(port) as listener:
+    with _listening(port) as listener:
         port = listener.getsockname()[1]
         keys, studio = Keys(port), Studio(folder, PrivateFolder())
         address = f"http://{ADDRESS}:{port}/?token={keys.token}"
@@ -41,11 +41,15 @@ def serve(folder: Path, port: int, *, browser: bool, say: Callable[[str], None])
                 say(words)
 
 
-def _bound(port: int) -> socket.socket:
-    """A socket on 127.0.0.1; port 0 means any free port."""
+def _listening(port: int) -> socket.socket:
+    """A socket that listens on 127.0.0.1; port 0 means any free port.
+
+    It listens before the address is shown, so that a browser that is quicker than the server waits for it.
+    """
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.bind((ADDRESS, port))
+        listener.listen()
     except OSError:
         listener.close()
         raise_alone(ParameterError(f"port {port} is in use or not allowed; leave --port out to take any that is free"))
