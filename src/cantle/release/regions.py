@@ -77,8 +77,8 @@ def _diffpart_in_short(s: Summary) -> str:
 
 WORDS: dict[str, tuple[Callable[[Summary], str], Callable[[Summary], str]]] = {
     "mosaic": (
-        lambda s: f"{s['tables']} tables over {s['cells']:,} cells of columns",
-        lambda s: f"{s['tables']} tables over {s['cells']:,} cells of columns",
+        lambda s: f"{s['tables']} tables. All columns have {s['cells']:,} values and ranges of values",
+        lambda s: f"{s['tables']} tables; all columns have {s['cells']:,} values and ranges of values",
     ),
     "rps": (lambda s: f"{s['leaves']:,} regions", lambda s: f"{s['leaves']:,} regions, at most {s['depth']} cuts deep"),
     "diffgen": (

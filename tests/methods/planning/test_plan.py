@@ -53,7 +53,7 @@ def test_every_method_has_a_plan(kind: str) -> None:
 PAID = {
     "number of records": "number of records",
     "one-way tables": "one-way tables",
-    "accuracy of the release": "accuracy of the release",
+    "measuring how far the release is off": "accuracy of the release",
     "sizes of sets": "set sizes",
 }
 """Questions whose prices depend on public values only, and their names in the receipt."""

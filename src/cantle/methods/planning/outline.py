@@ -174,5 +174,6 @@ def too_fine(name: str, values: int, records: int, noise: float) -> Sequence[str
     if each >= least or values < 3:
         return []
     return [
-        f"{name}: {values:,} values hold {each:,.0f} records each on average, and noise hides fewer than {least:,.0f}"
+        f"{name}: each of its {values:,} values has {each:,.0f} records on average, and noise hides groups of fewer "
+        f"than {least:,.0f}"
     ]

@@ -12,8 +12,10 @@ from cantle.methods.diffgen import DiffGen
 from cantle.methods.mosaic import Mosaic
 from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part, too_fine
 from cantle.methods.rps import RPS
+from cantle.postprocess.accuracy import WHY
 from cantle.postprocess.counts import variance
 from cantle.postprocess.mosaic.column_cells import LOW_WIDTHS, WIDTHS, Column, starting_edges
+from cantle.postprocess.question_words import EVERY_COLUMN, question_in_words
 from cantle.schema.domain import Attribute
 
 SMOOTHED = 0.6
@@ -54,17 +56,17 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
     value_noise = sqrt(sum(noise**2 for noise in known) / len(known))
     budget = [
         Part("number of records", float(rules.SIZE), noise_of(float(rules.SIZE) * rate)),
-        Part("cells and frequent values of wide columns", float(start.shape)),
-        Part("accuracy of the release", float(start.accuracy)),
-        Part("choosing the column that others depend on most", float(shares.hub)),
-        Part(f"every column{' with the target' if target is not None else ''}", float(shares.first), max(first)),
-        Part("choice of tables", float(shares.selection)),
+        Part("ranges and shared values of columns of many values", float(start.shape)),
+        Part(question_in_words(WHY), float(start.accuracy)),
+        Part(question_in_words("hub column"), float(shares.hub)),
+        Part(f"{EVERY_COLUMN}{' with the target' if target is not None else ''}", float(shares.first), max(first)),
+        Part(question_in_words("choice of tables"), float(shares.selection)),
         Part(
-            f"{shares.count} chosen table{'' if shares.count == 1 else 's'}",
+            f"counts of {shares.count} table{'' if shares.count == 1 else 's'} of several columns",
             float(shares.tables),
             _each(shares.tables, shares.count, rate),
         ),
-        Part("target in groups of records", float(shares.label), _each(shares.label, 1, rate)),
+        Part(question_in_words("leaves by class"), float(shares.label), _each(shares.label, 1, rate)),
     ]
     parts = zip(others, cells, known, strict=True)
     errors = [_column_error(column, size, records, noise) for column, size, noise in parts]
@@ -177,9 +179,9 @@ def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline
     budget = [
         Part("number of records", float(s.count_share), _each(s.count_share, 1, rate)),
         Part("one-way tables", float(s.oneway_share), noise if s.oneway_share else None),
-        Part("accuracy of the release", accuracy),
-        Part("cuts and tests", rest - leaves),
-        Part("leaves", leaves, leaf_noise),
+        Part(question_in_words(WHY), accuracy),
+        Part("choosing where to cut, and tests whether to stop", rest - leaves),
+        Part(question_in_words("leaf"), leaves, leaf_noise),
     ]
     return _by_columns("rps", method.domain.attributes, budget, noise, records)
 
@@ -194,8 +196,8 @@ def plan_diffgen(method: DiffGen, epsilon: float, records: int, persons: int) ->
     budget = [
         Part("number of records per class", float(s.count_share), _each(s.count_share, 1, rate)),
         Part("one-way tables", float(s.oneway_share), noise if s.oneway_share else None),
-        Part("accuracy of the release", accuracy),
-        Part("cuts, and counts of cells by class", rest),
+        Part(question_in_words(WHY), accuracy),
+        Part("choosing where to cut, and counts of groups", rest),
     ]
     return _by_columns("diffgen", method.domain.attributes, budget, noise, records)
 

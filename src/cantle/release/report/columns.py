@@ -19,8 +19,8 @@ MOST_CARDS = 120
 
 BASIS = {
     MEASURED: "show 95 % intervals, from the error that this release measured privately (error as measured).",
-    NOISE: "show 95 % intervals, from the noise that was added to a count. There is no other error (noise of the "
-    "count).",
+    NOISE: "show 95 % intervals of counts that were measured themselves; the noise that was added is their whole error "
+    "(noise of the count).",
     NOISE_ONLY: "show 95 % intervals, from the noise in the counts behind the release. Other errors were not measured "
     "(noise only).",
 }

@@ -8,7 +8,10 @@ GLOSSARY = (
     ("group", "one row of `groups.parquet`: a leaf (or leaf and class, set of items, degree) with its noisy count"),
     ("budget", "epsilon, the total privacy loss that a release may cause; exact, in units of 10^-9"),
     ("charge", "a part of the budget that pays for one question, taken before the records are looked at"),
-    ("receipt", "the list of all charges, on every kind of path from the whole domain to a leaf"),
+    (
+        "receipt",
+        "the list of all charges, which says what each question cost; regions that were asked other questions have other lists",
+    ),
     ("unit", "whom the promise protects: one record, one person with up to k records, one node, or one edge"),
     (
         "neighbours",
