@@ -44,6 +44,33 @@ class QuestionError:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PairError:
+    """The error of counting questions about pairs of columns of one class, for a large group.
+
+    Questions about smaller groups are off by less.
+
+    Attributes
+    ----------
+    pairs : int
+        How many pairs were asked about, of those in the class.
+    records : int
+        Questions are off by at most this many records; a noisy number, which may be below 0. It stands for 95 % of the
+        questions about a pair: about 95 % of the pairs that were measured together, and about every one of the others.
+    rate : tuple of int
+        Numerator and denominator of the rate of the discrete Laplace noise in `records`.
+    """
+
+    pairs: int
+    records: int
+    rate: Rate
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation of the noise in `records`."""
+        return noise_sd(self.rate)
+
+
+@dataclass(frozen=True, kw_only=True)
 class PairDistance:
     """The mean distance between true and released tables of two columns.
 
@@ -88,6 +115,11 @@ class Accuracy:
         Questions about two or three columns (of sets: about pairs and triples of items).
     pairs : PairDistance or None
         Tables of two columns. None for sets.
+    together, apart : PairError or None
+        Pairs of columns that the release measured together, and other pairs. With few records there is only one number,
+        `apart`, which then is about all pairs. None for sets, and where there is no such pair.
+    all_pairs, pairs_together : int
+        How many pairs of columns there are, and how many of them were measured together; 0 for sets.
     workload : str
         SHA-256 of the questions, which `verify` draws again; empty if nothing was measured.
     """
@@ -98,11 +130,24 @@ class Accuracy:
     one_column: QuestionError | None = None
     more_columns: QuestionError | None = None
     pairs: PairDistance | None = None
+    together: PairError | None = None
+    apart: PairError | None = None
+    all_pairs: int = 0
+    pairs_together: int = 0
     workload: str = ""
 
-    def numbers(self) -> list[QuestionError | PairDistance]:
-        """The measured numbers, in the order of their questions."""
-        return [one for one in (self.one_column, self.more_columns, self.pairs) if one is not None]
+    def numbers(self) -> list[QuestionError | PairDistance | PairError]:
+        """The measured numbers, in the order of their questions: K of them."""
+        known = (self.one_column, self.more_columns, self.pairs, self.together, self.apart)
+        return [one for one in known if one is not None]
+
+    def of_pairs(self, *, together: bool) -> list[PairError]:
+        """The numbers of which the largest counts for pairs measured together, or for other pairs.
+
+        A class that was not measured by itself borrows the number of the other one.
+        """
+        asked = [self.together or self.apart] if together else [self.together, self.apart]
+        return [one for one in asked if one is not None]
 
 
 def worth_measuring(share: Fraction, epsilon_nano: int, noisy_records: int, max_records: int) -> bool:

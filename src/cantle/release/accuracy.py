@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, log, log10
 
 from cantle.errors import VerifyError
-from cantle.postprocess.accuracy import Accuracy, PairDistance, QuestionError, Rate
+from cantle.postprocess.accuracy import Accuracy, PairDistance, PairError, QuestionError, Rate
 from cantle.release.document_fields import Fields, whole
 from cantle.schema.canonical_json import JSON
 from cantle.schema.code_sets import Key
@@ -36,6 +37,10 @@ def accuracy_to(accuracy: Accuracy) -> dict[str, JSON]:
         "noisy_records": accuracy.noisy_records,
         "questions": asked,
         "pairs": None if pairs is None else vars(pairs) | {"rate": list(pairs.rate)},
+        "together": _pairs_to(accuracy.together),
+        "apart": _pairs_to(accuracy.apart),
+        "all_pairs": accuracy.all_pairs,
+        "pairs_together": accuracy.pairs_together,
         "workload": accuracy.workload,
     }
 
@@ -57,6 +62,10 @@ def accuracy_from(document: object) -> Accuracy:
             noisy_records=fields.take("noisy_records", int),
             **kinds,
             pairs=None if pairs is None else _pairs(pairs),
+            together=_pairs_from(fields, "together"),
+            apart=_pairs_from(fields, "apart"),
+            all_pairs=fields.take("all_pairs", int),
+            pairs_together=fields.take("pairs_together", int),
             workload=fields.take("workload", str),
         )
     )
@@ -81,12 +90,87 @@ def _pairs(document: object) -> PairDistance:
     )
 
 
+def _pairs_to(error: PairError | None) -> dict[str, JSON] | None:
+    return None if error is None else vars(error) | {"rate": list(error.rate)}
+
+
+def _pairs_from(fields: Fields, name: str) -> PairError | None:
+    document = fields.take_or_none(name, dict)
+    if document is None:
+        return None
+    mine = Fields(document, f"accuracy.{name}")
+    return mine.all_read(
+        PairError(pairs=mine.take("pairs", int), records=mine.take("records", int), rate=_two(mine, "rate"))
+    )
+
+
 def _two(fields: Fields, name: str) -> Rate:
     """Numerator and denominator."""
     numbers = fields.each(name, whole)
     if len(numbers) != 2 or min(numbers) < 0 or numbers[1] < 1:
         raise VerifyError(f"release.json is not of the expected form: accuracy's {name} is not two whole numbers")
     return numbers[0], numbers[1]
+
+
+# ---- levels -----------------------------------------------------------------------------------------------------
+
+LARGE = 0.3
+"""The scale of a question about a tenth of the records, sqrt(.1 * .9). Measured numbers are for this scale."""
+
+OF_PAIR = 1.44
+"""The scale of a tenth of the records that two conditions of equal shares select, in units of LARGE."""
+
+
+@dataclass(frozen=True)
+class ShareErrors:
+    """By how much a share of 10 % of the records may be off, as shares of the released records from 0 to 1.
+
+    Each number is at least the one before it. All include the noise of the measurement.
+
+    Attributes
+    ----------
+    one_column : float or None
+        In questions about one column; None if that was not measured.
+    together : float
+        In questions about two columns that were measured together.
+    apart : float
+        In questions about other pairs of columns.
+    missing : float
+        The strength of a connection (Cramer's V, 0 to 1) between columns not measured together that the release may
+        have missed.
+    noisy : frozenset of str
+        Which of the first three are mostly the noise of the measurement itself.
+    """
+
+    one_column: float | None
+    together: float
+    apart: float
+    missing: float
+    noisy: frozenset[str]
+
+
+def share_errors(accuracy: Accuracy | None, released: int) -> ShareErrors | None:
+    """The levels of error of a table with this many released records; None if no pair of columns was measured."""
+    if accuracy is None or not (together := accuracy.of_pairs(together=True)):
+        return None
+    apart = accuracy.of_pairs(together=False)
+    n, one = max(1, released), accuracy.one_column
+    kinds: list[tuple[str, float, list[QuestionError] | list[PairError]]] = [("one_column", 1.0, [one] if one else [])]
+    kinds += [("together", OF_PAIR, together), ("apart", OF_PAIR, apart)]
+    level, levels, noisy = 0.0, dict[str, float](), set[str]()
+    for name, scale, errors in kinds:
+        if errors:
+            level = max(level, *(scale * bound_of(error) / n for error in errors))
+            levels[name] = level
+            if scale * DOUBT * max(noise_scale(error) for error in errors) > level * n / 2:
+                noisy.add(name)
+    missing = min(1.0, 2 * bound_of(accuracy.apart or together[0]) / (LARGE * n))
+    return ShareErrors(levels.get("one_column"), levels["together"], levels["apart"], missing, frozenset(noisy))
+
+
+def noise_scale(error: QuestionError | PairError) -> float:
+    """The scale of the Laplace noise in a measured number."""
+    return error.rate[1] / max(1, error.rate[0])
 
 
 # ---- in words -------------------------------------------------------------------------------------------------
@@ -128,7 +212,7 @@ def _columns(names: Collection[Key]) -> str:
     return f"column {next(iter(names))}" if len(names) == 1 else f"columns {', '.join(map(str, names))}"
 
 
-def bound_of(error: QuestionError) -> int:
+def bound_of(error: QuestionError | PairError) -> int:
     """A measured error plus its own uncertainty, as all intervals use it: the true error is larger in one of ten
     cases."""
     return round(max(0, error.records) + DOUBT * error.rate[1] / max(1, error.rate[0]))
