@@ -14,9 +14,10 @@ import pytest
 import cantle
 from cantle.errors import ParameterError, VerifyError
 from cantle.postprocess.accuracy import Accuracy, QuestionError, worth_measuring
-from cantle.release import tables
-from cantle.release.accuracy import accuracy_from, accuracy_in_short, accuracy_lines, accuracy_to, added_for_noise
-from cantle.release.show import facts, sections
+from cantle.release.accuracy import accuracy_from, accuracy_to
+from cantle.release.kinds import accuracy_lines
+from cantle.release.report.measured_error import accuracy_tile
+from cantle.release.show import facts, overview, sections
 from cantle.release.verify import problems, verify_folder
 from cantle.trusted.budget import NANO
 from tests.release.changes import with_manifest, with_parts
@@ -67,7 +68,8 @@ def test_with_few_records_nothing_is_spent_on_accuracy(method: str) -> None:
     assert accuracy.numbers() == []
     assert not any(charge.verb == "reserve" for charge in release.manifest.receipt.charges())
     assert max(path.epsilon_nano for path in release.manifest.receipt.paths) == NANO
-    assert "was not measured" in release.statement
+    assert "Accuracy not measured: too few records at this epsilon." in release.statement
+    assert str(release.accuracy) == "accuracy not measured: too few records at this epsilon"
     release.verify()
 
 
@@ -75,7 +77,7 @@ def test_with_few_records_nothing_is_spent_on_accuracy(method: str) -> None:
 def test_a_share_of_zero_switches_the_measurement_off(method: str) -> None:
     release = released(method, accuracy_share=0)
     assert release.accuracy is None
-    assert "How accurate" not in release.statement
+    assert "Accuracy not measured: no part of epsilon was spent on it." in release.statement
     release.verify()
 
 
@@ -118,26 +120,9 @@ def test_measured_errors_are_near_the_truth_and_show_what_is_lost() -> None:
     assert lost.one_column.records > 2000
 
 
-def test_the_sentences_about_accuracy() -> None:
+def test_an_accuracy_survives_release_json() -> None:
     error = QuestionError(q=500, records=527, rate=(NANO // 25, 3 * NANO))
     accuracy = Accuracy(bought=True, share=Fraction(1, 25), noisy_records=45_000, more_columns=error)
-    assert accuracy_lines(accuracy, tables.ABOUT, 45_000) == [
-        "95 % of random counting questions about two or three columns are off by fewer than 530 records of 45,000 "
-        "(measured privately, ± 110)."
-    ]
-    assert accuracy_in_short(accuracy, tables.ABOUT) == (
-        "95 % of counts are off by at most 648 (two or three columns), noise of the measurement included"
-    )
-    assert "add at least 121 records" in added_for_noise(accuracy), "648 - 527"
-    assert accuracy_lines(None, tables.ABOUT, 45_000) == []
-    drowned = Accuracy(
-        bought=True,
-        share=Fraction(1, 25),
-        noisy_records=45_000,
-        more_columns=QuestionError(q=500, records=-177, rate=(NANO // 25, 3 * NANO)),
-    )
-    assert "off by fewer than about 120 records of 45,000. The" in accuracy_lines(drowned, tables.ABOUT, 45_000)[0]
-    assert added_for_noise(drowned) == "", "the 120 already include the noise"
     assert accuracy_from(accuracy_to(accuracy)) == accuracy
 
 
@@ -153,14 +138,16 @@ def test_a_wide_table_is_shown_in_part_unless_all_columns_are_requested() -> Non
     assert len(whole["Noisy tables"]) > len(part["Noisy tables"]) == 21
 
 
-def test_statement_overview_and_registry_have_the_accuracy(tmp_path: Path) -> None:
-    release = released("mosaic")
-    lines = accuracy_lines(release.accuracy, tables.ABOUT, release.summary["records"])
-    assert len(lines) == 3
-    assert all(line in release.statement for line in lines)
-    assert dict(sections(release))["Accuracy"] == [*lines, *filter(None, [added_for_noise(release.accuracy)])]
+@pytest.mark.parametrize("method", ["mosaic", "baskets"])
+def test_every_output_has_the_same_sentence_about_accuracy(method: str, tmp_path: Path) -> None:
+    release = released(method)
+    line, *more = accuracy_lines(release.manifest)
+    assert str(release.accuracy) == dict(overview(release))["accuracy"] == line
+    assert accuracy_tile(release, 0.1).words == line
+    assert dict(sections(release))["Accuracy"] == [line, *more]
+    assert line[1:] in release.statement, "there it may begin a sentence"
+    assert line in (release.save(tmp_path / "out") / "registry.yaml").read_text(encoding="utf-8")
     assert facts(release)["accuracy"]["bought"] is True
-    assert lines[0] in (release.save(tmp_path / "out") / "registry.yaml").read_text(encoding="utf-8")
 
 
 # ---- verify -------------------------------------------------------------------------------------------------------

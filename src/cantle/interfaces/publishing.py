@@ -221,7 +221,9 @@ def _release(order: Order, made: Made, form: Form, ticket: Ticket | None, starte
         created=None if order.insecure_seed is not None else started,
         ledger=None if ticket is None else LedgerLine.from_dict(ticket.line),
     )
-    records = KINDS[order.schema.kind].given_back(results, form, order.schema)
+    kind = KINDS[order.schema.kind]
+    manifest = replace(manifest, notes=(*manifest.notes, *kind.verdict_notes(manifest, results.frames)))
+    records = kind.given_back(results, form, order.schema)
     return Release(records, results.groups, results.frames, manifest, ticket)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from cantle.postprocess.counts import variance
@@ -122,6 +122,8 @@ class Accuracy:
         How many pairs of columns there are, and how many of them were measured together; 0 for sets.
     workload : str
         SHA-256 of the questions, which `verify` draws again; empty if nothing was measured.
+    in_words : str
+        The accuracy of a release in one sentence, which is also what printing it shows.
     """
 
     bought: bool
@@ -135,6 +137,10 @@ class Accuracy:
     all_pairs: int = 0
     pairs_together: int = 0
     workload: str = ""
+    in_words: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return self.in_words or repr(self)
 
     def numbers(self) -> list[QuestionError | PairDistance | PairError]:
         """The measured numbers, in the order of their questions: K of them."""

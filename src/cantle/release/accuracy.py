@@ -1,20 +1,15 @@
-"""The accuracy of a release in release.json and in words."""
+"""The accuracy of a release in release.json, and the levels of error that follow from it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor, log, log10
+from math import log
 
 from cantle.errors import VerifyError
 from cantle.postprocess.accuracy import Accuracy, PairDistance, PairError, QuestionError, Rate
 from cantle.release.document_fields import Fields, whole
 from cantle.schema.canonical_json import JSON
-from cantle.schema.code_sets import Key
-
-NAMED = 8
-"""Columns that a sentence names."""
 
 DOUBT = log(5)
 """Noise scales that are added to a measured error: with them, the true error is larger in one of ten cases."""
@@ -60,7 +55,8 @@ def accuracy_from(document: object) -> Accuracy:
             bought=fields.take("bought", bool),
             share=Fraction(*share),
             noisy_records=fields.take("noisy_records", int),
-            **kinds,
+            one_column=kinds.get("one_column"),
+            more_columns=kinds.get("more_columns"),
             pairs=None if pairs is None else _pairs(pairs),
             together=_pairs_from(fields, "together"),
             apart=_pairs_from(fields, "apart"),
@@ -173,86 +169,7 @@ def noise_scale(error: QuestionError | PairError) -> float:
     return error.rate[1] / max(1, error.rate[0])
 
 
-# ---- in words -------------------------------------------------------------------------------------------------
-
-About = tuple[str, str]
-"""What the two kinds of questions are about, such as `one column` and `two or three columns`."""
-
-
-def accuracy_lines(accuracy: Accuracy | None, about: About, released: int, binned: Collection[Key] = ()) -> list[str]:
-    """Sentences about the accuracy, one per number, for this many released records; none if it was switched off.
-
-    `binned` are the columns that were counted in bins of values.
-    """
-    if accuracy is None:
-        return []
-    if not accuracy.bought:
-        return [
-            f"The error of these records was not measured: about {max(0, accuracy.noisy_records):,} records are too "
-            "few for that at this epsilon, so its share of the budget went to the method."
-        ]
-    asked = zip((accuracy.one_column, accuracy.more_columns), about, strict=True)
-    lines = [_of_questions(error, what, released) for error, what in asked if error is not None]
-    pairs = accuracy.pairs
-    if pairs is not None:
-        share = 100 * pairs.sd / (2 * max(1, released))
-        lines.append(
-            f"Tables of two columns differ from the truth in {100 * pairs.distance:.2g} % of the records on average "
-            f"(total variation distance, measured privately, ± {share:.2g} %)."
-        )
-    if lines and binned:
-        what = f"All of this is about whole bins of {_columns(binned)}"
-        lines.append(f"{what}: which value inside its bin a record has is a guess.")
-    return lines or ["The error of these records could not be measured: no question about them has a fair share."]
-
-
-def _columns(names: Collection[Key]) -> str:
-    if len(names) > NAMED:
-        return f"{len(names)} columns"
-    return f"column {next(iter(names))}" if len(names) == 1 else f"columns {', '.join(map(str, names))}"
-
-
 def bound_of(error: QuestionError | PairError) -> int:
     """A measured error plus its own uncertainty, as all intervals use it: the true error is larger in one of ten
     cases."""
     return round(max(0, error.records) + DOUBT * error.rate[1] / max(1, error.rate[0]))
-
-
-def accuracy_in_short(accuracy: Accuracy | None, about: About) -> str:
-    """The error of counts on one line, with the same numbers as their error bars; empty if it was not measured."""
-    if accuracy is None or not accuracy.bought:
-        return ""
-    asked = zip((accuracy.one_column, accuracy.more_columns), about, strict=True)
-    known = [f"{bound_of(error):,} ({what})" for error, what in asked if error is not None]
-    return f"95 % of counts are off by at most {' or '.join(known)}, noise of the measurement included" if known else ""
-
-
-def added_for_noise(accuracy: Accuracy | None) -> str:
-    """Says how much wider error bars are than errors with an exact figure; empty if there is none."""
-    errors = [] if accuracy is None or not accuracy.bought else [accuracy.one_column, accuracy.more_columns]
-    added = {bound_of(error) - error.records for error in errors if error is not None and _is_exact(error)}
-    return (
-        f"Error bars add at least {max(added):,} records to a figure with ±, because the measurement has noise."
-        if added
-        else ""
-    )
-
-
-def _is_exact(error: QuestionError) -> bool:
-    """Whether a measured error is larger than the noise in the measurement, so that it is given as a figure."""
-    return error.records >= error.sd
-
-
-def _of_questions(error: QuestionError, about: str, released: int) -> str:
-    step = 10 ** max(0, floor(log10(max(1.0, error.sd))) - 1)
-    records = max(1, step * round((error.records + 1) / step))
-    if not _is_exact(error):  # the noise of the measurement exceeds the measured number
-        most = max(step, step * round(bound_of(error) / step))
-        return (
-            f"95 % of random counting questions about {about} are off by fewer than about {most:,} records of "
-            f"{released:,}. The measurement has noise of its own, which hides the exact figure."
-        )
-    return (
-        f"95 % of random counting questions about {about} are off by fewer than {records:,} records of {released:,} "
-        f"(measured privately, ± {max(1, step * round(error.sd / step)):,})."
-    )

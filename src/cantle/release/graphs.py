@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from cantle.data.frames import NativeFrame
     from cantle.postprocess.records import Drawn
+    from cantle.release import Release
+    from cantle.release.verdict_words import Uses
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
     from cantle.schema.domain import Attribute
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 FORMATS: tuple[str, ...] = ("csv", "parquet")
 NOUN, RECORD, RECORDS = "a graph", "record", "degrees, one per node"
 PRODUCT, BARE = "Summary statistics", "Statistics"
-COUNTED, PART, ABOUT, COLUMNS = "nodes", "degree", ("one degree", "several degrees"), ""
+COUNTED, PART, COLUMNS = "nodes", "degree", ""
 NOISE_NOTE = "the interval covers the noise in the counts, not what the bound on degrees removed or the fit changed"
 MADE = "the degree sequence of a graph, made from noisy counts"
 
@@ -103,6 +105,26 @@ def column_lines(
 
 def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:  # noqa: ARG001
     return frame[np.sort(dice.integers(0, max(1, len(frame)), n if len(frame) else 0))]
+
+
+def accuracy_sentence(manifest: Manifest) -> str:  # noqa: ARG001
+    return ""
+
+
+def more_accuracy(manifest: Manifest) -> Iterator[str]:  # noqa: ARG001
+    """The error of degrees is not measured."""
+    return iter(())
+
+
+def verdict_notes(manifest: Manifest, frames: Mapping[str, pl.DataFrame]) -> Iterator[str]:  # noqa: ARG001
+    """Notes on graphs follow from the summary alone (postprocess/notes.py)."""
+    return iter(())
+
+
+def uses(release: Release) -> Uses:
+    from cantle.release import graph_verdict  # which imports the kinds of data
+
+    return graph_verdict.uses(release)
 
 
 def outcome(manifest: Manifest, regions: str) -> str:

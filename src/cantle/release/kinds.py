@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from cantle.data.frames import NativeFrame
     from cantle.postprocess.records import Drawn
-    from cantle.release.accuracy import About
+    from cantle.release import Release
+    from cantle.release.verdict_words import Uses
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
     from cantle.schema.domain import Attribute
@@ -67,10 +68,6 @@ class ReleasedKind(Protocol[Kind]):
         """What a question names, in the singular: a column, an item or a degree."""
 
     @property
-    def ABOUT(self) -> About:  # noqa: N802
-        """What the two kinds of questions with a measured error are about."""
-
-    @property
     def NOISE_NOTE(self) -> str:  # noqa: N802
         """What an interval covers if the error of the released records was not measured."""
 
@@ -98,6 +95,18 @@ class ReleasedKind(Protocol[Kind]):
 
     def number_of(self, frame: pl.DataFrame, manifest: Manifest) -> int:
         """The number of records."""
+
+    def accuracy_sentence(self, manifest: Manifest) -> str:
+        """The accuracy in one sentence; empty for kinds of data whose error is not measured."""
+
+    def more_accuracy(self, manifest: Manifest) -> Iterator[str]:
+        """What else the statement says about accuracy."""
+
+    def verdict_notes(self, manifest: Manifest, frames: Mapping[str, pl.DataFrame]) -> Iterator[str]:
+        """Notes for the person who publishes about what the release has lost."""
+
+    def uses(self, release: Release) -> Uses:
+        """What a release is good for, and what it is not good for."""
 
     def given_back(self, results: Results, form: dict[str, str], schema: Kind) -> Drawn | NativeFrame:
         """The records in the form and the kind of frame of the input."""
@@ -139,3 +148,9 @@ class ReleasedKind(Protocol[Kind]):
 
 
 KINDS: dict[str, ReleasedKind[Any]] = {"table": tables, "sets": sets, "graph": graphs}
+
+
+def accuracy_lines(manifest: Manifest) -> list[str]:
+    """All sentences about the accuracy of a release; none for kinds of data whose error is not measured."""
+    kind = KINDS[manifest.kind]
+    return [line for line in (kind.accuracy_sentence(manifest), *kind.more_accuracy(manifest)) if line]

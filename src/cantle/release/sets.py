@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from cantle.postprocess.counts import Dice
 from cantle.postprocess.records import csv_of, give_back, give_back_lists, share_drawn
 from cantle.postprocess.results import Results
 from cantle.postprocess.set_frames import give_back_sets, to_frame, to_long, write_fimi
+from cantle.release import set_verdict
 from cantle.release.bars import bars
 from cantle.release.manifest import Manifest
 from cantle.release.words import NOT_MEASURED, declared_names, drawn_records, percent, write_plain
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from cantle.data.frames import NativeFrame
     from cantle.postprocess.records import Drawn
+    from cantle.release import Release
+    from cantle.release.verdict_words import Uses
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
     from cantle.schema.domain import Attribute
@@ -36,7 +39,7 @@ _MOST = 8  # most items that are shown in bars
 FORMATS: tuple[str, ...] = ("csv", "parquet", "fimi")
 NOUN, RECORD, RECORDS = "sets", "set", "synthetic sets"
 PRODUCT, BARE = "Synthetic data", "Synthetic data"
-COUNTED, PART, ABOUT = "sets", "item", ("one item", "pairs and triples of items")
+COUNTED, PART = "sets", "item"
 COLUMNS, NOISE_NOTE = "Most frequent items", NOT_MEASURED
 MADE = "{n} synthetic sets of items, drawn from noisy counts"
 _OF_FORM = {"fimi": "fimi", "long": "csv", "list": "parquet"}
@@ -229,6 +232,23 @@ def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.Da
     sets = list_frame(frame, manifest)
     drawn = dice.integers(0, max(1, len(sets)), n if len(sets) else 0)
     return give_back_sets(sets[drawn], form_of(manifest))
+
+
+def accuracy_sentence(manifest: Manifest) -> str:
+    return set_verdict.sentence(manifest.accuracy, manifest.summary["records"])
+
+
+def more_accuracy(manifest: Manifest) -> Iterator[str]:  # noqa: ARG001
+    yield set_verdict.WEAKER
+
+
+def verdict_notes(manifest: Manifest, frames: Mapping[str, pl.DataFrame]) -> Iterator[str]:  # noqa: ARG001
+    """Notes on sets follow from the summary alone (postprocess/notes.py)."""
+    return iter(())
+
+
+def uses(release: Release) -> Uses:
+    return set_verdict.uses(release.manifest)
 
 
 def outcome(manifest: Manifest, regions: str) -> str:

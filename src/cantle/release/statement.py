@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-from cantle.release.accuracy import accuracy_lines
-from cantle.release.bins import bins_of
-from cantle.release.kinds import KINDS
+from cantle.release.kinds import KINDS, accuracy_lines
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.regions import regions_in_statement
 from cantle.release.spending import receipt_table
@@ -250,18 +248,16 @@ def _outcome(manifest: Manifest) -> str:
 
 def _accuracy(manifest: Manifest) -> str:
     """How far the records are off, if that was measured, and what the figures mean."""
-    lines = accuracy_lines(
-        manifest.accuracy, KINDS[manifest.kind].ABOUT, manifest.summary["records"], bins_of(manifest)
-    )
+    lines = accuracy_lines(manifest)
     if not lines:
         return ""
-    listed = "".join(f"* {line}\n" for line in lines)
+    listed = "".join(f"* {line[0].upper()}{line[1:]}{'' if line.endswith('.') else '.'}\n" for line in lines)
     return f"\n## How accurate it is\n\n{listed}{_MEANT if manifest.accuracy and manifest.accuracy.bought else ''}"
 
 
 _MEANT = """
-The number after ± is one standard deviation of the noise in a figure. The figures hold for the released records, not
-for records that are drawn later.
+The figures were measured privately on the released records, and they allow for the noise of that measurement. They do
+not hold for records that are drawn later.
 """
 
 

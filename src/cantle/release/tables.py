@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,9 @@ import numpy as np
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.records import csv_of, give_back
 from cantle.postprocess.results import Results
+from cantle.release import table_verdict
 from cantle.release.bars import bars
+from cantle.release.bins import bins_of
 from cantle.release.manifest import Manifest
 from cantle.release.words import NOT_MEASURED, drawn_records, printable, write_plain
 from cantle.schema.field_keys import WRITING
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
     from cantle.data.frames import NativeFrame
     from cantle.postprocess.records import Drawn
+    from cantle.release import Release
+    from cantle.release.verdict_words import Uses
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
     from cantle.schema.domain import Attribute
@@ -30,12 +34,13 @@ if TYPE_CHECKING:
 
 _MOST_COLUMNS = 12  # columns that are shown in bars, unless all are requested
 _SPANS = 6  # bars per column of numbers
+_NAMED = 8  # most columns that a sentence names
 _MOST = 8  # most categories that are shown one by one
 
 FORMATS: tuple[str, ...] = ("csv", "parquet")
 NOUN, RECORD, RECORDS = "a table", "record", "synthetic records"
 PRODUCT, BARE = "Synthetic data", "Synthetic data"
-COUNTED, PART, ABOUT, COLUMNS = "records", "column", ("one column", "two or three columns"), "Columns"
+COUNTED, PART, COLUMNS = "records", "column", "Columns"
 NOISE_NOTE = NOT_MEASURED
 MADE = "{n} synthetic records of a table, drawn from noisy counts of regions of the public domain"
 
@@ -134,6 +139,33 @@ def own_questions(frame: pl.DataFrame, manifest: Manifest, schema: TableSchema, 
 
 def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:  # noqa: ARG001
     return frame[dice.integers(0, max(1, len(frame)), n if len(frame) else 0)]
+
+
+def accuracy_sentence(manifest: Manifest) -> str:
+    return table_verdict.sentence(manifest.accuracy, manifest.summary["records"])
+
+
+def more_accuracy(manifest: Manifest) -> Iterator[str]:
+    if len(_published(manifest)) > 1:
+        yield table_verdict.weaker(manifest.accuracy, manifest.summary["records"])
+    if manifest.accuracy is not None and manifest.accuracy.bought and (binned := bins_of(manifest)):
+        what = f"All of this is about whole bins of {_named(list(map(str, binned)))}"
+        yield f"{what}: which value inside its bin a record has is a guess."
+
+
+def _named(columns: Sequence[str]) -> str:
+    if len(columns) > _NAMED:
+        return f"{len(columns)} columns"
+    return f"column {columns[0]}" if len(columns) == 1 else f"columns {', '.join(columns)}"
+
+
+def verdict_notes(manifest: Manifest, frames: Mapping[str, pl.DataFrame]) -> Iterator[str]:
+    yield from table_verdict.note(table_verdict.Connections.of(manifest, frames))
+
+
+def uses(release: Release) -> Uses:
+    known = table_verdict.Connections.of(release.manifest, release.frames)
+    return table_verdict.uses(known, release.manifest.summary["records"])
 
 
 def outcome(manifest: Manifest, regions: str) -> str:

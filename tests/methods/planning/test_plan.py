@@ -177,7 +177,7 @@ def test_wanted_accuracies_that_make_no_sense_are_refused() -> None:
 def test_epsilon_is_explained() -> None:
     explained = EpsilonInWords.of(np.log(4))
     assert (explained.odds, explained.from_half) == (pytest.approx(4), pytest.approx(0.8))
-    assert "at most 8.0 after" in explained.lines()[1]
+    assert "at most 80 % sure after" in explained.lines()[1]
     assert "nearly 10" in EpsilonInWords.of(2_000).lines()[1]
     # Epsilon is about adding or removing one record; replacing a record by another differs by 2 epsilon.
     assert "is in the data" in explained.lines()[0]

@@ -10,11 +10,12 @@ from typing import Any
 from cantle.methods import mosaic_plan as rules
 from cantle.methods.diffgen import DiffGen
 from cantle.methods.mosaic import Mosaic
+from cantle.methods.planning.foreseen import foreseen, relations_of
 from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part, too_fine
 from cantle.methods.rps import RPS
 from cantle.postprocess.accuracy import WHY
 from cantle.postprocess.counts import variance
-from cantle.postprocess.mosaic.column_cells import LOW_WIDTHS, WIDTHS, Column, starting_edges
+from cantle.postprocess.mosaic.column_cells import Column
 from cantle.postprocess.question_words import EVERY_COLUMN, question_in_words
 from cantle.schema.domain import Attribute
 
@@ -36,21 +37,11 @@ def noise_of(rate: float) -> float:
 
 def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> Outline:
     """The shares of mosaic, and the noise in its first tables."""
-    columns, rate = method.columns, epsilon / persons
-    target = method.target if _usable(method) else None
-    others = [column for number, column in enumerate(columns) if number != target]
-    wide = [column for column in others if column.wide]
-    round_values = any(len(column.classes.periods) > 1 for column in wide)
-    accuracy = method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons)
-    start = rules.opening(records, rate, len(wide), round_values, _cells(others, WIDTHS), accuracy)
-    cells = _refined(others, _cells(others, LOW_WIDTHS if start.low else WIDTHS), start)
-    few = [size for size in cells if 3 <= size <= rules.MOST_CLASSES]
-    hub = target is None and len(columns) >= rules.HUB_COLUMNS and bool(few)
-    classes = columns[target].codes if target is not None else round(sum(few) / len(few)) if hub else 0
-    shares = rules.plan(start, cells, len(columns), classes, hub and len(few) > 1, hub)
+    rate, made = epsilon / persons, foreseen(method, epsilon, records, persons)
+    others, start, cells, shares, target = made.others, made.start, made.cells, made.shares, made.target
     first = _first_noise(cells, shares, rate)
     known = [
-        _known_noise(size, cells, noise**2 * max(1, classes), shares, rate, len(columns))
+        _known_noise(size, cells, noise**2 * max(1, made.classes), shares, rate, made.columns)
         for size, noise in zip(cells, first, strict=True)
     ]
     value_noise = sqrt(sum(noise**2 for noise in known) / len(known))
@@ -76,10 +67,11 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
         value_noise=value_noise,
         one_way=sum(errors) / len(errors),
         cells=sum(cells) / len(cells),
-        blur=1.0 if start.gate or not wide else CUT,
+        blur=1.0 if start.gate or not made.wide else CUT,
         too_fine=_fine(others, records, value_noise),
-        remarks=(*_grouped(others, cells), *_mosaic_remarks(start, shares, len(columns))),
-        **_cost("mosaic", records, len(columns), shares.count),
+        remarks=(*_grouped(others, cells), *_mosaic_remarks(start)),
+        relations=relations_of(method, epsilon, records, persons),
+        **_cost("mosaic", records, made.columns, shares.count),
     )
 
 
@@ -90,28 +82,6 @@ def _first_noise(cells: Sequence[int], shares: rules.Plan, rate: float) -> list[
         for number in group.columns:
             noise[number] = noise_of(float(group.paid) * rate / len(group.columns))
     return noise
-
-
-def _usable(method: Mosaic) -> bool:
-    """Whether mosaic uses the declared target as a target (mosaic_run.py)."""
-    if method.target is None or len(method.columns) < 2:
-        return False
-    return 2 <= method.columns[method.target].codes <= rules.MOST_CLASSES
-
-
-def _cells(columns: Sequence[Column], widths: int) -> list[int]:
-    return [len(starting_edges(column, widths)) - 1 + column.null for column in columns]
-
-
-def _refined(columns: Sequence[Column], cells: Sequence[int], start: rules.Opening) -> list[int]:
-    """The expected number of cells of each column after frequent values and finer ranges of wide columns are found.
-
-    These are about 12 values, and one range per `theta` records, the threshold of the tree's tests, as observed on
-    Adult, bank and the demo. They are found only if there are enough records (`gate`).
-    """
-    more = round(12 + start.n0 / start.theta) if start.gate else 0
-    pairs = zip(columns, cells, strict=True)
-    return [min(column.codes, size + more) if column.wide else size for column, size in pairs]
 
 
 def _each(share: Any, number: int, rate: float) -> float | None:
@@ -159,13 +129,8 @@ def _grouped(columns: Sequence[Column], cells: Sequence[int]) -> list[str]:
     return [f"{ranges}: {names}{more}"]
 
 
-def _mosaic_remarks(start: rules.Opening, shares: rules.Plan, columns: int) -> tuple[str, ...]:
-    remarks = []
-    if not start.accuracy:
-        remarks.append("too few records for this epsilon to measure the error of the release itself")
-    if not shares.count and columns > 2:
-        remarks.append("too few records for this epsilon to choose tables: columns are related only through the target")
-    return tuple(remarks)
+def _mosaic_remarks(start: rules.Opening) -> tuple[str, ...]:
+    return () if start.accuracy else ("too few records for this epsilon to measure how far the release is off",)
 
 
 def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline:

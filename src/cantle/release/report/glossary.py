@@ -10,7 +10,8 @@ GLOSSARY = (
     ("charge", "a part of the budget that pays for one question, taken before the records are looked at"),
     (
         "receipt",
-        "the list of all charges, which says what each question cost; regions that were asked other questions have other lists",
+        "the list of all charges: what each question cost; regions that were asked other questions have lists of their "
+        "own",
     ),
     ("unit", "whom the promise protects: one record, one person with up to k records, one node, or one edge"),
     (

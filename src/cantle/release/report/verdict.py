@@ -27,8 +27,8 @@ def verdict(release: Release) -> Verdict:
     tiles = [_promise(release), _protects(release), _size(release), *kind.accuracy_tiles(release)]
     if m.ledger is not None:
         tiles.append(_spent(release))
-    good, bad = kind.uses(release)
-    return Verdict(tuple(tiles), tuple(good), tuple(bad))
+    uses = COUNTS[m.kind].uses(release)
+    return Verdict(tuple(tiles), uses.good, uses.bad)
 
 
 def _promise(release: Release) -> Tile:
