@@ -110,7 +110,7 @@ def test_two_columns_are_good_only_if_weak_connections_alone_may_be_missing() ->
     assert "missing" not in bad
     good, bad = words(known(0.16))
     assert "any two columns" not in good
-    assert "the 21 of 105 pairs of columns that were measured together" in good
+    assert "tables of two columns that were measured together (21 of 105 pairs)" in good
     assert "connections weaker than 0.16" in bad
 
 
@@ -119,8 +119,7 @@ def test_strong_connections_that_may_be_missing_mean_that_the_release_does_not_k
     assert "does not know" in words(known(0.41))[1]
     good, bad = words(replace(known(0), errors=None))
     assert "does not know" in bad, "nothing was measured"
-    assert "shares of one column" in good
-    assert "percentage points" not in good
+    assert "shares of one column: how far they are off was not measured" in good
 
 
 def test_a_release_of_few_pairs_says_that_columns_come_out_unrelated() -> None:
@@ -149,9 +148,9 @@ def test_fine_detail_is_named_if_pairs_measured_together_are_rough() -> None:
 
 
 def test_pairs_measured_together_are_named_if_one_column_is_in_all() -> None:
-    assert known(0.3, together=14).in_words == "the connection of each column with 0"
-    assert known(0.3, together=1).in_words == "the connection of 0 and 1"
-    assert known(0.3, together=13).in_words == "the 13 of 105 pairs of columns that were measured together"
+    assert known(0.3, together=14).in_words == "each column with 0"
+    assert known(0.3, together=1).in_words == "0 and 1"
+    assert known(0.3, together=13).in_words == "13 of 105 pairs"
 
 
 def test_large_groups_are_good_only_if_they_are_less_than_half_of_the_records() -> None:
@@ -216,8 +215,9 @@ def test_sets_without_pairs_are_not_good_for_what_goes_together() -> None:
 
     without, with_pairs = (set_verdict.uses(one.manifest) for one in (release, with_manifest(release, pairs)))
     assert "which items go together: the release does not know it" in without.bad
-    assert not any("go together" in phrase for phrase in without.good)
-    assert "which items go together, for the 10 most frequent ones" in with_pairs.good
+    assert not any("three items" in phrase for phrase in without.good)
+    unknown = "how far they are off was not measured"
+    assert f"shares of sets with two or three items of the 10 most frequent ones: {unknown}" in with_pairs.good
     assert "which of the other items go together: the release does not know it" in with_pairs.bad
 
 

@@ -16,12 +16,18 @@ NAMED = 8
 
 def regions_in_statement(manifest: Manifest) -> str:
     """The end of the sentence "drawn from the noisy counts of"."""
-    return _mosaic(manifest) if manifest.method == "mosaic" else WORDS[manifest.method][0](manifest.summary)
+    return (
+        " and of ".join(_mosaic(manifest))
+        if manifest.method == "mosaic"
+        else WORDS[manifest.method][0](manifest.summary)
+    )
 
 
 def counted_in_overview(manifest: Manifest) -> str:
     """What was counted with noise, which the records were drawn from."""
-    return _mosaic(manifest) if manifest.method == "mosaic" else WORDS[manifest.method][1](manifest.summary)
+    return (
+        ", and ".join(_mosaic(manifest)) if manifest.method == "mosaic" else WORDS[manifest.method][1](manifest.summary)
+    )
 
 
 def ranges_of(manifest: Manifest) -> dict[str, int]:
@@ -45,14 +51,11 @@ def ranges_in_overview(manifest: Manifest) -> str:
     return f"{len(ranges)} of {len(manifest.structure['cells'])} {counted} counted in ranges of values: {named}{more}"
 
 
-def _mosaic(manifest: Manifest) -> str:
+def _mosaic(manifest: Manifest) -> list[str]:
     """The number of columns and of the parts that they were counted in, and of the pairs that were counted together."""
     columns, pairs = len(manifest.structure["cells"]), len(measured_pairs(manifest.structure, {}))
-    counted = f"{columns} columns" if columns > 1 else "1 column"
-    counted += f" ({manifest.summary['cells']:,} values and ranges of values)"
-    return (
-        counted if columns < 2 else f"{counted} and of {pairs:,} of {columns * (columns - 1) // 2:,} pairs of columns"
-    )
+    parts = f"{columns} column{'s' * (columns > 1)} ({manifest.summary['cells']:,} values and ranges of values)"
+    return [parts, f"{pairs:,} of {columns * (columns - 1) // 2:,} pairs of columns"][: 1 if columns < 2 else 2]
 
 
 def _diffpart(s: Summary) -> str:

@@ -50,12 +50,15 @@ def uses(manifest: Manifest) -> Uses:
         sizes = groups(one, released, "sets", "with an item")
         good, bad = [*good, *sizes.good], [*bad, *sizes.bad]
     if _pairs_known(manifest):
-        good.append(f"which items go together{_counted(manifest)}{_right(rights[-1].error if rights else None)}")
+        several = rights[-1].error if rights else None
+        good.append(f"shares of sets with two or three items{_counted(manifest)}{_right(several)}")
     return Uses(tuple(good), (*bad, *_lost(manifest)))
 
 
 def _right(error: float | None) -> str:
-    return "" if error is None else f": right to ±{points(error)} percentage points"
+    return (
+        ": how far they are off was not measured" if error is None else f": right to ±{points(error)} percentage points"
+    )
 
 
 def _pairs_known(manifest: Manifest) -> bool:
@@ -66,7 +69,7 @@ def _counted(manifest: Manifest) -> str:
     """The items whose pairs were counted, if these are not all."""
     if manifest.method != "baskets":
         return ""
-    return f", for the {manifest.summary['paired_items']:,} most frequent ones"
+    return f" of the {manifest.summary['paired_items']:,} most frequent ones"
 
 
 def _lost(manifest: Manifest) -> Iterator[str]:

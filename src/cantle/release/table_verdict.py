@@ -75,10 +75,10 @@ class Connections:
         """The pairs that were measured together."""
         hub = frozenset.intersection(*self.together)
         if len(self.together) == 1:
-            return f"the connection of {' and '.join(sorted(hub))}"
+            return " and ".join(sorted(hub))
         if hub and len(self.together) == self.columns - 1:
-            return f"the connection of each column with {next(iter(hub))}"
-        return f"the {len(self.together):,} of {self.pairs:,} pairs of columns that were measured together"
+            return f"each column with {next(iter(hub))}"
+        return f"{len(self.together):,} of {self.pairs:,} pairs"
 
 
 # ---- sentences ------------------------------------------------------------------------------------------------
@@ -136,7 +136,8 @@ def uses(known: Connections, released: int) -> Uses:
     if not released:
         return Uses(("nothing: no record was released",), tuple(bad))
     one = None if known.errors is None else known.errors.one_column
-    good = [f"shares of one column{'' if one is None else f': right to ±{points(one)} percentage points'}"]
+    right = "how far they are off was not measured" if one is None else f"right to ±{points(one)} percentage points"
+    good = [f"shares of one column: {right}"]
     if one is not None:
         sizes = groups(one, released, "records", "in one column")
         good, bad = [*good, *sizes.good], [*bad, *sizes.bad]
@@ -152,7 +153,7 @@ def _kept(known: Connections) -> Iterator[str]:
     if known.missing <= WEAK:
         yield "tables of any two columns"
     elif known.together:
-        yield f"tables of two columns that were measured together: {known.in_words}"
+        yield f"tables of two columns that were measured together ({known.in_words})"
 
 
 def _lost(known: Connections) -> Iterator[str]:

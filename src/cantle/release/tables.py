@@ -17,6 +17,7 @@ from cantle.release.bins import bins_of
 from cantle.release.manifest import Manifest
 from cantle.release.words import NOT_MEASURED, drawn_records, printable, write_plain
 from cantle.schema.field_keys import WRITING
+from cantle.schema.scales import Steps
 from cantle.schema.table import TableSchema
 
 if TYPE_CHECKING:
@@ -242,8 +243,20 @@ def _shares(attribute: Attribute, codes: Codes) -> tuple[list[str], list[int]]:
     if not few and not attribute.ordered:
         return _largest(attribute, codes, whole)
     counts = np.diff(np.searchsorted(np.sort(codes), edges)).tolist()
-    labels = [attribute.describe(int(lo), int(hi)) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
+    labels = [_range(attribute, int(lo), int(hi)) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
     return _with_null(attribute, codes, labels, counts)
+
+
+def _range(attribute: Attribute, lo: int, hi: int) -> str:
+    """The values of the codes lo, …, hi - 1 as people write them."""
+    scale = attribute.scale
+    if not isinstance(scale, Steps):
+        return attribute.describe(lo, hi)
+    first, end = scale.text(lo * attribute.width), min(hi * attribute.width, attribute.grid)
+    if scale.type == "number":
+        return f"{first} to under {scale.text(end)}"
+    last = scale.text(end - 1)
+    return first if first == last else f"{first} to {last}"
 
 
 def _largest(attribute: Attribute, codes: Codes, whole: int) -> tuple[list[str], list[int]]:

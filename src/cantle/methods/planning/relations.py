@@ -24,6 +24,10 @@ WHOLE = 0.95
 """The share of all pairs above which a plan says that all of them would be measured together."""
 
 
+MEANT = 3
+"""The smallest number of columns that is recommended."""
+
+
 @dataclass(frozen=True)
 class Relations:
     """The pairs of columns that would be measured together.
@@ -63,11 +67,12 @@ class Relations:
             said += "; nearly all pairs will come out unrelated, whatever they are"
         else:
             said += "; connections of other pairs come out weaker than they are, or are lost"
-        kept = f"with at most about {self.whole} columns all pairs would be measured together"
-        if self.half >= self.columns:
-            return f"{said}; {kept}"
-        left_out = f"leave out about {self.columns - self.half} columns"
-        return f"{said}; {left_out}, and half of the remaining pairs are measured together; {kept}"
+        if MEANT <= self.half < self.columns:
+            left_out = f"leave out about {self.columns - self.half} columns"
+            said += f"; {left_out}, and half of the remaining pairs are measured together"
+        if self.whole >= MEANT:
+            said += f"; with at most about {self.whole} columns all pairs would be measured together"
+        return said
 
 
 def relations(columns: int, lead: str | None, together: Callable[[int], int], fewest: int = 2) -> Relations | None:
