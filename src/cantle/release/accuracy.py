@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, log, log10
 
 from cantle.errors import VerifyError
-from cantle.postprocess.accuracy import Accuracy, PairDistance, PairError, QuestionError, Rate
+from cantle.postprocess.accuracy import Accuracy, PairError, QuestionError, Rate
+from cantle.postprocess.question_scale import LARGE
 from cantle.release.document_fields import Fields, whole
 from cantle.schema.canonical_json import JSON
 from cantle.schema.code_sets import Key
@@ -30,13 +31,11 @@ def accuracy_to(accuracy: Accuracy) -> dict[str, JSON]:
     """The accuracy as in release.json; kinds of questions that could not be drawn are left out."""
     kinds = {"one_column": accuracy.one_column, "more_columns": accuracy.more_columns}
     asked = {name: vars(one) | {"rate": list(one.rate)} for name, one in kinds.items() if one is not None}
-    pairs = accuracy.pairs
     return {
         "bought": accuracy.bought,
         "share": list(accuracy.share.as_integer_ratio()),
         "noisy_records": accuracy.noisy_records,
         "questions": asked,
-        "pairs": None if pairs is None else vars(pairs) | {"rate": list(pairs.rate)},
         "together": _pairs_to(accuracy.together),
         "apart": _pairs_to(accuracy.apart),
         "all_pairs": accuracy.all_pairs,
@@ -51,7 +50,6 @@ def accuracy_from(document: object) -> Accuracy:
     asked = Fields(fields.take("questions", dict), "accuracy.questions")
     kinds = {name: _questions(asked.take(name, dict), name) for name in ("one_column", "more_columns") if name in asked}
     asked.all_read(None)
-    pairs = fields.take_or_none("pairs", dict)
     share = _two(fields, "share")
     if not 0 <= share[0] < share[1]:
         raise VerifyError("release.json is not of the expected form: accuracy.share is not a share")
@@ -61,7 +59,6 @@ def accuracy_from(document: object) -> Accuracy:
             share=Fraction(*share),
             noisy_records=fields.take("noisy_records", int),
             **kinds,
-            pairs=None if pairs is None else _pairs(pairs),
             together=_pairs_from(fields, "together"),
             apart=_pairs_from(fields, "apart"),
             all_pairs=fields.take("all_pairs", int),
@@ -75,18 +72,6 @@ def _questions(document: object, name: str) -> QuestionError:
     fields = Fields(document, f"accuracy.questions.{name}")
     return fields.all_read(
         QuestionError(q=fields.take("q", int), records=fields.take("records", int), rate=_two(fields, "rate"))
-    )
-
-
-def _pairs(document: object) -> PairDistance:
-    fields = Fields(document, "accuracy.pairs")
-    return fields.all_read(
-        PairDistance(
-            pairs=fields.take("pairs", int),
-            records=fields.take("records", int),
-            distance=fields.number("distance"),
-            rate=_two(fields, "rate"),
-        )
     )
 
 
@@ -113,9 +98,6 @@ def _two(fields: Fields, name: str) -> Rate:
 
 
 # ---- levels -----------------------------------------------------------------------------------------------------
-
-LARGE = 0.3
-"""The scale of a question about a tenth of the records, sqrt(.1 * .9). Measured numbers are for this scale."""
 
 OF_PAIR = 1.44
 """The scale of a tenth of the records that two conditions of equal shares select, in units of LARGE."""
@@ -191,15 +173,7 @@ def accuracy_lines(accuracy: Accuracy | None, about: About, released: int, binne
             f"The error of these records was not measured: about {max(0, accuracy.noisy_records):,} records are too "
             "few for that at this epsilon, so its share of the budget went to the method."
         ]
-    asked = zip((accuracy.one_column, accuracy.more_columns), about, strict=True)
-    lines = [_of_questions(error, what, released) for error, what in asked if error is not None]
-    pairs = accuracy.pairs
-    if pairs is not None:
-        share = 100 * pairs.sd / (2 * max(1, released))
-        lines.append(
-            f"Tables of two columns differ from the truth in {100 * pairs.distance:.2g} % of the records on average "
-            f"(total variation distance, measured privately, ± {share:.2g} %)."
-        )
+    lines = [_of_questions(error, what, released) for error, what in _asked(accuracy, about)]
     if lines and binned:
         what = f"All of this is about whole bins of {_columns(binned)}"
         lines.append(f"{what}: which value inside its bin a record has is a guess.")
@@ -222,15 +196,14 @@ def accuracy_in_short(accuracy: Accuracy | None, about: About) -> str:
     """The error of counts on one line, with the same numbers as their error bars; empty if it was not measured."""
     if accuracy is None or not accuracy.bought:
         return ""
-    asked = zip((accuracy.one_column, accuracy.more_columns), about, strict=True)
-    known = [f"{bound_of(error):,} ({what})" for error, what in asked if error is not None]
+    known = [f"{bound_of(error):,} ({what})" for error, what in _asked(accuracy, about)]
     return f"95 % of counts are off by at most {' or '.join(known)}, noise of the measurement included" if known else ""
 
 
 def added_for_noise(accuracy: Accuracy | None) -> str:
     """Says how much wider error bars are than errors with an exact figure; empty if there is none."""
-    errors = [] if accuracy is None or not accuracy.bought else [accuracy.one_column, accuracy.more_columns]
-    added = {bound_of(error) - error.records for error in errors if error is not None and _is_exact(error)}
+    errors = [] if accuracy is None else accuracy.numbers()
+    added = {bound_of(error) - error.records for error in errors if _is_exact(error)}
     return (
         f"Error bars add at least {max(added):,} records to a figure with ±, because the measurement has noise."
         if added
@@ -238,12 +211,20 @@ def added_for_noise(accuracy: Accuracy | None) -> str:
     )
 
 
-def _is_exact(error: QuestionError) -> bool:
+def _asked(accuracy: Accuracy, about: About) -> Iterator[tuple[QuestionError | PairError, str]]:
+    """The measured numbers, and what their questions are about."""
+    apart = "two columns" if accuracy.together is None else "two columns not measured together"
+    kinds = (accuracy.one_column, about[0]), (accuracy.more_columns, about[1])
+    pairs = (accuracy.together, "two columns measured together"), (accuracy.apart, apart)
+    yield from ((error, what) for error, what in (*kinds, *pairs) if error is not None)
+
+
+def _is_exact(error: QuestionError | PairError) -> bool:
     """Whether a measured error is larger than the noise in the measurement, so that it is given as a figure."""
     return error.records >= error.sd
 
 
-def _of_questions(error: QuestionError, about: str, released: int) -> str:
+def _of_questions(error: QuestionError | PairError, about: str, released: int) -> str:
     step = 10 ** max(0, floor(log10(max(1.0, error.sd))) - 1)
     records = max(1, step * round((error.records + 1) / step))
     if not _is_exact(error):  # the noise of the measurement exceeds the measured number
