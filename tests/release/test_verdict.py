@@ -73,9 +73,9 @@ def test_classes_that_do_not_exist_are_left_out() -> None:
 def test_an_accuracy_that_was_not_measured_says_why() -> None:
     few = Accuracy(bought=False, share=Fraction(1, 25), noisy_records=500)
     for said in (sentence(few, 500), set_verdict.sentence(few, 500)):
-        assert said == "accuracy not measured: too few records at this epsilon"
+        assert said == "Accuracy not measured: too few records at this epsilon."
     for said in (sentence(None, 500), set_verdict.sentence(None, 500)):
-        assert said == "accuracy not measured: no part of epsilon was spent on it"
+        assert said == "Accuracy not measured: no part of epsilon was spent on it."
 
 
 def test_sets_have_two_figures() -> None:

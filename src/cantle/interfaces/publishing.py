@@ -222,9 +222,9 @@ def _release(order: Order, made: Made, form: Form, ticket: Ticket | None, starte
         ledger=None if ticket is None else LedgerLine.from_dict(ticket.line),
     )
     kind = KINDS[order.schema.kind]
-    manifest = replace(manifest, notes=(*manifest.notes, *kind.verdict_notes(manifest, results.frames)))
     records = kind.given_back(results, form, order.schema)
-    return Release(records, results.groups, results.frames, manifest, ticket)
+    release = Release(records, results.groups, results.frames, manifest, ticket)
+    return replace(release, manifest=replace(manifest, notes=(*manifest.notes, *kind.verdict_notes(release))))
 
 
 def _manifest(order: Order, receipt: Receipt, seed: int, results: Results) -> Manifest:

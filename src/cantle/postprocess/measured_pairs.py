@@ -6,14 +6,21 @@ only through other columns, so it may have lost a connection between them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from cantle.schema.domain import Attribute
+
 Pair = frozenset[str]
+
+
+def all_pairs(columns: Iterable[Attribute]) -> set[Pair]:
+    """All pairs of columns with two or more codes."""
+    return set(_of(column.name for column in columns if column.size > 1))
 
 
 def measured_pairs(
@@ -31,7 +38,7 @@ def measured_pairs(
     return set(_on_paths(frames["tree"], targets))
 
 
-def _of(columns: Any) -> Iterator[Pair]:
+def _of(columns: Iterable[str]) -> Iterator[Pair]:
     return (frozenset(pair) for pair in combinations(sorted(set(columns)), 2))
 
 

@@ -121,9 +121,9 @@ def _unlisted(summary: dict[str, int]) -> Iterator[str]:
         error = f": it may be off by about {summary['nodes_error']:,}" if "nodes_error" in summary else ""
         yield (
             "No list of the nodes was given, so nodes were counted by their edges. That needs more noise than counting "
-            f"a list{error}. Nodes without edges are missing, and so are nodes whose edges were all removed by the bound "
-            "on degrees: many, if most neighbours of a hub have no other edge. If you have a list of the nodes, give it "
-            "with --nodes (in Python: nodes=…)."
+            f"a list{error}. Nodes without edges are missing, and so are nodes whose edges were all removed by the "
+            "bound on degrees: many, if most neighbours of a hub have no other edge. If you have a list of the nodes, "
+            "give it with --nodes (in Python: nodes=…)."
         )
 
 

@@ -7,7 +7,8 @@ from fractions import Fraction
 from math import log
 
 from cantle.errors import VerifyError
-from cantle.postprocess.accuracy import Accuracy, PairDistance, PairError, QuestionError, Rate
+from cantle.postprocess.accuracy import Accuracy, PairError, QuestionError, Rate
+from cantle.postprocess.question_scale import LARGE
 from cantle.release.document_fields import Fields, whole
 from cantle.schema.canonical_json import JSON
 
@@ -25,13 +26,11 @@ def accuracy_to(accuracy: Accuracy) -> dict[str, JSON]:
     """The accuracy as in release.json; kinds of questions that could not be drawn are left out."""
     kinds = {"one_column": accuracy.one_column, "more_columns": accuracy.more_columns}
     asked = {name: vars(one) | {"rate": list(one.rate)} for name, one in kinds.items() if one is not None}
-    pairs = accuracy.pairs
     return {
         "bought": accuracy.bought,
         "share": list(accuracy.share.as_integer_ratio()),
         "noisy_records": accuracy.noisy_records,
         "questions": asked,
-        "pairs": None if pairs is None else vars(pairs) | {"rate": list(pairs.rate)},
         "together": _pairs_to(accuracy.together),
         "apart": _pairs_to(accuracy.apart),
         "all_pairs": accuracy.all_pairs,
@@ -46,7 +45,6 @@ def accuracy_from(document: object) -> Accuracy:
     asked = Fields(fields.take("questions", dict), "accuracy.questions")
     kinds = {name: _questions(asked.take(name, dict), name) for name in ("one_column", "more_columns") if name in asked}
     asked.all_read(None)
-    pairs = fields.take_or_none("pairs", dict)
     share = _two(fields, "share")
     if not 0 <= share[0] < share[1]:
         raise VerifyError("release.json is not of the expected form: accuracy.share is not a share")
@@ -57,7 +55,6 @@ def accuracy_from(document: object) -> Accuracy:
             noisy_records=fields.take("noisy_records", int),
             one_column=kinds.get("one_column"),
             more_columns=kinds.get("more_columns"),
-            pairs=None if pairs is None else _pairs(pairs),
             together=_pairs_from(fields, "together"),
             apart=_pairs_from(fields, "apart"),
             all_pairs=fields.take("all_pairs", int),
@@ -71,18 +68,6 @@ def _questions(document: object, name: str) -> QuestionError:
     fields = Fields(document, f"accuracy.questions.{name}")
     return fields.all_read(
         QuestionError(q=fields.take("q", int), records=fields.take("records", int), rate=_two(fields, "rate"))
-    )
-
-
-def _pairs(document: object) -> PairDistance:
-    fields = Fields(document, "accuracy.pairs")
-    return fields.all_read(
-        PairDistance(
-            pairs=fields.take("pairs", int),
-            records=fields.take("records", int),
-            distance=fields.number("distance"),
-            rate=_two(fields, "rate"),
-        )
     )
 
 
@@ -109,9 +94,6 @@ def _two(fields: Fields, name: str) -> Rate:
 
 
 # ---- levels -----------------------------------------------------------------------------------------------------
-
-LARGE = 0.3
-"""The scale of a question about a tenth of the records, sqrt(.1 * .9). Measured numbers are for this scale."""
 
 OF_PAIR = 1.44
 """The scale of a tenth of the records that two conditions of equal shares select, in units of LARGE."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -89,7 +89,7 @@ def broken_rules(frame: pl.DataFrame, manifest: Manifest, schema: GraphSchema) -
     return iter(())
 
 
-def own_questions(frame: pl.DataFrame, manifest: Manifest, schema: GraphSchema, dice: Dice) -> NoReturn:  # noqa: ARG001
+def own_questions(frame: pl.DataFrame, release: Release, schema: GraphSchema, dice: Dice) -> NoReturn:  # noqa: ARG001
     raise VerifyError("release.json states an accuracy, which is not measured for graphs")
 
 
@@ -116,7 +116,7 @@ def more_accuracy(manifest: Manifest) -> Iterator[str]:  # noqa: ARG001
     return iter(())
 
 
-def verdict_notes(manifest: Manifest, frames: Mapping[str, pl.DataFrame]) -> Iterator[str]:  # noqa: ARG001
+def verdict_notes(release: Release) -> Iterator[str]:  # noqa: ARG001
     """Notes on graphs follow from the summary alone (postprocess/notes.py)."""
     return iter(())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -102,7 +102,7 @@ class ReleasedKind(Protocol[Kind]):
     def more_accuracy(self, manifest: Manifest) -> Iterator[str]:
         """What else the statement says about accuracy."""
 
-    def verdict_notes(self, manifest: Manifest, frames: Mapping[str, pl.DataFrame]) -> Iterator[str]:
+    def verdict_notes(self, release: Release) -> Iterator[str]:
         """Notes for the person who publishes about what the release has lost."""
 
     def uses(self, release: Release) -> Uses:
@@ -123,8 +123,9 @@ class ReleasedKind(Protocol[Kind]):
     def broken_rules(self, frame: pl.DataFrame, manifest: Manifest, schema: Kind) -> Iterator[str]:
         """Sentences about the rules of the schema that released records break."""
 
-    def own_questions(self, frame: pl.DataFrame, manifest: Manifest, schema: Kind, dice: Dice) -> Workload:
-        """The questions that these dice draw for the released records, whose error a release measures."""
+    def own_questions(self, frame: pl.DataFrame, release: Release, schema: Kind, dice: Dice) -> Workload | None:
+        """The questions that these dice draw for the released records, whose error a release measures; None if there is
+        none."""
 
     def column_lines(
         self, frame: pl.DataFrame, manifest: Manifest, schema: Kind, everything: bool = True

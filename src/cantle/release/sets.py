@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -206,10 +206,10 @@ def broken_rules(frame: pl.DataFrame, manifest: Manifest, schema: SetSchema) -> 
     return iter(())
 
 
-def own_questions(frame: pl.DataFrame, manifest: Manifest, schema: SetSchema, dice: Dice) -> SetWorkload:
+def own_questions(frame: pl.DataFrame, release: Release, schema: SetSchema, dice: Dice) -> SetWorkload:
     from cantle.postprocess.set_workload import set_workload
 
-    sets = list_frame(frame, manifest)["items"]
+    sets = list_frame(frame, release.manifest)["items"]
     starts = np.concatenate([[0], np.cumsum(sets.list.len().to_numpy().astype(np.int64))])
     codes = schema.universe.encode(sets.explode(empty_as_null=False)).astype(np.int64)
     return set_workload(schema.universe.size, (starts, codes), dice)
@@ -242,7 +242,7 @@ def more_accuracy(manifest: Manifest) -> Iterator[str]:  # noqa: ARG001
     yield set_verdict.WEAKER
 
 
-def verdict_notes(manifest: Manifest, frames: Mapping[str, pl.DataFrame]) -> Iterator[str]:  # noqa: ARG001
+def verdict_notes(release: Release) -> Iterator[str]:  # noqa: ARG001
     """Notes on sets follow from the summary alone (postprocess/notes.py)."""
     return iter(())
 

@@ -61,7 +61,7 @@ def overview(release: Release) -> list[tuple[str, str]]:
         ("records", f"{m.summary['records']:,} {KINDS[m.kind].RECORDS}"),
         ("counted", counted_in_overview(m)),
         *((("ranges", text),) if (text := ranges_in_overview(m)) else ()),
-        *([("accuracy", words)] if (words := KINDS[m.kind].accuracy_sentence(m)) else []),
+        *([("accuracy", words.removeprefix("Accuracy "))] if (words := KINDS[m.kind].accuracy_sentence(m)) else []),
         *_account(m),
     ]
 

@@ -251,7 +251,7 @@ def _accuracy(manifest: Manifest) -> str:
     lines = accuracy_lines(manifest)
     if not lines:
         return ""
-    listed = "".join(f"* {line[0].upper()}{line[1:]}{'' if line.endswith('.') else '.'}\n" for line in lines)
+    listed = "".join(f"* {line}\n" for line in lines)
     return f"\n## How accurate it is\n\n{listed}{_MEANT if manifest.accuracy and manifest.accuracy.bought else ''}"
 
 

@@ -4,19 +4,15 @@ the share of pairs of columns that were measured together, the strength of a con
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from cantle.postprocess.accuracy import Accuracy
-from cantle.postprocess.measured_pairs import Pair, measured_pairs
+from cantle.postprocess.measured_pairs import Pair
 from cantle.release.accuracy import ShareErrors, share_errors
 from cantle.release.manifest import Manifest
 from cantle.release.verdict_words import SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points
 from cantle.schema.table import TableSchema
-
-if TYPE_CHECKING:
-    import polars as pl
 
 WEAK = 0.15
 """A release is good for any two columns if connections that may be missing are at most this strong (Cramér's V)."""
@@ -47,12 +43,11 @@ class Connections:
     errors: ShareErrors | None
 
     @staticmethod
-    def of(manifest: Manifest, frames: Mapping[str, pl.DataFrame]) -> Connections:
-        domain = TableSchema.from_dict(manifest.schema).domain().with_target_as_column()
-        target = None if domain.target is None else domain.target.name
-        together = measured_pairs(manifest.structure, frames, target)
+    def of(manifest: Manifest, every: Collection[Pair], together: Collection[Pair]) -> Connections:
+        """The connections of a release, from all pairs of columns and those that it measured together."""
         errors = share_errors(manifest.accuracy, manifest.summary["records"])
-        return Connections(len(domain.attributes), target is not None, together, errors)
+        has_target = any(one.role == "target" for one in TableSchema.from_dict(manifest.schema).fields)
+        return Connections(len(frozenset().union(*every)), has_target, together, errors)
 
     @property
     def pairs(self) -> int:

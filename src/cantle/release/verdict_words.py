@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-TOO_FEW = "accuracy not measured: too few records at this epsilon"
-SWITCHED_OFF = "accuracy not measured: no part of epsilon was spent on it"
+TOO_FEW = "Accuracy not measured: too few records at this epsilon."
+SWITCHED_OFF = "Accuracy not measured: no part of epsilon was spent on it."
 
 KNOWN_TO = 0.1
 """A count is called well known if its error is at most this share of it."""

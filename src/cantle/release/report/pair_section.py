@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from cantle.postprocess.measured_pairs import measured_pairs
 from cantle.release import Release
-from cantle.release.load import table_schema_of
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.matrix import heat_map
 from cantle.release.report.pairs import associations, thinned
 from cantle.release.report.table_view import TableView
+from cantle.release.tables import pairs_of
 
 MOST = 40
 _LISTED = 25
@@ -21,8 +20,7 @@ def pair_section(release: Release, view: TableView) -> Section:
     groupings, columns = view.shown[:MOST], view.grouped(view.shown)[:MOST]
     names = [grouping.name for grouping in groupings]
     strength = associations(thinned(columns), [grouping.size for grouping in groupings])
-    target = table_schema_of(release.manifest).domain().target
-    firm = measured_pairs(release.manifest.structure, release.frames, target.name if target else None)
+    firm = pairs_of(release)[1]
 
     def together(a: int, b: int) -> bool:
         return frozenset((names[a], names[b])) in firm
