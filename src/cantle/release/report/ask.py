@@ -11,6 +11,7 @@ import numpy as np
 from cantle.release import Release, graphs, sets, tables
 from cantle.release.accuracy import MORE_DOUBT
 from cantle.release.asking import Asker
+from cantle.release.report.ask_errors import table_errors
 from cantle.release.report.groupings import Ints
 from cantle.release.report.set_view import SetView
 from cantle.release.report.table_view import TableView
@@ -34,9 +35,12 @@ Box = dict[str, Any]
 what it counts and for counts without an error bar."""
 
 
-def ask_table(view: TableView, asker: Asker) -> Box:
+def ask_table(view: TableView, asker: Asker, release: Release) -> Box:
     """The groups of each column, and the group of each record: one byte per value, column by column, compressed, in
-    base 64. If that takes too much room, only every n-th record is kept."""
+    base 64. If that takes too much room, only every n-th record is kept.
+
+    The page does not know bins: where values were counted in bins, it gives no interval.
+    """
     groupings = view.groups(GROUPS)[:MOST_COLUMNS]
     columns = [grouping.of(codes).astype(np.uint8) for grouping, codes in zip(groupings, view.codes, strict=False)]
     step, packed = max(1, -(-view.records * len(columns) // MOST_UNPACKED)), b""
@@ -57,7 +61,7 @@ def ask_table(view: TableView, asker: Asker) -> Box:
             for one in groupings
         ],
         "data": base64.b64encode(packed).decode(),
-        "error": _errors(asker),
+        "error": None if asker.bins else table_errors(view, groupings, release),
     }
 
 
@@ -95,11 +99,8 @@ def ask_degrees(degrees: Ints, release: Release) -> Box:
 
 
 def _errors(asker: Asker) -> list[float | None]:
-    """The half width of a 95 % interval, for questions about one column and about several.
+    """The half width of a 95 % interval, for questions about one item and about several.
 
-    The page does not know the noise behind a question, so that more is added to the measured error. It does not know
-    bins either: where values were counted in bins, it gives no interval.
+    The page does not know the noise behind a question, so that more is added to the measured error.
     """
-    if asker.bins:
-        return [None, None]
-    return [asker.measured_error(columns, CONFIDENCE, MORE_DOUBT) for columns in (1, 2)]
+    return [asker.measured_error(items, CONFIDENCE, MORE_DOUBT) for items in (1, 2)]

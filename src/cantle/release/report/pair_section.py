@@ -9,6 +9,7 @@ from cantle.release.report.content import Figure, Section
 from cantle.release.report.matrix import heat_map
 from cantle.release.report.pairs import associations, thinned
 from cantle.release.report.table_view import TableView
+from cantle.release.table_verdict import weaker
 from cantle.release.tables import pairs_of
 
 MOST = 40
@@ -43,12 +44,11 @@ def pair_section(release: Release, view: TableView) -> Section:
         header=("pair", "strength", "measured together"),
         rows=rows,
     )
-    text = f"{share} of {len(pairs)} pairs of columns were measured together."
+    few = f"Of the first {MOST} columns, " if len(view.shown) > MOST else ""
+    text = f"{few}{share} of {len(pairs)} pairs {'of columns ' * (not few)}were measured together."
     if share < len(pairs):
-        text += (
-            " The others are connected only through other columns: where the release shows a weak connection, the data "
-            "may have a stronger one."
-        )
+        text += " The others are connected only through other columns."
+    text += f" {weaker(release.manifest.accuracy, release.manifest.summary['records'])}"
     legend = [("heat", "strong"), ("under", "weak")]
     if share < len(pairs):
         legend.append(("loose", "not measured together"))
