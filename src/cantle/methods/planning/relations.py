@@ -14,8 +14,13 @@ from cantle.methods.mosaic_plan import Plan as Shares
 from cantle.postprocess.counts import Dice, public_dice
 from cantle.postprocess.mosaic.table_sets import Survivors, candidates
 
-LARGE = 0.25
-"""How often a run chooses a table of three or more columns, on Adult, bank and nltcs at epsilon 0.1 to 3."""
+LARGE = {"coarse": 0.3, "fine": 0.15}
+"""How often a run chooses a table of three or more columns, if columns have few cells or many, on average. Such a table
+has few groups per column, so that it wins less often where columns have many cells. Chosen on Adult, bank, nltcs and
+generated surveys."""
+
+FINE = 10
+"""The mean number of cells from which on columns are fine."""
 
 FEW = 0.1
 """The share of all pairs below which nearly all pairs of columns come out unrelated."""
@@ -103,19 +108,20 @@ def pairs_together(sizes: Sequence[int], lead: int | None, shares: Shares) -> in
     dice = public_dice(0)
     known = set() if lead is None else {frozenset((lead, one)) for one in range(len(sizes)) if one != lead}
     taken = set[tuple[int, ...]]()
+    large = LARGE["fine" if sum(sizes) > FINE * len(sizes) else "coarse"]
     for number in range(shares.rounds):
         found = [members for members, _ in candidates(sizes, lead, shares.label > 0, shares.cap, taken, dice)]
         survivors = Survivors(found, len(sizes), joining=number == 0)
         while len(taken) < shares.count * (number + 1) // shares.rounds and len(left := survivors.left()):
-            chosen = _played(found, left.tolist(), dice)
+            chosen = _played(found, left.tolist(), large, dice)
             survivors.choose(chosen)
             taken.add(found[chosen])
     return len(known.union(frozenset(pair) for members in taken for pair in combinations(members, 2)))
 
 
-def _played(found: Sequence[tuple[int, ...]], left: Sequence[int], dice: Dice) -> int:
-    """One of the candidates that are left: a large set or a pair, at random."""
+def _played(found: Sequence[tuple[int, ...]], left: Sequence[int], often: float, dice: Dice) -> int:
+    """One of the candidates that are left: `often` a large set, otherwise a pair, at random."""
     large = [one for one in left if len(found[one]) > 2]
     small = [one for one in left if len(found[one]) == 2]
-    chosen = (large if dice.random() < LARGE else small) or large or small
+    chosen = (large if dice.random() < often else small) or large or small
     return int(dice.choice(chosen))

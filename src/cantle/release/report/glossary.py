@@ -22,6 +22,20 @@ GLOSSARY = (
         "curator",
         "the person who holds the data; in the code, the one object that sees records, budget and noise together",
     ),
+    (
+        "connection",
+        "how strongly two columns depend on each other, as Cramér's V: 0 is none, 1 means that one column determines "
+        "the other",
+    ),
+    (
+        "measured together",
+        "two columns that a noisy table counts together, so that their connection is kept; others are connected only "
+        "through other columns",
+    ),
+    (
+        "percentage point",
+        "the unit of an error of a share: 10 % right to ±2 percentage points lies between 8 % and 12 %",
+    ),
     ("accuracy", "how far the released records are off, measured privately with a share of the budget"),
     ("workload", "the random counting questions of that measurement; public, drawn after the records"),
     ("preset", "a set of parameters: `default`, or `paper` for a method as it was published"),
