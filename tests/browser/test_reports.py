@@ -192,7 +192,7 @@ def test_the_interval_of_the_box_is_that_of_its_class_and_scale(tab: Tab, tmp_pa
     (tmp_path / "page.html").write_text(render(release), encoding="utf-8")
     page = opened(tab, tmp_path / "page.html")
     asker = Asker(release)
-    widths = asker._widths  # noqa: SLF001 - the rule of the page is that of the library
+    widths = asker.widths
     conditions = [("grade", "mid", "high"), ("member", "true", "true"), ("town", "Birch", "Birch")]
     texts = ["grade >= 'mid'", "member", "town == 'Birch'"]
     for number, (column, first, last) in enumerate(conditions):
@@ -206,8 +206,8 @@ def test_the_interval_of_the_box_is_that_of_its_class_and_scale(tab: Tab, tmp_pa
         columns = [name for name, *_ in conditions[: number + 1]]
         level = widths.level(columns, 0.95, MORE_DOUBT)
         assert level is not None
-        margin = level * widths._scale(question) / widths._stated(columns)  # noqa: SLF001
-        value = asker.drawn(question) if hasattr(asker, "drawn") else int(asker.inside(question).sum())
+        margin = level * widths._scale(question) / widths._stated(columns)  # noqa: SLF001 - the page has the same rule
+        value = asker.drawn(question)
         low, high = (f"{round(max(0, value + side * margin)):,}" for side in (-1, 1))
         said = page.locator("#answer").inner_text()
         assert said.startswith(f"{value:,} records"), (said, texts[: number + 1])

@@ -20,7 +20,7 @@ LARGE = 0.3
 OF_SINGLES = 0.7
 """The part of sqrt(c (1 - c)) that a question about two columns has at least, for the errors of single columns."""
 
-OF_PAIRS = 0.4
+OF_PAIRS = 0.5
 """The part of the scale of its two rarest conditions that a question about three columns has at least."""
 
 SMALLEST_SHARE, SMALLEST_REFERENCE = 0.005, 0.02

@@ -119,7 +119,8 @@ def weaker(accuracy: Accuracy | None, released: int) -> str:
     between = "" if accuracy.apart is None else " between columns that were not measured together"
     if errors.missing >= 1:
         return f"{WEAKER} Any connection{between} may be missing, however strong it is."
-    return f"{WEAKER} A connection{between} may be missing if its strength is at most {errors.missing:.2g} ({SCALE})."
+    strength = f"a strength of about {errors.missing:.2g} ({SCALE})"
+    return f"{WEAKER} Connections{between} may be missing up to {strength}, and stronger ones of small groups."
 
 
 # ---- the verdict ----------------------------------------------------------------------------------------------
@@ -146,7 +147,7 @@ def uses(known: Connections, released: int) -> Uses:
 def _kept(known: Connections) -> Iterator[str]:
     """The connections between columns that a release is good for."""
     if known.missing <= WEAK:
-        yield "tables of any two columns"
+        yield "tables of any two columns, for groups that are not small"
     elif known.together:
         yield f"tables of two columns that were measured together ({known.in_words})"
 
@@ -157,8 +158,8 @@ def _lost(known: Connections) -> Iterator[str]:
         yield "connections between columns that were not measured together: the release does not know them"
     elif known.missing > WEAK:
         yield (
-            f"connections weaker than {known.missing:.2g} ({SCALE}) between columns that were not measured together: "
-            "they may be missing"
+            f"connections weaker than about {known.missing:.2g} ({SCALE}) between columns that were not measured "
+            "together: they may be missing"
         )
     if known.are_lost:
         yield "nearly all pairs of columns come out unrelated, whatever they were"

@@ -76,21 +76,30 @@ class Widths:
         """Whether every pair of these columns was measured together."""
         return all(frozenset(map(str, pair)) in self._together for pair in combinations(columns, 2))
 
-    def errors(self, columns: Sequence[Key]) -> Sequence[QuestionError | PairError]:
-        """The measured numbers of the class of questions about these columns, the largest of which counts."""
+    def _class(self, columns: Sequence[Key]) -> str:
+        if len(columns) < 2:
+            return "one_column"
+        return "together" if self.are_together(columns) else "apart"
+
+    def levels(self, confidence: float, doubt: float = DOUBT) -> dict[str, float]:
+        """By how many records questions of scale LARGE are off at most, for each class that was measured.
+
+        `doubt` scales of its noise are added to a measured number; of several numbers the largest counts.
+        """
         if self._accuracy is None:
-            return []
-        if len(columns) > 1:
-            return self._accuracy.of_pairs(together=self.are_together(columns))
-        return [] if self._accuracy.one_column is None else [self._accuracy.one_column]
+            return {}
+        one, near, far = self._accuracy.one_column, *(self._accuracy.of_pairs(together=yes) for yes in (True, False))
+        classes: dict[str, Sequence[QuestionError | PairError]] = {"one_column": [one] if one else []}
+        classes |= {"together": near, "apart": far}
+        return {
+            name: rescaled(confidence) * max(max(0, one.records) + doubt * noise_scale(one) for one in numbers)
+            for name, numbers in classes.items()
+            if numbers
+        }
 
     def level(self, columns: Sequence[Key], confidence: float, doubt: float = DOUBT) -> float | None:
-        """By how many records a question about these columns of scale LARGE is off at most; None if not measured.
-
-        `doubt` scales of its noise are added to the measured number.
-        """
-        numbers = [max(0, one.records) + doubt * noise_scale(one) for one in self.errors(columns)]
-        return max(numbers) * rescaled(confidence) if numbers else None
+        """The level of questions about these columns; None if it was not measured."""
+        return self.levels(confidence, doubt).get(self._class(columns))
 
     def margin(self, question: Question, confidence: float) -> float | None:
         """The half width of the interval of a counting question; None if its class was not measured.
@@ -108,9 +117,10 @@ class Widths:
     def _stated(self, columns: Sequence[Key]) -> float:
         """The scale for which the level of these columns is stated."""
         pairs = combinations(columns, 2)
-        return min((reference(self._spread(one), self._spread(other)) for one, other in pairs), default=LARGE)
+        return min((reference(self.spread(one), self.spread(other)) for one, other in pairs), default=LARGE)
 
-    def _spread(self, column: Key) -> float:
+    def spread(self, column: Key) -> float:
+        """The largest p (1 - p) of a condition on a column."""
         if column not in self._spreads:
             times = np.unique(self._asker.codes(column), return_counts=True)[1]
             ordered = isinstance(self._asker.attributes[str(column)].scale, Steps)
@@ -161,7 +171,9 @@ class Widths:
         related the columns, or counted a whole cell where the question names a part of it."""
         columns, value = columns_of(question), known.value
         never = known.covers == NOISE_ONLY and self._mosaic
-        if len(columns) > 1 and (never or (known.covers == MEASURED and (self._mosaic or self.errors(columns[:1])))):
+        if len(columns) > 1 and (
+            never or (known.covers == MEASURED and (self._mosaic or self.level(columns[:1], confidence)))
+        ):
             low, high = self.limits(question, confidence)
             low, high = min(low, value), max(high, value)
             if never:
@@ -175,6 +187,12 @@ class Widths:
             low, high = min(known.low, low - margin), max(known.high, high + margin)
             known = replace(known, low=low, high=high, covers=LIMITS, note=IN_A_CELL)
         return known.at_least_zero()
+
+    def inside_cell(self, column: Key, codes: CodeSet) -> int:
+        """The first code of the cell that a condition is a part of; -1 if it is no part of one."""
+        cells = self._cells.get(column)
+        around = None if cells is None else cells.around(codes)
+        return -1 if around is None else around.edges[0]
 
     @cached_property
     def _cells(self) -> dict[Key, Cells]:
@@ -220,13 +238,14 @@ class Cells:
 
     def whole(self, codes: CodeSet) -> CodeSet:
         """The condition, or none of the codes if it is inside a cell."""
-        return codes if self._around(codes) is None else CodeSet((), codes.size)
+        return codes if self.around(codes) is None else CodeSet((), codes.size)
 
     def touched(self, codes: CodeSet) -> CodeSet:
         """The condition, or the whole cell if it is inside one."""
-        return self._around(codes) or codes
+        return self.around(codes) or codes
 
-    def _around(self, codes: CodeSet) -> CodeSet | None:
+    def around(self, codes: CodeSet) -> CodeSet | None:
+        """The cell that a condition is a part of, but not all of; None if there is no such cell."""
         if len(codes.edges) != 2:
             return None
         first, end = codes.edges

@@ -80,7 +80,7 @@ def bars_of(attribute: Attribute, grouping: Grouping, asker: Asker) -> tuple[lis
 def weakest(covers: Iterable[str]) -> str:
     """What the weakest of several intervals covers, that is the one that covers the fewest kinds of error."""
     kinds = set(covers)
-    return next(kind for kind in (LIMITS, NOISE_ONLY, MEASURED, NOISE) if kind in kinds)
+    return next(kind for kind in (NOISE_ONLY, LIMITS, MEASURED, NOISE) if kind in kinds)
 
 
 def in_order(bars: list[Bar], grouping: Grouping) -> list[Bar]:

@@ -25,7 +25,7 @@ def sections(release: Release) -> tuple[list[Section], Box | None]:
     shown = [column_section(view, asker, target)]
     if len(view.attributes) > 1:
         shown.append(pair_section(release, view))
-    return shown, ask_table(view, asker, release)
+    return shown, ask_table(view, asker)
 
 
 def accuracy_tiles(release: Release) -> list[Tile]:

@@ -35,16 +35,16 @@
   const MOST = 3;
 
   function answerer(data, form, output) {
-    const say = (held, asked, measured) => {
+    const say = (held, columns, measured) => {
       const scale = data.held ? data.records / data.held : 0;
       const value = held * scale;
       const chance = data.held ? held / data.held : 0;
       const sampled = data.held < data.records ? 1.96 * Math.sqrt(data.held * chance * (1 - chance)) * scale : 0;
       output.replaceChildren(make("strong", {}, whole(value)), ` ${data.counted} of ${whole(data.records)}`);
-      if (asked && measured !== null) {
+      if (columns && measured !== null) {
         const error = Math.hypot(measured, sampled);
         output.append(`, 95 % interval ${whole(Math.max(0, value - error))} to ${whole(value + error)}`);
-      } else if (asked) {
+      } else if (columns) {
         output.append(`; ${data.unmeasured}`);
       }
       if (sampled) output.append(` (counted in ${whole(data.held)} of the records)`);
@@ -53,33 +53,31 @@
     return say;
   }
 
-  // How far a count is off in 95 of 100 cases (release/widths.py); null where that was not measured. A large group of a
-  // class of questions is off by its level; other groups by their scale, a public function of their shares.
-  function tableError(error, records, held, groups, counted) {
-    const { large, singles, share, reference } = error.law;
-    const spread = (part) => {
-      const p = Math.min(1 - share, Math.max(share, records ? part / records : 0));
-      return p * (1 - p);
-    };
-    const columns = [...new Set(groups.map(([column]) => column))].sort((a, b) => a - b);
-    for (const column of columns) {
-      const cells = new Set();
-      error.parts[column].forEach((cell, place) => {
-        if (groups.every(([other, wanted]) => other !== column || wanted[place])) cells.add(cell);
-      });
-      if (cells.size === 1 && !cells.has(-1)) return null;
+  // How far a count is off, by its public scale (question_scale.py, widths.py); null where no 95 % interval exists.
+  function tableError(data, groups, share, shares) {
+    const { levels, large, singles, pairs, smallest, least } = data.error;
+    const columns = groups.map(([column]) => column);
+    if (new Set(columns).size < columns.length) return null;
+    for (const [column, wanted] of groups) {
+      const cells = new Set(data.columns[column].cells.filter((_, place) => wanted[place]));
+      if (cells.size === 1 && !cells.has(-1)) return null; // inside one counted cell
     }
-    const pairs = columns.flatMap((one, place) => columns.slice(place + 1).map((other) => [one, other]));
-    const together = pairs.every(([one, other]) => error.together.some(([a, b]) => a === one && b === other));
-    const level = error.levels[columns.length < 2 ? 0 : together ? 1 : 2];
-    if (level === null) return null;
-    const own = Math.sqrt(spread(held));
-    if (columns.length < 2) return level * Math.min(large, own) / large;
-    const stated = Math.min(...pairs.map(([one, other]) =>
-      Math.max(reference, Math.min(large, 2 * Math.sqrt(error.spreads[one] * error.spreads[other])))));
-    if (columns.length > 2) return level * own / stated;
-    const [p, q] = columns.map((column) => spread(counted(groups.filter(([other]) => other === column))));
-    return level * Math.max(singles * own, 2 * Math.sqrt(p * q)) / stated;
+    const spread = (p) => { const q = Math.min(1 - smallest, Math.max(smallest, p)); return q * (1 - q); };
+    const own = Math.sqrt(spread(share));
+    if (columns.length < 2) return levels[0] === null ? null : levels[0] * Math.min(large, own) / large;
+    const near = new Set(data.error.together);
+    let together = true, stated = large;
+    for (const a of columns) for (const b of columns) {
+      if (a >= b) continue;
+      together = together && near.has(a * data.columns.length + b);
+      const most = 2 * Math.sqrt(data.columns[a].spread * data.columns[b].spread);
+      stated = Math.min(stated, Math.max(least, most));
+    }
+    const [one, two] = shares.map(spread).sort((a, b) => a - b);
+    const tied = 2 * Math.sqrt(one * two);
+    const scale = columns.length > 2 ? Math.max(own, pairs * tied) : Math.max(singles * own, tied);
+    const level = levels[together ? 1 : 2];
+    return level === null ? null : level * scale / stated;
   }
 
   async function tableBox(data, form, say) {
@@ -105,17 +103,18 @@
         }
         groups.push([column, wanted]);
       }
-      const counted = (wantedGroups) => {
-        let held = 0;
-        for (let record = 0; record < data.held; record++) {
-          let inside = 1;
-          for (const [column, wanted] of wantedGroups) inside &= wanted[codes[column * data.held + record]];
-          held += inside;
-        }
-        return held;
-      };
-      const held = counted(groups);
-      say(held, groups.length, data.error === null ? null : tableError(data.error, data.held, held, groups, counted));
+      let held = 0;
+      const alone = groups.map(() => 0);
+      for (let record = 0; record < data.held; record++) {
+        let inside = 1;
+        groups.forEach(([column, wanted], at) => {
+          const one = wanted[codes[column * data.held + record]];
+          alone[at] += one;
+          inside &= one;
+        });
+        held += inside;
+      }
+      say(held, groups.length, tableError(data, groups, held / data.held, alone.map((count) => count / data.held)));
       add.hidden = conditions.children.length >= MOST;
     };
     const values = (box) => {
@@ -182,7 +181,7 @@
       const [low, high] = fields.map((field) => Number(field.value));
       let held = 0;
       values.forEach((value, place) => { if (value >= low && value <= high) held += counts[place]; });
-      say(held, 1, null);
+      say(held, 1);
     };
     form.addEventListener("input", count);
     count();
