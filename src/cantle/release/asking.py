@@ -13,7 +13,7 @@ counted together, the interval reaches from the records in bins inside the quest
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan
 from typing import TYPE_CHECKING
@@ -26,10 +26,12 @@ from cantle.release.accuracy import DOUBT, MOST_DOUBT
 from cantle.release.bins import Bins, Counted, bins_of, inside_and_around
 from cantle.release.data_file import as_polars
 from cantle.release.degree_counts import DEGREE, mean_degree, thresholds_of
-from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY, Estimate, rescaled
+from cantle.release.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate, rescaled
 from cantle.release.kinds import KINDS
 from cantle.release.noise_behind import NoiseOfAnswer, noise_behind
 from cantle.release.noisy_tables import Tables, tables_of
+from cantle.release.tables import pairs_of
+from cantle.release.widths import BY_NOISE, Cells, Widths
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, is_box, join
 from cantle.schema.domain import Attribute
 from cantle.schema.question_columns import Misfit, Vocabulary
@@ -50,6 +52,8 @@ MOST_BOXES = 10_000
 """Counts of boxes of codes that are kept."""
 
 MOST_ROWS = 100_000
+USUAL = 0.95
+"""The confidence of the limits of single columns, which together have none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +137,30 @@ class Asker:
         covers = NOISE_ONLY if measured is None else MEASURED
         margin = self._noise_margin(question, drawn, confidence) if measured is None else measured
         low, high = (released + more for more in self._cut_bins(question))
-        return Estimate(released, low - margin, high + margin, confidence, covers).at_least_zero()
+        known = Estimate(released, low - margin, high + margin, confidence, covers).at_least_zero()
+        return self._within_limits(known, question, margin) if self.attributes else known
+
+    def _within_limits(self, known: Estimate, question: Question, margin: float) -> Estimate:
+        """The estimate of a count of a table, cut to what single columns allow; as wide as these limits if the release
+        never related the columns, or counted a whole cell where the question names a part of it."""
+        columns, given = columns_of(question), known.confidence or USUAL
+        mosaic = self._release.manifest.method == "mosaic"  # whose counts of single columns are right up to their noise
+        never = known.covers == NOISE_ONLY and mosaic
+        if len(columns) > 1 and (never or (known.covers == MEASURED and (mosaic or self._widths.errors(columns[:1])))):
+            low, high = self._widths.limits(question, given)
+            low, high = min(low, known.value), max(high, known.value)
+            if never:
+                return replace(known, low=low, high=high, covers=LIMITS, note="these columns were never related here")
+            known = replace(known, low=max(low, known.low), high=min(high, known.high), note=self._widths.note(columns))
+        elif never:
+            known = replace(known, low=known.value - BY_NOISE * margin, high=known.value + BY_NOISE * margin)
+        inside, around = inside_and_around(question, self._cells)
+        if inside != around:
+            low, high = (float(self.inside(one).sum()) for one in (inside, around))
+            note = "values inside one counted cell were never counted by themselves"
+            low, high = min(known.low, low - margin), max(known.high, high + margin)
+            return replace(known, low=low, high=high, covers=LIMITS, note=note).at_least_zero()
+        return known.at_least_zero()
 
     def _cut_bins(self, question: Question) -> tuple[float, float]:
         """How many fewer and more records a question may hold for, because of the bins that it cuts."""
@@ -146,6 +173,40 @@ class Asker:
         return fewer, more
 
     @cached_property
+    def _cells(self) -> dict[Key, Cells]:
+        """The cells of columns of numbers, in which values were counted together."""
+        numbers = [one for one in self.attributes.values() if isinstance(one.scale, Steps)]
+        edges = ((one.name, self._measured_cells(one)) for one in numbers)
+        return {name: Cells(tuple(known.tolist())) for name, known in edges if known is not None}
+
+    def _measured_cells(self, attribute: Attribute) -> Ints | None:
+        """The edges of the cells in which mosaic counted a column, null by itself; None for other methods."""
+        cells = self._release.manifest.structure.get("cells", {})
+        known = self._release.manifest.method == "mosaic" and attribute.name in cells
+        return np.array(cells[attribute.name], dtype=np.int64) if known else None
+
+    @cached_property
+    def _widths(self) -> Widths:
+        """How wide the intervals of a release of a table are."""
+
+        def margin(question: Question, confidence: float) -> float:
+            return self._noise_margin(question, int(self.inside(question).sum()), confidence)
+
+        accuracy = self._release.accuracy
+        return Widths(accuracy, float(self.records), self.attributes, self.codes, self._share, margin,
+                      lambda: pairs_of(self._release)[1])  # fmt: skip
+
+    def are_together(self, columns: Sequence[Key]) -> bool:
+        """Whether the release measured every pair of these columns together."""
+        return self._widths.are_together(columns)
+
+    def _share(self, question: Question) -> float:
+        """The share of the released records for which a question holds."""
+        if isinstance(question, OneColumn):
+            return self._in_box({question.key: question.codes}) / max(1, self.records)
+        return float(self.inside(question).sum()) / max(1, self.records)
+
+    @cached_property
     def bins(self) -> dict[Key, Bins]:
         """The bins in which columns were counted, if they were."""
         return bins_of(self._release.manifest)
@@ -156,6 +217,8 @@ class Asker:
         The measured number is noisy: the error is larger than its lower bound here in one case of ten, and than its
         upper bound in one of 400. Between them, the noise behind this question decides.
         """
+        if self.attributes:
+            return self._widths.margin(question, confidence)
         columns = len(columns_of(question))
         least, most = (self.measured_error(columns, confidence, doubt) for doubt in (DOUBT, MOST_DOUBT))
         if least is None or most is None:
@@ -163,7 +226,7 @@ class Asker:
         return min(most, max(least, self._noise_margin(question, drawn, confidence)))
 
     def measured_error(self, columns: int, confidence: float, doubt: float) -> float | None:
-        """How far questions about so many columns are off, as measured privately; None if it was not measured.
+        """How far questions about so many items are off, as measured privately; None if it was not measured.
 
         `doubt` scales of its noise are added to the measured number.
         """
@@ -202,8 +265,9 @@ class Asker:
     def mean(self, column: str, question: Question, confidence: float) -> Estimate:
         """The mean of a column of numbers over the records that a question holds for and that have a value.
 
-        The mean is a sum over thresholds t of the share of values that are at least t. The error of each share is taken
-        to be at most that of counting questions, and at most twice the smaller of the two sides of t.
+        The mean is a sum over thresholds t of the share of values that are at least t. The error of each share follows
+        from the measured errors of counts, and is at most twice the smaller of the two sides of t. A value beyond the
+        largest released one is not allowed for.
         """
         check_confidence(confidence)
         if self._release.manifest.method == "degrees" and column == DEGREE:
@@ -214,22 +278,25 @@ class Asker:
         return self._mean(attribute, asked, self.inside(asked), confidence)
 
     def _mean(self, attribute: Attribute, asked: Question, inside: Bools, confidence: float) -> Estimate:
-        covers = MEASURED
-        error = self.measured_error(len(columns_of(asked)), confidence, DOUBT)
-        if error is None:
-            error, covers = self._noise_margin(asked, int(inside.sum()), confidence), NOISE_ONLY
-        error += max(map(abs, self._cut_bins(asked)))
+        codes = self.codes(attribute.name)
         ends = numbers_of(attribute, np.array([0, attribute.grid - 1]))
-        values, times = np.unique(numbers_of(attribute, self.codes(attribute.name)[inside]), return_counts=True)
-        if not len(values):
-            return Estimate(nan, float(ends.min()), float(ends.max()), confidence, covers)
-        total = int(times.sum())
-        below = np.cumsum(times)[:-1]
-        side = np.minimum(np.minimum(below, total - below) * 2.0, error)
-        margin = float((np.diff(values) * side).sum() / total) + self._bin_width(attribute)
-        value = float(values @ times / total)
-        low, high = max(float(ends.min()), value - margin), min(float(ends.max()), value + margin)
-        return Estimate(value, low, high, confidence, covers)
+        lowest, highest = float(ends.min()), float(ends.max())
+        if not inside.any():
+            return Estimate(nan, lowest, highest, confidence, LIMITS)
+        value = float(numbers_of(attribute, codes[inside]).mean())
+        values, times = np.unique(numbers_of(attribute, codes[codes < attribute.grid]), return_counts=True)
+        below = np.cumsum(times)[:-1] / times.sum()
+        errors, covers = self._widths.share_errors(attribute.name, asked, below, confidence), MEASURED
+        if errors is None and len(columns_of(asked)) > 1 and self._release.manifest.method == "mosaic":
+            return Estimate(value, lowest, highest, confidence, LIMITS, "these columns were never related here")
+        group = int(inside.sum())
+        if errors is None:
+            noise, covers = self._noise_margin(asked, group, confidence), NOISE_ONLY
+            errors = np.minimum(1, np.minimum(2 * np.minimum(below, 1 - below) * self.records, noise) / group)
+        errors = np.minimum(1, errors + max(map(abs, self._cut_bins(asked))) / group)
+        margin = float((np.diff(values) * errors).sum()) + self._bin_width(attribute)
+        note = self._widths.note(columns_of(asked)) if covers == MEASURED else ""
+        return Estimate(value, max(lowest, value - margin), min(highest, value + margin), confidence, covers, note)
 
     def _bin_width(self, attribute: Attribute) -> float:
         """How far a value may be off inside the bin that it was counted in."""
@@ -297,9 +364,9 @@ class Asker:
         return Groups(name, pl.Series(words, dtype=pl.String), edges[:-1])
 
     def _ranges(self, attribute: Attribute) -> Ints:
-        cells = self._release.manifest.structure.get("cells", {})
-        if self._release.manifest.method == "mosaic" and attribute.name in cells:
-            return np.array(cells[attribute.name], dtype=np.int64)
+        cells = self._measured_cells(attribute)
+        if cells is not None:
+            return cells
         bins = self.bins.get(attribute.name)
         if bins is not None:  # some bins each
             step = -(-attribute.grid // (bins.width * RANGES)) * bins.width

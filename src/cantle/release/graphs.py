@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from cantle.data.frames import NativeFrame
     from cantle.postprocess.records import Drawn
+    from cantle.release import Release
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
     from cantle.schema.domain import Attribute
@@ -87,7 +88,7 @@ def broken_rules(frame: pl.DataFrame, manifest: Manifest, schema: GraphSchema) -
     return iter(())
 
 
-def own_questions(frame: pl.DataFrame, manifest: Manifest, schema: GraphSchema, dice: Dice) -> NoReturn:  # noqa: ARG001
+def own_questions(frame: pl.DataFrame, release: Release, schema: GraphSchema, dice: Dice) -> NoReturn:  # noqa: ARG001
     raise VerifyError("release.json states an accuracy, which is not measured for graphs")
 
 

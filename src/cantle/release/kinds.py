@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from cantle.data.frames import NativeFrame
     from cantle.postprocess.records import Drawn
+    from cantle.release import Release
     from cantle.release.accuracy import About
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
@@ -114,8 +115,9 @@ class ReleasedKind(Protocol[Kind]):
     def broken_rules(self, frame: pl.DataFrame, manifest: Manifest, schema: Kind) -> Iterator[str]:
         """Sentences about the rules of the schema that released records break."""
 
-    def own_questions(self, frame: pl.DataFrame, manifest: Manifest, schema: Kind, dice: Dice) -> Workload:
-        """The questions that these dice draw for the released records, whose error a release measures."""
+    def own_questions(self, frame: pl.DataFrame, release: Release, schema: Kind, dice: Dice) -> Workload | None:
+        """The questions that these dice draw for the released records, whose error a release measures; None if there is
+        none."""
 
     def column_lines(
         self, frame: pl.DataFrame, manifest: Manifest, schema: Kind, everything: bool = True

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from cantle.data.frames import NativeFrame
     from cantle.postprocess.records import Drawn
+    from cantle.release import Release
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
     from cantle.schema.domain import Attribute
@@ -203,10 +204,10 @@ def broken_rules(frame: pl.DataFrame, manifest: Manifest, schema: SetSchema) -> 
     return iter(())
 
 
-def own_questions(frame: pl.DataFrame, manifest: Manifest, schema: SetSchema, dice: Dice) -> SetWorkload:
+def own_questions(frame: pl.DataFrame, release: Release, schema: SetSchema, dice: Dice) -> SetWorkload:
     from cantle.postprocess.set_workload import set_workload
 
-    sets = list_frame(frame, manifest)["items"]
+    sets = list_frame(frame, release.manifest)["items"]
     starts = np.concatenate([[0], np.cumsum(sets.list.len().to_numpy().astype(np.int64))])
     codes = schema.universe.encode(sets.explode(empty_as_null=False)).astype(np.int64)
     return set_workload(schema.universe.size, (starts, codes), dice)

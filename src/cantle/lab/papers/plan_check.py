@@ -14,7 +14,7 @@ import numpy as np
 from cantle.lab import demo_data
 from cantle.lab.papers import table_sets
 from cantle.lab.papers.harness import Row, Setting
-from cantle.lab.papers.interval_coverage import Truth
+from cantle.lab.papers.interval_questions import Truth
 from cantle.lab.papers.table_sets import TableSet
 from cantle.methods.planning import plan
 from cantle.release.asking import Asker
