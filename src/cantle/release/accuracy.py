@@ -29,7 +29,7 @@ MOST_DOUBT = log(200)
 
 def accuracy_to(accuracy: Accuracy) -> dict[str, JSON]:
     """The accuracy as in release.json; kinds of questions that could not be drawn are left out."""
-    kinds = {"one_column": accuracy.one_column, "more_columns": accuracy.more_columns}
+    kinds = {"one_column": accuracy.one_column}
     asked = {name: vars(one) | {"rate": list(one.rate)} for name, one in kinds.items() if one is not None}
     return {
         "bought": accuracy.bought,
@@ -48,7 +48,7 @@ def accuracy_from(document: object) -> Accuracy:
     """The accuracy in release.json; raises VerifyError if it has another form."""
     fields = Fields(document, "accuracy")
     asked = Fields(fields.take("questions", dict), "accuracy.questions")
-    kinds = {name: _questions(asked.take(name, dict), name) for name in ("one_column", "more_columns") if name in asked}
+    kinds = {name: _questions(asked.take(name, dict), name) for name in ("one_column",) if name in asked}
     asked.all_read(None)
     share = _two(fields, "share")
     if not 0 <= share[0] < share[1]:
@@ -158,7 +158,7 @@ def noise_scale(error: QuestionError | PairError) -> float:
 # ---- in words -------------------------------------------------------------------------------------------------
 
 About = tuple[str, str]
-"""What the two kinds of questions are about, such as `one column` and `two or three columns`."""
+"""What questions about one column and about several are about, such as `one column` and `two columns`."""
 
 
 def accuracy_lines(accuracy: Accuracy | None, about: About, released: int, binned: Collection[Key] = ()) -> list[str]:
@@ -213,10 +213,9 @@ def added_for_noise(accuracy: Accuracy | None) -> str:
 
 def _asked(accuracy: Accuracy, about: About) -> Iterator[tuple[QuestionError | PairError, str]]:
     """The measured numbers, and what their questions are about."""
-    apart = "two columns" if accuracy.together is None else "two columns not measured together"
-    kinds = (accuracy.one_column, about[0]), (accuracy.more_columns, about[1])
-    pairs = (accuracy.together, "two columns measured together"), (accuracy.apart, apart)
-    yield from ((error, what) for error, what in (*kinds, *pairs) if error is not None)
+    apart = about[1] if accuracy.together is None else f"{about[1]} not measured together"
+    pairs = (accuracy.together, f"{about[1]} measured together"), (accuracy.apart, apart)
+    yield from ((error, what) for error, what in ((accuracy.one_column, about[0]), *pairs) if error is not None)
 
 
 def _is_exact(error: QuestionError | PairError) -> bool:

@@ -22,14 +22,16 @@ import numpy as np
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.postprocess.records import share_drawn
-from cantle.release.accuracy import DOUBT, MOST_DOUBT
+from cantle.postprocess.set_workload import Counted as Pairs
 from cantle.release.bins import Bins, Counted, bins_of, inside_and_around
 from cantle.release.data_file import as_polars
 from cantle.release.degree_counts import DEGREE, mean_degree, thresholds_of
-from cantle.release.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate, rescaled
+from cantle.release.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
 from cantle.release.kinds import KINDS
+from cantle.release.load import universe_of
 from cantle.release.noise_behind import NoiseOfAnswer, noise_behind
 from cantle.release.noisy_tables import Tables, tables_of
+from cantle.release.set_widths import SetWidths
 from cantle.release.tables import pairs_of
 from cantle.release.widths import BY_NOISE, Cells, Widths
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, is_box, join
@@ -52,6 +54,7 @@ MOST_BOXES = 10_000
 """Counts of boxes of codes that are kept."""
 
 MOST_ROWS = 100_000
+OF_SETS = ("baskets", "diffpart")
 USUAL = 0.95
 """The confidence of the limits of single columns, which together have none."""
 
@@ -127,8 +130,10 @@ class Asker:
         return self._estimate(question, int(self.inside(question).sum()), confidence)
 
     def _estimate(self, question: Question, drawn: int, confidence: float) -> Estimate:
+        if self._set_widths is not None:
+            return self._set_widths.estimate(question, confidence)
         released = drawn / share_drawn(self._release.manifest.summary)  # a record may stand for several
-        measured = self._error_of(question, drawn, confidence)
+        measured = self._widths.margin(question, confidence) if self.attributes else None
         direct = self._tables.answer(question)
         if direct is not None:
             margin = direct.noise.margin(confidence)
@@ -196,6 +201,23 @@ class Asker:
         return Widths(accuracy, float(self.records), self.attributes, self.codes, self._share, margin,
                       lambda: pairs_of(self._release)[1])  # fmt: skip
 
+    @cached_property
+    def _set_widths(self) -> SetWidths | None:
+        """How wide the intervals of a release of sets are; None for other releases."""
+        manifest = self._release.manifest
+        if manifest.method not in OF_SETS:
+            return None
+        universe, share = universe_of(manifest), share_drawn(manifest.summary)
+        counted = Pairs.of(universe, self._release.groups, manifest.summary)
+
+        def count(question: Question) -> float:
+            return float(self.inside(question).sum()) / share
+
+        def margin(question: Question, confidence: float) -> float:
+            return self._noise_margin(question, int(self.inside(question).sum()), confidence)
+
+        return SetWidths(self._release.accuracy, self.records / share, universe, counted, count, margin)
+
     def are_together(self, columns: Sequence[Key]) -> bool:
         """Whether the release measured every pair of these columns together."""
         return self._widths.are_together(columns)
@@ -210,35 +232,6 @@ class Asker:
     def bins(self) -> dict[Key, Bins]:
         """The bins in which columns were counted, if they were."""
         return bins_of(self._release.manifest)
-
-    def _error_of(self, question: Question, drawn: int, confidence: float) -> float | None:
-        """How far the answer to a question is off, from the measured error; None if it was not measured.
-
-        The measured number is noisy: the error is larger than its lower bound here in one case of ten, and than its
-        upper bound in one of 400. Between them, the noise behind this question decides.
-        """
-        if self.attributes:
-            return self._widths.margin(question, confidence)
-        columns = len(columns_of(question))
-        least, most = (self.measured_error(columns, confidence, doubt) for doubt in (DOUBT, MOST_DOUBT))
-        if least is None or most is None:
-            return None
-        return min(most, max(least, self._noise_margin(question, drawn, confidence)))
-
-    def measured_error(self, columns: int, confidence: float, doubt: float) -> float | None:
-        """How far questions about so many items are off, as measured privately; None if it was not measured.
-
-        `doubt` scales of its noise are added to the measured number.
-        """
-        accuracy = self._release.accuracy
-        if accuracy is None or not accuracy.bought:
-            return None
-        kinds = [accuracy.one_column, accuracy.more_columns]
-        mine = kinds[columns > 1] or kinds[columns <= 1]
-        if mine is None:
-            return None
-        scale = mine.rate[1] / max(1, mine.rate[0])
-        return float((max(0, mine.records) + doubt * scale) * rescaled(confidence))
 
     def _noise_margin(self, question: Question, drawn: int, confidence: float) -> float:
         """The margin of the noise behind a question that holds for so many of the records drawn."""

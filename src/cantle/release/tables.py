@@ -38,7 +38,7 @@ _MOST = 8  # most categories that are shown one by one
 FORMATS: tuple[str, ...] = ("csv", "parquet")
 NOUN, RECORD, RECORDS = "a table", "record", "synthetic records"
 PRODUCT, BARE = "Synthetic data", "Synthetic data"
-COUNTED, PART, ABOUT, COLUMNS = "records", "column", ("one column", "two or three columns"), "Columns"
+COUNTED, PART, ABOUT, COLUMNS = "records", "column", ("one column", "two columns"), "Columns"
 NOISE_NOTE = NOT_MEASURED
 MADE = "{n} synthetic records of a table, drawn from noisy counts of regions of the public domain"
 

@@ -22,7 +22,7 @@ def accuracy_tile(release: Release) -> Tile:
         why = "There are too few records to measure it at this epsilon" if few else "This release did not measure it"
         return Tile("accuracy", "not measured", f"{why}; error bars show the noise in counts only.")
     assert accuracy is not None
-    several = accuracy.more_columns or max(accuracy.of_pairs(together=False), key=bound_of, default=None)
+    several = max(accuracy.of_pairs(together=False), key=bound_of, default=None)
     kinds = {f"one {part}": accuracy.one_column, f"two or three {part}s": several}
     bounds = " or ".join(f"{bound_of(one):,} records ({kind})" for kind, one in kinds.items() if one is not None)
     words = (
