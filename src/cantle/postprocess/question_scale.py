@@ -20,6 +20,9 @@ LARGE = 0.3
 OF_SINGLES = 0.7
 """The part of sqrt(c (1 - c)) that a question about two columns has at least, for the errors of single columns."""
 
+OF_PAIRS = 0.5
+"""The part of the scale of its two rarest conditions that a question about three columns has at least."""
+
 SMALLEST_SHARE, SMALLEST_REFERENCE = 0.005, 0.02
 
 
@@ -39,9 +42,9 @@ def scale_of(whole: Floats, parts: Sequence[Floats]) -> Floats:
     own = np.sqrt(spread(whole))
     if len(parts) < 2:
         return np.minimum(LARGE, own)
-    if len(parts) > 2:
-        return own
-    return np.maximum(OF_SINGLES * own, 2 * np.sqrt(spread(parts[0]) * spread(parts[1])))
+    rarest = np.sort([spread(part) for part in parts], axis=0)[:2]
+    tied = 2 * np.sqrt(rarest[0] * rarest[1])
+    return np.maximum(own, OF_PAIRS * tied) if len(parts) > 2 else np.maximum(OF_SINGLES * own, tied)
 
 
 def largest_spread(times: Ints, *, ordered: bool) -> float:

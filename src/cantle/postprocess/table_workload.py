@@ -3,10 +3,10 @@
 Public dice draw them after the records.
 
 A question about one column is the value of a released record, or for numbers and dates the interval between the values
-of two released records. Null is a value too. A question about two columns is a rectangle of their table, each column in
-at most 16 groups of about equally many records: an interval between two edges of groups, often without a lower or upper
-end, or one group of categories. Questions about few records are left out, because for them the error of a large group
-is taken in proportion (question_scale.py).
+of two released records. Null is a value too. No question is asked twice. A question about two columns is a rectangle of
+their table, each column in at most 16 groups of about equally many records: an interval between two edges of groups,
+often without a lower or upper end, or one group of categories. Questions about few records are left out, because for
+them the error of a large group is taken in proportion (question_scale.py).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from cantle.trusted.geometry.rectangles import Rectangles
 from cantle.trusted.geometry.workloads import APART, ONE_COLUMN, TOGETHER, TableWorkload, count_within
 
 QUESTIONS = 500
-"""Questions about one column, in all."""
+"""Questions about one column that are drawn, in all; those drawn twice are asked once."""
 
 RECTANGLES = 24
 """Questions about each pair of columns."""
@@ -173,10 +173,16 @@ def _about_one_column(
         return {}
     column = np.array(list(ordered))[dice.integers(0, len(ordered), QUESTIONS)]
     rows = dice.integers(0, records, (QUESTIONS, 2))
-    lo, hi, share = np.zeros(QUESTIONS, np.int64), np.zeros(QUESTIONS, np.int64), np.zeros(QUESTIONS)
+    drawn = np.zeros((QUESTIONS, 3), dtype=np.int64)
+    for one in ordered:
+        here = column == one
+        drawn[here] = np.stack(
+            [column[here], *_spans(columns[one], released[one][rows[here]].astype(np.int64))], axis=1
+        )
+    column, lo, hi = np.unique(drawn, axis=0).T
+    share = np.zeros(len(column))
     for one, of in ordered.items():
         here = column == one
-        lo[here], hi[here] = _spans(columns[one], released[one][rows[here]].astype(np.int64))
         share[here] = (of.below(hi[here]) - of.below(lo[here])) / records
     kept = _large(scale_of(share, []), LARGE)
     return {one: (lo[here], hi[here]) for one in ordered if (here := kept & (column == one)).any()}

@@ -13,7 +13,7 @@ counted together, the interval reaches from the records in bins inside the quest
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import nan
 from typing import TYPE_CHECKING
@@ -22,18 +22,15 @@ import numpy as np
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.postprocess.records import share_drawn
-from cantle.postprocess.set_workload import Counted as Pairs
 from cantle.release.bins import Bins, Counted, bins_of, inside_and_around
 from cantle.release.data_file import as_polars
 from cantle.release.degree_counts import DEGREE, mean_degree, thresholds_of
 from cantle.release.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
 from cantle.release.kinds import KINDS
-from cantle.release.load import universe_of
 from cantle.release.noise_behind import NoiseOfAnswer, noise_behind
 from cantle.release.noisy_tables import Tables, tables_of
 from cantle.release.set_widths import SetWidths
-from cantle.release.tables import pairs_of
-from cantle.release.widths import BY_NOISE, Cells, Widths
+from cantle.release.widths import NEVER, Widths, shared_margin
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, is_box, join
 from cantle.schema.domain import Attribute
 from cantle.schema.question_columns import Misfit, Vocabulary
@@ -50,13 +47,13 @@ MOST_VALUES = 64
 """A column of numbers with at most this many values has one row per value in a table."""
 
 RANGES = 16
-MOST_BOXES = 10_000
-"""Counts of boxes of codes that are kept."""
+MOST_KEPT = 10_000
+"""Counts that are kept, because the rows of a table ask for the same boxes of codes."""
 
 MOST_ROWS = 100_000
+
 OF_SETS = ("baskets", "diffpart")
-USUAL = 0.95
-"""The confidence of the limits of single columns, which together have none."""
+"""The methods for sets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +72,8 @@ class Asker:
         if release.manifest.parameters.get("values") == "set":
             raise ParameterError("records of ranges (values=set) cannot be counted; publish with other `values`")
         self._release, self._kept = release, dict[Key, Codes]()
-        self._boxes = dict[frozenset[tuple[Key, CodeSet]], int]()
+        self._counted = dict[Question, int]()
+        self._distributions = dict[Key, tuple[Floats, Floats]]()
         self._kind = KINDS[release.schema.kind]
         self.vocabulary: Vocabulary = release.schema.vocabulary()
 
@@ -102,7 +100,7 @@ class Asker:
         return int(self._release.manifest.summary["records"])
 
     @cached_property
-    def _tables(self) -> Tables:
+    def tables(self) -> Tables:
         return tables_of(self._release)
 
     @cached_property
@@ -127,45 +125,31 @@ class Asker:
     def count(self, question: Question, confidence: float) -> Estimate:
         """How many records a question holds for."""
         check_confidence(confidence)
-        return self._estimate(question, int(self.inside(question).sum()), confidence)
+        return self._estimate(question, self.drawn(question), confidence)
+
+    def drawn(self, question: Question) -> int:
+        """For how many of the records drawn a question holds."""
+        if question not in self._counted:
+            if len(self._counted) >= MOST_KEPT:
+                self._counted.clear()
+            self._counted[question] = int(self.inside(question).sum())
+        return self._counted[question]
 
     def _estimate(self, question: Question, drawn: int, confidence: float) -> Estimate:
-        if self._set_widths is not None:
-            return self._set_widths.estimate(question, confidence)
+        if self.set_widths is not None:
+            return self.set_widths.estimate(question, confidence)
         released = drawn / share_drawn(self._release.manifest.summary)  # a record may stand for several
-        measured = self._widths.margin(question, confidence) if self.attributes else None
-        direct = self._tables.answer(question)
+        measured = self.widths.margin(question, confidence) if self.attributes else None
+        direct = self.tables.answer(question)
         if direct is not None:
-            margin = direct.noise.margin(confidence)
+            margin = shared_margin(direct, confidence) if self.attributes else direct.noise.margin(confidence)
             if measured is None or margin < measured:
-                return _around(direct.value, margin, confidence, NOISE)
+                return _around(max(0.0, direct.value), margin, confidence, NOISE)
         covers = NOISE_ONLY if measured is None else MEASURED
-        margin = self._noise_margin(question, drawn, confidence) if measured is None else measured
+        margin = self.noise_margin(question, drawn, confidence) if measured is None else measured
         low, high = (released + more for more in self._cut_bins(question))
         known = Estimate(released, low - margin, high + margin, confidence, covers).at_least_zero()
-        return self._within_limits(known, question, margin) if self.attributes else known
-
-    def _within_limits(self, known: Estimate, question: Question, margin: float) -> Estimate:
-        """The estimate of a count of a table, cut to what single columns allow; as wide as these limits if the release
-        never related the columns, or counted a whole cell where the question names a part of it."""
-        columns, given = columns_of(question), known.confidence or USUAL
-        mosaic = self._release.manifest.method == "mosaic"  # whose counts of single columns are right up to their noise
-        never = known.covers == NOISE_ONLY and mosaic
-        if len(columns) > 1 and (never or (known.covers == MEASURED and (mosaic or self._widths.errors(columns[:1])))):
-            low, high = self._widths.limits(question, given)
-            low, high = min(low, known.value), max(high, known.value)
-            if never:
-                return replace(known, low=low, high=high, covers=LIMITS, note="these columns were never related here")
-            known = replace(known, low=max(low, known.low), high=min(high, known.high), note=self._widths.note(columns))
-        elif never:
-            known = replace(known, low=known.value - BY_NOISE * margin, high=known.value + BY_NOISE * margin)
-        inside, around = inside_and_around(question, self._cells)
-        if inside != around:
-            low, high = (float(self.inside(one).sum()) for one in (inside, around))
-            note = "values inside one counted cell were never counted by themselves"
-            low, high = min(known.low, low - margin), max(known.high, high + margin)
-            return replace(known, low=low, high=high, covers=LIMITS, note=note).at_least_zero()
-        return known.at_least_zero()
+        return self.widths.within_limits(known, question, margin, confidence) if self.attributes else known
 
     def _cut_bins(self, question: Question) -> tuple[float, float]:
         """How many fewer and more records a question may hold for, because of the bins that it cuts."""
@@ -173,85 +157,36 @@ class Asker:
         inside, around = inside_and_around(question, counted)
         if inside == around:
             return 0.0, 0.0
-        here, share = self.inside(question).sum(), share_drawn(self._release.manifest.summary)
-        fewer, more = (float((self.inside(one).sum() - here) / share) for one in (inside, around))
+        here, share = self.drawn(question), share_drawn(self._release.manifest.summary)
+        fewer, more = (float((self.drawn(one) - here) / share) for one in (inside, around))
         return fewer, more
 
     @cached_property
-    def _cells(self) -> dict[Key, Cells]:
-        """The cells of columns of numbers, in which values were counted together."""
-        numbers = [one for one in self.attributes.values() if isinstance(one.scale, Steps)]
-        edges = ((one.name, self._measured_cells(one)) for one in numbers)
-        return {name: Cells(tuple(known.tolist())) for name, known in edges if known is not None}
-
-    def _measured_cells(self, attribute: Attribute) -> Ints | None:
-        """The edges of the cells in which mosaic counted a column, null by itself; None for other methods."""
-        cells = self._release.manifest.structure.get("cells", {})
-        known = self._release.manifest.method == "mosaic" and attribute.name in cells
-        return np.array(cells[attribute.name], dtype=np.int64) if known else None
-
-    @cached_property
-    def _widths(self) -> Widths:
+    def widths(self) -> Widths:
         """How wide the intervals of a release of a table are."""
-
-        def margin(question: Question, confidence: float) -> float:
-            return self._noise_margin(question, int(self.inside(question).sum()), confidence)
-
-        accuracy = self._release.accuracy
-        return Widths(accuracy, float(self.records), self.attributes, self.codes, self._share, margin,
-                      lambda: pairs_of(self._release)[1])  # fmt: skip
+        return Widths(self._release, self)
 
     @cached_property
-    def _set_widths(self) -> SetWidths | None:
+    def set_widths(self) -> SetWidths | None:
         """How wide the intervals of a release of sets are; None for other releases."""
-        manifest = self._release.manifest
-        if manifest.method not in OF_SETS:
-            return None
-        universe, share = universe_of(manifest), share_drawn(manifest.summary)
-        counted = Pairs.of(universe, self._release.groups, manifest.summary)
-
-        def count(question: Question) -> float:
-            return float(self.inside(question).sum()) / share
-
-        def margin(question: Question, confidence: float) -> float:
-            return self._noise_margin(question, int(self.inside(question).sum()), confidence)
-
-        return SetWidths(self._release.accuracy, self.records / share, universe, counted, count, margin)
-
-    def are_together(self, columns: Sequence[Key]) -> bool:
-        """Whether the release measured every pair of these columns together."""
-        return self._widths.are_together(columns)
-
-    def _share(self, question: Question) -> float:
-        """The share of the released records for which a question holds."""
-        if isinstance(question, OneColumn):
-            return self._in_box({question.key: question.codes}) / max(1, self.records)
-        return float(self.inside(question).sum()) / max(1, self.records)
+        return SetWidths(self._release, self) if self._release.manifest.method in OF_SETS else None
 
     @cached_property
     def bins(self) -> dict[Key, Bins]:
         """The bins in which columns were counted, if they were."""
         return bins_of(self._release.manifest)
 
-    def _noise_margin(self, question: Question, drawn: int, confidence: float) -> float:
+    def noise_margin(self, question: Question, drawn: int, confidence: float) -> float:
         """The margin of the noise behind a question that holds for so many of the records drawn."""
         whole = columns_of(question) if is_box(question) else None
 
         def share(box: dict[Key, CodeSet]) -> float:
             if whole is not None and len(box) == len(whole):
                 return 1.0
-            return max(1, drawn) / max(1, drawn, self._in_box(box))  # no record drawn does not mean no noise
+            around = self.drawn(join(True, (OneColumn(*one) for one in box.items())))
+            return max(1, drawn) / max(1, drawn, around)  # no record drawn does not mean no noise
 
         return self._noise_behind(question, share).margin(confidence)
-
-    def _in_box(self, box: dict[Key, CodeSet]) -> int:
-        """How many of the records drawn have these codes; kept, because rows of a table ask for the same boxes."""
-        known = frozenset(box.items())
-        if known not in self._boxes:
-            if len(self._boxes) >= MOST_BOXES:
-                self._boxes.clear()
-            self._boxes[known] = int(self.inside(join(True, (OneColumn(*one) for one in box.items()))).sum())
-        return self._boxes[known]
 
     # ---- means --------------------------------------------------------------------------------------------
 
@@ -277,19 +212,27 @@ class Asker:
         if not inside.any():
             return Estimate(nan, lowest, highest, confidence, LIMITS)
         value = float(numbers_of(attribute, codes[inside]).mean())
-        values, times = np.unique(numbers_of(attribute, codes[codes < attribute.grid]), return_counts=True)
-        below = np.cumsum(times)[:-1] / times.sum()
-        errors, covers = self._widths.share_errors(attribute.name, asked, below, confidence), MEASURED
+        values, below = self._distribution(attribute)
+        errors, covers = self.widths.share_errors(attribute.name, asked, below, confidence), MEASURED
         if errors is None and len(columns_of(asked)) > 1 and self._release.manifest.method == "mosaic":
-            return Estimate(value, lowest, highest, confidence, LIMITS, "these columns were never related here")
+            return Estimate(value, lowest, highest, confidence, LIMITS, NEVER)
         group = int(inside.sum())
         if errors is None:
-            noise, covers = self._noise_margin(asked, group, confidence), NOISE_ONLY
+            noise, covers = self.noise_margin(asked, group, confidence), NOISE_ONLY
             errors = np.minimum(1, np.minimum(2 * np.minimum(below, 1 - below) * self.records, noise) / group)
         errors = np.minimum(1, errors + max(map(abs, self._cut_bins(asked))) / group)
         margin = float((np.diff(values) * errors).sum()) + self._bin_width(attribute)
-        note = self._widths.note(columns_of(asked)) if covers == MEASURED else ""
+        note = self.widths.note(columns_of(asked)) if covers == MEASURED else ""
         return Estimate(value, max(lowest, value - margin), min(highest, value + margin), confidence, covers, note)
+
+    def _distribution(self, attribute: Attribute) -> tuple[Floats, Floats]:
+        """The released values of a column of numbers, ascending, and the share of all values below each but the
+        first."""
+        if attribute.name not in self._distributions:
+            codes = self.codes(attribute.name)
+            values, times = np.unique(numbers_of(attribute, codes[codes < attribute.grid]), return_counts=True)
+            self._distributions[attribute.name] = values, np.cumsum(times)[:-1] / times.sum()
+        return self._distributions[attribute.name]
 
     def _bin_width(self, attribute: Attribute) -> float:
         """How far a value may be off inside the bin that it was counted in."""
@@ -357,7 +300,7 @@ class Asker:
         return Groups(name, pl.Series(words, dtype=pl.String), edges[:-1])
 
     def _ranges(self, attribute: Attribute) -> Ints:
-        cells = self._measured_cells(attribute)
+        cells = self.widths.cells_of(attribute)
         if cells is not None:
             return cells
         bins = self.bins.get(attribute.name)

@@ -7,16 +7,23 @@ which pair it missed. A question that is more than a group of items is off by at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING
 
-from cantle.postprocess.accuracy import Accuracy, PairError, QuestionError
+from cantle.postprocess.accuracy import PairError, QuestionError
+from cantle.postprocess.records import share_drawn
 from cantle.postprocess.set_workload import Counted
 from cantle.release.accuracy import DOUBT, MOST_DOUBT, noise_scale
 from cantle.release.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
+from cantle.release.load import universe_of
 from cantle.release.widths import BY_NOISE
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, is_box
-from cantle.schema.items import Universe
+
+if TYPE_CHECKING:
+    from cantle.release import Release
+    from cantle.release.asking import Asker
 
 HELD = CodeSet((1, 2), 2)
 """The codes of the question whether a set holds an item."""
@@ -25,27 +32,31 @@ USUAL = 0.95
 """The confidence of the limits of single items, which together have none."""
 
 
-@dataclass(frozen=True, eq=False)
 class SetWidths:
-    """The error of questions about one release of sets.
+    """The error of questions about one release of sets, whose records `asker` counts."""
 
-    `count` gives the released answer to a question, and `noise` the margin of the noise behind it.
-    """
+    def __init__(self, release: Release, asker: Asker) -> None:
+        manifest = release.manifest
+        self._asker, self._share = asker, share_drawn(manifest.summary)  # a record may stand for several
+        self._records, self._accuracy = asker.records / self._share, release.accuracy
+        self._universe = universe_of(manifest)
+        self._counted = Counted.of(self._universe, release.groups, manifest.summary)
 
-    accuracy: Accuracy | None
-    records: float
-    universe: Universe
-    counted: Counted
-    count: Callable[[Question], float]
-    noise: Callable[[Question, float], float]
+    def levels(self, confidence: float, doubt: float) -> list[float | None]:
+        """How far questions about one item, and about several, are off at most; None if that was not measured."""
+        known = self._accuracy
+        if known is None or known.one_column is None or not known.of_pairs(together=False):
+            return [None, None]
+        several = max(_level(error, confidence, doubt) for error in known.of_pairs(together=False))
+        return [_level(known.one_column, confidence, doubt), several]
 
     def estimate(self, question: Question, confidence: float) -> Estimate:
         """The answer to a question: its released count, and an interval within what single items allow."""
-        value, margin, several = self.count(question), self.margin(question, confidence), len(columns_of(question)) > 1
-        if margin is None and (not several or self.counted.pairs is None):
-            margin = (BY_NOISE if self.counted.pairs is not None else 1.0) * self.noise(question, confidence)
+        value, margin, several = self._count(question), self.margin(question, confidence), len(columns_of(question)) > 1
+        if margin is None and (not several or self._counted.pairs is None):
+            margin = (BY_NOISE if self._counted.pairs is not None else 1.0) * self._noise(question, confidence)
             return Estimate(value, value - margin, value + margin, confidence, NOISE_ONLY).at_least_zero()
-        low, high = self.limits(question, USUAL if margin is None else confidence)
+        low, high = self.limits(question, USUAL if margin is None else confidence) if several else (0.0, inf)
         known = Estimate(value, min(low, value), max(high, value), confidence, MEASURED, self._note(question))
         if margin is None:
             return replace(known, covers=LIMITS, note="how far such counts are off was not measured")
@@ -60,41 +71,47 @@ class SetWidths:
         least, most = (self._level(question, confidence, doubt) for doubt in (DOUBT, MOST_DOUBT))
         if least is None or most is None:
             return None
-        return min(most, max(least, self.noise(question, confidence)))
+        return min(most, max(least, self._noise(question, confidence)))
 
     def limits(self, question: Question, confidence: float) -> tuple[float, float]:
         """The smallest and the largest count that the counts of single items and sizes allow."""
         if isinstance(question, OneColumn):
-            count, margin = self.count(question), self.margin(question, confidence)
-            margin = BY_NOISE * self.noise(question, confidence) if margin is None else margin
-            return max(0.0, count - margin), min(self.records, count + margin)
+            count, margin = self._count(question), self.margin(question, confidence)
+            margin = BY_NOISE * self._noise(question, confidence) if margin is None else margin
+            return max(0.0, count - margin), min(self._records, count + margin)
         if not question.parts:
-            return (self.records, self.records) if question.every else (0.0, 0.0)
+            return (self._records, self._records) if question.every else (0.0, 0.0)
         low, high = zip(*(self.limits(part, confidence) for part in question.parts), strict=True)
         if question.every:
-            return max(0.0, sum(low) - (len(low) - 1) * self.records), min(high)
-        return max(low), min(self.records, sum(high))
+            return max(0.0, sum(low) - (len(low) - 1) * self._records), min(high)
+        return max(low), min(self._records, sum(high))
 
     def _level(self, question: Question, confidence: float, doubt: float) -> float | None:
         """By how many records a question is off at most, if `doubt` scales of their noise are added to the numbers."""
-        accuracy, columns = self.accuracy, columns_of(question)
+        accuracy, columns = self._accuracy, columns_of(question)
         if accuracy is None or accuracy.one_column is None or "size" in columns:  # sizes were not compared
             return None
 
-        def level(error: QuestionError | PairError) -> float:
-            return (max(0, error.records) + doubt * noise_scale(error)) * rescaled(confidence)
-
+        alone = _level(accuracy.one_column, confidence, doubt)
         if len(columns) < 2:
-            return level(accuracy.one_column)
+            return alone
         together, apart = accuracy.together or accuracy.apart, accuracy.apart or accuracy.together
         if together is None or apart is None:
             return None
         if _is_group(question):
-            return level(together if self._together(columns) else apart)
-        return max(level(together), level(apart)) + len(columns) * level(accuracy.one_column)
+            return _level(together if self._together(columns) else apart, confidence, doubt)
+        several = max(_level(error, confidence, doubt) for error in (together, apart))
+        return several + len(columns) * alone
+
+    def _count(self, question: Question) -> float:
+        return self._asker.drawn(question) / self._share
+
+    def _noise(self, question: Question, confidence: float) -> float:
+        """The margin of the noise behind a question."""
+        return self._asker.noise_margin(question, self._asker.drawn(question), confidence)
 
     def _together(self, columns: Sequence[Key]) -> bool:
-        return bool(self.counted.together([tuple(int(key) for key in columns)])[0])
+        return bool(self._counted.together([tuple(int(key) for key in columns)])[0])
 
     def _note(self, question: Question) -> str:
         """What the interval allows for, if items were not counted together."""
@@ -103,7 +120,7 @@ class SetWidths:
             return ""
         pairs = [(one, other) for i, one in enumerate(columns) for other in columns[i + 1 :]]
         one, other = next(pair for pair in pairs if not self._together(pair))
-        names = f"{self.universe.label(int(one))} and {self.universe.label(int(other))}"
+        names = f"{self._universe.label(int(one))} and {self._universe.label(int(other))}"
         return f"{names} were not counted together, so the interval allows for as large an error as this release made"
 
 
@@ -112,3 +129,7 @@ def _is_group(question: Question) -> bool:
     parts = [question] if isinstance(question, OneColumn) else question.parts
     held = (isinstance(part, OneColumn) and part.key != "size" and part.codes == HELD for part in parts)
     return is_box(question) and all(held)
+
+
+def _level(error: QuestionError | PairError, confidence: float, doubt: float) -> float:
+    return (max(0, error.records) + doubt * noise_scale(error)) * rescaled(confidence)

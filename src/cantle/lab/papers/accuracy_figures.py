@@ -17,7 +17,7 @@ from cantle.trusted.geometry.workloads import TableWorkload, count_table
 from cantle.trusted.own_error import OwnError
 
 FIGURE = "accuracy"
-PANELS = {"one_column": "one column (q95)", "more_columns": "two or three columns (q95)", "pairs": "pairs (mean L1)"}
+PANELS = {"one_column": "one column", "together": "pairs measured together", "apart": "other pairs"}
 
 SERIES: Mapping[str, Options] = {
     "mosaic": {"method": "mosaic"},

@@ -22,6 +22,7 @@ from cantle.schema.table import TableSchema
 from cantle.trusted.arrays import Bools, Codes, Ints
 
 CONFIDENCE = 0.95
+Pairs = Sequence[tuple[str, str]]
 GROUPS = 12
 FEWEST_RELATED = 6
 SIZES = ((0.005, "below .5 %"), (0.02, ".5 to 2 %"), (0.1, "2 to 10 %"), (1.0, "above 10 %"))
@@ -108,39 +109,50 @@ class Numbers:
 
 
 def check(asker: Asker, truth: Truth, numbers: Numbers, dice: np.random.Generator) -> Iterator[Checked]:
-    """Asks all questions of a release and compares the answers with the truth."""
-    names, related = list(truth.attributes), truth.related()
+    """Asks all questions of a release, none twice, and compares the answers with the truth."""
+    related = truth.related()
+    for name, question in dict.fromkeys(_questions(truth, related, numbers, dice)):
+        yield _counted(asker, truth, question, name)
+    for mine, question, name in dict.fromkeys(_means(truth, related, numbers, dice)):
+        yield from _mean(asker, truth, truth.attributes[mine], question, name)
+
+
+def _questions(
+    truth: Truth, related: Pairs, numbers: Numbers, dice: np.random.Generator
+) -> Iterator[tuple[str, Question]]:
+    """Counting questions with the name of their class."""
+    names = list(truth.attributes)
     for columns in (1, 2, 3):
         for _ in range(numbers.random if columns <= len(names) else 0):
             chosen = dice.choice(names, columns, replace=False).tolist()
-            yield _counted(asker, truth, _all(truth, chosen, dice), f"{columns} column{'s' * (columns > 1)}")
+            yield f"{columns} column{'s' * (columns > 1)}", _all(truth, chosen, dice)
     for pair in related:
-        for _ in range(numbers.related):
-            yield _counted(asker, truth, _all(truth, pair, dice), "related pair")
+        yield from (("related pair", _all(truth, pair, dice)) for _ in range(numbers.related))
     for _ in range(numbers.forms if len(names) > 2 else 0):
-        pair = related[int(dice.integers(len(related)))] if dice.random() < 0.5 else dice.choice(names, 2, False)
-        yield _counted(asker, truth, _other_form(truth, [str(one) for one in pair], dice), "or, not, lists")
-    yield from _means(asker, truth, related, numbers, dice)
+        near = related[int(dice.integers(len(related)))]
+        mine = near if dice.random() < 0.5 else dice.choice(names, 2, replace=False).tolist()
+        yield "or, not, lists", _other_form(truth, mine, dice)
 
 
 def _means(
-    asker: Asker, truth: Truth, related: Sequence[tuple[str, str]], numbers: Numbers, dice: np.random.Generator
-) -> Iterator[Checked]:
+    truth: Truth, related: Pairs, numbers: Numbers, dice: np.random.Generator
+) -> Iterator[tuple[str, Question, str]]:
+    """Means: a column of numbers, the group, and the name of the class."""
     able = [one for one in truth.attributes.values() if one.scale.type in ("integer", "number")]
     for _ in range(numbers.means if len(truth.attributes) > 1 and able else 0):
         mine = able[int(dice.integers(len(able)))]
         other = str(dice.choice([name for name in truth.attributes if name != mine.name]))
-        yield from _mean(asker, truth, mine, condition(truth, other, dice), "mean, random")
+        yield mine.name, condition(truth, other, dice), "mean, random"
     for mine, other in ((truth.attributes[a], b) for one in related for a, b in (one, one[::-1])):
         for _ in range(numbers.related_means if mine in able else 0):
-            yield from _mean(asker, truth, mine, condition(truth, other, dice), "mean, related")
+            yield mine.name, condition(truth, other, dice), "mean, related"
 
 
 def _counted(asker: Asker, truth: Truth, question: Question, name: str) -> Checked:
     estimate, exact = asker.count(question, CONFIDENCE), int(truth.inside(question).sum())
     columns, classes = columns_of(question), [name]
     if len(columns) > 1:
-        classes = [f"{name}, {'together' if asker.are_together(columns) else 'apart'}"]
+        classes = [f"{name}, {'together' if asker.widths.are_together(columns) else 'apart'}"]
         classes.append("related pair" if name == "related pair" else "random, 2 and 3 columns")
         share = estimate.value / max(1, asker.records)
         classes.append(next(words for most, words in SIZES if share <= most + 1e-12 or most == 1.0))
@@ -155,7 +167,7 @@ def _mean(asker: Asker, truth: Truth, mine: Attribute, question: Question, name:
     codes = truth.codes(mine.name)
     unit = float(numbers_of(mine, codes[codes < mine.grid]).std()) or 1.0
     if estimate.value == estimate.value and exact == exact:
-        apart = "together" if asker.are_together([mine.name, *columns_of(question)]) else "apart"
+        apart = "together" if asker.widths.are_together([mine.name, *columns_of(question)]) else "apart"
         yield Checked((name, f"{name}, {apart}", f"means cover: {estimate.covers}"), estimate, exact, unit)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from cantle.lab.documents import FieldDocument
+from cantle.lab.documents import Constraints, FieldDocument
 from cantle.lab.papers.table_sets import TableSet
 
 Numbers = Mapping[str, tuple[int, int]]
@@ -152,7 +152,7 @@ def _table(
         fields.append(field | {"role": "target"} if column == target else field)
         columns[column] = pl.Series(np.array(values)[codes])
     for (column, (low, high)), given in zip(bounds.items(), numbers, strict=True):
-        limits = {"required": True, "minimum": low, "maximum": high}
+        limits: Constraints = {"required": True, "minimum": low, "maximum": high}
         fields.append({"name": column, "type": "integer", "constraints": limits})
         columns[column] = pl.Series(given.astype(np.int64))
     return TableSet(name, pl.DataFrame(columns), {"fields": fields})
