@@ -87,8 +87,8 @@ class SetWorkload:
 
     def copy(self) -> SetWorkload:
         """The same in arrays of their own."""
-        parts = (part.copy() for part in (self.items, self.bands, self.starts, self.groups))
-        return SetWorkload(*parts, self.together)
+        items, bands = self.items.copy(), self.bands.copy()
+        return SetWorkload(items, bands, self.starts.copy(), self.groups.copy(), self.together)
 
     def fits(self, domain: object) -> bool:
         """Whether these are questions about items of this taxonomy."""
