@@ -79,10 +79,20 @@ WORKLOADS = {
     "apart": workload(*FAR, (APART, table(0, 1), [(0, 2, 0, 3, HALF), (1, 2, 1, 2, FULL)])),
     "one question": workload((ONE_COLUMN, table(1), [(0, 2, 0, 1, FULL)])),
 }
+
+
+def about_sets(bands: list[list[int]], near: list[tuple[int, ...]], far: list[tuple[int, ...]]) -> SetWorkload:
+    """Questions about items in bands, and about groups that were and that were not counted together."""
+    ends, groups = np.cumsum([0, *map(len, bands)]), [*near, *far]
+    starts, flat = np.cumsum([0, *map(len, groups)]), np.array([i for one in groups for i in one], dtype=np.int64)
+    return SetWorkload(np.array([i for one in bands for i in one], dtype=np.int64), ends, starts, flat, len(near))
+
+
 ABOUT_SETS = {
-    "both": SetWorkload(np.array([0, 1, 2]), np.array([0, 2, 5]), np.array([0, 2, 0, 1, 2])),
-    "items": SetWorkload(np.array([2, 0]), np.array([0]), np.zeros(0, np.int64)),
-    "groups": SetWorkload(np.zeros(0, np.int64), np.array([0, 2]), np.array([1, 2])),
+    "all": about_sets([[0], [1, 2]], [(0, 2)], [(0, 1, 2), (1, 2)]),
+    "items": about_sets([[2], [0]], [], []),
+    "together": about_sets([], [(1, 2), (0, 1, 2)], []),
+    "apart": about_sets([], [], [(0, 1), (0, 1, 2)]),
 }
 
 
@@ -168,16 +178,16 @@ def test_bounds_are_attained() -> None:
     )
     asked = OwnError(every, np.zeros(every.cells, dtype=np.int64))
     assert worst(lambda rows: asked.exact_numbers(engine_of(rows)), POINTS) == 3 == asked.sensitivity(Unit())
-    about = ABOUT_SETS["both"]
+    about = ABOUT_SETS["all"]
     both = OwnError(about, np.zeros(about.cells, dtype=np.int64))
-    assert worst(lambda rows: both.exact_numbers(sets_of(rows)), SETS) == 2 == both.sensitivity(Unit())
+    assert worst(lambda rows: both.exact_numbers(sets_of(rows)), SETS) == 3 == both.sensitivity(Unit())
 
 
 def test_the_workload_decides_how_many_numbers_are_asked() -> None:
     numbers = {name: OwnError(about, np.zeros(about.cells, np.int64)).numbers for name, about in WORKLOADS.items()}
     assert numbers == {"all": 3, "one column": 1, "together": 1, "apart": 1, "one question": 1}
     numbers = {name: OwnError(about, np.zeros(about.cells, np.int64)).numbers for name, about in ABOUT_SETS.items()}
-    assert numbers == {"both": 2, "items": 1, "groups": 1}
+    assert numbers == {"all": 3, "items": 1, "together": 1, "apart": 1}
 
 
 @pytest.mark.parametrize("q", [1, 2, 19, 20, 21, 500])
@@ -295,7 +305,7 @@ def test_a_sum_of_support_errors_is_caught() -> None:
     asked = ABOUT_SETS["items"]
 
     def summed(rows: Rows) -> int:
-        return int(np.abs(sets_of(rows).count_all(ABOUT_SETS["both"])[:3]).sum())
+        return int(np.abs(sets_of(rows).count_all(ABOUT_SETS["all"])[:3]).sum())
 
     assert worst(summed, SETS) == ITEMS > 1
     assert len(asked.items) > 1
@@ -315,11 +325,11 @@ def test_questions_that_do_not_fit_are_refused() -> None:
         OwnError(replace(good, classes=good.classes + 1), zero),
         OwnError(replace(good, tables=good.tables[:-1]), zero[: -good.tables[-1].cells]),
         *(OwnError(replace(good, rectangles=one), zero) for one in _bad(good.rectangles)),
-        OwnError(ABOUT_SETS["both"], zero[:5]),
+        OwnError(ABOUT_SETS["all"], zero[:5]),
     ]
     assert not any(query.fits("tables", (SIZES, CLASSES)) for query in wrong)
     taxonomy = sets_of(()).domain
-    beyond = SetWorkload(np.array([ITEMS]), np.array([0]), np.zeros(0, np.int64))
+    beyond = about_sets([[ITEMS]], [], [])
     assert not OwnError(beyond, zero[:1]).fits("sets", taxonomy)
     assert not OwnError(good, zero).fits("sets", taxonomy)
     assert not OwnError(good, zero).fits("graphs", (SIZES, CLASSES))

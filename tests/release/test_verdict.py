@@ -78,16 +78,18 @@ def test_an_accuracy_that_was_not_measured_says_why() -> None:
         assert said == "Accuracy not measured: no part of epsilon was spent on it."
 
 
-def test_sets_have_two_figures() -> None:
-    counts = {
-        "one_column": QuestionError(q=9, records=28, rate=EXACT),
-        "more_columns": QuestionError(q=9, records=18, rate=EXACT),
-    }
-    measured = Accuracy(bought=True, share=Fraction(1, 25), noisy_records=10_000, **counts)
-    assert set_verdict.sentence(measured, 10_000) == (
-        "The share of sets is right to ±0.3 percentage points with one item, ±0.3 with two or three items (95 of 100 "
-        "questions)."
+def test_sets_have_figures_for_one_item_for_counted_pairs_and_for_other_ones() -> None:
+    one, counted, other = (PairError(pairs=9, records=records, rate=EXACT) for records in (28, 18, 98))
+    alone = QuestionError(q=9, records=one.records, rate=EXACT)
+    measured = Accuracy(bought=True, share=Fraction(1, 25), noisy_records=10_000, one_column=alone)
+    said = set_verdict.sentence(replace(measured, together=counted, apart=other), 10_000)
+    assert said == (
+        "The share of sets is right to ±0.3 percentage points with one item, ±0.3 with two or three items whose pairs "
+        "were counted, ±1 with two or three other items (95 of 100 questions)."
     )
+    assert "±1 with two or three items (95" in set_verdict.sentence(replace(measured, apart=other), 10_000)
+    assert "±0.3 with two or three items (95" in set_verdict.sentence(replace(measured, together=counted), 10_000)
+    assert "one item (95" in set_verdict.sentence(measured, 10_000)
 
 
 # ---- connections ----------------------------------------------------------------------------------------------
@@ -219,7 +221,7 @@ def test_sets_without_pairs_are_not_good_for_what_goes_together() -> None:
     assert not any("three items" in phrase for phrase in without.good)
     unknown = "how far they are off was not measured"
     assert f"shares of sets with two or three items of the 10 most frequent ones: {unknown}" in with_pairs.good
-    assert "which of the other items go together: the release does not know it" in with_pairs.bad
+    assert "which of the rarer items go together: their pairs were not counted" in with_pairs.bad
 
 
 def test_the_line_of_shared_words() -> None:

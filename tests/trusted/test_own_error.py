@@ -117,7 +117,7 @@ def test_the_curator_counts_with_its_own_copy_of_the_workload() -> None:
             return super().count_all(workload)
 
     engine = Watching(np.array([0, 2, 3]), np.array([0, 1, 2]), tree=ItemTree.of(3, 3, even=True), most=3)
-    workload = ABOUT_SETS["both"]
+    workload = ABOUT_SETS["all"]
     with Curator(engine, Budget(EPSILON, Unit()), Seeded(1)) as asked:
         asked.reserve(asked.root(), NANO, why="accuracy")
         asked.own_error(workload, np.zeros(workload.cells, dtype=np.int64))

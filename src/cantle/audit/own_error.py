@@ -39,7 +39,7 @@ def small_workload() -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(replaced(table_workload, "QUESTIONS", 2))
         stack.enter_context(replaced(table_workload, "RECTANGLES", 2))
-        stack.enter_context(replaced(set_workload, "HALF", 2))
+        stack.enter_context(replaced(set_workload, "TRIPLES", 1))
         stack.enter_context(replaced(own_accuracy, "affordable", lambda *_, **__: 3))
         yield
 

@@ -20,9 +20,10 @@ from cantle.postprocess.counts import Dice, workload_dice
 from cantle.postprocess.measured_pairs import Pair, all_pairs, measured_pairs
 from cantle.postprocess.records import Drawn, share_drawn
 from cantle.postprocess.results import Results
-from cantle.postprocess.set_workload import set_workload
+from cantle.postprocess.set_workload import Counted, set_workload
 from cantle.postprocess.table_workload import columns_of, engine_codes, table_workload
 from cantle.schema.domain import Domain
+from cantle.schema.items import Universe
 from cantle.trusted.answers import Noisy
 from cantle.trusted.curator import Curator
 from cantle.trusted.geometry.boxes import Ints
@@ -58,7 +59,7 @@ class OwnAccuracy:
     All of this is public.
     """
 
-    def __init__(self, share: Fraction, *, universe: int = 0, domain: Domain | None = None) -> None:
+    def __init__(self, share: Fraction, *, universe: Universe | None = None, domain: Domain | None = None) -> None:
         self._universe, self._domain = universe, domain
         # If no column has two values, there are no questions to ask.
         able = domain is None or any(attribute.size > 1 for attribute in columns_of(domain))
@@ -138,7 +139,8 @@ class OwnAccuracy:
             codes: Sequence[Any] = engine_codes(self._domain, results.drawn)
             return table_workload(columns_of(self._domain), codes, dice, pairs[1], self._numbers)
         assert results.sets is not None
-        sets = set_workload(self._universe, results.sets, dice)
+        assert self._universe is not None
+        sets = set_workload(results.sets, Counted.of(self._universe, results.groups, results.summary))
         drawn = count_sets(sets, *results.sets)
         share = share_drawn(results.summary)  # if fewer records were drawn, each stands for several
         released = drawn if share == 1 else np.round(drawn / share).astype(np.int64)

@@ -17,7 +17,7 @@ Rate = tuple[int, int]
 WHY = "accuracy of the release"
 """What the receipt calls it."""
 
-KINDS = ("one_column", "more_columns", "together", "apart")
+KINDS = ("one_column", "together", "apart")
 """The kinds of numbers, in the order of their questions."""
 
 
@@ -47,9 +47,10 @@ class QuestionError:
 
 @dataclass(frozen=True, kw_only=True)
 class PairError:
-    """The error of counting questions about pairs of columns of one class, for a large group.
+    """The error of counting questions about pairs of columns of one class, for a large group; of sets, about pairs and
+    triples of items.
 
-    Questions about smaller groups are off by less.
+    Questions about smaller groups of a table are off by less.
 
     Attributes
     ----------
@@ -58,6 +59,7 @@ class PairError:
     records : int
         Questions are off by at most this many records; a noisy number, which may be below 0. It stands for 95 % of the
         questions about a pair: about 95 % of the pairs that were measured together, and about every one of the others.
+        Of sets it stands for every pair and triple that was asked about.
     rate : tuple of int
         Numerator and denominator of the rate of the discrete Laplace noise in `records`.
     """
@@ -86,11 +88,10 @@ class Accuracy:
         The noisy or declared number of records that decided it.
     one_column : QuestionError or None
         Questions about one column (of sets: about one item). None where none could be drawn.
-    more_columns : QuestionError or None
-        Of sets: questions about pairs and triples of items. None for tables.
     together, apart : PairError or None
         Pairs of columns that the release measured together, and other pairs. With few records there is only one number,
-        `apart`, which then is about all pairs. None for sets, and where there is no such pair.
+        `apart`, which then is about all pairs. Of sets: pairs and triples of items all of whose pairs were counted, and
+        others. None where there are none.
     all_pairs, pairs_together : int
         How many pairs of columns there are, and how many of them were measured together; 0 for sets.
     workload : str
@@ -103,7 +104,6 @@ class Accuracy:
     share: Fraction
     noisy_records: int
     one_column: QuestionError | None = None
-    more_columns: QuestionError | None = None
     together: PairError | None = None
     apart: PairError | None = None
     all_pairs: int = 0
@@ -116,7 +116,7 @@ class Accuracy:
 
     def numbers(self) -> list[QuestionError | PairError]:
         """The measured numbers, in the order of their questions: K of them."""
-        known = (self.one_column, self.more_columns, self.together, self.apart)
+        known = (self.one_column, self.together, self.apart)
         return [one for one in known if one is not None]
 
     def of_pairs(self, *, together: bool) -> list[PairError]:
@@ -131,24 +131,23 @@ class Accuracy:
 def affordable(share: Fraction, epsilon_nano: int, noisy_records: int, max_records: int, *, of_tables: bool) -> int:
     """How many numbers can be measured: 3, 1 or 0.
 
-    Of tables, three if the scale of their noise is at most a 33rd of the records, 3 k / (share * epsilon) <= n / 33;
-    else one if k / (share * epsilon) <= n / 50. Of sets, all or none: 3 k / (share * epsilon) <= n / 50.
+    Three if the scale of their noise is at most a 33rd of the records, 3 k / (share * epsilon) <= n / 33; else, of
+    tables only, one if k / (share * epsilon) <= n / 50.
 
     >>> [affordable(Fraction(1, 25), 10**9, n, 1, of_tables=True) for n in (2475, 2474, 1250, 1249)]
     [3, 1, 1, 0]
-    >>> [affordable(Fraction(1, 25), 10**9, n, 1, of_tables=False) for n in (3750, 3749)]
+    >>> [affordable(Fraction(1, 25), 10**9, n, 1, of_tables=False) for n in (2475, 2474)]
     [3, 0]
     """
     paid, k = share * epsilon_nano * max(1, noisy_records), max_records * NANO
-    if not of_tables:
-        return 3 if 150 * k <= paid else 0
-    return 3 if 99 * k <= paid else 1 if 50 * k <= paid else 0
+    return 3 if 99 * k <= paid else 1 if of_tables and 50 * k <= paid else 0
 
 
 def kinds_of(workload: TableWorkload | SetWorkload) -> dict[str, int]:
     """The kinds of numbers that a workload asks for, in their order, with the number of questions or pairs of each."""
     if isinstance(workload, SetWorkload):
-        numbers = {"one_column": len(workload.items), "more_columns": len(workload.starts) - 1}
+        numbers = {"one_column": len(workload.items), "together": workload.together}
+        numbers["apart"] = len(workload.starts) - 1 - workload.together
     else:
         alone = np.flatnonzero(workload.classes == ONE_COLUMN)
         numbers = {"one_column": int(np.diff(workload.rectangles.starts)[alone].sum())}

@@ -24,7 +24,7 @@ MOST_DOUBT = log(200)
 
 def accuracy_to(accuracy: Accuracy) -> dict[str, JSON]:
     """The accuracy as in release.json; kinds of questions that could not be drawn are left out."""
-    kinds = {"one_column": accuracy.one_column, "more_columns": accuracy.more_columns}
+    kinds = {"one_column": accuracy.one_column}
     asked = {name: vars(one) | {"rate": list(one.rate)} for name, one in kinds.items() if one is not None}
     return {
         "bought": accuracy.bought,
@@ -43,7 +43,7 @@ def accuracy_from(document: object) -> Accuracy:
     """The accuracy in release.json; raises VerifyError if it has another form."""
     fields = Fields(document, "accuracy")
     asked = Fields(fields.take("questions", dict), "accuracy.questions")
-    kinds = {name: _questions(asked.take(name, dict), name) for name in ("one_column", "more_columns") if name in asked}
+    kinds = {name: _questions(asked.take(name, dict), name) for name in ("one_column",) if name in asked}
     asked.all_read(None)
     share = _two(fields, "share")
     if not 0 <= share[0] < share[1]:
@@ -54,7 +54,6 @@ def accuracy_from(document: object) -> Accuracy:
             share=Fraction(*share),
             noisy_records=fields.take("noisy_records", int),
             one_column=kinds.get("one_column"),
-            more_columns=kinds.get("more_columns"),
             together=_pairs_from(fields, "together"),
             apart=_pairs_from(fields, "apart"),
             all_pairs=fields.take("all_pairs", int),

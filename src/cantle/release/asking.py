@@ -22,14 +22,14 @@ import numpy as np
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.postprocess.records import share_drawn
-from cantle.release.accuracy import DOUBT, MOST_DOUBT
 from cantle.release.bins import Bins, Counted, bins_of, inside_and_around
 from cantle.release.data_file import as_polars
 from cantle.release.degree_counts import DEGREE, mean_degree, thresholds_of
-from cantle.release.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate, rescaled
+from cantle.release.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
 from cantle.release.kinds import KINDS
 from cantle.release.noise_behind import NoiseOfAnswer, noise_behind
 from cantle.release.noisy_tables import Tables, tables_of
+from cantle.release.set_widths import SetWidths
 from cantle.release.widths import NEVER, Widths, shared_margin
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, is_box, join
 from cantle.schema.domain import Attribute
@@ -51,6 +51,9 @@ MOST_KEPT = 10_000
 """Counts that are kept, because the rows of a table ask for the same boxes of codes."""
 
 MOST_ROWS = 100_000
+
+OF_SETS = ("baskets", "diffpart")
+"""The methods for sets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +136,10 @@ class Asker:
         return self._counted[question]
 
     def _estimate(self, question: Question, drawn: int, confidence: float) -> Estimate:
+        if self.set_widths is not None:
+            return self.set_widths.estimate(question, confidence)
         released = drawn / share_drawn(self._release.manifest.summary)  # a record may stand for several
-        measured = self._error_of(question, drawn, confidence)
+        measured = self.widths.margin(question, confidence) if self.attributes else None
         direct = self.tables.answer(question)
         if direct is not None:
             margin = shared_margin(direct, confidence) if self.attributes else direct.noise.margin(confidence)
@@ -162,38 +167,14 @@ class Asker:
         return Widths(self._release, self)
 
     @cached_property
+    def set_widths(self) -> SetWidths | None:
+        """How wide the intervals of a release of sets are; None for other releases."""
+        return SetWidths(self._release, self) if self._release.manifest.method in OF_SETS else None
+
+    @cached_property
     def bins(self) -> dict[Key, Bins]:
         """The bins in which columns were counted, if they were."""
         return bins_of(self._release.manifest)
-
-    def _error_of(self, question: Question, drawn: int, confidence: float) -> float | None:
-        """How far the answer to a question is off, from the measured error; None if it was not measured.
-
-        The measured number is noisy: the error is larger than its lower bound here in one case of ten, and than its
-        upper bound in one of 400. Between them, the noise behind this question decides.
-        """
-        if self.attributes:
-            return self.widths.margin(question, confidence)
-        columns = len(columns_of(question))
-        least, most = (self.measured_error(columns, confidence, doubt) for doubt in (DOUBT, MOST_DOUBT))
-        if least is None or most is None:
-            return None
-        return min(most, max(least, self.noise_margin(question, drawn, confidence)))
-
-    def measured_error(self, columns: int, confidence: float, doubt: float) -> float | None:
-        """How far questions about so many items are off, as measured privately; None if it was not measured.
-
-        `doubt` scales of its noise are added to the measured number.
-        """
-        accuracy = self._release.accuracy
-        if accuracy is None or not accuracy.bought:
-            return None
-        kinds = [accuracy.one_column, accuracy.more_columns]
-        mine = kinds[columns > 1] or kinds[columns <= 1]
-        if mine is None:
-            return None
-        scale = mine.rate[1] / max(1, mine.rate[0])
-        return float((max(0, mine.records) + doubt * scale) * rescaled(confidence))
 
     def noise_margin(self, question: Question, drawn: int, confidence: float) -> float:
         """The margin of the noise behind a question that holds for so many of the records drawn."""

@@ -22,7 +22,10 @@ def sentence(accuracy: Accuracy | None, released: int) -> str:
 
 
 def _rights(accuracy: Accuracy, released: int) -> list[Right]:
-    kinds = ((accuracy.one_column, "with one item"), (accuracy.more_columns, "with two or three items"))
+    """The measured errors of shares of sets, each at least as large as the one before it."""
+    other = "with two or three items" if accuracy.together is None else "with two or three other items"
+    counted = "with two or three items whose pairs were counted" if accuracy.apart else "with two or three items"
+    kinds = ((accuracy.one_column, "with one item"), (accuracy.together, counted), (accuracy.apart, other))
     parts, level = list[Right](), 0.0
     for error, about in kinds:
         if error is not None:
@@ -32,9 +35,9 @@ def _rights(accuracy: Accuracy, released: int) -> list[Right]:
 
 
 def middle(accuracy: Accuracy | None, released: int) -> float | None:
-    """The one figure of that sentence that stands for all: the error in two or three items, from 0 to 1."""
+    """The one figure of that sentence that stands for all: the middle one, from 0 to 1."""
     rights = [] if accuracy is None or not accuracy.bought else _rights(accuracy, released)
-    return rights[-1].error if rights else None
+    return rights[len(rights) // 2].error if rights else None
 
 
 def uses(manifest: Manifest) -> Uses:
@@ -50,7 +53,7 @@ def uses(manifest: Manifest) -> Uses:
         sizes = groups(one, released, "sets", "with an item")
         good, bad = [*good, *sizes.good], [*bad, *sizes.bad]
     if _pairs_known(manifest):
-        several = rights[-1].error if rights else None
+        several = rights[min(1, len(rights) - 1)].error if rights else None
         good.append(f"shares of sets with two or three items{_counted(manifest)}{_right(several)}")
     return Uses(tuple(good), (*bad, *_lost(manifest)))
 
@@ -77,6 +80,6 @@ def _lost(manifest: Manifest) -> Iterator[str]:
     if not _pairs_known(manifest):
         yield "which items go together: the release does not know it"
     elif manifest.method == "baskets":
-        yield "which of the other items go together: the release does not know it"
+        yield "which of the rarer items go together: their pairs were not counted"
     if filled := manifest.summary.get("refilled", 0):
         yield f"rare sets: {percent(filled, manifest.summary['records'])} of the sets are filled in at random"

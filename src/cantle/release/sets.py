@@ -206,13 +206,14 @@ def broken_rules(frame: pl.DataFrame, manifest: Manifest, schema: SetSchema) -> 
     return iter(())
 
 
-def own_questions(frame: pl.DataFrame, release: Release, schema: SetSchema, dice: Dice) -> SetWorkload:
-    from cantle.postprocess.set_workload import set_workload
+def own_questions(frame: pl.DataFrame, release: Release, schema: SetSchema, dice: Dice) -> SetWorkload:  # noqa: ARG001
+    from cantle.postprocess.set_workload import Counted, set_workload
 
     sets = list_frame(frame, release.manifest)["items"]
     starts = np.concatenate([[0], np.cumsum(sets.list.len().to_numpy().astype(np.int64))])
     codes = schema.universe.encode(sets.explode(empty_as_null=False)).astype(np.int64)
-    return set_workload(schema.universe.size, (starts, codes), dice)
+    counted = Counted.of(schema.universe, release.groups, release.manifest.summary)
+    return set_workload((starts, codes), counted)
 
 
 def column_lines(

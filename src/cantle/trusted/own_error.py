@@ -32,7 +32,8 @@ class OwnError:
 
     Classes without a question are not asked. A table gives up to three numbers: over questions about one column their
     95 % quantile; over pairs of columns measured together the 95 % quantile of each pair's 95 % quantile; and over the
-    other pairs the largest of those. Sets give up to two: the quantile over items, and over pairs and triples.
+    other pairs the largest of those. Sets give up to three: over items the largest 95 % quantile of
+    a band; over pairs and triples all of whose pairs were counted the largest error; and over the others the same.
 
     Claim 57. K numbers together have sensitivity K k for a unit of k records: each moves by at most k (Claims 55a to
     55c), and L1 sensitivities add up. K, the classes and the weights follow from the workload, which is public.
@@ -80,8 +81,7 @@ class OwnError:
         """For each class that has a question: the places of its questions, in groups, and which quantile over groups
         is asked."""
         if isinstance(self.workload, SetWorkload):
-            items, every = len(self.workload.items), self.workload.cells
-            return [([one], 100) for one in (slice(0, items), slice(items, every)) if one.start < one.stop]
+            return self._classes_of_sets(self.workload)
         classes = list[tuple[Sequence[slice | Ints], int]]()
         for number in np.unique(self.workload.classes).tolist():
             groups = [
@@ -92,3 +92,11 @@ class OwnError:
             else:
                 classes.append((groups, 100 if number == APART else PERCENT))
         return classes
+
+    def _classes_of_sets(self, workload: SetWorkload) -> list[tuple[Sequence[slice | Ints], int]]:
+        """Items by band, then each group of items by itself, in two classes."""
+        items, every = len(workload.items), workload.cells
+        apart, bands = items + workload.together, workload.bands.tolist()
+        groups = [slice(*ends) for ends in zip(bands[:-1], bands[1:], strict=True)]
+        together, others = ([slice(i, i + 1) for i in range(*ends)] for ends in ((items, apart), (apart, every)))
+        return [(one, 100) for one in (groups, together, others) if one]

@@ -156,7 +156,9 @@ def sets(n: int, universe: int) -> list[list[int]]:
     return [sorted(dice.permutation(universe)[: dice.integers(1, universe + 1)].tolist()) for _ in range(n)]
 
 
-ABOUT = SetWorkload(np.array([0, 4, 5]), np.array([0, 2, 5, 7]), np.array([1, 0, 2, 3, 4, 4, 5]))
+ABOUT = SetWorkload(
+    np.array([0, 4, 5]), np.array([0, 1, 3]), np.array([0, 2, 5, 7]), np.array([1, 0, 2, 3, 4, 4, 5]), 1
+)
 
 
 @pytest.mark.parametrize("n", [0, 1, 200])

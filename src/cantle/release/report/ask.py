@@ -121,7 +121,7 @@ def _table_errors(names: Sequence[str], asker: Asker) -> Box:
 
 
 def _cells(grouping: Grouping, asker: Asker) -> list[int]:
-    """For each group of a column the first code of the counted cell that it is a part of; -1 if it is no part of one."""
+    """For each group of a column the first code of the counted cell that it is a part of; -1 if it is part of none."""
     size = asker.attributes[grouping.name].size
     groups = (tuple(grouping.codes_of(place, size).tolist()) for place in range(grouping.size))
     return [asker.widths.inside_cell(grouping.name, CodeSet(edges, size)) for edges in groups]
@@ -132,4 +132,5 @@ def _errors(asker: Asker) -> list[float | None]:
 
     The page does not know the noise behind a question, so that more is added to the measured error.
     """
-    return [asker.measured_error(columns, CONFIDENCE, MORE_DOUBT) for columns in (1, 2)]
+    assert asker.set_widths is not None
+    return asker.set_widths.levels(CONFIDENCE, MORE_DOUBT)

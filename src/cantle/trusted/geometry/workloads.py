@@ -69,11 +69,17 @@ class TableWorkload:
 
 @dataclass(frozen=True, eq=False)
 class SetWorkload:
-    """Questions about sets: how many records hold each of `items`, and all of groups[starts[i]:starts[i + 1]]."""
+    """Questions about sets: how many records hold each of `items`, and all of groups[starts[i]:starts[i + 1]].
+
+    Items are in bands, from place bands[i] to before bands[i + 1]. The first `together` groups are one class, the
+    others another.
+    """
 
     items: Ints
+    bands: Ints
     starts: Ints
     groups: Ints
+    together: int
 
     @property
     def cells(self) -> int:
@@ -81,7 +87,8 @@ class SetWorkload:
 
     def copy(self) -> SetWorkload:
         """The same in arrays of their own."""
-        return SetWorkload(self.items.copy(), self.starts.copy(), self.groups.copy())
+        items, bands = self.items.copy(), self.bands.copy()
+        return SetWorkload(items, bands, self.starts.copy(), self.groups.copy(), self.together)
 
     def fits(self, domain: object) -> bool:
         """Whether these are questions about items of this taxonomy."""
@@ -89,10 +96,18 @@ class SetWorkload:
         known = is_int64_array(self.items, np.size(self.items)) and len(self.items) <= MOST_QUESTIONS
         if not known or not is_int64_array(self.groups, np.size(self.groups)):
             return False
-        if not _are_starts(self.starts, len(self.groups), 1):
+        if not _are_starts(self.starts, len(self.groups), 1) or not self._fit_bands():
+            return False
+        if type(self.together) is not int or not 0 <= self.together < len(self.starts):
             return False
         every = np.concatenate([self.items, self.groups])
         return bool((every >= 0).all() and (every < size).all())
+
+    def _fit_bands(self) -> bool:
+        """Whether every item is in one band, and no band is empty."""
+        if type(self.bands) is not np.ndarray or not is_int64_array(self.bands, self.bands.size) or not len(self.bands):
+            return False
+        return bool(self.bands[0] == 0 and self.bands[-1] == len(self.items) and (np.diff(self.bands) > 0).all())
 
 
 def columns_of(sizes: tuple[int, ...], classes: int) -> tuple[int, ...]:
@@ -118,7 +133,8 @@ def fingerprint(workload: TableWorkload | SetWorkload) -> str:
     """SHA-256 of a workload; the same questions in the same order have the same hash."""
     digest = hashlib.sha256()
     if isinstance(workload, SetWorkload):
-        parts: list[Codes] = [workload.items, workload.starts, workload.groups]
+        parts: list[Codes] = [workload.items, workload.bands, workload.starts, workload.groups]
+        parts.append(np.array([workload.together]))
     else:
         parts = [*workload.within.edges, workload.classes, *vars(workload.rectangles).values()]
         parts += [part for table in workload.tables for part in (np.array(table.columns), *table.maps)]
