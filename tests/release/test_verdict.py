@@ -58,7 +58,7 @@ def test_no_figure_is_negative_and_noise_that_dominates_is_named() -> None:
     said = sentence(accuracy(-177, 98, 298, (1, 75)), 10_000)  # log 5 * 75 = 121 records of noise
     assert "right to at most ±1.2 percentage points in one column, at most ±3.2 in two" in said
     assert "together (20 % of all pairs), ±6 in other pairs" in said
-    assert said.endswith('(95 of 100 questions; "at most" means that the measurement itself is noisy).')
+    assert said.endswith("(95 of 100 questions; at most: the measurement itself is noisy).")
     assert "-" not in said
 
 

@@ -2,8 +2,9 @@
 
 If the connection of two columns is wrong by a strength phi, each cell of the table of two conditions is off by
 n phi sqrt(p (1 - p) q (1 - q)), where p and q are the shares of the conditions: small cells as much as large ones. A
-count of one column, or of three, is off in proportion to sqrt(c (1 - c)), the spread of its own share c. A measured
-error is stated for questions of scale LARGE, and other questions get their part of it.
+count of three columns is off about in proportion to sqrt(c (1 - c)), where c is its own share, and a count of one
+column falls more slowly with c. A measured error is stated for questions of scale LARGE, and other questions get their
+part of it.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ def scale_of(whole: Floats, parts: Sequence[Floats]) -> Floats:
     [0.3, 0.18]
     """
     own = np.sqrt(spread(whole))
-    if len(parts) < 2:
-        return np.minimum(LARGE, own)
+    if len(parts) < 2:  # small groups lie in parts of few cells, where errors fall more slowly
+        return np.minimum(LARGE, np.sqrt(LARGE * own))
     rarest = np.sort([spread(part) for part in parts], axis=0)[:2]
     tied = 2 * np.sqrt(rarest[0] * rarest[1])
     return np.maximum(own, OF_PAIRS * tied) if len(parts) > 2 else np.maximum(OF_SINGLES * own, tied)

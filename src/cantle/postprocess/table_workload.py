@@ -19,7 +19,7 @@ import numpy as np
 
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.measured_pairs import Pair
-from cantle.postprocess.question_scale import LARGE, largest_spread, reference, scale_of
+from cantle.postprocess.question_scale import LARGE, largest_spread, reference, scale_of, spread
 from cantle.postprocess.records import Drawn
 from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.trusted import kernel_choice
@@ -184,7 +184,7 @@ def _about_one_column(
     for one, of in ordered.items():
         here = column == one
         share[here] = (of.below(hi[here]) - of.below(lo[here])) / records
-    kept = _large(scale_of(share, []), LARGE)
+    kept = _large(np.sqrt(spread(share)), LARGE)
     return {one: (lo[here], hi[here]) for one in ordered if (here := kept & (column == one)).any()}
 
 

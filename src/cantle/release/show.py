@@ -17,7 +17,7 @@ from cantle.release.manifest import Manifest
 from cantle.release.regions import counted_in_overview, ranges_in_overview, ranges_of
 from cantle.release.sets import list_frame
 from cantle.release.spending import budget_lines
-from cantle.release.words import percent
+from cantle.release.words import percent, totals
 from cantle.schema.canonical_json import JSON
 from cantle.trusted.budget import words_of
 from cantle.trusted.geometry.boxes import Ints
@@ -60,6 +60,7 @@ def overview(release: Release) -> list[tuple[str, str]]:
         ("method", f"{m.method}, preset {m.parameters['preset']}"),
         ("records", f"{m.summary['records']:,} {KINDS[m.kind].RECORDS}"),
         ("counted", counted_in_overview(m)),
+        *((("totals", text),) if (text := totals(m, KINDS[m.kind].COUNTED)) else ()),
         *((("ranges", text),) if (text := ranges_in_overview(m)) else ()),
         *([("accuracy", words.removeprefix("Accuracy "))] if (words := KINDS[m.kind].accuracy_sentence(m)) else []),
         *_account(m),

@@ -8,6 +8,7 @@ from cantle.release.kinds import KINDS, accuracy_lines
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.regions import regions_in_statement
 from cantle.release.spending import receipt_table
+from cantle.release.words import totals
 from cantle.schema.canonical_json import JSON
 from cantle.trusted.budget import NANO, words_of
 
@@ -243,7 +244,9 @@ def _replaced(manifest: Manifest) -> str:
 
 def _outcome(manifest: Manifest) -> str:
     """What was released, in a sentence."""
-    return KINDS[manifest.kind].outcome(manifest, regions_in_statement(manifest))
+    kind = KINDS[manifest.kind]
+    bound = totals(manifest, kind.COUNTED)
+    return kind.outcome(manifest, regions_in_statement(manifest)) + (f"\n{bound}" if bound else "")
 
 
 def _accuracy(manifest: Manifest) -> str:

@@ -43,16 +43,15 @@ def points(share: float) -> str:
 def line(what: str, parts: Sequence[Right]) -> str:
     """The one sentence about accuracy, with figures that never fall.
 
-    >>> line("A share of 10 %", [Right(0.007, "in one column", True), Right(0.026, "in two columns", False)])
-    'A share of 10 % is right to at most ±0.7 percentage points in one column, ±2.6 in two columns (95 of 100 questions;
-    "at most" means that the measurement itself is noisy).'
+    >>> line("A share", [Right(0.007, "in one column", False), Right(0.006, "in two columns", False)])
+    'A share is right to ±0.7 percentage points in one column, ±0.7 in two columns (95 of 100 questions).'
     """
     said, level = list[str](), 0.0
     for number, part in enumerate(parts):
         level = max(level, part.error)
         unit = "" if number else " percentage points"
         said.append(f"{'at most ' if part.noisy else ''}±{points(level)}{unit} {part.about}")
-    noisy = '; "at most" means that the measurement itself is noisy' if any(part.noisy for part in parts) else ""
+    noisy = "; at most: the measurement itself is noisy" if any(part.noisy for part in parts) else ""
     return f"{what} is right to {', '.join(said)} (95 of 100 questions{noisy})."
 
 

@@ -171,9 +171,8 @@ class Widths:
         related the columns, or counted a whole cell where the question names a part of it."""
         columns, value = columns_of(question), known.value
         never = known.covers == NOISE_ONLY and self._mosaic
-        if len(columns) > 1 and (
-            never or (known.covers == MEASURED and (self._mosaic or self.level(columns[:1], confidence)))
-        ):
+        alone = self._mosaic or "one_column" in self.levels(confidence)  # whether single columns have limits
+        if len(columns) > 1 and (never or (known.covers == MEASURED and alone)):
             low, high = self.limits(question, confidence)
             low, high = min(low, value), max(high, value)
             if never:
@@ -221,7 +220,7 @@ class Widths:
             return None
         group = max(self._share(question), 1 / max(1.0, self._records))
         spread = below * (1 - below)
-        own = alone / self._records * np.minimum(1, np.sqrt(spread) / LARGE)
+        own = alone / self._records * scale_of(below, [below]) / LARGE
         attribute = self._asker.attributes[column]
         if hull(question).get(column) != CodeSet.span(0, attribute.grid, attribute.size):
             own = 2 * own / group  # both counts of the share are about this column

@@ -105,13 +105,11 @@ def _table_errors(names: Sequence[str], asker: Asker) -> Box:
     The page does not know the noise behind a question, so that more is added to the measured error. It does not know
     bins either: where values were counted in bins, it gives no interval.
     """
-    near = {
-        pair: asker.widths.are_together([names[one] for one in pair]) for pair in combinations(range(len(names)), 2)
-    }
+    pairs = combinations(range(len(names)), 2)
     numbers = asker.widths.levels(CONFIDENCE, MORE_DOUBT)
     return {
         "levels": [None] * 3 if asker.bins else [numbers.get(name) for name in ("one_column", "together", "apart")],
-        "together": [a * len(names) + b for (a, b), together in near.items() if together],
+        "together": [a * len(names) + b for a, b in pairs if asker.widths.are_together([names[a], names[b]])],
         "large": LARGE,
         "singles": OF_SINGLES,
         "pairs": OF_PAIRS,
@@ -121,7 +119,7 @@ def _table_errors(names: Sequence[str], asker: Asker) -> Box:
 
 
 def _cells(grouping: Grouping, asker: Asker) -> list[int]:
-    """For each group of a column the first code of the counted cell that it is a part of; -1 if it is part of none."""
+    """For each group of a column the first code of the counted cell that it is a part of, or -1."""
     size = asker.attributes[grouping.name].size
     groups = (tuple(grouping.codes_of(place, size).tolist()) for place in range(grouping.size))
     return [asker.widths.inside_cell(grouping.name, CodeSet(edges, size)) for edges in groups]

@@ -37,6 +37,7 @@ GLOSSARY = (
         "the unit of an error of a share: 10 % right to ±2 percentage points lies between 8 % and 12 %",
     ),
     ("accuracy", "how far the released records are off, measured privately with a share of the budget"),
+    ("limits", "the smallest and largest count that the counts of single columns, or of a whole cell, allow"),
     ("workload", "the random counting questions of that measurement; public, drawn after the records"),
     ("preset", "a set of parameters: `default`, or `paper` for a method as it was published"),
 )
