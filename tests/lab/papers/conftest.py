@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cantle.lab.papers import adult
+from cantle_lab.papers import adult
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -11,9 +11,9 @@ import pytest
 import scipy
 
 from cantle.errors import MissingExtra, ParameterError
-from cantle.lab.papers import classify, extras
-from cantle.lab.papers.classify import C45, NaiveBayes, Tree, auc, balanced_accuracy, cross_validate, upper_error
-from cantle.lab.papers.coding import Coded, Coder
+from cantle_lab.papers import classify, extras
+from cantle_lab.papers.classify import C45, NaiveBayes, Tree, auc, balanced_accuracy, cross_validate, upper_error
+from cantle_lab.papers.coding import Coded, Coder
 
 TARGET = {"name": "y", "type": "string", "categories": ["no", "yes"], "role": "target"}
 NUMBER = {"name": "n", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}}
