@@ -59,7 +59,7 @@ def bench_command(
 
     quiet = not sys.stderr.isatty()
     bench = run(everything, [*missing, *skipped], repeat=repeat, data=data, say=(lambda _: None) if quiet else note)
-    files = pages.write(bench, output, note)
+    files = pages.write(bench, output)
     if page is not None:
         given = ["--data DIR"] if data is not None else []
         given += [f"--methods {methods}", f"--rows {rows}", f"--engines {engines}", f"--repeat {repeat}"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from cantle_lab.papers import adult
 @pytest.fixture(scope="package", autouse=True)
 def sketches(request: pytest.FixtureRequest) -> Iterator[None]:
     """Draws pictures small and without a layout, which would take most of the time; `-m slow` draws them in full."""
-    if find_spec("matplotlib") is None or "not slow" not in request.config.getoption("-m"):
+    if "not slow" not in request.config.getoption("-m"):
         yield
         return
     from matplotlib.figure import Figure

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
-from cantle.errors import MissingExtra, OutputError, raise_alone
+from cantle.errors import OutputError, raise_alone
 from cantle_lab.bench import picture, table
 from cantle_lab.bench.running import Bench
 
@@ -33,8 +32,8 @@ def setting(bench: Bench) -> str:
     return f"{', '.join(parts)}; {where}; {start}"
 
 
-def write(bench: Bench, folder: Path, note: Callable[[str], None]) -> list[Path]:
-    """Writes bench.csv, bench.txt, bench.json and, if matplotlib is installed, bench.png; returns their paths."""
+def write(bench: Bench, folder: Path) -> list[Path]:
+    """Writes bench.csv, bench.txt, bench.json and, if anything was measured, bench.png; returns their paths."""
     paths = [folder / f"bench.{ending}" for ending in ("csv", "txt", "json", "png")]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -43,8 +42,6 @@ def write(bench: Bench, folder: Path, note: Callable[[str], None]) -> list[Path]
         paths[2].write_text(json.dumps(facts(bench), indent=1) + "\n", encoding="utf-8")
         if len(bench.rows):
             picture.draw(bench.rows, paths[3])
-    except MissingExtra as missing:
-        note(f"no picture: {missing}")
     except OSError as error:
         raise_alone(OutputError(f"cannot write in {folder}: {error.strerror}; choose another -o folder"))
     return [path for path in paths if path.exists()]

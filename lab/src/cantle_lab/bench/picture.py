@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 from cantle_lab.bench.growth import ACROSS
 from cantle_lab.bench.passes import PASSES
-from cantle_lab.papers.extras import need
 
 
 def draw(rows: pl.DataFrame, path: Path) -> None:
     """One bar per case, with its passes side by side and its ratio at the end; one panel per axis of growth."""
+    from matplotlib.figure import Figure
+
     axes = [axis for axis in ACROSS if axis in rows["axis"]]
     fixed = rows.filter(pl.col("axis") == "size")
     panels = (1 if len(fixed) else 0) + len(axes)
     # The object interface draws with Agg and leaves the caller's pyplot state and backend unchanged.
-    figure = need("matplotlib.figure").Figure(figsize=(7, 4.5 * max(1, panels)), layout="constrained")
-    need("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
+    figure = Figure(figsize=(7, 4.5 * max(1, panels)), layout="constrained")
     places = list(figure.subplots(max(1, panels), 1, squeeze=False).flat)
     if len(fixed):
         _bars(places.pop(0), fixed)

@@ -20,7 +20,6 @@ from cantle.trusted.arrays import Bools
 from cantle_lab.documents import TableDocument
 from cantle_lab.papers import adult
 from cantle_lab.papers.coding import Coded, Coder, Floats, Ints
-from cantle_lab.papers.extras import need
 from cantle_lab.papers.metrics import tvd1
 
 Publisher = Callable[[pl.DataFrame], pl.DataFrame]
@@ -103,6 +102,8 @@ class C45:
 
     def fit(self, table: Coded, weights: Ints | None = None) -> None:
         """Grows and prunes the tree; `weights[i]`, a whole number, counts record i exactly that many times."""
+        from sklearn.tree import DecisionTreeClassifier
+
         if weights is not None:
             table, weights = table.take(np.flatnonzero(weights > 0)), weights[weights > 0]
         size = len(table) if weights is None else int(weights.sum())
@@ -112,7 +113,7 @@ class C45:
         # A leaf needs a weight of 2. Weights are whole, so 1.9 means the same and is safe against rounding of the
         # share.
         rules = {"min_samples_leaf": 2} if weights is None else {"min_weight_fraction_leaf": 1.9 / size}
-        grown = need("sklearn.tree").DecisionTreeClassifier(criterion="entropy", random_state=0, **rules)
+        grown = DecisionTreeClassifier(criterion="entropy", random_state=0, **rules)
         grown.fit(self._design(table.codes), table.labels, sample_weight=weights)
         self._tree = Tree.read(grown, self.coder.classes)
         self._tree.prune(self.confidence)

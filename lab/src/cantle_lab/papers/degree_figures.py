@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 from cantle_lab.papers import degree_metrics, graphs, hay, report, rps_degrees
 from cantle_lab.papers.coding import Ints
-from cantle_lab.papers.extras import need
 from cantle_lab.papers.graphs import Graph, Statistics
 from cantle_lab.papers.harness import Row, Setting
 from cantle_lab.papers.metrics import Metric, Numbers
@@ -163,12 +162,13 @@ def files(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> li
 
 def _picture(summary: pl.DataFrame, path: Path) -> None:
     """Draws one row per panel of the paper and metric, and one column per graph."""
+    from matplotlib.figure import Figure
+
     split = pl.col("panel").str.splitn(", ", 2).struct
     named = summary.with_columns(graph=split.field("field_0"), kind=split.field("field_1"))
     across, down = (named[key].unique(maintain_order=True).to_list() for key in ("graph", "kind"))
     size = (5 * len(across), 4 * len(down))
-    picture = need("matplotlib.figure").Figure(figsize=size, layout="constrained")
-    need("matplotlib.backends.backend_agg").FigureCanvasAgg(picture)
+    picture = Figure(figsize=size, layout="constrained")
     places = picture.subplots(len(down), len(across), squeeze=False)
     for i, kind in enumerate(down):
         for j, graph in enumerate(across):

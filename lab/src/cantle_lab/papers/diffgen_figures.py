@@ -21,7 +21,6 @@ from cantle_lab.documents import TableDocument
 from cantle_lab.papers import adult, classify, generalised, report
 from cantle_lab.papers.coding import Coded, Coder
 from cantle_lab.papers.diffp import DiffPC45
-from cantle_lab.papers.extras import need
 from cantle_lab.papers.harness import Options, Row, Setting
 from cantle_lab.papers.tds import tds
 
@@ -207,9 +206,10 @@ def runtime_files(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Pat
 
 def runtime_picture(summary: pl.DataFrame, path: Path) -> None:
     """Draws the run times: records on the horizontal axis, seconds on the vertical one, one line per stage."""
+    from matplotlib.figure import Figure
+
     panels = summary.partition_by("panel", maintain_order=True)
-    picture = need("matplotlib.figure").Figure(figsize=(6 * len(panels), 4.5), layout="constrained")
-    need("matplotlib.backends.backend_agg").FigureCanvasAgg(picture)
+    picture = Figure(figsize=(6 * len(panels), 4.5), layout="constrained")
     for axes, part in zip(picture.subplots(1, len(panels), squeeze=False).flat, panels, strict=True):
         axes.set_title(f"{part['figure'][0]} {part['panel'][0]}")
         axes.set_xlabel("records (thousands)")

@@ -28,7 +28,6 @@ from cantle_lab.papers import (
     setreport,
     table_figures,
 )
-from cantle_lab.papers.extras import need
 from cantle_lab.papers.harness import Figure, Publish, Setting
 
 _RUNTIME = (
@@ -215,7 +214,6 @@ def reproduce(
     unknown = [name for name in wanted if name not in FIGURES]
     if unknown or not wanted:
         raise ParameterError(f"unknown figure {', '.join(unknown) or '(none given)'}; choose from {', '.join(FIGURES)}")
-    need("matplotlib")  # fail now rather than after hours of work
     setting = Setting(
         publish=publish or import_module("cantle.interfaces.publishing").publish,
         data_dir=Path(data_dir) if data_dir is not None else None,

@@ -17,7 +17,6 @@ import numpy as np
 
 from cantle.errors import DataError, ParameterError
 from cantle_lab.papers.coding import Ints
-from cantle_lab.papers.extras import need
 
 ENDINGS = (".txt", ".txt.xz", ".txt.gz")
 
@@ -126,9 +125,13 @@ def power_law(degrees: Ints) -> float:
     and without a cut at the largest degree, slopes of the log-log distribution, of its tail or of the ranks) gives all
     four of its values.
     """
+    from scipy.optimize import minimize_scalar
+    from scipy.special import zeta
+
     logs = np.log(degrees[degrees > 0])
     if not len(logs) or logs.max() == 0.0:
         return np.inf  # all degrees are 1
-    zeta, minimize = need("scipy.special").zeta, need("scipy.optimize").minimize_scalar
-    optimum = minimize(lambda alpha: alpha * logs.mean() + np.log(zeta(alpha)), bounds=(1.0001, 20.0), method="bounded")
+    optimum = minimize_scalar(
+        lambda alpha: alpha * logs.mean() + np.log(zeta(alpha)), bounds=(1.0001, 20.0), method="bounded"
+    )
     return float(optimum.x)

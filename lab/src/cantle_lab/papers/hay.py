@@ -9,7 +9,6 @@ import numpy as np
 
 from cantle.errors import ParameterError
 from cantle_lab.papers.coding import Floats, Ints
-from cantle_lab.papers.extras import need
 
 
 def edge(degrees: Ints, epsilon: float, rng: np.random.Generator) -> Ints:
@@ -39,6 +38,8 @@ def isotonic(values: Floats) -> Floats:
     >>> isotonic(np.array([1.0, 3.0, 2.0, 5.0])).tolist()
     [1.0, 2.5, 2.5, 5.0]
     """
+    from sklearn.isotonic import isotonic_regression
+
     if not len(values):
         return values
-    return np.asarray(need("sklearn.isotonic").isotonic_regression(values), dtype=np.float64)
+    return np.asarray(isotonic_regression(values), dtype=np.float64)

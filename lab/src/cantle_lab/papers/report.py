@@ -12,7 +12,6 @@ import polars as pl
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-from cantle_lab.papers.extras import need
 
 TIDY = {
     "figure": pl.String,
@@ -96,12 +95,13 @@ def draw(summary: pl.DataFrame, path: Path) -> None:
 
 def draw_panels(summary: pl.DataFrame, path: Path, panel: Callable[[Axes, pl.DataFrame], None]) -> None:
     """Draws one figure; `panel` draws each panel into axes of its own."""
+    from matplotlib.figure import Figure
+
     panels = summary.partition_by("panel", maintain_order=True)
     columns = min(3, len(panels))
     down = ceil(len(panels) / columns)
     # The object interface draws with Agg and leaves the caller's pyplot state and backend unchanged.
-    picture = need("matplotlib.figure").Figure(figsize=(6 * columns, 4.5 * down), layout="constrained")
-    need("matplotlib.backends.backend_agg").FigureCanvasAgg(picture)
+    picture = Figure(figsize=(6 * columns, 4.5 * down), layout="constrained")
     places = list(picture.subplots(down, columns, squeeze=False).flat)
     for axes, part in zip(places, panels, strict=False):
         panel(axes, part)

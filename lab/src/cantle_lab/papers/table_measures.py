@@ -14,7 +14,6 @@ import numpy as np
 
 from cantle_lab.papers.classify import C45, SCORES, Classifier
 from cantle_lab.papers.coding import Coded, Coder, Floats, Grid, Ints
-from cantle_lab.papers.extras import need
 
 BINS = 16
 MOST_PAIRS, MOST_TRIPLES = 300, 60
@@ -125,9 +124,10 @@ class Boosting:
 
     def fit(self, table: Coded) -> None:
         """Learns from the records; if they have only one class, it is always predicted."""
-        model = need("sklearn.ensemble").HistGradientBoostingClassifier
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
         listed = [grid.kind != "number" and 2 < grid.size <= 255 for grid in self.coder.attributes]
-        classifier = model(max_iter=ROUNDS, categorical_features=listed, random_state=0)
+        classifier = HistGradientBoostingClassifier(max_iter=ROUNDS, categorical_features=listed, random_state=0)
         self._model = _Fitted(classifier, table.codes.astype(np.float64), table.labels, self.coder.classes)
 
     def proba(self, codes: Ints) -> Floats:
@@ -144,7 +144,9 @@ class Logistic:
 
     def fit(self, table: Coded) -> None:
         """Learns from the records."""
-        classifier = need("sklearn.linear_model").LogisticRegression(max_iter=300)
+        from sklearn.linear_model import LogisticRegression
+
+        classifier = LogisticRegression(max_iter=300)
         self._model = _Fitted(classifier, self._design(table.codes), table.labels, self.coder.classes)
 
     def proba(self, codes: Ints) -> Floats:
