@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import cantle as library
-from cantle.lab.internal import WARNING
-from cantle.lab.internal.evaluate import evaluate
-from cantle.lab.internal.report_sections import internal_sections
+from cantle.internal import WARNING
+from cantle.internal.evaluate import evaluate
+from cantle.internal.report_sections import internal_sections
 from cantle.release.accuracy import MORE_DOUBT
 from cantle.release.asking import Asker
 from cantle.release.report.page import render
