@@ -53,7 +53,6 @@ def test_every_method_measures_its_error_and_saves_it(method: str, tmp_path: Pat
     accuracy = measured(release)
     numbers = len(accuracy.numbers())
     assert numbers == 2 + (accuracy.together is not None and accuracy.apart is not None)
-    assert (accuracy.more_columns is None) == (method in TABLES)
     assert {one.rate for one in accuracy.numbers()} == {(10 * NANO // 25, numbers * NANO)}
     for path in release.manifest.receipt.paths:
         assert [charge.why for charge in path.charges if charge.verb == "reserve"] == ["accuracy of the release"]
@@ -68,7 +67,7 @@ def test_every_method_measures_its_error_and_saves_it(method: str, tmp_path: Pat
 
 @pytest.mark.parametrize("method", [*TABLES, *SETS])
 def test_with_few_records_nothing_is_spent_on_accuracy(method: str) -> None:
-    """n0 * epsilon must be at least 1,250 for tables and 3,750 for sets, and is about 600 here."""
+    """n0 * epsilon must be at least 1,250 for tables and 2,475 for sets, and is about 600 here."""
     release = released(method, epsilon=1)
     accuracy = release.accuracy
     assert accuracy is not None
@@ -106,10 +105,10 @@ def test_a_share_may_be_chosen_up_to_a_quarter() -> None:
 def test_persons_need_more_records() -> None:
     """With k records per person noise is k times larger, so n0 * epsilon must be k times as large."""
     share = Fraction(1, 25)
-    for is_table, needed in ((True, 2475), (False, 3750)):
+    for is_table in (True, False):
         for k in (1, 2):
-            assert affordable(share, NANO, k * needed, k, of_tables=is_table) == 3
-            assert affordable(share, NANO, k * needed - 1, k, of_tables=is_table) == is_table
+            assert affordable(share, NANO, k * 2475, k, of_tables=is_table) == 3
+            assert affordable(share, NANO, k * 2475 - 1, k, of_tables=is_table) == is_table
         assert affordable(share, NANO, -5, 1, of_tables=is_table) == 0
 
 
@@ -179,13 +178,13 @@ def test_measured_errors_are_near_the_truth_and_show_what_is_lost() -> None:
 
 def test_the_sentences_about_accuracy() -> None:
     error = QuestionError(q=500, records=527, rate=(NANO // 25, 3 * NANO))
-    accuracy = Accuracy(bought=True, share=Fraction(1, 25), noisy_records=45_000, more_columns=error)
+    accuracy = Accuracy(bought=True, share=Fraction(1, 25), noisy_records=45_000, one_column=error)
     assert accuracy_lines(accuracy, tables.ABOUT, 45_000) == [
-        "95 % of random counting questions about two or three columns are off by fewer than 530 records of 45,000 "
+        "95 % of random counting questions about one column are off by fewer than 530 records of 45,000 "
         "(measured privately, ± 110)."
     ]
     assert accuracy_in_short(accuracy, tables.ABOUT) == (
-        "95 % of counts are off by at most 648 (two or three columns), noise of the measurement included"
+        "95 % of counts are off by at most 648 (one column), noise of the measurement included"
     )
     assert "add at least 121 records" in added_for_noise(accuracy), "648 - 527"
     assert accuracy_lines(None, tables.ABOUT, 45_000) == []
@@ -193,7 +192,7 @@ def test_the_sentences_about_accuracy() -> None:
         bought=True,
         share=Fraction(1, 25),
         noisy_records=45_000,
-        more_columns=QuestionError(q=500, records=-177, rate=(NANO // 25, 3 * NANO)),
+        one_column=QuestionError(q=500, records=-177, rate=(NANO // 25, 3 * NANO)),
     )
     assert "off by fewer than about 120 records of 45,000. The" in accuracy_lines(drowned, tables.ABOUT, 45_000)[0]
     assert added_for_noise(drowned) == "", "the 120 already include the noise"
