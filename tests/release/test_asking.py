@@ -17,8 +17,6 @@ import pytest
 
 import cantle
 from cantle.errors import ParameterError
-from cantle.lab.papers import made_tables
-from cantle.lab.papers.interval_questions import Numbers, Truth, check
 from cantle.postprocess.accuracy import Accuracy, PairError, QuestionError
 from cantle.release import Release
 from cantle.release.asking import Asker, numbers_of
@@ -26,6 +24,8 @@ from cantle.release.estimates import Estimate, Noise, rescaled
 from cantle.release.tables import pairs_of
 from cantle.release.widths import BY_NOISE
 from cantle.schema.code_sets import CodeSet, OneColumn
+from cantle_lab.papers import made_tables
+from cantle_lab.papers.interval_questions import Numbers, Truth, check
 from tests.effort import slow
 from tests.release.kinds import EDGE, GRAPH, ISOLATE, NUMBERS, baskets, edges
 from tests.release.people import SCHEMA, people

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import cantle
-from cantle.lab.papers import orders
-from cantle.lab.papers.set_interval_coverage import SMALL, answer, related_groups, supports
-from cantle.lab.papers.sets import Sets
 from cantle.release.asking import Asker
 from cantle.release.estimates import Estimate
+from cantle_lab.papers import orders
+from cantle_lab.papers.set_interval_coverage import SMALL, answer, related_groups, supports
+from cantle_lab.papers.sets import Sets
 
 (SHOP,) = SMALL.values()
 
