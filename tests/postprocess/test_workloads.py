@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from cantle.postprocess.question_scale import LARGE
 from cantle.postprocess.table_workload import Column, coded
 from cantle.schema.domain import Attribute, Labels, Steps
 from cantle.trusted.error_levels import WHOLE
+from cantle.trusted.geometry.item_partitions import ItemTree
 from cantle.trusted.geometry.workloads import APART, ONE_COLUMN, TOGETHER, count_sets, count_table, fingerprint
 
 AGE = Attribute("age", Steps(type="integer", first=0, step=1, grid=100), nullable=True)
@@ -162,24 +164,47 @@ def sets(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.cumsum([0, *map(len, rows)]), np.concatenate([np.zeros(0, np.int64), *rows])
 
 
-def test_questions_about_sets_are_about_frequent_and_drawn_items_pairs_and_triples() -> None:
+def given(universe: int, *pairs: tuple[int, int]) -> set_workload.Counted:
+    return set_workload.Counted(universe, np.array(sorted(a * universe + b for a, b in pairs), dtype=np.int64))
+
+
+def test_questions_about_sets_are_about_frequent_items_and_all_their_pairs() -> None:
     released = sets(2000)
-    workload = set_workload.set_workload(60, released, workload_dice(1))
+    workload = set_workload.set_workload(released, given(60, (3, 7), (3, 9), (7, 9)))
     assert sorted(workload.items.tolist()) == list(range(60))
-    sizes = np.diff(workload.starts)
-    assert set(sizes.tolist()) == {2, 3}
-    assert 250 < len(sizes) <= 500
+    assert workload.bands.tolist() == [0, 16, 60]
     groups = [tuple(one.tolist()) for one in np.split(workload.groups, workload.starts[1:-1])]
     assert len(set(groups)) == len(groups)
-    assert all(len(set(group)) == len(group) for group in groups)
-    counts = count_sets(workload, *released)
-    assert counts.min() >= 1  # all of them occur in the sets
-    assert counts[0] == np.bincount(released[1]).max()
+    assert all(list(group) == sorted(set(group)) for group in groups)
+    assert set(combinations(range(60), 2)) < set(groups)
+    assert {len(group) for group in groups} == {2, 3}
+    near = set(groups[: workload.together])
+    assert {(3, 7), (3, 9), (7, 9)} <= near <= {(3, 7), (3, 9), (7, 9), (3, 7, 9)}
+    assert count_sets(workload, *released)[0] == np.bincount(released[1]).max()
+    assert workload.fits(ItemTree.of(60, 60, even=True))
 
 
-@pytest.mark.parametrize(("n", "items", "groups"), [(0, 0, False), (1, 1, False)])
-def test_there_are_no_questions_without_records(n: int, items: int, groups: bool) -> None:
-    released = np.arange(n + 1), np.zeros(n, np.int64)
-    workload = set_workload.set_workload(5, released, workload_dice(1))
-    assert len(workload.items) == items
-    assert (len(workload.starts) > 1) == groups
+def test_counted_pairs_of_rare_items_are_asked_about_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(set_workload, "PAIRED", 4)
+    monkeypatch.setattr(set_workload, "FURTHER", 2)
+    released = sets(500)
+    rare = np.argsort(np.bincount(released[1], minlength=60))[:3]
+    pairs = [tuple(sorted(pair)) for pair in combinations(rare.tolist(), 2)]
+    workload = set_workload.set_workload(released, given(60, *pairs))
+    asked = [tuple(one.tolist()) for one in np.split(workload.groups, workload.starts[1:-1])][: workload.together]
+    assert len(asked) == 2
+    assert set(asked) < set(pairs)
+
+
+def test_a_group_is_together_if_every_pair_in_it_was_counted() -> None:
+    groups = [(0, 1), (1, 2), (2, 0), (0, 1, 2), (0, 1, 3), (4, 0, 1, 2)]
+    assert given(5, (0, 1), (1, 2), (0, 2)).together(groups).tolist() == [True, True, True, True, False, False]
+    assert set_workload.Counted(5, None).together(groups).all()
+    assert set_workload.Counted(5, None).together([]).tolist() == []
+
+
+@pytest.mark.parametrize(("n", "items"), [(0, 0), (1, 1)])
+def test_there_are_no_questions_without_records(n: int, items: int) -> None:
+    workload = set_workload.set_workload((np.arange(n + 1), np.zeros(n, np.int64)), given(5))
+    assert (len(workload.items), len(workload.starts)) == (items, 1)
+    assert workload.fits(ItemTree.of(5, 5, even=True))

@@ -326,9 +326,10 @@ def test_the_mean_degree_has_an_interval(schema: dict[str, Any], listed: Any) ->
     for question, asked in (("", true >= 0), ("degree >= 3", true >= 3), ("degree in (3, 4)", (true > 2) & (true < 5))):
         estimate = release.mean("degree", question)
         assert estimate.low <= true[asked].mean() <= estimate.high
-        assert 0 < estimate.high - estimate.low < 4
+        assert 0 < estimate.high - estimate.low < 8
         assert estimate.low <= estimate.value <= estimate.high
-        assert estimate.covers == "noise only"
+        beyond = schema != EDGE and question != "degree in (3, 4)"  # edges that the bound removed are allowed for
+        assert estimate.covers == ("limits" if beyond else "noise only")
     empty = release.mean("degree", "degree == 299")
     assert "unknown" in str(empty)
     with pytest.raises(ParameterError, match="columns of numbers: degree"):

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 HELD = CodeSet((1, 2), 2)
 """The codes of the question whether a set holds an item."""
 
+UNMEASURED = 0.1
+"""The share of the records by which an item's count may be off if that was not measured: with so few records, cutting
+sets to a few items changes counts more than noise does."""
+
 USUAL = 0.95
 """The confidence of the limits of single items, which together have none."""
 
@@ -77,7 +81,8 @@ class SetWidths:
         """The smallest and the largest count that the counts of single items and sizes allow."""
         if isinstance(question, OneColumn):
             count, margin = self._count(question), self.margin(question, confidence)
-            margin = BY_NOISE * self._noise(question, confidence) if margin is None else margin
+            if margin is None:
+                margin = max(UNMEASURED * self._records, BY_NOISE * self._noise(question, confidence))
             return max(0.0, count - margin), min(self._records, count + margin)
         if not question.parts:
             return (self._records, self._records) if question.every else (0.0, 0.0)
