@@ -83,6 +83,10 @@ BRANCHES: dict[str, tuple[Callable[[], Release], set[str]]] = {
     "a hub": (lambda: published(many_columns()[1], many_columns()[0]), {"hub column"}),
     "one column": (lambda: published(WIDE[2:]), {"number of records", "first tables, 3 to 4 cells"}),
     "the target alone": (lambda: published([YES]), {"first tables, 2 cells"}),
+    "the target and one category": (
+        lambda: published([YES, category("town", "a", constraints={"required": True})]),
+        {"first tables, 2 cells"},
+    ),
     "no record": (lambda: published([*WIDE, YES], people().head(0)), {"leaves by class"}),
 }
 
