@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cantle.errors import ParameterError, raise_alone
+from cantle.errors import ParameterError, VerifyError, raise_alone
 from cantle.interfaces.cli.config import chosen
 from cantle.interfaces.cli.output import Json, print_result, write_internal
 
@@ -75,7 +75,7 @@ def verify_command(folder: ReleaseDirOrDefault = None, as_json: Json = False) ->
     facts = {"problems": found.problems, "unchecked": found.unchecked}
     print_result(as_json, {"release": str(where), "ok": not found.problems, **facts}, show)
     if found.problems:
-        raise typer.Exit(1)
+        raise typer.Exit(VerifyError.exit_code)
 
 
 def sample_command(
