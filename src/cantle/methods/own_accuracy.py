@@ -134,17 +134,23 @@ class OwnAccuracy:
         self, results: Results, pairs: tuple[set[Pair], set[Pair]], dice: Dice
     ) -> tuple[TableWorkload | SetWorkload, Ints] | None:
         """The questions, and their answers from the released records; None if there is no question."""
+        asked: TableWorkload | SetWorkload
         if self._domain is not None:
             assert isinstance(results.drawn, Drawn)
             codes: Sequence[Any] = engine_codes(self._domain, results.drawn)
-            return table_workload(columns_of(self._domain), codes, dice, pairs[1], self._numbers)
-        assert results.sets is not None
-        assert self._universe is not None
-        sets = set_workload(results.sets, Counted.of(self._universe, results.groups, results.summary))
-        drawn = count_sets(sets, *results.sets)
+            found = table_workload(columns_of(self._domain), codes, dice, pairs[1], self._numbers)
+            if found is None:
+                return None
+            asked, drawn = found
+        else:
+            assert results.sets is not None
+            assert self._universe is not None
+            asked = sets = set_workload(results.sets, Counted.of(self._universe, results.groups, results.summary))
+            if not kinds_of(sets):
+                return None
+            drawn = count_sets(sets, *results.sets)
         share = share_drawn(results.summary)  # if fewer records were drawn, each stands for several
-        released = drawn if share == 1 else np.round(drawn / share).astype(np.int64)
-        return (sets, released) if kinds_of(sets) else None
+        return asked, drawn if share == 1 else np.round(drawn / share).astype(np.int64)
 
 
 def _numbers(kinds: dict[str, int], noisy: Noisy) -> dict[str, Any]:

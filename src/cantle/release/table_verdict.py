@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from cantle.postprocess.accuracy import Accuracy
 from cantle.postprocess.measured_pairs import Pair
+from cantle.postprocess.records import records_meant
 from cantle.release.accuracy import ShareErrors, share_errors
 from cantle.release.manifest import Manifest
 from cantle.release.verdict_words import SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points
@@ -45,7 +46,7 @@ class Connections:
     @staticmethod
     def of(manifest: Manifest, every: Collection[Pair], together: Collection[Pair]) -> Connections:
         """The connections of a release, from all pairs of columns and those that it measured together."""
-        errors = share_errors(manifest.accuracy, manifest.summary["records"])
+        errors = share_errors(manifest.accuracy, records_meant(manifest.summary))
         has_target = any(one.role == "target" for one in TableSchema.from_dict(manifest.schema).fields)
         return Connections(len(frozenset().union(*every)), has_target, together, errors)
 

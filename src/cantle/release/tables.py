@@ -11,7 +11,7 @@ import numpy as np
 from cantle.postprocess.accuracy import affordable
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.measured_pairs import Pair, all_pairs, measured_pairs
-from cantle.postprocess.records import csv_of, give_back
+from cantle.postprocess.records import csv_of, give_back, records_meant
 from cantle.postprocess.results import Results
 from cantle.release import table_verdict
 from cantle.release.bars import bars
@@ -161,12 +161,12 @@ def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.Da
 
 
 def accuracy_sentence(manifest: Manifest) -> str:
-    return table_verdict.sentence(manifest.accuracy, manifest.summary["records"])
+    return table_verdict.sentence(manifest.accuracy, records_meant(manifest.summary))
 
 
 def more_accuracy(manifest: Manifest) -> Iterator[str]:
     if len(_published(manifest)) > 1:
-        yield table_verdict.weaker(manifest.accuracy, manifest.summary["records"])
+        yield table_verdict.weaker(manifest.accuracy, records_meant(manifest.summary))
     if manifest.accuracy is not None and manifest.accuracy.bought and (binned := bins_of(manifest)):
         what = f"All of this is about whole bins of {_named(list(map(str, binned)))}"
         yield f"{what}: which value inside its bin a record has is a guess."
@@ -184,7 +184,7 @@ def verdict_notes(release: Release) -> Iterator[str]:
 
 def uses(release: Release) -> Uses:
     known = table_verdict.Connections.of(release.manifest, *pairs_of(release))
-    return table_verdict.uses(known, release.manifest.summary["records"])
+    return table_verdict.uses(known, records_meant(release.manifest.summary))
 
 
 def outcome(manifest: Manifest, regions: str) -> str:

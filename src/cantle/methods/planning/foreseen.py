@@ -75,11 +75,9 @@ def relations_of(method: Mosaic, epsilon: float, records: int, persons: int) -> 
 
 
 def _target(method: Mosaic) -> Column | None:
-    """The declared target if mosaic uses it as one (mosaic_run.py)."""
-    if method.target is None or len(method.columns) < 2:
-        return None
-    target = method.columns[method.target]
-    return target if 2 <= target.codes <= rules.MOST_CLASSES else None
+    """The declared target if mosaic uses it as one."""
+    target = rules.usable_target(method.columns, method.target)
+    return None if target is None else method.columns[target]
 
 
 def _cells(columns: Sequence[Column], widths: int) -> list[int]:

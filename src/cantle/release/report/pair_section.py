@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
+from cantle.postprocess.records import records_meant
 from cantle.release import Release
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.matrix import heat_map
@@ -48,7 +49,7 @@ def pair_section(release: Release, view: TableView) -> Section:
     text = f"{few}{share} of {len(pairs)} pairs {'of columns ' * (not few)}were measured together."
     if share < len(pairs):
         text += " The others are connected only through other columns."
-    text += f" {weaker(release.manifest.accuracy, release.manifest.summary['records'])}"
+    text += f" {weaker(release.manifest.accuracy, records_meant(release.manifest.summary))}"
     legend = [("heat", "strong"), ("under", "weak")]
     if share < len(pairs):
         legend.append(("loose", "not measured together"))

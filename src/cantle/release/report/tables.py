@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cantle.postprocess.records import records_meant
 from cantle.release import Release
 from cantle.release.asking import Asker
 from cantle.release.load import table_schema_of
@@ -29,4 +30,4 @@ def sections(release: Release) -> tuple[list[Section], Box | None]:
 
 
 def accuracy_tiles(release: Release) -> list[Tile]:
-    return [accuracy_tile(release, middle(release.accuracy, release.manifest.summary["records"]))]
+    return [accuracy_tile(release, middle(release.accuracy, records_meant(release.manifest.summary)))]
