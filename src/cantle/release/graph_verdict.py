@@ -9,6 +9,7 @@ from cantle.release.verdict_words import Uses
 
 if TYPE_CHECKING:
     from cantle.release import Release
+    from cantle.release.estimates import Estimate
 
 DROWNED = 1 / 4
 """Share of the nodes above which noise leaves little of a degree sequence."""
@@ -33,11 +34,21 @@ def uses(release: Release) -> Uses:
 
 
 def node_margin(release: Release) -> int:
-    """How far a number of nodes may be off in 95 of 100 cases.
+    """How far noise and guesses move a number of nodes.
 
     It is the largest of three: the noise in the number of all nodes, the noise in the number of nodes with at least the
     middle degree, and the number of nodes whose degree is a guess.
     """
-    summary, degrees = release.manifest.summary, as_polars(release.records, release.manifest)["degree"]
-    estimate = release.count(f"degree >= {int(degrees.median() or 0)}")  # type: ignore[arg-type]
+    summary, estimate = release.manifest.summary, _middle(release)
     return max(round(estimate.high - estimate.value), summary.get("nodes_error", 0), summary.get("guessed", 0))
+
+
+def has_confidence(release: Release) -> bool:
+    """Whether noise is the whole error of a number of nodes, so that its margin holds in 95 of 100 cases."""
+    return _middle(release).confidence is not None
+
+
+def _middle(release: Release) -> Estimate:
+    """The number of nodes with at least the middle degree."""
+    degrees = as_polars(release.records, release.manifest)["degree"]
+    return release.count(f"degree >= {int(degrees.median() or 0)}")  # type: ignore[arg-type]

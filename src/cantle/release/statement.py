@@ -259,8 +259,8 @@ def _accuracy(manifest: Manifest) -> str:
 
 
 _MEANT = """
-The figures were measured privately on the released records, and they allow for the noise of that measurement. They do
-not hold for records that are drawn later.
+The figures compare the released records with the true ones. The comparison was paid for with a part of epsilon and has
+noise, for which the figures allow. They do not hold for records that are drawn later.
 """
 
 

@@ -91,7 +91,7 @@ def ask_degrees(degrees: Ints, release: Release) -> Box:
     return {
         "kind": "graph",
         "counted": graphs.COUNTED,
-        "unmeasured": "the band above shows how far off such counts are",
+        "unmeasured": "the band above shows how far noise moves such counts",
         "records": release.manifest.summary["records"],
         "held": len(degrees),
         "degrees": [values.tolist(), counts.tolist()],

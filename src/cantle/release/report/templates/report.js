@@ -181,7 +181,7 @@
       const [low, high] = fields.map((field) => Number(field.value));
       let held = 0;
       values.forEach((value, place) => { if (value >= low && value <= high) held += counts[place]; });
-      say(held, 1);
+      say(held, 1, null);
     };
     form.addEventListener("input", count);
     count();
