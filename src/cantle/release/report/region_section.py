@@ -139,8 +139,8 @@ def _mosaic(release: Release) -> Section:
         spread = f"±{3 * noise[number]:,.0f}" if number in noise else ""
         rows.append((question_in_words(about["why"]), named, "" if cells is None else f"{cells:,}", spread))
     words = (
-        f"Records were drawn so that they agree with {len(rows)} noisy tables. The noise of 95 of 100 counts in a table "
-        "is smaller than the figure in the last column."
+        f"Records were drawn so that they agree with {len(rows)} noisy tables. The noise of 95 of 100 counts in a "
+        "table is smaller than the figure in the last column."
     )
     header = ("question", "columns", "cells", "noise of a count")
     return Section(
