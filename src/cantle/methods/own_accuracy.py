@@ -126,8 +126,8 @@ class OwnAccuracy:
         """All pairs of columns of a table, and those measured together."""
         if self._domain is None:
             return set(), set()
-        target, every = self._domain.target, all_pairs(columns_of(self._domain))
-        return every, every & measured_pairs(results.structure, results.frames, target.name if target else None)
+        every = all_pairs(columns_of(self._domain))
+        return every, every & measured_pairs(results.structure)
 
     def _workload(
         self, results: Results, pairs: tuple[set[Pair], set[Pair]], dice: Dice

@@ -43,7 +43,7 @@ def pair_section(release: Release, view: TableView) -> Section:
         header=("pair", "strength", "measured together"),
         rows=rows,
     )
-    text = f"{share} of {len(pairs)} pairs of columns were measured together."
+    text = f"{share or 'None'} of {len(pairs)} pairs of columns were measured together."
     if share < len(pairs):
         text += (
             " The others are connected only through other columns: where the release shows a weak connection, the data "
