@@ -160,7 +160,8 @@ class Widths:
         every = self._records + self._of_all(confidence)
         if isinstance(question, OneColumn):
             count, margin = self._share(question) * self._records, self.alone(question, confidence)
-            return max(0.0, count - margin), min(every, count + margin)
+            fewer, more = self._asker.cut_bins(question)
+            return max(0.0, count + fewer - margin), min(every, count + more + margin)
         low, high = zip(*(self.limits(part, confidence) for part in question.parts), strict=True)
         if question.every:
             return max(0.0, sum(low) - (len(low) - 1) * every), min(high)
