@@ -43,6 +43,8 @@ def require_readable(data: object, schema: TableSchema) -> None:
     path = Path(data)
     if _ending(path) in ARROW + SHEETS or path.suffix.lower() == ".zst":
         raise ParameterError(f"the spark engine cannot read {path.name!r}; give CSV, JSON lines, Parquet or ORC")
+    if _ending(path) in CSV and schema.dialect.header_row > 1:
+        raise ParameterError("the spark engine cannot skip lines above a header; remove them, and leave out headerRow")
     if _ending(path) in CSV + JSON and not _keeps_ascii(schema.dialect):
         raise ParameterError(
             f"the spark engine cannot find line ends in encoding {schema.dialect.encoding!r}; write the file as UTF-8"

@@ -8,17 +8,19 @@ in fixed texts; exceptions of libraries may quote values, so ours are raised wit
 CSV follows RFC 4180, with these rules for what it leaves open. A quote inside an unquoted field is an ordinary
 character. A quoted field that is not closed properly (by a quote before a delimiter or a line end) is read as if its
 quotes were ordinary characters, so that it ends with its line. CR LF, LF and CR all end a line, and a byte order mark
-at the start of a line is ignored. In a table of more than one column, a blank line is not a record.
+at the start of a line is ignored. In a table of more than one column, a blank line is not a record. `headerRow` says in
+which line of the file the header is; titles above it are skipped.
 `skipInitialSpace` removes the spaces at the start of every value.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -57,7 +59,8 @@ if TYPE_CHECKING:
 _KNOWN = "numbers, text, booleans, dates or datetimes"
 _READ = (pl.Boolean, pl.String, pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Null)  # beside numbers
 _FEW = 8  # most columns that a message names
-_DIALECT = ", or say there how the file is written: `delimiter`, `encoding`, `header: false`"
+_DIALECT = ", or say there how the file is written: `delimiter`, `encoding`, `header: false`, `headerRow: 3`"
+_LINE_END = re.compile(rb"\r\n?|\n")
 # any exception of a library; its message may quote a value, so only the fact that it failed is used
 _ANYTHING = (Exception, pl.exceptions.PanicException)
 
@@ -289,14 +292,28 @@ def read_lines(path: Path, schema: TableSchema, wanted: list[str], piece: int | 
 
 
 def _pieces(path: Path, dialect: Dialect, size: int | None = None) -> Iterator[bytes]:
-    return pieces(path, dialect.encoding, size, marked=dialect.header)
+    parts = pieces(path, dialect.encoding, size, marked=dialect.header)
+    return _below(parts, dialect.header_row - 1)
+
+
+def _below(pieces: Iterator[bytes], lines: int) -> Iterator[bytes]:
+    """The bytes below so many lines of titles.
+
+    A line ends at its line end, whatever quotes are in it: a quote in a title that a later record closes would make the
+    number of lines depend on that record.
+    """
+    for piece in pieces:
+        ends = [one.end() for one in islice(_LINE_END.finditer(piece), lines)] if lines else []
+        lines -= len(ends)
+        if not lines and (rest := piece[ends[-1] :] if ends else piece):
+            yield rest
 
 
 def _split_header(pieces: Iterator[bytes], dialect: CsvDialect) -> tuple[list[str], bytes]:
     """The column names, and the bytes after the header in the pieces that were read to find its end."""
     data = next(pieces, b"")
     if not data:
-        raise DataError("the file is empty, not even a header; write one, or say `header: false` in the schema.")
+        raise DataError("the file is empty, or ends before its header; write one, or correct `header` and `headerRow`.")
     fields, end = Grammar(dialect).record(data, 0)
     while end == len(data) and not data.endswith((b"\r", b"\n")) and (more := next(pieces, b"")):
         data += more
