@@ -7,7 +7,7 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 from starlette.background import BackgroundTask
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 
 from cantle.errors import CantleError, ParameterError
 from cantle.interfaces.studio.commands import shown as in_a_shell
@@ -97,6 +97,11 @@ def look(studio: Studio, visit: Visit, error: str = "", answer: dict[str, object
 def report(studio: Studio, visit: Visit) -> Response:
     """The report, for a frame in the page."""
     return _with(studio, visit, lambda one: HTMLResponse(one.report, headers=DOCUMENT))
+
+
+def statement(studio: Studio, visit: Visit) -> Response:
+    """The statement of privacy, as text. It is made anew, like the report."""
+    return _with(studio, visit, lambda one: PlainTextResponse(one.release.statement))
 
 
 def _query(path: str, visit: Visit) -> list[str]:
