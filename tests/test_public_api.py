@@ -55,3 +55,38 @@ def test_texts_of_a_loaded_release_are_escaped_in_html() -> None:
     page = with_manifest(release, lambda m: m.update(guarantee="<script>"))._repr_html_()
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
+
+
+def test_public_objects_show_themselves_in_notebooks() -> None:
+    release = cantle.publish(people(6000), SCHEMA, epsilon=1, insecure_seed=1)
+    assert release.accuracy is not None
+    shown = {
+        "protects one record": cantle.Schema.from_dict(SCHEMA),
+        "smallest group that stands out": cantle.plan(SCHEMA, epsilon=1, records=6000),
+        "95 % interval": release.count("age > 30"),
+        "measured privately": release.accuracy,
+        "cantle release": release,
+    }
+    for text, one in shown.items():
+        assert text in one._repr_html_()  # type: ignore[attr-defined]
+    hostile = {"fields": [{"name": "<i>", "type": "string", "categories": ["<script>", "b"]}]}
+    page = cantle.Schema.from_dict(hostile)._repr_html_()
+    assert "<i>" not in page
+    assert "<script>" not in page
+
+
+def test_a_report_is_a_page_that_notebooks_frame() -> None:
+    page = cantle.publish(people(60), SCHEMA, epsilon=1, insecure_seed=1).report()
+    assert page.startswith("<!doctype html>")
+    assert repr(page).startswith("Page(")
+    framed = page._repr_html_()  # type: ignore[attr-defined]
+    assert framed.startswith("<iframe srcdoc=")
+    assert framed.count("<") == 2, "the page inside is escaped"
+
+
+def test_counts_and_means_are_grouped_by_columns() -> None:
+    release = cantle.publish(people(600), SCHEMA, epsilon=2, insecure_seed=1)
+    counts = release.count("age > 20", by="ill")
+    assert counts["value"].sum() == pytest.approx(release.count("age > 20").value, abs=1)
+    assert counts.equals(release.count("age > 20", by=["ill"]))
+    assert release.mean("age", by="ill").columns == counts.columns

@@ -2,7 +2,7 @@
 
 publish      make a private release of a file or a data frame
 plan         what a release would be like, before anything is spent
-Release      what was published: `records`, `statement`, `save`, `load`, `verify`, `sample`, `count`, `mean`, `table`
+Release      what was published: `records`, `statement`, `save`, `load`, `verify`, `sample`, `count`, `mean`, `report`
 Estimate     an answer with its interval
 Schema       what is public about the data: `Schema.load("schema.yaml")`
 draft        a schema with blanks, from the columns of a file or a data frame

@@ -26,7 +26,7 @@ ROOMS = {  # every room may also import itself and EVERYWHERE; a room inside a r
     "postprocess": f"{VALUES} schema",
     "methods": f"{VALUES} {QUESTIONS} schema postprocess",
     "methods.planning": f"{VALUES} schema postprocess methods",
-    "release": f"{VALUES} trusted.degree_queries trusted.ledger schema data postprocess",
+    "release": f"{VALUES} trusted.degree_queries trusted.ledger schema data postprocess release.report",
     "release.report": "trusted.budget schema postprocess release",
     "interfaces": f"{DOOR} trusted schema data postprocess methods release",
     # The studio holds no record: it starts commands to read records. It uses `data` only to read the header of a file.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from cantle.postprocess.counts import variance
+from cantle.schema.html import rows_of, table
 from cantle.trusted.budget import NANO
 from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
 
@@ -99,6 +100,9 @@ class Accuracy:
     more_columns: QuestionError | None = None
     pairs: PairDistance | None = None
     workload: str = ""
+
+    def _repr_html_(self) -> str:
+        return table("cantle accuracy, measured privately", rows_of(vars(self)))
 
     def numbers(self) -> list[QuestionError | PairDistance]:
         """The measured numbers, in the order of their questions."""

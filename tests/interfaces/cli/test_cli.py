@@ -189,6 +189,8 @@ BAD: list[tuple[list[Any], int, str]] = [
     (["people.csv", "--epsilon", "1"], 2, "cantle init DATA"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "epsilon=2"], 2, "option of its own"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "rounds=[1]"], 2, "YAML scalar"),
+    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "preset=paper"], 2, "write --preset NAME"),
+    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--preset", "best"], 2, "no preset 'best'"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--method", "magic"], 2, "use one of"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--format", "xml"], 2, "csv or parquet"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "-o", "."], 1, "exists already"),

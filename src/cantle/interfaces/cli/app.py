@@ -22,6 +22,7 @@ from cantle.interfaces.cli.ledger import ledger_app
 from cantle.interfaces.cli.output import Json, print_result, progress, speak_utf8, table
 from cantle.interfaces.cli.plan import (
     MethodName,
+    Preset,
     make_plans,
     note_caution,
     plan_command,
@@ -193,6 +194,7 @@ def publish_command(
     ] = None,
     epsilon: Annotated[str | None, typer.Option(metavar="E", help="The whole privacy budget of this release.")] = None,
     method: MethodName = None,
+    preset: Preset = "default",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="A new folder. Default: release.")
     ] = None,
@@ -254,7 +256,7 @@ def publish_command(
 
     Options may also be set in cantle.toml in the working folder (schema, epsilon, out, ledger, dataset, …).
 
-    Parameters that --set takes, besides preset=paper (docs/reference.md has all):
+    Parameters that --set takes (docs/reference.md has all):
 
     mosaic: accuracy_share.
 
@@ -272,7 +274,7 @@ def publish_command(
     from cantle.interfaces.publishing import carry_out, noting_the_charge
     from cantle.trusted.budget import NANO
 
-    parameters = settings_of(settings)
+    parameters = settings_of(settings, preset)
     public, budget = Path(needed(schema, "schema", "--schema")), needed(epsilon, "epsilon", "--epsilon")
     method, engine = chosen(method, "method", "auto"), chosen(engine, "engine", "memory")
     memory, table, form = chosen(memory, "memory"), chosen(table, "table"), chosen(form, "format")
@@ -289,7 +291,7 @@ def publish_command(
             public,
             epsilon=budget,
             method=method,
-            preset=str(parameters.pop("preset", "default")),
+            preset=str(parameters.pop("preset")),
             engine=engine,
             memory=memory,
             table=table,

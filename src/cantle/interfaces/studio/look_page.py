@@ -131,7 +131,7 @@ def _answer(one: Opened, visit: Visit) -> dict[str, object]:
         release = one.release
         value = release.mean(mean, question) if mean else release.count(question)
         return {"value": str(value), "covers": value.covers}
-    rows = one.release.table([by], question, mean=mean)
+    rows = one.release.mean(mean, question, by=by) if mean else one.release.count(question, by=by)
     captions, lines = table_schema_of(one.release.manifest).captions()[by], []
     for row in rows.head(_MOST_ROWS).iter_rows(named=True):
         width = row["high"] - row["low"]
