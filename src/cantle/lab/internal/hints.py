@@ -51,6 +51,7 @@ _FORMATS = {"date": _DAYS, "datetime": (*_TIMES, *_DAYS)}
 _GROUPS = (".", ",", " ", "'", "\u2019")
 _SIGNS = [(".", None), (",", None), *((decimal, group) for group in _GROUPS for decimal in ".," if decimal != group)]
 """Decimal marks and the marks between thousands, the plainest first."""
+_OPEN_END = re.compile(r"(\d{1,9})\+")  # such as 90+
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+")
 
 UNDECODABLE = "\ufffd"
@@ -123,7 +124,9 @@ def _formats(scale: Steps, texts: list[str]) -> tuple[dict[str, JSON], str]:
 
 
 def _signs(scale: Steps, texts: list[str]) -> dict[str, JSON]:
-    """The plainest signs that read nearly all texts, or else those that read the most."""
+    """The plainest signs that read nearly all texts, or else those that read the most; and numbers with an open end."""
+    ends: dict[str, JSON] = {text: int(found[1]) for text in texts if (found := _OPEN_END.fullmatch(text))}
+    texts = [text for text in texts if text not in ends]
     best: tuple[int, dict[str, JSON]] = (0, {})
     grouped = all(map(_THOUSANDS.fullmatch, texts))
     for bare, (decimal, group) in product((True, False), _SIGNS):
@@ -136,7 +139,7 @@ def _signs(scale: Steps, texts: list[str]) -> dict[str, JSON]:
             best = number, _decimals(form, scale, texts) | _keys_of(form, scale)
         if number >= _ENOUGH * len(texts):
             break
-    return best[1]
+    return best[1] | ({"replace": ends} if ends else {})
 
 
 def _decimals(form: NumberForm, scale: Steps, texts: list[str]) -> dict[str, JSON]:
@@ -162,6 +165,7 @@ def _spellings(scale: Labels, texts: list[str]) -> dict[str, JSON]:
     left = [text for text, k in zip(texts, found, strict=True) if k < 0]
     if scale.type == "boolean":
         return keys | ({"trueValues": [BLANK], "falseValues": [BLANK]} if left else {})
+    left = [text for text in left if UNDECODABLE not in text]
     labels = {str(label).casefold(): label for label in scale.labels}
     near = {text: labels[same] for text in left if (same := _nearest(text.casefold(), list(labels))) is not None}
     some: dict[str, JSON] = dict(list(near.items())[:_MOST_REPLACED])
