@@ -17,7 +17,8 @@ nox.options.reuse_existing_virtualenvs = True
 def quick(session: nox.Session) -> None:
     """Schemas, methods and budgets, with the packages that these need."""
     session.install(
-        ".[fast]", "pytest", "pytest-xdist", "hypothesis", "jsonschema", "pandas", "pyarrow", "scipy", "networkx"
+        *(".[fast]", "./lab", "pytest", "pytest-xdist"),
+        *("hypothesis", "jsonschema", "pandas", "pyarrow", "scipy", "networkx"),
     )
     session.run("python", "-m", "pytest", "-q", *(session.posargs or QUICK))
 
@@ -25,5 +26,5 @@ def quick(session: nox.Session) -> None:
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
     """The whole default suite, with every extra."""
-    session.install(".[test]")
+    session.install(".[test]", "./lab")
     session.run("python", "-m", "pytest", "-q", "-n", "auto", *session.posargs)
