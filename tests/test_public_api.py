@@ -6,10 +6,14 @@ import inspect
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
+import polars as pl
 import pytest
 
 import cantle
+from cantle.errors import ParameterError
+from cantle.internal import WARNING
 from tests.release.changes import with_manifest
 from tests.release.people import SCHEMA, people
 
@@ -90,3 +94,22 @@ def test_counts_and_means_are_grouped_by_columns() -> None:
     assert counts["value"].sum() == pytest.approx(release.count("age > 20").value, abs=1)
     assert counts.equals(release.count("age > 20", by=["ill"]))
     assert release.mean("age", by="ill").columns == counts.columns
+
+
+def test_python_shows_private_facts_only_when_asked(tmp_path: Path) -> None:
+    schema = {"fields": [{"name": "town", "type": "string", "categories": ["Oslo", "Rome"]}]}
+    frame = pl.DataFrame({"town": ["<Secretville>", "Oslo", "Rome"] * 100})
+    frame.write_csv(tmp_path / "t.csv")
+    release = cantle.publish(frame, schema, epsilon=1, insecure_seed=1)
+    for data in (frame, frame.to_pandas(), tmp_path / "t.csv", str(tmp_path / "t.csv")):
+        checked, compared = cantle.check(data, schema), cantle.evaluate(data, release)
+        assert "Secretville" in str(checked)
+        for one in (checked, compared, *checked.sections, *checked.sections[1].findings):
+            assert "Secretville" not in repr(one)
+        for shown in (checked, compared):
+            assert str(shown).startswith(WARNING)
+            assert WARNING in shown._repr_html_()
+            assert "<S" not in shown._repr_html_()
+        assert compared.facts[0].private == 300
+    with pytest.raises(ParameterError, match="give the path of the file"):
+        cantle.check([[1]], {"kind": "sets", "items": [1, 2]})

@@ -16,13 +16,13 @@ from cantle.schema.table import TableSchema
 from cantle.schema.values import MIXED, Mask, text_of
 
 
-def check_table(path: Path, schema: TableSchema, nodes: Path | None = None) -> Checked:  # noqa: ARG001
+def check_table(data: object, schema: TableSchema, nodes: Path | None = None) -> Checked:  # noqa: ARG001
     """What `publish` would do with each record of a table."""
     domain = schema.domain().with_target_as_column()
     tallies = [_Tally(attribute) for attribute in domain.attributes]
     read, kept, persons = 0, [np.zeros(0, dtype=bool)], []
     broken = dict.fromkeys(schema.rules, 0)
-    for batch in read_batches(path, schema):
+    for batch in read_batches(data, schema):
         frame = batch.frame
         read += frame.height
         keep = np.ones(frame.height, dtype=bool)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from cantle.internal.shown import Shown
+
 MOST_EXAMPLES = 5
 _ADVICE = (
     "To read more of these values, paste these lines over those of the schema. They come from the data, and the schema",
@@ -15,7 +17,7 @@ _ADVICE = (
 _LONGEST = 40  # most letters of an example
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Finding:
     """A number of records or values that the schema treats in the same way.
 
@@ -60,7 +62,7 @@ class Finding:
         return f": {shown}" + (f" and {more:,} more" if more > 0 else "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Section:
     """The findings about one column, or about the records as a whole."""
 
@@ -79,8 +81,8 @@ class Section:
         return {"title": self.title, "declared": self.declared, "findings": findings}
 
 
-@dataclass(frozen=True)
-class Checked:
+@dataclass(frozen=True, repr=False)
+class Checked(Shown):
     """All that a check found. `used` is the number of records (graphs: of edges) that `publish` would count."""
 
     kind: str
