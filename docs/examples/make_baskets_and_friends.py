@@ -37,6 +37,7 @@ def main() -> None:
     }
     for name, lines in files.items():
         Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"wrote {', '.join(files)}")
 
 
 if __name__ == "__main__":

@@ -243,7 +243,12 @@ SEXES = Labels(type="string", labels=("Female", "Male", "Other"))
         (WHOLE, ["12,5"], {"type": "number", "step": "???", "decimalChar": ","}),
         (SEXES, ["FEMALE", "male"], {"ignoreCase": True}),
         (SEXES, ["F", "Mael", "zebra"], {"replace": {"F": "Female", "Mael": "Male"}}),
-        (Labels(type="boolean", labels=(False, True)), ["ja"], {"trueValues": ["???"], "falseValues": ["???"]}),
+        (Labels(type="boolean", labels=(False, True)), ["igen"], {"trueValues": ["???"], "falseValues": ["???"]}),
+        (
+            Labels(type="boolean", labels=(False, True)),
+            ["ja", "Ja", "nein"],
+            {"trueValues": ["ja"], "falseValues": ["nein"], "ignoreCase": True},
+        ),
         (SEXES, ["x"], {}),
     ],
 )

@@ -42,6 +42,8 @@ _MARKS = {
     "-", "--", "---", ".", "..", "*",
 }  # fmt: skip
 """How people write that a value is missing."""
+_TRUE = {"yes", "y", "ja", "j", "oui", "si", "sí", "sì", "x", "true", "t", "1"}
+_FALSE = {"no", "n", "nein", "non", "false", "f", "0"}
 
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%Y%m%d", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y")
 _TIMES = tuple(
@@ -164,12 +166,20 @@ def _spellings(scale: Labels, texts: list[str]) -> dict[str, JSON]:
     keys: dict[str, JSON] = {"ignoreCase": True} if not scale.ignore_case and any(k >= 0 for k in found) else {}
     left = [text for text, k in zip(texts, found, strict=True) if k < 0]
     if scale.type == "boolean":
-        return keys | ({"trueValues": [BLANK], "falseValues": [BLANK]} if left else {})
+        return keys | (_truth(left) if left else {})
     left = [text for text in left if UNDECODABLE not in text]
     labels = {str(label).casefold(): label for label in scale.labels}
     near = {text: labels[same] for text in left if (same := _nearest(text.casefold(), list(labels))) is not None}
     some: dict[str, JSON] = dict(list(near.items())[:_MOST_REPLACED])
     return keys | ({"replace": some} if some else {})
+
+
+def _truth(texts: list[str]) -> dict[str, JSON]:
+    """What means true and what means false, as far as these are usual words."""
+    words = list(dict.fromkeys(text.casefold() for text in texts))
+    same_but_for_case: dict[str, JSON] = {"ignoreCase": True} if len(words) < len(set(texts)) else {}
+    sides = [[word for word in words if word in usual] or [BLANK] for usual in (_TRUE, _FALSE)]
+    return {"trueValues": [*sides[0]], "falseValues": [*sides[1]]} | same_but_for_case
 
 
 def _nearest(text: str, labels: list[str]) -> str | None:

@@ -106,7 +106,7 @@ def test_of_a_long_table_with_more_columns_it_lists_them_to_choose_from(tmp_path
 def test_titles_above_the_header_are_skipped_if_the_line_is_given(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
     (tmp_path / "t.csv").write_text("Ward 7;;\n\nname;age;\nSECRET;17;\n")
     titled = cantle("init", "t.csv", "--header", "yes", "-o", "title.yaml")
-    assert "If that is a title, and the names stand below it, add --header 3" in titled.out
+    assert "If that is a title, delete the draft, and say in which line the names are: --header 3" in titled.out
     drafted = cantle("init", "t.csv", "--header", "3").out
     assert '{name: "name", type: "???"}\n  - {name: "age", type: "???"}\n\n' in drafted
     assert 'dialect: {"delimiter": ";", "headerRow": 3}' in drafted
