@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import product
+from unicodedata import combining, normalize
 
 import numpy as np
 import polars as pl
@@ -168,8 +169,8 @@ def _spellings(scale: Labels, texts: list[str]) -> dict[str, JSON]:
     if scale.type == "boolean":
         return keys | (_truth(left) if left else {})
     left = [text for text in left if UNDECODABLE not in text]
-    labels = {str(label).casefold(): label for label in scale.labels}
-    near = {text: labels[same] for text in left if (same := _nearest(text.casefold(), list(labels))) is not None}
+    labels = {_folded(str(label)): label for label in scale.labels}
+    near = {text: labels[same] for text in left if (same := _nearest(_folded(text), list(labels))) is not None}
     some: dict[str, JSON] = dict(list(near.items())[:_MOST_REPLACED])
     return keys | ({"replace": some} if some else {})
 
@@ -180,6 +181,11 @@ def _truth(texts: list[str]) -> dict[str, JSON]:
     same_but_for_case: dict[str, JSON] = {"ignoreCase": True} if len(words) < len(set(texts)) else {}
     sides = [[word for word in words if word in usual] or [BLANK] for usual in (_TRUE, _FALSE)]
     return {"trueValues": [*sides[0]], "falseValues": [*sides[1]]} | same_but_for_case
+
+
+def _folded(text: str) -> str:
+    """A text without capitals and accents."""
+    return "".join(one for one in normalize("NFKD", text.casefold()) if not combining(one))
 
 
 def _nearest(text: str, labels: list[str]) -> str | None:
