@@ -249,6 +249,7 @@ SEXES = Labels(type="string", labels=("Female", "Male", "Other"))
             ["ja", "Ja", "nein"],
             {"trueValues": ["ja"], "falseValues": ["nein"], "ignoreCase": True},
         ),
+        (Labels(type="string", labels=("Köln", "Bern")), ["Koeln", "bonn"], {"replace": {"Koeln": "Köln"}}),
         (SEXES, ["x"], {}),
     ],
 )

@@ -145,12 +145,8 @@ def _to_do(output: Path, data: Path | None, infer: bool) -> str:
         fields = dict.fromkeys(name for one in error.problems for name in re.findall("field '(.*?)'[,:]", one.text))
         named = ", ".join(list(fields)[:_MOST_NAMED]) + (", …" if len(fields) > _MOST_NAMED else "")
         of = f" of {len(fields)} column{'s' * (len(fields) != 1)} ({named})" if fields else ""
-        title = (
-            " If that is a title, delete the draft, and say in which line the names are: --header 3."
-            if len(fields) == 1
-            else ""
-        )
-        return f"Fill in the blanks (???){of}.{title} Next: {after}"
+        title = " If that is a title, delete the draft, and say in which line the names are: --header 3."
+        return f"Fill in the blanks (???){of}.{title if len(fields) == 1 else ''} Next: {after}"
     return f"It is complete; read it through. Next: {after}"
 
 
