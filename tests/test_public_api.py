@@ -79,15 +79,6 @@ def test_public_objects_show_themselves_in_notebooks() -> None:
     assert "<script>" not in page
 
 
-def test_a_report_is_a_page_that_notebooks_frame() -> None:
-    page = cantle.publish(people(60), SCHEMA, epsilon=1, insecure_seed=1).report()
-    assert page.startswith("<!doctype html>")
-    assert repr(page).startswith("Page(")
-    framed = page._repr_html_()  # type: ignore[attr-defined]
-    assert framed.startswith("<iframe srcdoc=")
-    assert framed.count("<") == 2, "the page inside is escaped"
-
-
 def test_counts_and_means_are_grouped_by_columns() -> None:
     release = cantle.publish(people(600), SCHEMA, epsilon=2, insecure_seed=1)
     counts = release.count("age > 20", by="ill")
