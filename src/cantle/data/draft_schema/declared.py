@@ -54,9 +54,9 @@ def declared(path: Path, header_row: int | None) -> tuple[list[Column], Dialect]
     if header_row is None:
         rule = "nothing in it says whether the first line holds column names or a record"
         raise ParameterError(f"{path.name!r}: {rule}; say which: header=True, header=False or its line")
+    if not 0 <= header_row <= MOST_ROWS:
+        raise ParameterError(f"the header is in a line from 1 to {MOST_ROWS}, got {header_row}")
     row = max(1, int(header_row))
-    if row > MOST_ROWS:
-        raise ParameterError(f"the header can be in line {MOST_ROWS} at most, got {row}")
     headers = {one: header(path, Dialect(delimiter=one, header_row=row)) for one in (None, ";", "\t", "|")}
     best = max(headers, key=lambda one: len(headers[one]))
     names = headers[best]

@@ -65,10 +65,8 @@ def draft_of(path: Path, header_row: int | None) -> str:
 
 
 def _to_choose(names: list[str]) -> str:
-    """The lines of the draft that name columns: filled in if there are two, otherwise blanks and what to choose from.
-
-    Methods and people read the first of two columns as the set.
-    """
+    """The lines of the draft that name columns: blanks and what to choose from. Of two columns, the first one is taken
+    for the set, and the other for the item."""
     id_, item = names if len(names) == 2 else [f'"{BLANK}"'] * 2
     choice = f"   # one of {', '.join(names)}" if len(names) != 2 else ""
     return f"""\
