@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -90,7 +91,7 @@ class Schema(ABC):
             rows[str(one["name"])] = {key: value for key, value in one.items() if key != "name"}
         most, unit = self.protects
         whom = unit if most == 1 else f"{unit} with up to {most} records"
-        texts = [(name, canonical_json.dumps(value).decode()) for name, value in rows.items()]
+        texts = [(name, json.dumps(value, ensure_ascii=False)) for name, value in rows.items()]
         return table(f"cantle schema: {self.kind}, protects one {whom}", texts)
 
     def hash(self) -> str:

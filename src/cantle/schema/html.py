@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from html import escape
 
 LONGEST = 160
@@ -17,15 +17,6 @@ def table(caption: str, rows: Iterable[tuple[str, object]]) -> str:
     """
     cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(_short(str(text)))}</td></tr>" for name, text in rows)
     return f"<table><caption>{escape(caption)}</caption>{cells}</table>"
-
-
-def rows_of(facts: Mapping[str, object]) -> list[tuple[str, object]]:
-    """The rows of a mapping or of `vars` of an object, without what is missing; names are written with blanks.
-
-    >>> rows_of({"noisy_records": 4000, "pairs": None})
-    [('noisy records', 4000)]
-    """
-    return [(name.replace("_", " "), value) for name, value in facts.items() if value is not None]
 
 
 def _short(text: str) -> str:
