@@ -29,6 +29,7 @@ ROOMS = {  # every room may also import itself and EVERYWHERE; a room inside a r
     "postprocess": f"{VALUES} schema",
     "methods": f"{VALUES} {QUESTIONS} schema postprocess",
     "methods.planning": f"{VALUES} schema postprocess methods",
+    # `verify` makes the report of a release again, to compare it with the page in the folder.
     "release": f"{VALUES} trusted.degree_queries trusted.ledger schema data postprocess release.report",
     "release.report": "trusted.budget schema postprocess release",
     "interfaces": f"{DOOR} trusted schema data postprocess methods release",

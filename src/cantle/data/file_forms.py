@@ -29,6 +29,7 @@ UNPACKED = (".gz", ".zst")
 """Endings of packed text files that are unpacked while they are read."""
 _PACKED = (*UNPACKED, ".xz", ".bz2", ".zip", ".7z", ".lz4")
 
+MOST_NAMED = 20
 _PIECE = 1 << 24  # bytes read together
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
@@ -78,6 +79,15 @@ def files(data: Paths) -> list[Path]:
     if not paths:
         raise DataError(f"{path.name!r} holds or matches no file with a table; check the path.")
     return paths
+
+
+def taken(data: str) -> str:
+    """Which files a folder or a pattern stands for, in words; empty for a single file."""
+    if not os.path.isdir(data) and (os.path.exists(data) or not is_pattern(data)):
+        return ""
+    found = [str(path) for path in files(data)]
+    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    return f"{data!r} stands for {len(found)} file{'s' * (len(found) > 1)}: {', '.join(found[:MOST_NAMED])}{more}"
 
 
 def require_files(paths: list[Path]) -> None:

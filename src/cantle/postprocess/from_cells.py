@@ -11,7 +11,7 @@ from cantle.postprocess.column_shapes import ColumnShapes, ColumnTable, tables_f
 from cantle.postprocess.counts import Dice, Floats, project_rows, round_rows
 from cantle.postprocess.group_frames import column_of, span_columns
 from cantle.postprocess.obey_rules import Regions
-from cantle.postprocess.records import Drawn
+from cantle.postprocess.records import Drawn, drawable
 from cantle.postprocess.results import Results
 from cantle.schema.domain import Attribute, Domain, unsigned
 from cantle.trusted.answers import NoisyCells
@@ -42,6 +42,7 @@ def cell_results(
     may = possible(domain, grid, noisy.cells)
     estimate, count = np.zeros(len(may)), np.zeros(len(may), dtype=np.int64)
     estimate[may], count[may] = _projected(noisy.value[may], total)
+    count, wanted = drawable(count, len(domain.columns), generator)
     records = drawn_from_cells(domain, grid, noisy.cells, count, tables, generator)
     frames = {"marginals": tables_frame(domain, tables)} if tables else {}
     summary = {
@@ -50,7 +51,7 @@ def cell_results(
         "listed": len(noisy.cells),
         "at_least": int(noisy.at_least[0]),
         "rounds": rounds,
-    }
+    } | wanted
     named = zip(domain.attributes, grid.edges, strict=True)
     structure: dict[str, JSON] = {"cuts": {attribute.name: edge.tolist() for attribute, edge in named}}
     if tables:

@@ -220,9 +220,11 @@ class Release:
 
         Raises VerifyError with a list of all problems.
         """
-        from cantle.release.verify import file_problems, problems
+        from cantle.release.verify import file_problems, problems, report_problems
 
         found = (file_problems(self.folder) if self.folder is not None else []) + problems(self)
+        if self.folder is not None and not found:
+            found = report_problems(self.folder, self, [])
         if found:
             raise VerifyError("; ".join(found))
 

@@ -290,6 +290,32 @@ def test_a_page_publishes_the_epsilon_that_it_shows_or_nothing(site: Site) -> No
     assert site.word().rpartition(".")[2] != word.rpartition(".")[2]
 
 
+@pytest.mark.parametrize("ledger", [True, False])
+def test_of_two_tabs_that_show_the_same_one_publishes(site: Site, ledger: bool) -> None:
+    """The second was loaded before, and is sent after the release of the first is finished."""
+    ready(site)
+    if not ledger:
+        site.post("/protect/ledger", none="yes")
+    first, second = site.word(), site.word()
+    site.post("/publish", word=first)
+    site.wait()
+    assert "were changed since" in site.post("/publish", word=second).text
+    site.wait()
+    assert [one.name for one in site.folder.glob("release*")] == ["release"]
+    if ledger:
+        assert len(Ledger(site.folder / "ledger.db").account("people").entries) == 1
+
+
+def test_a_page_does_not_publish_after_a_charge_that_it_does_not_show(site: Site) -> None:
+    """A run that was stopped leaves a charge, but no folder."""
+    ready(site)
+    word = site.word()
+    ledger = Ledger(site.folder / "ledger.db")
+    ledger.charge("people", epsilon_nano=10**9, unit="record", method="rps", parameters={}, guarantee="", software="")
+    assert "were changed since" in site.post("/publish", word=word).text
+    assert site.studio.desk.job is None
+
+
 def test_a_release_that_would_exceed_the_cap_cannot_be_started(site: Site) -> None:
     ready(site, "4")
     shown = site.get("/publish").text

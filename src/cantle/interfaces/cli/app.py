@@ -76,17 +76,16 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Runs a command. Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 130 Ctrl-C, 143 SIGTERM."""
+    """Runs a command. Exit codes: 0 done, 2 wrong usage, 3 schema, 4 data, 5 not verified, 130 Ctrl-C, 143 SIGTERM, and
+    1 for all else."""
     signal.signal(
         signal.SIGTERM, lambda *_: sys.exit(143)
     )  # as an exception, so that temporary private folders are deleted
     speak_utf8()
     try:
         app()
-    except ParameterError as error:
-        _complain(error, 2)
     except CantleError as error:
-        _complain(error, 1)
+        _complain(error)
     except BrokenPipeError:
         sys.exit(1)
     except (SystemExit, KeyboardInterrupt):
@@ -121,14 +120,14 @@ def _stoppable() -> Iterator[None]:
     sys.exit(code)
 
 
-def _complain(error: CantleError, code: int) -> None:
+def _complain(error: CantleError) -> None:
     notes = getattr(error, "__notes__", [])
     message = "; ".join([str(error).rstrip("."), *notes]) if notes else str(error)
     if "--json" in sys.argv:
         more = {"problems": [one.text for one in error.problems]} if isinstance(error, SchemaError) else {}
         print(json.dumps({"error": type(error).__name__, "message": message, **more}))
     print(f"error: {message}", file=sys.stderr)
-    sys.exit(code)
+    sys.exit(error.exit_code)
 
 
 @app.command("publish")
@@ -263,6 +262,7 @@ def publish_command(
         if insecure_seed is None:
             require_yes(spent, yes)
             note_caution(spent)
+        _name_files(data, engine)
         release = carry_out(order)
         with noting_the_charge(release.ticket):
             release.save(folder, data=form)
@@ -277,6 +277,14 @@ def publish_command(
         print(f"next: cantle show {folder} or cantle report {folder}, and cantle verify {folder}")
 
     print_result(as_json, {"release": str(folder), **facts(release)}, show)
+
+
+def _name_files(data: str, engine: str) -> None:
+    """Says which files are about to be read, if a folder or pattern was given; Spark and databases list their own."""
+    from cantle.data.file_forms import taken
+
+    if engine in ("memory", "duckdb") and (words := taken(data)):
+        print(f"note: {words}", file=sys.stderr)
 
 
 app.command("demo")(demo_command)

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from html import escape
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -70,6 +71,8 @@ def render(
         lstrip_blocks=True,
     )
     return environment.get_template("report.html.jinja").render(
+        generator=f"cantle {version('cantle')}",
+        account=account,
         title=_title(release),
         policy=_policy(style, script),
         style=_Raw(style),
