@@ -16,11 +16,10 @@ which line of the file the header is; titles above it are skipped.
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -37,6 +36,7 @@ from cantle.data.file_forms import (
     TABLES,
     Paths,
     are_paths,
+    below,
     check_packing,
     ending,
     files,
@@ -60,7 +60,6 @@ _KNOWN = "numbers, text, booleans, dates or datetimes"
 _READ = (pl.Boolean, pl.String, pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Null)  # beside numbers
 _FEW = 8  # most columns that a message names
 _DIALECT = ", or say there how the file is written: `delimiter`, `encoding`, `header: false`, `headerRow: 3`"
-_LINE_END = re.compile(rb"\r\n?|\n")
 # any exception of a library; its message may quote a value, so only the fact that it failed is used
 _ANYTHING = (Exception, pl.exceptions.PanicException)
 
@@ -292,21 +291,7 @@ def read_lines(path: Path, schema: TableSchema, wanted: list[str], piece: int | 
 
 
 def _pieces(path: Path, dialect: Dialect, size: int | None = None) -> Iterator[bytes]:
-    parts = pieces(path, dialect.encoding, size, marked=dialect.header)
-    return _below(parts, dialect.header_row - 1)
-
-
-def _below(pieces: Iterator[bytes], lines: int) -> Iterator[bytes]:
-    """The bytes below so many lines of titles.
-
-    A line ends at its line end, whatever quotes are in it: a quote in a title that a later record closes would make the
-    number of lines depend on that record.
-    """
-    for piece in pieces:
-        ends = [one.end() for one in islice(_LINE_END.finditer(piece), lines)] if lines else []
-        lines -= len(ends)
-        if not lines and (rest := piece[ends[-1] :] if ends else piece):
-            yield rest
+    return below(pieces(path, dialect.encoding, size, marked=dialect.header), dialect.header_row - 1)
 
 
 def _split_header(pieces: Iterator[bytes], dialect: CsvDialect) -> tuple[list[str], bytes]:
