@@ -133,16 +133,19 @@ class OwnAccuracy:
         self, results: Results, pairs: tuple[set[Pair], set[Pair]], dice: Dice
     ) -> tuple[TableWorkload | SetWorkload, Ints] | None:
         """The questions, and their answers from the released records; None if there is no question."""
+        asked: tuple[TableWorkload | SetWorkload, Ints] | None
         if self._domain is not None:
             assert isinstance(results.drawn, Drawn)
             codes: Sequence[Any] = engine_codes(self._domain, results.drawn)
-            return table_workload(columns_of(self._domain), codes, dice, pairs[1], self._numbers)
-        assert results.sets is not None
-        sets = set_workload(self._universe, results.sets, dice)
-        drawn = count_sets(sets, *results.sets)
+            asked = table_workload(columns_of(self._domain), codes, dice, pairs[1], self._numbers)
+        else:
+            assert results.sets is not None
+            sets = set_workload(self._universe, results.sets, dice)
+            asked = (sets, count_sets(sets, *results.sets)) if kinds_of(sets) else None
         share = share_drawn(results.summary)  # if fewer records were drawn, each stands for several
-        released = drawn if share == 1 else np.round(drawn / share).astype(np.int64)
-        return (sets, released) if kinds_of(sets) else None
+        if asked is None or share == 1:
+            return asked
+        return asked[0], np.round(asked[1] / share).astype(np.int64)
 
 
 def _numbers(kinds: dict[str, int], noisy: Noisy) -> dict[str, Any]:
