@@ -16,7 +16,9 @@ CantleError            the command line exits with 1, or with the number in brac
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import NamedTuple, NoReturn
 
@@ -100,12 +102,18 @@ class MissingExtra(CantleError):
 
 
 def install_command(extra: str) -> str:
-    """The command that installs an extra, in the folder of the source, because the package is not published yet.
+    """The command that installs an extra: by name if cantle came as a wheel, otherwise in the folder of the source."""
+    return f"pip install '{'.' if _came_from_a_folder() else 'cantle'}[{extra}]'"
 
-    >>> install_command("fast")
-    "pip install '.[fast]'"
-    """
-    return f"pip install '.[{extra}]'"
+
+def _came_from_a_folder() -> bool:
+    """Whether pip installed cantle from a folder, as PEP 610 says: then there may be no package of this name to
+    download."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    with suppress(PackageNotFoundError, ValueError):
+        return "dir_info" in json.loads(distribution("cantle").read_text("direct_url.json") or "{}")
+    return True
 
 
 def raise_alone(error: Exception) -> NoReturn:

@@ -131,7 +131,7 @@ CALLS: list[tuple[tuple[object, ...], tuple[int, ...]]] = [
     (publish("t.parquet", "table", "b", "--method", "diffgen", "--json"), GOOD),
     (publish("q.csv", "table", "c", "--format", "parquet"), GOOD),
     (publish("t.csv", "person", "d"), GOOD), (publish("t.csv", "table", "e", *SEEDED), GOOD),
-    (publish("t.csv", "table", "f", "--method", "rps", "--set", "preset=paper", "--set", "depth=4"), GOOD),
+    (publish("t.csv", "table", "f", "--method", "rps", "--preset", "paper", "--set", "depth=4"), GOOD),
     (("show", "a"), GOOD), (("show", "a", "--json"), GOOD), (("verify", "a"), GOOD), (("verify", "a", "--json"), GOOD),
     (("sample", "a", "-n", 9), GOOD), (("sample", "a", "-n", 9, "-o", "more.csv"), GOOD),
     (("graph", "a", "-o", "x.txt"), BAD), (("apply", "b", "t.csv", "-o", "x.internal.csv"), GOOD),
@@ -147,7 +147,7 @@ CALLS: list[tuple[tuple[object, ...], tuple[int, ...]]] = [
     # sets and graphs
     (publish("s.dat", "sets", "g"), GOOD), (publish("long.csv", "long", "h", "--json"), GOOD),
     (publish("s.parquet", "sets", "i"), GOOD),
-    (publish("s.dat", "sets", "j", "--set", "preset=paper", "--set", "fanout=2"), GOOD), (("show", "g"), GOOD),
+    (publish("s.dat", "sets", "j", "--preset", "paper", "--set", "fanout=2"), GOOD), (("show", "g"), GOOD),
     (("report", "g", "--against", "s.dat", "-o", "g.internal.html"), GOOD),
     (("evaluate", "s.dat", "g"), GOOD),
     (("verify", "g"), GOOD), (("sample", "g", "-n", 3), GOOD), (publish("g.txt", "graph", "k"), GOOD),

@@ -21,10 +21,10 @@ from cantle.postprocess.accuracy import affordable
 from cantle.trusted.budget import NANO, Unit
 from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.engines.sets import SetEngine
-from cantle.trusted.error_levels import PERCENT, WHOLE, error_level, ranked, weighted_errors
+from cantle.trusted.error_levels import PERCENT, error_level, ranked, weighted_errors
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.item_partitions import ItemTree
-from cantle.trusted.geometry.rectangles import Rectangles
+from cantle.trusted.geometry.rectangles import WHOLE, Rectangles
 from cantle.trusted.geometry.workloads import (
     APART,
     ONE_COLUMN,

@@ -14,8 +14,8 @@ from cantle.postprocess.counts import workload_dice
 from cantle.postprocess.question_scale import LARGE
 from cantle.postprocess.table_workload import Column, coded
 from cantle.schema.domain import Attribute, Labels, Steps
-from cantle.trusted.error_levels import WHOLE
 from cantle.trusted.geometry.item_partitions import ItemTree
+from cantle.trusted.geometry.rectangles import WHOLE
 from cantle.trusted.geometry.workloads import APART, ONE_COLUMN, TOGETHER, count_sets, count_table, fingerprint
 
 AGE = Attribute("age", Steps(type="integer", first=0, step=1, grid=100), nullable=True)

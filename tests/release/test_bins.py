@@ -14,7 +14,7 @@ import cantle
 from cantle.release import Release
 from cantle.release.asking import Asker
 from cantle.release.bins import Bins, bins_of, inside_and_around
-from cantle.release.report.ask import _errors
+from cantle.release.report.ask import _table_errors
 from cantle.schema.code_sets import CodeSet, OneColumn
 from tests.effort import examples
 
@@ -42,7 +42,7 @@ def test_an_interval_contains_the_truth_whatever_values_a_bin_has(order: str) ->
     lowest, whole = release.count("gain == 0"), release.count("gain < 1250")
     assert lowest.low <= 7_200 <= lowest.high
     assert whole.high - whole.low < 1_000 < lowest.high - lowest.low
-    towns = release.table(["town"])
+    towns = release.count(by=["town"])
     assert (towns["low"][:3] <= 8_000 / 3 + 200).all()
     assert (towns["high"][:3] >= 8_000 / 3 - 200).all()
 
@@ -61,7 +61,7 @@ def test_numbers_are_grouped_by_whole_bins() -> None:
 
 
 def test_a_page_gives_no_interval_for_questions_that_may_cut_a_bin() -> None:
-    assert _errors(Asker(released())) == [None, None]
+    assert _table_errors([], Asker(released()))["levels"] == [None] * 3
 
 
 def test_the_statement_says_that_values_inside_a_bin_are_a_guess() -> None:

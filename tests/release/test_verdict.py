@@ -98,7 +98,7 @@ def test_sets_have_figures_for_one_item_for_counted_pairs_and_for_other_ones() -
 def known(missing: float, together: int = 21, columns: int = 15, one: float = 0.01, level: float = 0.02) -> Connections:
     """A table with a target of which the first pairs were measured together."""
     pairs = [frozenset(map(str, pair)) for pair in combinations(range(columns), 2)][:together]
-    return Connections(columns, True, set(pairs), ShareErrors(one, level, max(level, 0.03), missing, frozenset()))
+    return Connections(columns, True, True, set(pairs), ShareErrors(one, level, max(level, 0.03), missing, frozenset()))
 
 
 def words(some: Connections, released: int = 10_000) -> tuple[str, str]:
@@ -119,8 +119,9 @@ def test_two_columns_are_good_only_if_weak_connections_alone_may_be_missing() ->
 def test_strong_connections_that_may_be_missing_mean_that_the_release_does_not_know_them() -> None:
     assert "does not know" not in words(known(0.4))[1]
     assert "does not know" in words(known(0.41))[1]
+    assert "between columns: the release" in words(replace(known(0.41, together=0), by_tables=False))[1]
     good, bad = words(replace(known(0), errors=None))
-    assert "does not know" in bad, "nothing was measured"
+    assert "between columns that were not measured together: the release does not know" in bad, "nothing was measured"
     assert "shares of one column: how far they are off was not measured" in good
 
 
@@ -130,6 +131,7 @@ def test_a_release_of_few_pairs_says_that_columns_come_out_unrelated() -> None:
     assert "come out unrelated" in words(known(0.3, together=10))[1]
     assert "come out unrelated" not in words(known(0.15, together=10))[1], "no connection above .15 is missing"
     assert "come out unrelated" not in words(known(0.3, together=0, columns=2))[1], "two columns have one pair"
+    assert "come out unrelated" not in words(replace(known(0.3, together=0), by_tables=False))[1], "regions relate all"
     (note,) = table_verdict.note(known(0.3, together=10))
     assert note.startswith("Nearly all pairs of columns come out unrelated, whatever they were: only 10 of 105 pairs")
     assert not list(table_verdict.note(known(0.3, together=11)))

@@ -12,9 +12,9 @@ from cantle.errors import BudgetExceeded, ParameterError, Sealed
 from cantle.trusted.budget import NANO, Budget, Unit
 from cantle.trusted.curator import Curator
 from cantle.trusted.engines.sets import SetEngine
-from cantle.trusted.error_levels import WHOLE
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.item_partitions import ItemTree
+from cantle.trusted.geometry.rectangles import WHOLE
 from cantle.trusted.geometry.workloads import count_table
 from cantle.trusted.noise import Seeded
 from cantle.trusted.queries import Size

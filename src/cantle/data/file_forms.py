@@ -9,8 +9,10 @@ from __future__ import annotations
 import codecs
 import glob
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TypeGuard, cast
 
@@ -30,6 +32,7 @@ UNPACKED = (".gz", ".zst")
 _PACKED = (*UNPACKED, ".xz", ".bz2", ".zip", ".7z", ".lz4")
 
 MOST_NAMED = 20
+_LINE_END = re.compile(rb"\r\n?|\n")
 _PIECE = 1 << 24  # bytes read together
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
@@ -199,3 +202,16 @@ def _by_mark(first: bytes, encoding: str) -> str:
         return encoding
     known = next((name for mark, name in _MARKS.items() if first.startswith(mark)), None)
     return known or ("utf-16-le" if name_of(encoding) == UTF_16 else encoding)
+
+
+def below(pieces: Iterator[bytes], lines: int) -> Iterator[bytes]:
+    """The bytes below so many lines of titles.
+
+    A line ends at its line end, whatever quotes are in it: a quote in a title that a later record closes would make the
+    number of lines depend on that record.
+    """
+    for piece in pieces:
+        ends = [one.end() for one in islice(_LINE_END.finditer(piece), lines)] if lines else []
+        lines -= len(ends)
+        if not lines and (rest := piece[ends[-1] :] if ends else piece):
+            yield rest

@@ -50,9 +50,9 @@ class ConnectedColumns(Matrices):
         yield f"Strength of connection (Cramer's V) differs by {differs}"
 
 
-def compare_table(path: Path, release: Release, nodes: Path | None = None) -> Comparison:  # noqa: ARG001
+def compare_table(data: object, release: Release, nodes: Path | None = None) -> Comparison:  # noqa: ARG001
     view, schema = TableView.of(release), table_schema_of(release.manifest)
-    raw = read_used(path, schema)
+    raw = read_used(data, schema)
     facts = (Fact("records", len(raw[0]), release.manifest.summary["records"]),)
     if view is None:
         reason = "Values are sets of values (preset paper), so columns cannot be compared."
@@ -71,11 +71,11 @@ def compare_table(path: Path, release: Release, nodes: Path | None = None) -> Co
     return Comparison("table", facts, columns, matrices, tuple(asked), trained, missing=(reason,) if reason else ())
 
 
-def read_used(path: Path, schema: TableSchema) -> list[Codes]:
+def read_used(data: object, schema: TableSchema) -> list[Codes]:
     """The records that `publish` would use, as codes by column: those that fit the schema, bounded per person."""
     attributes = schema.domain().with_target_as_column().attributes
     parts, ids = [], []
-    for batch in read_batches(path, schema):
+    for batch in read_batches(data, schema):
         parts.append([one.encode(batch.frame[one.name]) for one in attributes])
         if schema.person is not None:
             ids.append(as_ids(batch.frame[schema.person], schema.missing_values))

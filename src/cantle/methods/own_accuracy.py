@@ -127,30 +127,27 @@ class OwnAccuracy:
         """All pairs of columns of a table, and those measured together."""
         if self._domain is None:
             return set(), set()
-        target, every = self._domain.target, all_pairs(columns_of(self._domain))
-        return every, every & measured_pairs(results.structure, results.frames, target.name if target else None)
+        every = all_pairs(columns_of(self._domain))
+        return every, every & measured_pairs(results.structure)
 
     def _workload(
         self, results: Results, pairs: tuple[set[Pair], set[Pair]], dice: Dice
     ) -> tuple[TableWorkload | SetWorkload, Ints] | None:
         """The questions, and their answers from the released records; None if there is no question."""
-        asked: TableWorkload | SetWorkload
+        asked: tuple[TableWorkload | SetWorkload, Ints] | None
         if self._domain is not None:
             assert isinstance(results.drawn, Drawn)
             codes: Sequence[Any] = engine_codes(self._domain, results.drawn)
-            found = table_workload(columns_of(self._domain), codes, dice, pairs[1], self._numbers)
-            if found is None:
-                return None
-            asked, drawn = found
+            asked = table_workload(columns_of(self._domain), codes, dice, pairs[1], self._numbers)
         else:
             assert results.sets is not None
             assert self._universe is not None
-            asked = sets = set_workload(results.sets, Counted.of(self._universe, results.groups, results.summary))
-            if not kinds_of(sets):
-                return None
-            drawn = count_sets(sets, *results.sets)
+            sets = set_workload(results.sets, Counted.of(self._universe, results.groups, results.summary))
+            asked = (sets, count_sets(sets, *results.sets)) if kinds_of(sets) else None
         share = share_drawn(results.summary)  # if fewer records were drawn, each stands for several
-        return asked, drawn if share == 1 else np.round(drawn / share).astype(np.int64)
+        if asked is None or share == 1:
+            return asked
+        return asked[0], np.round(asked[1] / share).astype(np.int64)
 
 
 def _numbers(kinds: dict[str, int], noisy: Noisy) -> dict[str, Any]:

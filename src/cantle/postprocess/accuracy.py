@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from cantle.postprocess.counts import variance
+from cantle.schema.html import table
 from cantle.trusted.budget import NANO
 from cantle.trusted.geometry.workloads import APART, ONE_COLUMN, TOGETHER, SetWorkload, TableWorkload
 
@@ -113,6 +114,15 @@ class Accuracy:
 
     def __str__(self) -> str:
         return self.in_words or repr(self)
+
+    def _repr_html_(self) -> str:
+        numbers = {
+            name.replace("_", " "): f"{max(0, one.records):,} records, ± {one.sd:,.0f}"
+            for name, one in vars(self).items()
+            if one in self.numbers()
+        }
+        known = {"share of epsilon": self.share, "noisy records": f"{self.noisy_records:,}"}
+        return table("cantle accuracy, measured privately", [*known.items(), *numbers.items()])
 
     def numbers(self) -> list[QuestionError | PairError]:
         """The measured numbers, in the order of their questions: K of them."""

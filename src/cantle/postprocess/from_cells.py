@@ -173,17 +173,19 @@ def grid_of(domain: Domain, cuts: dict[str, list[int]]) -> Grid:
     return Grid(tuple(np.array(cuts[a.name], dtype=np.int64) for a in domain.attributes))
 
 
-def generalise(domain: Domain, grid: Grid, frame: pl.DataFrame) -> pl.DataFrame:
+def generalise(domain: Domain, grid: Grid, frame: pl.DataFrame, *, numbered: bool = False) -> pl.DataFrame:
     """Another table generalised to the grid: one row per record, one label per attribute, the target unchanged.
 
-    This adds no noise: if the table is private, so is the result. A value that the schema drops has no label.
+    This adds no noise: if the table is private, so is the result. A value that the schema drops has no label. With
+    `numbered`, groups have numbers in the order of the column instead of labels, as classifiers need them.
     """
     import polars as pl
 
     columns: dict[str, pl.Series] = {}
     for attribute, edge in zip(domain.attributes, grid.edges, strict=True):
         code = attribute.encode(frame[attribute.name])
-        labels = pl.Series([*_labels(attribute, edge), None], dtype=pl.String)
+        groups = np.arange(len(edge) - 1.0).tolist() if numbered else _labels(attribute, edge)
+        labels = pl.Series([*groups, None], dtype=pl.Float64 if numbered else pl.String)
         place = np.searchsorted(edge, code, side="right") - 1
         columns[attribute.name] = labels.gather(np.where(code < 0, len(labels) - 1, place))
     if domain.target and domain.target.name in frame.columns:

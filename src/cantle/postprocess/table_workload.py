@@ -24,11 +24,10 @@ from cantle.postprocess.records import Drawn
 from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.trusted import kernel_choice
 from cantle.trusted.arrays import Bytes, Codes, Floats
-from cantle.trusted.error_levels import WHOLE
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.count_tables import count_codes
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
-from cantle.trusted.geometry.rectangles import Rectangles
+from cantle.trusted.geometry.rectangles import WHOLE, Rectangles
 from cantle.trusted.geometry.workloads import APART, ONE_COLUMN, TOGETHER, TableWorkload, count_within
 
 QUESTIONS = 500

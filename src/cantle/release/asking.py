@@ -147,11 +147,11 @@ class Asker:
                 return _around(max(0.0, direct.value), margin, confidence, NOISE)
         covers = NOISE_ONLY if measured is None else MEASURED
         margin = self.noise_margin(question, drawn, confidence) if measured is None else measured
-        low, high = (released + more for more in self._cut_bins(question))
+        low, high = (released + more for more in self.cut_bins(question))
         known = Estimate(released, low - margin, high + margin, confidence, covers).at_least_zero()
         return self.widths.within_limits(known, question, margin, confidence) if self.attributes else known
 
-    def _cut_bins(self, question: Question) -> tuple[float, float]:
+    def cut_bins(self, question: Question) -> tuple[float, float]:
         """How many fewer and more records a question may hold for, because of the bins that it cuts."""
         counted: dict[Key, Counted] = {**self.bins, **thresholds_of(self._release)}
         inside, around = inside_and_around(question, counted)
@@ -220,7 +220,7 @@ class Asker:
         if errors is None:
             noise, covers = self.noise_margin(asked, group, confidence), NOISE_ONLY
             errors = np.minimum(1, np.minimum(2 * np.minimum(below, 1 - below) * self.records, noise) / group)
-        errors = np.minimum(1, errors + max(map(abs, self._cut_bins(asked))) / group)
+        errors = np.minimum(1, errors + max(map(abs, self.cut_bins(asked))) / group)
         margin = float((np.diff(values) * errors).sum()) + self._bin_width(attribute)
         note = self.widths.note(columns_of(asked)) if covers == MEASURED else ""
         return Estimate(value, max(lowest, value - margin), min(highest, value + margin), confidence, covers, note)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from math import log, sqrt
 from statistics import NormalDist
 
+from cantle.schema.html import table
+
 MEASURED = "measured"
 NOISE = "noise"
 LIMITS = "limits"
@@ -62,6 +64,9 @@ class Estimate:
         else:
             words = f"{value} ({low} to {high} by the noise of the counts alone)"
         return f"{words}; {self.note}" if self.note else words
+
+    def _repr_html_(self) -> str:
+        return table("cantle estimate", [("estimate", self), ("the interval covers", self.covers)])
 
     def to_dict(self) -> dict[str, float | str | None]:
         """The fields as a dictionary; numbers that are not finite become None, because JSON has no such numbers."""

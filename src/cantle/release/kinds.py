@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cantle.data.frames import NativeFrame
+    from cantle.postprocess.measured_pairs import Pair
     from cantle.postprocess.records import Drawn
     from cantle.release import Release
     from cantle.release.verdict_words import Uses
@@ -66,6 +67,10 @@ class ReleasedKind(Protocol[Kind]):
     @property
     def PART(self) -> str:  # noqa: N802
         """What a question names, in the singular: a column, an item or a degree."""
+
+    @property
+    def ONE_NUMBER(self) -> bool:  # noqa: N802
+        """Whether one number about a release's own error is measured where three are too many."""
 
     @property
     def NOISE_NOTE(self) -> str:  # noqa: N802
@@ -126,6 +131,9 @@ class ReleasedKind(Protocol[Kind]):
     def own_questions(self, frame: pl.DataFrame, release: Release, schema: Kind, dice: Dice) -> Workload | None:
         """The questions that these dice draw for the released records, whose error a release measures; None if there is
         none."""
+
+    def pairs_of(self, release: Release) -> tuple[set[Pair], set[Pair]]:
+        """All pairs of columns of a table, and those that were measured together; none of other kinds of data."""
 
     def column_lines(
         self, frame: pl.DataFrame, manifest: Manifest, schema: Kind, everything: bool = True

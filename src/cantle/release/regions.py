@@ -53,7 +53,7 @@ def ranges_in_overview(manifest: Manifest) -> str:
 
 def _mosaic(manifest: Manifest) -> list[str]:
     """The number of columns and of the parts that they were counted in, and of the pairs that were counted together."""
-    columns, pairs = len(manifest.structure["cells"]), len(measured_pairs(manifest.structure, {}))
+    columns, pairs = len(manifest.structure["cells"]), len(measured_pairs(manifest.structure))
     parts = f"{columns} column{'s' * (columns > 1)} ({manifest.summary['cells']:,} values and ranges of values)"
     return [parts, f"{pairs:,} of {columns * (columns - 1) // 2:,} pairs of columns"][: 1 if columns < 2 else 2]
 

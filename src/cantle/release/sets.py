@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cantle.data.frames import NativeFrame
+    from cantle.postprocess.measured_pairs import Pair
     from cantle.postprocess.records import Drawn
     from cantle.release import Release
     from cantle.release.verdict_words import Uses
@@ -40,6 +41,7 @@ FORMATS: tuple[str, ...] = ("csv", "parquet", "fimi")
 NOUN, RECORD, RECORDS = "sets", "set", "synthetic sets"
 PRODUCT, BARE = "Synthetic data", "Synthetic data"
 COUNTED, PART = "sets", "item"
+ONE_NUMBER = False
 COLUMNS, NOISE_NOTE = "Most frequent items", NOT_MEASURED
 MADE = "{n} synthetic sets of items, drawn from noisy counts"
 _OF_FORM = {"fimi": "fimi", "long": "csv", "list": "parquet"}
@@ -214,6 +216,10 @@ def own_questions(frame: pl.DataFrame, release: Release, schema: SetSchema, dice
     codes = schema.universe.encode(sets.explode(empty_as_null=False)).astype(np.int64)
     counted = Counted.of(schema.universe, release.groups, release.manifest.summary)
     return set_workload((starts, codes), counted)
+
+
+def pairs_of(release: Release) -> tuple[set[Pair], set[Pair]]:  # noqa: ARG001
+    return set(), set()
 
 
 def column_lines(

@@ -35,11 +35,13 @@ SCALE = "Cramér's V: 0 is none, 1 means that one column determines the other"
 class Connections:
     """What a release knows about the connections between its columns: the pairs measured together, and the error.
 
-    `errors` is None if it was not measured.
+    `errors` is None if it was not measured. `by_tables` says that columns are related by noisy tables of pairs, not by
+    regions over all columns.
     """
 
     columns: int
     has_target: bool
+    by_tables: bool
     together: Collection[Pair]
     errors: ShareErrors | None
 
@@ -48,7 +50,8 @@ class Connections:
         """The connections of a release, from all pairs of columns and those that it measured together."""
         errors = share_errors(manifest.accuracy, records_meant(manifest.summary))
         has_target = any(one.role == "target" for one in TableSchema.from_dict(manifest.schema).fields)
-        return Connections(len(frozenset().union(*every)), has_target, together, errors)
+        by_tables = "tables" in manifest.structure
+        return Connections(len(frozenset().union(*every)), has_target, by_tables, together, errors)
 
     @property
     def pairs(self) -> int:
@@ -64,7 +67,13 @@ class Connections:
     @property
     def are_lost(self) -> bool:
         """Whether nearly all pairs of columns come out unrelated."""
-        return self.columns > 2 and len(self.together) < FEW * self.pairs and self.missing > WEAK
+        few = self.by_tables and self.columns > 2 and len(self.together) < FEW * self.pairs
+        return few and self.missing > WEAK
+
+    @property
+    def others(self) -> str:
+        """The columns whose connections may be lost."""
+        return "columns that were not measured together" if self.together else "columns"
 
     @property
     def in_words(self) -> str:
@@ -117,7 +126,8 @@ def weaker(accuracy: Accuracy | None, released: int) -> str:
     errors = share_errors(accuracy, released)
     if accuracy is None or errors is None:
         return f"{WEAKER} By how much was not measured."
-    between = "" if accuracy.apart is None else " between columns that were not measured together"
+    both = accuracy.apart is not None and accuracy.together is not None
+    between = " between columns that were not measured together" if both else ""
     if errors.missing >= 1:
         return f"{WEAKER} Any connection{between} may be missing, however strong it is."
     strength = f"a strength of about {errors.missing:.2g} ({SCALE})"
@@ -156,11 +166,10 @@ def _kept(known: Connections) -> Iterator[str]:
 def _lost(known: Connections) -> Iterator[str]:
     """The connections between columns that a release has lost, or may have lost."""
     if known.missing > STRONG:
-        yield "connections between columns that were not measured together: the release does not know them"
+        yield f"connections between {known.others}: the release does not know them"
     elif known.missing > WEAK:
         yield (
-            f"connections weaker than about {known.missing:.2g} ({SCALE}) between columns that were not measured "
-            "together: they may be missing"
+            f"connections weaker than about {known.missing:.2g} ({SCALE}) between {known.others}: they may be missing"
         )
     if known.are_lost:
         yield "nearly all pairs of columns come out unrelated, whatever they were"

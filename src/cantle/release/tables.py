@@ -43,6 +43,7 @@ _MOST = 8  # most categories that are shown one by one
 FORMATS: tuple[str, ...] = ("csv", "parquet")
 NOUN, RECORD, RECORDS = "a table", "record", "synthetic records"
 PRODUCT, BARE = "Synthetic data", "Synthetic data"
+ONE_NUMBER = True
 COUNTED, PART, COLUMNS = "records", "column", "Columns"
 NOISE_NOTE = NOT_MEASURED
 MADE = "{n} synthetic records of a table, drawn from noisy counts of regions of the public domain"
@@ -150,10 +151,8 @@ def pairs_of(release: Release) -> tuple[set[Pair], set[Pair]]:
     from cantle.postprocess.table_workload import columns_of
     from cantle.release.load import domain_of  # which imports this module
 
-    domain = domain_of(release.manifest)
-    every, target = all_pairs(columns_of(domain)), domain.target
-    known = measured_pairs(release.manifest.structure, release.frames, None if target is None else target.name)
-    return every, every & known
+    every = all_pairs(columns_of(domain_of(release.manifest)))
+    return every, every & measured_pairs(release.manifest.structure)
 
 
 def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:  # noqa: ARG001

@@ -18,7 +18,6 @@ from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS
 from cantle.release.load import schema_of
 from cantle.release.manifest import Receipt
-from cantle.release.tables import pairs_of
 from cantle.trusted.budget import NANO, Charge
 from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload, fingerprint
 
@@ -35,14 +34,12 @@ def accuracy_problems(release: Release) -> Iterator[str]:
         yield "the share of the accuracy is not that of the parameters"
         return
     records = receipt.unit.max_records
-    tables, epsilon = manifest.kind == "table", receipt.epsilon_nano
-    worth = affordable(accuracy.share, epsilon, accuracy.noisy_records, records, of_tables=tables)
+    kind, epsilon = KINDS[manifest.kind], receipt.epsilon_nano
+    worth = affordable(accuracy.share, epsilon, accuracy.noisy_records, records, of_tables=kind.ONE_NUMBER)
     if accuracy.bought != bool(worth):
         yield "whether the accuracy was measured does not follow from the noisy number of records"
-    if manifest.kind == "table":
-        every, together = pairs_of(release)
-        if (accuracy.all_pairs, accuracy.pairs_together) != (len(every), len(together)):
-            yield "the pairs of columns measured together are not those of the released tables"
+    if (accuracy.all_pairs, accuracy.pairs_together) != tuple(map(len, kind.pairs_of(release))):
+        yield "the pairs of columns measured together are not those of the released tables"
     if not accuracy.bought:
         if accuracy.numbers() or accuracy.workload or any(charge.verb == "reserve" for charge in receipt.charges()):
             yield "an accuracy that was not measured has numbers, or was paid for"

@@ -19,6 +19,7 @@ import numpy as np
 from cantle.postprocess.accuracy import PairError, QuestionError
 from cantle.postprocess.measured_pairs import Pair
 from cantle.postprocess.question_scale import LARGE, largest_spread, reference, scale_of
+from cantle.postprocess.records import share_drawn
 from cantle.release.accuracy import DOUBT, MOST_DOUBT, noise_scale
 from cantle.release.bins import inside_and_around
 from cantle.release.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
@@ -46,6 +47,7 @@ class Widths:
     def __init__(self, release: Release, asker: Asker) -> None:
         self._release, self._asker, self._accuracy = release, asker, release.accuracy
         self._spreads = dict[Key, float]()
+        self._share_drawn = share_drawn(release.manifest.summary)  # a record may stand for several
         self._mosaic = release.manifest.method == "mosaic"  # its counts of single columns are right up to their noise
 
     @cached_property
@@ -54,7 +56,7 @@ class Widths:
 
     @property
     def _records(self) -> float:
-        return float(self._asker.records)
+        return self._asker.records / self._share_drawn
 
     def _share(self, question: Question) -> float:
         """The share of the released records for which a question holds."""
@@ -160,7 +162,8 @@ class Widths:
         every = self._records + self._of_all(confidence)
         if isinstance(question, OneColumn):
             count, margin = self._share(question) * self._records, self.alone(question, confidence)
-            return max(0.0, count - margin), min(every, count + margin)
+            fewer, more = self._asker.cut_bins(question)
+            return max(0.0, count + fewer - margin), min(every, count + more + margin)
         low, high = zip(*(self.limits(part, confidence) for part in question.parts), strict=True)
         if question.every:
             return max(0.0, sum(low) - (len(low) - 1) * every), min(high)
@@ -182,7 +185,7 @@ class Widths:
             known = replace(known, low=value - BY_NOISE * margin, high=value + BY_NOISE * margin)
         inside, around = inside_and_around(question, self._cells)
         if inside != around:
-            low, high = (float(self._asker.drawn(one)) for one in (inside, around))
+            low, high = (self._asker.drawn(one) / self._share_drawn for one in (inside, around))
             low, high = min(known.low, low - margin), max(known.high, high + margin)
             known = replace(known, low=low, high=high, covers=LIMITS, note=IN_A_CELL)
         return known.at_least_zero()

@@ -11,9 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cantle.trusted.geometry.boxes import Ints
-
-WHOLE = 1 << 16
-"""The weight 1; weights are whole numbers of 1/WHOLE, from 0 to WHOLE."""
+from cantle.trusted.geometry.rectangles import WHOLE
 
 PERCENT = 95
 

@@ -15,8 +15,9 @@ import numpy as np
 from cantle.errors import ParameterError
 from cantle.trusted.budget import Unit
 from cantle.trusted.engines.base import SplitEngine
-from cantle.trusted.error_levels import PERCENT, WHOLE, error_level, weighted_errors
+from cantle.trusted.error_levels import PERCENT, error_level, weighted_errors
 from cantle.trusted.geometry.boxes import Ints, is_int64_array
+from cantle.trusted.geometry.rectangles import WHOLE
 from cantle.trusted.geometry.workloads import APART, ONE_COLUMN, SetWorkload, TableWorkload
 
 MOST_RELEASED = 1 << 40

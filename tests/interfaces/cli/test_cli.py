@@ -185,7 +185,16 @@ def test_the_demo_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo_data, "population", lambda: fewer)
     facts = json.loads(cantle("demo", "--json", cwd=tmp_path).stdout)
     assert facts["release"] == "cantle-demo-2"
-    assert all(isinstance(row["released"], int | float) for row in facts["comparison"])
+    for row in facts["comparison"]:
+        released = row["released"]
+        assert released["low"] <= released["value"] <= released["high"]
+    taught = ("--schema", facts["schema"], "--epsilon", "1", "-o", "again")
+    assert (facts["data"], facts["schema"]) == ("cantle-demo-2.csv", "cantle-demo-2.yaml")
+    assert cantle("check", facts["data"], "--schema", facts["schema"], cwd=tmp_path).returncode == 0
+    assert cantle("publish", facts["data"], *taught, cwd=tmp_path).returncode == 0
+    (tmp_path / "new.yaml").touch()
+    assert "new.yaml exists already" in cantle("demo", "-o", "new", cwd=tmp_path).stderr
+    assert not (tmp_path / "new").exists()
 
 
 def test_help_loads_nothing_heavy_and_shows_examples(tmp_path: Path) -> None:
@@ -218,6 +227,8 @@ BAD: list[tuple[list[Any], int, str]] = [
     (["people.csv", "--epsilon", "1"], 2, "cantle init DATA"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "epsilon=2"], 2, "option of its own"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "rounds=[1]"], 2, "YAML scalar"),
+    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "preset=paper"], 2, "write --preset NAME"),
+    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--preset", "best"], 2, "no preset 'best'"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--method", "magic"], 2, "use one of"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--format", "xml"], 2, "csv or parquet"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "-o", "."], 1, "exists already"),

@@ -45,6 +45,13 @@ def test_the_header_of_a_long_table_of_sets_is_asked_for_too(site: Site) -> None
     site.post("/data/draft", kind="sets", header="yes", replace="yes")
     drafted = yaml.safe_load((site.folder / "schema.yaml").read_text())
     assert (drafted["id"], drafted["item"], drafted["dialect"]) == ("order", "product", {"delimiter": ";"})
+    (site.folder / "orders.csv").write_text("Shop 12\norder;product\n1;tea\n")
+    assert (
+        "the line of the header is a number"
+        in site.post("/data/draft", kind="sets", header="yes", row="x", replace="yes").text
+    )
+    site.post("/data/draft", kind="sets", header="yes", row="2", replace="yes")
+    assert yaml.safe_load((site.folder / "schema.yaml").read_text())["dialect"] == {"delimiter": ";", "headerRow": 2}
     site.post("/data/draft", kind="graph", replace="yes")
     assert "nodes" in (site.folder / "schema.yaml").read_text()
 
@@ -234,6 +241,11 @@ def test_a_release_from_the_form_to_the_archive(site: Site, tmp_path: Path) -> N
     assert len(Ledger(site.folder / "ledger.db").account("people").entries) == 1
     look = site.get("/look").text
     assert "Verified" in look
+    assert "The table is small for this epsilon" in look, "the notes of the release"
+    assert 'href="/look/release/statement"' in look
+    statement = site.get("/look/release/statement")
+    assert statement.headers["content-type"] == "text/plain; charset=utf-8"
+    assert statement.text == (site.folder / "release" / "statement.md").read_text(encoding="utf-8")
     packed = site.get("/look/release/zip")
     with zipfile.ZipFile(io.BytesIO(packed.content)) as archive:
         archive.extractall(tmp_path / "taken")

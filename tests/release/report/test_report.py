@@ -305,3 +305,13 @@ def test_a_small_graph_is_not_called_good_for_numbers_that_noise_hides(epsilon: 
         sentences, nodes = verdict(release), release.manifest.summary["records"]
         assert sentences.good[0].startswith(good if nodes else "nothing")
         assert (sentences.tiles[-1].name == "accuracy") == (nodes > 0)
+
+
+def test_in_python_a_report_is_a_page_that_notebooks_frame() -> None:
+    release = made("rps")
+    page = release.report()
+    assert page == render(release)
+    assert repr(page).startswith("Page(")
+    framed = page._repr_html_()  # type: ignore[attr-defined]
+    assert framed.startswith("<iframe srcdoc=")
+    assert framed.count("<") == 2, "the page inside is escaped"

@@ -12,12 +12,11 @@ from cantle.trusted import kernel_choice
 from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.engines.rows import open_rows
 from cantle.trusted.engines.sets import SetEngine
-from cantle.trusted.error_levels import WHOLE
 from cantle.trusted.geometry import count_tables, workloads
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept
-from cantle.trusted.geometry.rectangles import Rectangles
+from cantle.trusted.geometry.rectangles import WHOLE, Rectangles
 from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload, count_sets
 from tests.effort import slow
 from tests.laws.strategies import Table

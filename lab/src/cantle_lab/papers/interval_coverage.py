@@ -7,16 +7,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from cantle.interfaces import demo_data
 from cantle.release.asking import Asker
-from cantle_lab.papers import made_tables, table_sets
+from cantle_lab.papers import made_tables, report, table_sets
 from cantle_lab.papers.harness import Row, Setting
 from cantle_lab.papers.interval_questions import Checked, Numbers, Truth, check
 from cantle_lab.papers.table_sets import TableSet
 
 FIGURE = "intervals"
 QUICK = Numbers(20, 20, 4, 10, 2)
+PANELS = ("held", "held, lowest release", "half width (of n; means in sd)", "times wider than needed")
 LEAST = 10
 """Fewest questions of a class that make a figure."""
 
@@ -46,16 +48,38 @@ def _tables(setting: Setting) -> Iterator[TableSet]:
 
 
 def _rows(table: str, epsilon: float, releases: Sequence[Sequence[Checked]]) -> Iterator[Row]:
-    """Coverage and half width per release, and over all releases how many times wider than needed intervals are."""
-    for repeat, checked in enumerate(releases):
-        for name, some in _by_class(checked).items():
-            held = float(np.mean([one.held for one in some]))
-            yield Row(FIGURE, f"{table}: share of intervals that hold the truth", name, epsilon, repeat, held)
-            width = float(np.median([one.half_width for one in some]))
-            yield Row(FIGURE, f"{table}: half width (median; means in sd)", name, epsilon, repeat, width)
+    """Over all releases of a table: coverage, the lowest of a release, half widths, and how many times wider
+    than needed the intervals are."""
+    every = [_by_class(checked) for checked in releases]
     for name, some in _by_class([one for checked in releases for one in checked]).items():
+        lowest = min((_held(classes[name]) for classes in every if name in classes), default=_held(some))
         used = np.quantile([one.used for one in some], 0.95, method="inverted_cdf")
-        yield Row(FIGURE, f"{table}: times wider than needed", name, epsilon, 0, float(1 / max(0.01, used)))
+        values = _held(some), lowest, np.median([one.half_width for one in some]), 1 / max(0.01, used)
+        for panel, value in zip(PANELS, values, strict=True):
+            yield Row(FIGURE, f"{table}: {panel}", name, epsilon, 0, float(value))
+
+
+def _held(checked: Sequence[Checked]) -> float:
+    return float(np.mean([one.held for one in checked]))
+
+
+def overview(summary: pl.DataFrame) -> str:
+    """The figures of every table, then one line per class over all tables: mean coverage, the lowest of a table and of
+    a release, and the medians of half widths and of how many times wider than needed."""
+    epsilons = summary["x"].unique().sort().to_list()
+    lines = [["all tables", *(f"eps {epsilon:g}" for epsilon in epsilons)]]
+    for (series,), part in summary.group_by("series", maintain_order=True):
+        lines.append([str(series), *(_cell(part.filter(pl.col("x") == epsilon)) for epsilon in epsilons)])
+    return f"{report.table(summary)}\n\n{report.aligned(lines)}"
+
+
+def _cell(part: pl.DataFrame) -> str:
+    of = {panel: part.filter(pl.col("panel").str.ends_with(panel))["mean"].to_list() for panel in PANELS}
+    held, release, width, wider = of.values()
+    if not held:
+        return "-"
+    lowest = f"[{min(held):.2f} {min(release):.2f}]"
+    return f"{np.mean(held):.2f} {lowest} {np.median(width):.3f} x{np.median(wider):.1f}"
 
 
 def _by_class(checked: Sequence[Checked]) -> dict[str, list[Checked]]:

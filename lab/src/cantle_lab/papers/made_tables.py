@@ -106,7 +106,7 @@ def housing(records: int = 40_000, seed: int = 13) -> TableSet:
     area = (rooms * 22 + dice.gamma(3, 5, records)).astype(int).clip(12, 350)
     owner = dice.random(records) < 0.1 + 0.08 * rooms
     people = (1 + dice.binomial(rooms, 0.3)).clip(1, 9)
-    children = np.where(people > 2, dice.binomial(people - 2, 0.7), 0)
+    children = dice.binomial((people - 2).clip(0), 0.7)
     rent = ((8 + 0.9 * city + dice.normal(0, 1.5, records)) * area).astype(int).clip(100, 6_000)
     income = (rent * dice.lognormal(1.1, 0.4, records)).astype(int).clip(0, 29_999)
     year = dice.choice([1900, 1930, 1955, 1970, 1985, 2000, 2015], records) + dice.integers(0, 15, records)

@@ -49,7 +49,7 @@ def predictions(setting: Setting) -> Iterator[Row]:
                 if known is not None:
                     what = f"{table.name}: pairs of columns measured together, of {known.pairs}"
                     yield Row(FIGURE, what, "predicted", epsilon, repeat, known.together)
-                    together = len(measured_pairs(release.manifest.structure, release.frames))
+                    together = len(measured_pairs(release.manifest.structure))
                     yield Row(FIGURE, what, "measured", epsilon, repeat, together)
                 for name, (predicted, measured) in compared(release, table, epsilon, seed=repeat).items():
                     yield Row(FIGURE, f"{table.name}: predicted error in records", name, epsilon, repeat, predicted)

@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.core
 
-from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError, install_command
+from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError
 from cantle.interfaces.cli.audit import audit_command
 from cantle.interfaces.cli.config import chosen, needed
+from cantle.interfaces.cli.demo import demo_command
 from cantle.interfaces.cli.internal import check_command, evaluate_command
 from cantle.interfaces.cli.lab import COMMANDS, command_of, unloaded
 from cantle.interfaces.cli.ledger import ledger_app
-from cantle.interfaces.cli.output import Json, print_result, progress, speak_utf8, table
+from cantle.interfaces.cli.output import Json, print_result, progress, speak_utf8
 from cantle.interfaces.cli.plan import (
     MethodName,
+    Preset,
     make_plans,
     note_caution,
     plan_command,
@@ -30,13 +32,13 @@ from cantle.interfaces.cli.plan import (
 )
 from cantle.interfaces.cli.query import query_command
 from cantle.interfaces.cli.release import apply_command, graph_command, sample_command, show_command, verify_command
-from cantle.interfaces.cli.report import report_command, write_report
+from cantle.interfaces.cli.report import report_command
 from cantle.interfaces.cli.schema import init_command, schema_command
 from cantle.interfaces.cli.settings import settings_of
 from cantle.interfaces.cli.studio import studio_command
 
 if TYPE_CHECKING:
-    from cantle.release import Release
+    pass
 
 _NO_LEDGER = "no ledger is charged, so earlier releases of this data are unknown; see `cantle ledger`"
 
@@ -128,66 +130,6 @@ def _complain(error: CantleError) -> None:
     sys.exit(error.exit_code)
 
 
-@app.command()
-def demo(
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="The folder for the release. Default: cantle-demo."),
-    ] = None,
-    epsilon: Annotated[str, typer.Option(metavar="E", help="The privacy budget.")] = "1",
-    as_json: Json = False,
-) -> None:
-    """Publish a small made-up population.
-
-    It compares what went in with what came out.
-
-    Example: cantle demo
-    """
-    from cantle.interfaces import demo_data
-    from cantle.interfaces.publishing import publish
-    from cantle.release import Release, check_free
-    from cantle.release.report.page import installed
-
-    folder = check_free(output) if output else _free_name("cantle-demo")
-    truth = demo_data.population()
-    with progress():
-        publish(truth, demo_data.SCHEMA, epsilon=epsilon).save(folder)
-        release = Release.load(folder)
-        report = _demo_report(release, folder)
-    compared = demo_data.comparison(truth, release.records)
-    rows = [(name, demo_data.in_words(private), demo_data.in_words(released)) for name, private, released in compared]
-
-    def show() -> None:
-        print(f"{len(truth):,} made-up people, published with epsilon {release.manifest.epsilon} in {folder}/\n")
-        table("What went in (shown only because this is a demo) and what came out", ("", "private", "released"), rows)
-        print(f"\n{report}" if installed() else f"\nNo report: {report}")
-        print(f"Read {folder}/statement.md for the promise, then try:")
-        print(f"  cantle show {folder}\n  cantle verify {folder}\n  cantle sample {folder} -n 5")
-
-    facts = [{"fact": name, "private": private, "released": released} for name, private, released in compared]
-    print_result(as_json, {"release": str(folder), "comparison": facts}, show)
-
-
-def _demo_report(release: Release, folder: Path) -> str:
-    """Writes the report; returns a sentence that says where it is, or why there is none."""
-    from cantle.release.report.page import installed, render
-
-    if not installed():
-        return f"it needs jinja2 ({install_command('report')})"
-    target = folder / "report.html"
-    write_report(target, render(release))
-    return f"Open {target} in a browser to see the release."
-
-
-def _free_name(stem: str) -> Path:
-    """The first of stem, stem-2, stem-3, … that does not exist yet."""
-    number, folder = 1, Path(stem)
-    while folder.exists():
-        number += 1
-        folder = Path(f"{stem}-{number}")
-    return folder
-
-
 @app.command("publish")
 def publish_command(
     data: Annotated[
@@ -199,6 +141,7 @@ def publish_command(
     ] = None,
     epsilon: Annotated[str | None, typer.Option(metavar="E", help="The whole privacy budget of this release.")] = None,
     method: MethodName = None,
+    preset: Preset = "default",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="A new folder. Default: release.")
     ] = None,
@@ -260,7 +203,7 @@ def publish_command(
 
     Options may also be set in cantle.toml in the working folder (schema, epsilon, out, ledger, dataset, …).
 
-    Parameters that --set takes, besides preset=paper (docs/reference.md has all):
+    Parameters that --set takes (docs/reference.md has all):
 
     mosaic: accuracy_share.
 
@@ -278,7 +221,7 @@ def publish_command(
     from cantle.interfaces.publishing import carry_out, noting_the_charge
     from cantle.trusted.budget import NANO
 
-    parameters = settings_of(settings)
+    parameters = settings_of(settings, preset)
     public, budget = Path(needed(schema, "schema", "--schema")), needed(epsilon, "epsilon", "--epsilon")
     method, engine = chosen(method, "method", "auto"), chosen(engine, "engine", "memory")
     memory, table, form = chosen(memory, "memory"), chosen(table, "table"), chosen(form, "format")
@@ -295,7 +238,7 @@ def publish_command(
             public,
             epsilon=budget,
             method=method,
-            preset=str(parameters.pop("preset", "default")),
+            preset=str(parameters.pop("preset")),
             engine=engine,
             memory=memory,
             table=table,
@@ -344,6 +287,7 @@ def _name_files(data: str, engine: str) -> None:
         print(f"note: {words}", file=sys.stderr)
 
 
+app.command("demo")(demo_command)
 app.command("init")(init_command)
 app.command("schema")(schema_command)
 app.command("check")(check_command)

@@ -61,12 +61,16 @@ def query_command(
     warn_unless_private(release)
     target = None if output is None else marked_file(output, release)
     facts: dict[str, object] = {"question": question, "mean": mean, "confidence": confidence}
+    given = confidence
     if by:
-        rows = release.table(by, question, mean=mean, confidence=confidence)
-        stated = None if set(rows["covers"]) & set(WITHOUT_CONFIDENCE) else confidence
+        rows = (
+            release.mean(mean, question, by=by, confidence=given)
+            if mean
+            else release.count(question, by=by, confidence=given)
+        )
+        stated = None if set(rows["covers"]) & set(WITHOUT_CONFIDENCE) else given
         answer = facts | {"by": by, "confidence": stated, "rows": _plain(rows)}
     else:
-        given = confidence
         one = release.mean(mean, question, confidence=given) if mean else release.count(question, confidence=given)
         rows = _frame(one)
         answer = facts | one.to_dict()

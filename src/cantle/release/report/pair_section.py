@@ -45,8 +45,8 @@ def pair_section(release: Release, view: TableView) -> Section:
         header=("pair", "strength", "measured together"),
         rows=rows,
     )
-    few = f"Of the first {MOST} columns, " if len(view.shown) > MOST else ""
-    text = f"{few}{share} of {len(pairs)} pairs {'of columns ' * (not few)}were measured together."
+    some = f"Of the first {MOST} columns, " if len(view.shown) > MOST else ""
+    text = f"{some}{share or ('none' if some else 'None')} of {len(pairs)} pairs of columns were measured together."
     if share < len(pairs):
         text += " The others are connected only through other columns."
     text += f" {weaker(release.manifest.accuracy, records_meant(release.manifest.summary))}"

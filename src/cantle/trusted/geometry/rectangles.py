@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cantle.trusted.error_levels import WHOLE
 from cantle.trusted.geometry.boxes import Ints, is_int64_array
 from cantle.trusted.geometry.cross_tables import CrossTable
+
+WHOLE = 1 << 16
+"""The weight 1; weights are whole numbers of 1/WHOLE, from 0 to WHOLE."""
 
 MOST_RECTANGLES = 100_000
 """Most rectangles of a workload."""
