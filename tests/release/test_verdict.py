@@ -98,7 +98,9 @@ def test_sets_have_figures_for_one_item_for_counted_pairs_and_for_other_ones() -
 def known(missing: float, together: int = 21, columns: int = 15, one: float = 0.01, level: float = 0.02) -> Connections:
     """A table with a target of which the first pairs were measured together."""
     pairs = [frozenset(map(str, pair)) for pair in combinations(range(columns), 2)][:together]
-    return Connections(columns, True, True, set(pairs), ShareErrors(one, level, max(level, 0.03), missing, frozenset()))
+    return Connections(
+        columns, True, True, set(pairs), ShareErrors(one, level, max(level, 0.03), missing, frozenset()), level
+    )
 
 
 def words(some: Connections, released: int = 10_000) -> tuple[str, str]:
@@ -149,6 +151,7 @@ def test_nothing_is_missing_if_all_pairs_were_measured_together() -> None:
 def test_fine_detail_is_named_if_pairs_measured_together_are_rough() -> None:
     assert "fine detail" not in words(known(0.3, level=0.05))[1]
     assert "fine detail of two columns: shares are right to ±5.1 percentage points" in words(known(0.3, level=0.051))[1]
+    assert "fine detail" not in words(replace(known(0.3, level=0.4), detail=None))[1], "one number about all pairs"
 
 
 def test_pairs_measured_together_are_named_if_one_column_is_in_all() -> None:

@@ -22,6 +22,7 @@ _QUESTIONS = {
     "stop test": "tests whether to stop",
     ACCURACY: "measuring how far the release is off",
     FIRST: EVERY_COLUMN,
+    "one-way tables": "every column by itself",
     "cells of wide columns": "where to cut columns of many values into ranges",
     "frequent values": "values that many records share",
     "one frequent value": "the one value that most records share",
@@ -44,8 +45,8 @@ _QUESTIONS = {
 def question_in_words(why: str) -> str:
     """A reason in the receipt in plain words; numbered questions of one kind are put together.
 
-    >>> question_in_words("split"), question_in_words("choice of table 12"), question_in_words("one-way tables")
-    ('choosing where to cut', 'choosing tables of several columns', 'one-way tables')
+    >>> question_in_words("split"), question_in_words("choice of table 12"), question_in_words("sorted degrees")
+    ('choosing where to cut', 'choosing tables of several columns', 'sorted degrees')
     >>> question_in_words("first tables, 5 to 8 cells")
     'every column'
     """

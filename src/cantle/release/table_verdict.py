@@ -44,6 +44,8 @@ class Connections:
     by_tables: bool
     together: Collection[Pair]
     errors: ShareErrors | None
+    detail: float | None
+    """The error of a share of 10 % in two columns measured together, if that was measured by itself."""
 
     @staticmethod
     def of(manifest: Manifest, every: Collection[Pair], together: Collection[Pair]) -> Connections:
@@ -51,7 +53,9 @@ class Connections:
         errors = share_errors(manifest.accuracy, records_meant(manifest.summary))
         has_target = any(one.role == "target" for one in TableSchema.from_dict(manifest.schema).fields)
         by_tables = "tables" in manifest.structure
-        return Connections(len(frozenset().union(*every)), has_target, by_tables, together, errors)
+        own = manifest.accuracy is not None and manifest.accuracy.together is not None
+        detail = errors.together if own and errors is not None else None
+        return Connections(len(frozenset().union(*every)), has_target, by_tables, together, errors, detail)
 
     @property
     def pairs(self) -> int:
@@ -173,8 +177,8 @@ def _lost(known: Connections) -> Iterator[str]:
         )
     if known.are_lost:
         yield "nearly all pairs of columns come out unrelated, whatever they were"
-    if known.errors is not None and known.together and known.errors.together > ROUGH:
-        yield f"fine detail of two columns: shares are right to ±{points(known.errors.together)} percentage points"
+    if known.detail is not None and known.detail > ROUGH:
+        yield f"fine detail of two columns: shares are right to ±{points(known.detail)} percentage points"
 
 
 def note(known: Connections) -> Iterator[str]:

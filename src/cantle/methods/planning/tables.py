@@ -143,7 +143,7 @@ def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline
     noise = noise_of(float(s.oneway_share) * rate / tables) if s.oneway_share else leaf_noise
     budget = [
         Part("number of records", float(s.count_share), _each(s.count_share, 1, rate)),
-        Part("one-way tables", float(s.oneway_share), noise if s.oneway_share else None),
+        Part(question_in_words("one-way tables"), float(s.oneway_share), noise if s.oneway_share else None),
         Part(question_in_words(WHY), accuracy),
         Part("choosing where to cut, and tests whether to stop", rest - leaves),
         Part(question_in_words("leaf"), leaves, leaf_noise),
@@ -160,7 +160,7 @@ def plan_diffgen(method: DiffGen, epsilon: float, records: int, persons: int) ->
     noise = noise_of(float(s.oneway_share) * rate / columns) if s.oneway_share else noise_of(rest / 2 * rate)
     budget = [
         Part("number of records per class", float(s.count_share), _each(s.count_share, 1, rate)),
-        Part("one-way tables", float(s.oneway_share), noise if s.oneway_share else None),
+        Part(question_in_words("one-way tables"), float(s.oneway_share), noise if s.oneway_share else None),
         Part(question_in_words(WHY), accuracy),
         Part("choosing where to cut, and counts of groups", rest),
     ]
