@@ -77,6 +77,7 @@ def test_figures_have_their_panels_series_and_files(
     assert by_series == [
         "RPS as published (not node-private)", "Hay et al., node",
         "ours, node", "ours, node, edge list only", "ours, node-isolate", "ours, node, mode rps",
+        "ours, node, preset paper",
     ]  # fmt: skip
     ours = rows.filter(pl.col("series").str.starts_with("ours"))
     assert ours["value"].to_list() == [0.0] * ours.height  # the stand-in publishes the truth
