@@ -59,7 +59,7 @@ def test_questions_about_one_column_are_about_large_groups_nulls_intervals_and_v
     alone, rectangles = of_class(workload, ONE_COLUMN), workload.rectangles
     assert [table.columns for table in alone] == [(0,), (1,), (2,)]  # none about a column with one value
     number = rectangles.starts[len(alone)]
-    assert number > 300
+    assert number > 100
     assert (rectangles.weights[:number] == WHOLE).all()
     shares = released_shares(workload, released)[:number]
     assert np.sqrt(shares * (1 - shares)).min() >= 0.15
@@ -119,8 +119,7 @@ def test_questions_depend_on_the_seed_only() -> None:
     assert fingerprint(made()) == fingerprint(made())
     assert fingerprint(made(seed=6)) != fingerprint(made())
     other = records()
-    other[1][0] = (other[1][0] + 1) % 20
-    other[1] = np.roll(other[1], 1)
+    other[1] = 19 - other[1]
     assert fingerprint(made(other)) != fingerprint(made())
 
 

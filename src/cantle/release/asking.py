@@ -1,13 +1,13 @@
 """Answers to questions, with error bars, from a release alone.
 
-There are two ways to answer. One counts released records; its interval is the privately measured error of questions
-about that many columns. The other reads noisy tables, if they answer the question by themselves; its interval covers
-their noise, whose law is known exactly. The narrower interval decides. If a release did not measure its own error, the
-interval of the first way covers only the noise in the counts behind the records.
+There are two ways to answer. One counts released records; its interval follows from the privately measured error
+(widths.py). The other reads noisy tables, if they answer the question by themselves; its interval covers their noise,
+whose law is known exactly. The narrower interval decides. If a release did not measure its own error, the interval of
+the first way has no confidence: it covers the noise in the counts behind the records, or shows what single columns
+allow.
 
-The measured error is a noisy number and may be too small. If the noise in the counts behind the records is larger, the
-interval covers that noise, as far as the measurement leaves room for it. If a question cuts a bin of values that were
-counted together, the interval reaches from the records in bins inside the question to those in bins that it touches.
+If a question cuts a bin of values that were counted together, the interval reaches from the records in bins inside the
+question to those in bins that it touches.
 """
 
 from __future__ import annotations
