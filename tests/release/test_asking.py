@@ -184,7 +184,7 @@ def test_a_count_of_zero_has_the_noise_of_the_tables_behind_it() -> None:
     """No released record has these values, but the tables from which records were drawn are noisy."""
     release = unmeasured(released())
     for by in (["town", "age"], ["weight", "age"]):  # columns that were counted together, and that were not
-        nothing = release.table(by).filter((pl.col("value") == 0) & (pl.col("covers") != "noise"))
+        nothing = release.count(by=by).filter((pl.col("value") == 0) & (pl.col("covers") != "noise"))
         assert len(nothing)
         assert (nothing["high"] > 0).all()
 
