@@ -16,7 +16,7 @@ from cantle.schema.table import TableSchema
 
 FIELDS: list[dict[str, Any]] = [
     {"name": "age", "type": "integer", "constraints": {"minimum": 10, "maximum": 19}},
-    {"name": "income", "type": "integer", "step": 10, "constraints": {"minimum": 0, "maximum": 40}},
+    {"name": "income", "type": "integer", "constraints": {"minimum": 0, "maximum": 40, "multipleOf": 10}},
     {"name": "married", "type": "boolean", "constraints": {"required": True}},
     {"name": "job", "type": "string", "categories": ["none", "clerk", "baker"], "role": "target"},
 ]

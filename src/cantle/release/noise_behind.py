@@ -21,8 +21,7 @@ from cantle.release.load import domain_of, graph_schema_of, grid_and_domain, uni
 from cantle.release.noisy_tables import tables_of
 from cantle.release.sets import SetCodes
 from cantle.schema.code_sets import CodeSet, Key, Question, columns_of, holds, hull
-from cantle.schema.domain import Attribute
-from cantle.trusted.arrays import Codes, Floats, Ints
+from cantle.trusted.arrays import Codes, Floats
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,7 +79,7 @@ def _overlap(first: Codes, end: Codes, codes: CodeSet) -> Floats:
 def _rps_regions(release: Release) -> Regions:
     domain = domain_of(release.manifest)
     leaves = leaves_from(domain, release.groups)
-    first, end = (np.stack([_fine(a, part[:, j]) for j, a in enumerate(domain.attributes)], axis=1)
+    first, end = (np.stack([a.places(part[:, j]) for j, a in enumerate(domain.attributes)], axis=1)
                   for part in (leaves.lo, leaves.hi))  # fmt: skip
     names = [attribute.name for attribute in domain.attributes]
     rate = leaves.rate_num / leaves.rate_den if len(leaves.rate_num) else np.full(len(first), np.inf)
@@ -94,15 +93,10 @@ def _rps_regions(release: Release) -> Regions:
     return Regions([*names, domain.target.name], *joined, np.repeat(spread, classes))
 
 
-def _fine(attribute: Attribute, codes: Ints) -> Ints:
-    """The first code of the schema in each bin; null stays the last one."""
-    return np.where(codes > attribute.bins, attribute.grid + 1, np.minimum(codes * attribute.width, attribute.grid))
-
-
 def _diffgen_regions(release: Release) -> Regions:
     domain, grid = grid_and_domain(release)
     place = grid.unravel(release.groups["leaf"].to_numpy().astype(np.int64))
-    edges = [np.asarray(edge) for edge in grid.edges]
+    edges = [a.places(np.asarray(edge)) for a, edge in zip(domain.attributes, grid.edges, strict=True)]
     first = np.stack([edge[place[:, j]] for j, edge in enumerate(edges)], axis=1)
     end = np.stack([edge[place[:, j] + 1] for j, edge in enumerate(edges)], axis=1)
     names = [attribute.name for attribute in domain.attributes]

@@ -19,7 +19,7 @@ from tests.interfaces.cli.inside import Cantle, cantle  # noqa: F401
 
 FIELDS = [
     {"name": "age", "type": "integer", "constraints": {"minimum": 17, "maximum": 90}},
-    {"name": "weight", "type": "number", "step": 0.1, "constraints": {"minimum": 0, "maximum": 300}},
+    {"name": "weight", "type": "number", "constraints": {"minimum": 0, "maximum": 300, "multipleOf": 0.1}},
     {"name": "job", "type": "string", "categories": ["Clerk", "Farmer"]},
     {"name": "visit", "type": "date", "constraints": {"minimum": "2024-01-01", "maximum": "2025-01-01"}},
     {"name": "income", "type": "string", "categories": ["low", "high"], "role": "target"},

@@ -64,7 +64,7 @@ def test_records_of_a_person_are_bounded(tmp_path: Path) -> None:
     field = {"name": "a", "type": "boolean"}
     schema = Schema.from_dict({"fields": [field], "unit": {"person": "who", "max_records": 2}})
     pl.DataFrame({"a": [True, False] * 3 + [True], "who": ["x"] * 6 + ["y"]}).write_csv(tmp_path / "data.csv")
-    assert len(read_used(tmp_path / "data.csv", schema)[0]) == 3
+    assert len(read_used(tmp_path / "data.csv", schema).codes[0]) == 3
 
 
 def test_a_release_of_sets_is_compared(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ def query_command(
     Example: cantle query degrees "degree >= 10"
     """
     from cantle.release import Release
+    from cantle.release.asking import Asker
     from cantle.release.kinds import KINDS
 
     if output is not None and output.suffix.lower() != ".csv":
@@ -62,6 +63,9 @@ def query_command(
     facts: dict[str, object] = {"question": question, "mean": mean, "confidence": confidence}
     if by:
         rows = release.table(by, question, mean=mean, confidence=confidence)
+        asker = Asker(release)
+        if said := asker.cut_steps(asker.parse(question)):
+            print(f"note: {said}", file=sys.stderr)
         answer = facts | {"by": by, "rows": _plain(rows)}
     else:
         given = confidence
@@ -89,14 +93,19 @@ def _plain(rows: pl.DataFrame) -> list[dict[str, object]]:
     import polars as pl
     import polars.selectors as cs
 
-    return rows.with_columns(cs.float().fill_nan(None), cs.temporal().cast(pl.String)).to_dicts()
+    from cantle.postprocess.records import SECONDS
+
+    texts = cs.datetime().dt.strftime(SECONDS), cs.date().cast(pl.String)
+    return rows.with_columns(cs.float().fill_nan(None), *texts).to_dicts()
 
 
 def _write(rows: pl.DataFrame, target: Path) -> None:
     import polars.selectors as cs
 
+    from cantle.postprocess.records import SECONDS
+
     try:
-        text = rows.with_columns(cs.float().fill_nan(None)).write_csv()
+        text = rows.with_columns(cs.float().fill_nan(None)).write_csv(datetime_format=SECONDS)
         target.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))

@@ -26,6 +26,7 @@ class Finding:
     distinct: int = 0
     examples: tuple[tuple[str, int], ...] = ()
     hint: str = ""
+    so_that: str = "to read them"
 
     @property
     def share(self) -> float:
@@ -52,7 +53,7 @@ class Finding:
         becomes = f" -> {self.becomes}" if self.becomes else ""
         yield f"{self.count:>12,}  {percent(self.share):>6}  {self.what}{becomes}{self._shown()}"
         if self.hint:
-            yield f"{'':22}to read them, write in the schema: {self.hint}"
+            yield f"{'':22}{self.so_that}, write in the schema: {self.hint}"
 
     def _shown(self) -> str:
         if not self.examples:
