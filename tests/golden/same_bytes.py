@@ -163,6 +163,8 @@ def other_calls(folder: Path) -> dict[str, Call]:
     for method in ("diffpart", "baskets"):
         calls[f"{method}, own error"] = call(numbers, NUMBERS, method=method, epsilon=40)
         calls[f"{method}, words"] = call(partial(baskets, WORDS), WORDS, method=method)
+    for method in ("rps", "mosaic", "diffgen"):
+        calls[f"{method}, schema version 1"] = call(table, {"schemaVersion": 1, **SCHEMA}, "parquet", method=method)
     calls["rps, pandas"] = call(lambda: people().to_pandas(), SCHEMA, method="rps")
     no_target = {"fields": [field for field in SCHEMA["fields"] if field.get("role") != "target"]}
     calls["mosaic, no target"] = call(people, no_target)

@@ -80,7 +80,7 @@ def test_it_agrees_with_the_release(tmp_path: Path) -> None:
     assert deployment["deployment_model"]["release_type"] == "Many releases"
     assert "rps, epsilon 0.5, charged, no release recorded" in deployment["deployment_model"]["release_type_details"]
     assert "spend epsilon 1 together" in deployment["privacy_loss"]["privacy_parameters_details"]
-    assert "- weight: number, 30 to 150, counted in steps of 0.5" in deployment["dp_variant"]["data_domain"]
+    assert "- weight: number, 30 to 150, in steps of 0.5" in deployment["dp_variant"]["data_domain"]
     assert "id:" not in deployment["dp_variant"]["data_domain"]
     assert deployment["basic"]["name"] == deployment["implementation"]["justification"] == ""
     assert "# data_product_sector:" in text

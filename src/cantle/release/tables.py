@@ -182,7 +182,7 @@ def _values(one: Mapping[str, JSON]) -> str:
     elif "minimum" in bounds and "maximum" in bounds:
         text += f", {printable(bounds['minimum'])} to {printable(bounds['maximum'])}"
     if "step" in one:
-        text += f", counted in steps of {printable(one['step'])}"
+        text += f", in steps of {printable(one['step'])}"
     if "multipleOf" in bounds:
         text += f", multiples of {printable(bounds['multipleOf'])}"
     return f"{text} (target)" if one.get("role") == "target" else text
