@@ -119,7 +119,7 @@ def test_inferring_finds_missing_marks_and_identifiers(tmp_path: Path) -> None:
 
 def test_bad_files(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("")
-    with pytest.raises(DataError, match="empty"):
+    with pytest.raises(DataError, match="ends before its header"):
         draft(tmp_path / "t.csv", header=True)
     with pytest.raises(DataError, match="no file"):
         draft(tmp_path / "nowhere.csv", header=True)
@@ -151,7 +151,7 @@ def test_a_file_without_header_is_drafted_without_its_values(tmp_path: Path, end
 
 def test_without_a_word_about_the_header_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("SECRET,word\nx,y\n")
-    with pytest.raises(ParameterError, match="header=True or header=False") as caught:
+    with pytest.raises(ParameterError, match="header=True, header=False or its line") as caught:
         draft(tmp_path / "t.csv")
     assert "SECRET" not in str(caught.value)
 

@@ -28,6 +28,7 @@ from cantle.schema.code_books import read_code_book
 from cantle.schema.hierarchy_files import load_hierarchy
 from cantle.trusted import kernel_choice
 from tests.fuzz.case import NUMBER, WORD, Target, WhenUsed, published
+from tests.fuzz.degenerate import SHAPES
 from tests.fuzz.mutations import TOKENS, YAML
 from tests.fuzz.releases import MANIFESTS, PARTS, part, use_manifest, use_part
 from tests.release.people import SCHEMA, people
@@ -335,6 +336,7 @@ def all_targets() -> list[Target]:
         Target("hierarchy yaml", "job.yaml", (yaml.safe_dump(TREE).encode(),), _use_hierarchy, TOKENS + YAML, (TREE,)),
         Target("hierarchy json", "job.json", (json.dumps(TREE).encode(),), _use_hierarchy, TOKENS + YAML, (TREE,)),
         *(Target(f"release {kind} {name}", name, part(kind, name), use_part(kind)) for kind, name in PARTS),
+        SHAPES,
         Target("release manifest", "release.json", manifests, use_manifest, TOKENS, MANIFESTS),
     ]
 

@@ -42,7 +42,7 @@ def test_an_interval_contains_the_truth_whatever_values_a_bin_has(order: str) ->
     lowest, whole = release.count("gain == 0"), release.count("gain < 1250")
     assert lowest.low <= 7_200 <= lowest.high
     assert whole.high - whole.low < 1_000 < lowest.high - lowest.low
-    towns = release.table(["town"])
+    towns = release.count(by=["town"])
     assert (towns["low"][:3] <= 8_000 / 3 + 200).all()
     assert (towns["high"][:3] >= 8_000 / 3 - 200).all()
 

@@ -97,7 +97,7 @@ def test_groups_of_a_table_hold_whole_steps() -> None:
     for method in ("mosaic", "rps", "diffgen"):
         _, release = released(method)
         for name, step in (("income", 500), ("weight", 5), ("stay", 24)):
-            groups = release.table([name])[name].drop_nulls()
+            groups = release.count(by=[name])[name].drop_nulls()
             starts = [float(text[1:].split(",")[0]) for text in groups]
             assert all(start % step == 0 for start in starts)
             assert starts == sorted(starts)

@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 
 from cantle.data.tables import as_ids, read_batches
 from cantle.internal.findings import Checked, Examples, Finding, Section
-from cantle.internal.hints import MOST_TEXTS, hint, hint_for_categories
+from cantle.internal.hints import MOST_TEXTS, Hint, hint, lines
 from cantle.schema.domain import DROP, MISSING, Attribute, Labels, Steps
 from cantle.schema.table import TableSchema
 from cantle.schema.values import MIXED, Mask, text_of
 
 
-def check_table(path: Path, schema: TableSchema, nodes: Path | None = None) -> Checked:  # noqa: ARG001
+def check_table(data: object, schema: TableSchema, nodes: Path | None = None) -> Checked:  # noqa: ARG001
     """What `publish` would do with each record of a table."""
     domain = schema.domain().with_target_as_column()
     tallies = [_Tally(attribute) for attribute in domain.attributes]
     read, kept, persons = 0, [np.zeros(0, dtype=bool)], []
     broken = dict.fromkeys(schema.rules, 0)
-    for batch in read_batches(path, schema):
+    for batch in read_batches(data, schema):
         frame = batch.frame
         read += frame.height
         keep = np.ones(frame.height, dtype=bool)
@@ -44,7 +44,8 @@ def check_table(path: Path, schema: TableSchema, nodes: Path | None = None) -> C
         for text, number in broken.items()
     ]
     sections = [Section("records", (dropped, *whole, *against)), *(tally.section(read) for tally in tallies)]
-    return Checked("table", "records", read, used, tuple(sections), facts)
+    better = tuple(lines(schema, {tally.attribute.name: tally.hint() for tally in tallies}))
+    return Checked("table", "records", read, used, tuple(sections), facts, better)
 
 
 def _persons(
@@ -120,16 +121,18 @@ class _Tally:
         """What the data say about `multipleOf`: a step whose values are all multiples, or multiples that are none."""
         if scale.nearest and self.multiples:
             off = self.known - self.multiples.get(1, 0)
-            what, hint = f"between multiples of {scale.distance(1)}", f"step: {scale.distance(1)}, and no multipleOf"
-            return [Finding(what, off, self.known, becomes="the nearest", hint=hint, so_that="to keep the mean")]
+            text = scale.distance(1)
+            advice = f"to count them in steps, write in the schema: step: {text}, and no multipleOf"
+            return [Finding(f"between multiples of {text}", off, self.known, becomes="the nearest", advice=advice)]
         whole = next((places for places in _tried(scale) if self.known and self.multiples[places] == self.known), None)
         if whole is None:
             return []
         text = scale.distance(whole)
         beside = "no step" if whole == scale.cell else f"step: {scale.distance(scale.cell)} as before"
-        hint = f"constraints: {{…, multipleOf: {text}}}, and {beside}"
-        what = f"all of them multiples of {text}, written at any value of their step"
-        return [Finding(what, self.known, self.known, problem=False, hint=hint, so_that="to write multiples only")]
+        line = f"constraints: {{…, multipleOf: {text}}}, and {beside}"
+        advice = f"to release multiples only, write in the schema: {line}"
+        what = f"all of them multiples of {text}, released as any value of their step"
+        return [Finding(what, self.known, self.known, problem=False, advice=advice)]
 
     def section(self, read: int) -> Section:
         attribute, scale = self.attribute, self.attribute.scale
@@ -140,13 +143,7 @@ class _Tally:
             (f"not readable as {_ARTICLES.get(scale.type, 'a')} {scale.type}", self.unreadable, missing),
         ):
             count, distinct, shown = examples.found()
-            texts = examples.most_frequent(MOST_TEXTS)
-            keys = (
-                hint_for_categories(scale, texts)
-                if isinstance(scale, Labels)
-                else hint(scale.type, texts, scale.formats)
-            )
-            findings.append(Finding(what, count, read, becomes=becomes, distinct=distinct, examples=shown, hint=keys))
+            findings.append(Finding(what, count, read, becomes=becomes, distinct=distinct, examples=shown))
         if isinstance(scale, Steps):
             first, last = scale.text(0), scale.text(scale.grid - 1)
             findings += [
@@ -155,6 +152,11 @@ class _Tally:
                 *self._of_multiples(scale),
             ]
         return Section(attribute.name, tuple(findings), _declared(attribute))
+
+    def hint(self) -> Hint:
+        """What would make more of the values readable."""
+        examples = self.undeclared if isinstance(self.attribute.scale, Labels) else self.unreadable
+        return hint(self.attribute.scale, examples.most_frequent(MOST_TEXTS))
 
     def _unknown(self, missing: str) -> str:
         """A sentence about what becomes of undeclared categories."""

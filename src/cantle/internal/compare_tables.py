@@ -51,9 +51,9 @@ class ConnectedColumns(Matrices):
         yield f"Strength of connection (Cramer's V) differs by {differs}"
 
 
-def compare_table(path: Path, release: Release, nodes: Path | None = None) -> Comparison:  # noqa: ARG001
+def compare_table(data: object, release: Release, nodes: Path | None = None) -> Comparison:  # noqa: ARG001
     view, schema = TableView.of(release), table_schema_of(release.manifest)
-    used = read_used(path, schema)
+    used = read_used(data, schema)
     raw = used.codes
     facts = (Fact("records", len(raw[0]), release.manifest.summary["records"]),)
     if view is None:
@@ -82,13 +82,13 @@ class Used:
     means: dict[str, tuple[float, float]]
 
 
-def read_used(path: Path, schema: TableSchema) -> Used:
+def read_used(data: object, schema: TableSchema) -> Used:
     """The records that `publish` would use: those that fit the schema, bounded per person."""
     domain = schema.domain().with_target_as_column()
     attributes, counted = domain.on_places.attributes, domain.attributes
     numbers = [one for one in attributes if middle_of(one) is not None]
     parts, given, ids = [], [], []
-    for batch in read_batches(path, schema):
+    for batch in read_batches(data, schema):
         parts.append([one.encode(batch.frame[one.name]) for one in attributes])
         given.append([_given(one, batch.frame[one.name]) for one in numbers])
         if schema.person is not None:

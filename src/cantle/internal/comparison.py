@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from cantle.internal.questions import Asked
+from cantle.internal.shown import Shown
 from cantle.release.estimates import NOISE_ONLY
 from cantle.release.kinds import KINDS
 from cantle.release.report.groupings import Ints
@@ -102,7 +103,7 @@ class Trained:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Shown):
     """A release beside its data. `missing` says in words what could not be compared."""
 
     kind: str

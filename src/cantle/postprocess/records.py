@@ -25,11 +25,14 @@ import numpy.typing as npt
 from cantle.errors import MissingExtra, ParameterError, raise_alone
 from cantle.schema.domain import Attribute, Labels
 from cantle.trusted.arrays import Codes
+from cantle.trusted.geometry.boxes import Ints
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow
+
+    from cantle.postprocess.counts import Dice
 
     NativeFrame: TypeAlias = pl.DataFrame | pd.DataFrame | pyarrow.Table
 
@@ -41,8 +44,9 @@ LISTED = 1 << 16
 LARGE = 1 << 18
 """Records from which on starting a second thread pays off."""
 
-MOST_DRAWN, MOST_ITEMS = 50_000_000, 150_000_000
-"""Most records, and most items of sets, in one release: they fit in the memory of an ordinary machine."""
+MOST_DRAWN, MOST_ITEMS, MOST_VALUES = 50_000_000, 150_000_000, 300_000_000
+"""Most records, most items of sets, and most values of a table in one release: they fit in the memory of an ordinary
+machine."""
 
 _ROWS = 1 << 14  # records written together by the kernel
 _MANY = 1 << 18  # records written together as frames
@@ -62,8 +66,35 @@ def wanted_items(items: float) -> dict[str, int]:
     return {ITEMS_WANTED: math.ceil(items)} if items > MOST_ITEMS else {}
 
 
+RECORDS_WANTED = "records_wanted"
+"""In the summary of a release of a table: the records that the noisy counts call for, if these are too many to draw."""
+
+
+def most_records(columns: int) -> int:
+    """Most records that are drawn for a table of so many columns."""
+    return min(MOST_DRAWN, MOST_VALUES // max(1, columns))
+
+
+def drawable(count: Ints, columns: int, dice: Dice) -> tuple[Ints, dict[str, int]]:
+    """Numbers of records to draw, and the entry in the summary if all of them are too many: then each number is scaled
+    down by the same factor and rounded at random."""
+    wanted, most = float(count.sum(dtype=np.float64)), most_records(columns)
+    if wanted <= most:
+        return count, {}
+    running = np.floor(np.cumsum(count.reshape(-1) * (most / wanted)) + dice.random())
+    fewer = np.diff(running, prepend=0.0).astype(np.int64)
+    return fewer.reshape(count.shape), {RECORDS_WANTED: math.ceil(wanted)}
+
+
+def records_meant(summary: Mapping[str, int]) -> int:
+    """The records of a table that the released records stand for: their number, or more if not all were drawn."""
+    return summary.get(RECORDS_WANTED, summary["records"])
+
+
 def share_drawn(summary: Mapping[str, int]) -> float:
-    """The share of the records in the noisy counts that are drawn: 1, or less if they have too many items."""
+    """The share of the records in the noisy counts that are drawn: 1, or less if these are too many."""
+    if RECORDS_WANTED in summary:
+        return summary["records"] / summary[RECORDS_WANTED]
     return MOST_ITEMS / max(MOST_ITEMS, summary.get(ITEMS_WANTED, 0))
 
 

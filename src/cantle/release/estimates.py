@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from math import log, sqrt
 from statistics import NormalDist
 
+from cantle.schema.html import table
+
 MEASURED = "measured"
 NOISE = "noise"
 NOISE_ONLY = "noise only"
@@ -48,6 +50,9 @@ class Estimate:
         value, low, high = (in_words(number, self.high - self.low) for number in (self.value, self.low, self.high))
         note = f"; {self.note}" if self.note else ""
         return f"{value} ({100 * self.confidence:g} % interval {low} to {high}){note}"
+
+    def _repr_html_(self) -> str:
+        return table("cantle estimate", [("estimate", self), ("the interval covers", self.covers)])
 
     def to_dict(self) -> dict[str, float | str | None]:
         """The fields as a dictionary; numbers that are not finite become None, because JSON has no such numbers."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK
+from cantle.schema.dialect import MOST_ROWS
 from cantle.schema.field_keys import TYPES
 
 FILE_NAME = "cantle.schema.json"
@@ -103,7 +104,11 @@ CONSTRAINTS: dict[str, Part] = {
 }
 DIALECT: dict[str, Part] = {
     "delimiter": _said("What separates the fields of a line; a comma by default.", _CHARACTER),
-    "header": _said("Whether the first line holds column names.", {"type": "boolean"}),
+    "header": _said("Whether the file has a line with column names.", {"type": "boolean"}),
+    "headerRow": _said(
+        "The line that holds the column names, if titles stand above it; 1 by default.",
+        {"type": "integer", "minimum": 1, "maximum": MOST_ROWS},
+    ),
     "skipInitialSpace": _said("Whether blanks after a delimiter are skipped.", {"type": "boolean"}),
     "encoding": _said("utf-8 by default.", {"type": "string"}),
     "sheetName": _said("The sheet of a spreadsheet; the first by default.", {"type": ["string", "null"], **_FILLED}),

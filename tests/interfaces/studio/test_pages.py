@@ -45,6 +45,13 @@ def test_the_header_of_a_long_table_of_sets_is_asked_for_too(site: Site) -> None
     site.post("/data/draft", kind="sets", header="yes", replace="yes")
     drafted = yaml.safe_load((site.folder / "schema.yaml").read_text())
     assert (drafted["id"], drafted["item"], drafted["dialect"]) == ("order", "product", {"delimiter": ";"})
+    (site.folder / "orders.csv").write_text("Shop 12\norder;product\n1;tea\n")
+    assert (
+        "the line of the header is a number"
+        in site.post("/data/draft", kind="sets", header="yes", row="x", replace="yes").text
+    )
+    site.post("/data/draft", kind="sets", header="yes", row="2", replace="yes")
+    assert yaml.safe_load((site.folder / "schema.yaml").read_text())["dialect"] == {"delimiter": ";", "headerRow": 2}
     site.post("/data/draft", kind="graph", replace="yes")
     assert "nodes" in (site.folder / "schema.yaml").read_text()
 
@@ -245,6 +252,11 @@ def test_a_release_from_the_form_to_the_archive(site: Site, tmp_path: Path) -> N
     assert len(Ledger(site.folder / "ledger.db").account("people").entries) == 1
     look = site.get("/look").text
     assert "Verified" in look
+    assert "The table is small for this epsilon" in look, "the notes of the release"
+    assert 'href="/look/release/statement"' in look
+    statement = site.get("/look/release/statement")
+    assert statement.headers["content-type"] == "text/plain; charset=utf-8"
+    assert statement.text == (site.folder / "release" / "statement.md").read_text(encoding="utf-8")
     packed = site.get("/look/release/zip")
     with zipfile.ZipFile(io.BytesIO(packed.content)) as archive:
         archive.extractall(tmp_path / "taken")
@@ -287,6 +299,32 @@ def test_a_page_publishes_the_epsilon_that_it_shows_or_nothing(site: Site) -> No
     assert "were changed since" in answer.text
     assert site.studio.desk.job is None
     assert site.word().rpartition(".")[2] != word.rpartition(".")[2]
+
+
+@pytest.mark.parametrize("ledger", [True, False])
+def test_of_two_tabs_that_show_the_same_one_publishes(site: Site, ledger: bool) -> None:
+    """The second was loaded before, and is sent after the release of the first is finished."""
+    ready(site)
+    if not ledger:
+        site.post("/protect/ledger", none="yes")
+    first, second = site.word(), site.word()
+    site.post("/publish", word=first)
+    site.wait()
+    assert "were changed since" in site.post("/publish", word=second).text
+    site.wait()
+    assert [one.name for one in site.folder.glob("release*")] == ["release"]
+    if ledger:
+        assert len(Ledger(site.folder / "ledger.db").account("people").entries) == 1
+
+
+def test_a_page_does_not_publish_after_a_charge_that_it_does_not_show(site: Site) -> None:
+    """A run that was stopped leaves a charge, but no folder."""
+    ready(site)
+    word = site.word()
+    ledger = Ledger(site.folder / "ledger.db")
+    ledger.charge("people", epsilon_nano=10**9, unit="record", method="rps", parameters={}, guarantee="", software="")
+    assert "were changed since" in site.post("/publish", word=word).text
+    assert site.studio.desk.job is None
 
 
 def test_a_release_that_would_exceed_the_cap_cannot_be_started(site: Site) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 
 from cantle.schema.canonical_json import JSON
@@ -48,6 +49,7 @@ _WARNING = """\
 # to what could occur, and only then remove the line `guarantee: none`.
 guarantee: none
 """
+_WORDS = {"yes", "no", "on", "off", "true", "false", "null"}
 WESTERN = "cp1252"
 """The encoding of a header that is not UTF-8: that of Excel in Western Europe."""
 
@@ -60,7 +62,7 @@ def text_of(
 ) -> str:
     """The text of a schema with one line per field."""
     dialect = dialect or Dialect()
-    listed = "fields:\n" + "".join(f"  - {_flow(one)}\n" for one in fields)
+    listed = "fields:\n" + "".join(f"  - {flow(one)}\n" for one in fields)
     if not dialect.header:
         listed = _NO_HEADER + listed
     parts = [EDITOR_LINE + _INTRO, *([_WARNING] if inferred else []), listed]
@@ -88,13 +90,19 @@ def entry_of(name: str, kind: str | None, known: Known) -> dict[str, JSON]:
     return {"name": name, "type": kind, **step, "constraints": bounds}
 
 
-def _flow(value: JSON | Mapping[str, JSON], key: str = "") -> str:
+def flow(value: JSON | Mapping[str, JSON], key: str = "") -> str:
     """A value as YAML on one line, with plain keys; a blank (???) needs quotes there."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name}: {_flow(one, name)}" for name, one in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(name)}: {flow(one, name)}" for name, one in value.items()) + "}"
     if isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
-        return "[" + ", ".join(map(_flow, value)) + "]"
+        return "[" + ", ".join(map(flow, value)) + "]"
     return str(value) if key in ("type", "role") and value != BLANK else one_line(value)
+
+
+def _key(name: str) -> str:
+    """A key as YAML: without quotes if it is a plain word that means nothing else there."""
+    plain = re.fullmatch(r"[A-Za-z]\w+", name, re.ASCII) and name.lower() not in _WORDS
+    return name if plain else one_line(name)
 
 
 def one_line(value: object) -> str:

@@ -61,14 +61,18 @@ def query_command(
     warn_unless_private(release)
     target = None if output is None else marked_file(output, release)
     facts: dict[str, object] = {"question": question, "mean": mean, "confidence": confidence}
+    given = confidence
     if by:
-        rows = release.table(by, question, mean=mean, confidence=confidence)
+        rows = (
+            release.mean(mean, question, by=by, confidence=given)
+            if mean
+            else release.count(question, by=by, confidence=given)
+        )
         asker = Asker(release)
         if said := asker.cut_steps(asker.parse(question)):
             print(f"note: {said}", file=sys.stderr)
         answer = facts | {"by": by, "rows": _plain(rows)}
     else:
-        given = confidence
         one = release.mean(mean, question, confidence=given) if mean else release.count(question, confidence=given)
         rows = _frame(one)
         answer = facts | one.to_dict()
