@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,16 @@ import pytest
 
 import cantle
 from cantle.errors import ParameterError, VerifyError
-from cantle.postprocess.accuracy import Accuracy, QuestionError, worth_measuring
+from cantle.postprocess.accuracy import Accuracy, PairError, QuestionError, affordable
 from cantle.release import tables
-from cantle.release.accuracy import accuracy_from, accuracy_in_short, accuracy_lines, accuracy_to, added_for_noise
+from cantle.release.accuracy import (
+    accuracy_from,
+    accuracy_in_short,
+    accuracy_lines,
+    accuracy_to,
+    added_for_noise,
+    share_errors,
+)
 from cantle.release.show import facts, sections
 from cantle.release.verify import problems, verify_folder
 from cantle.trusted.budget import NANO
@@ -43,8 +51,9 @@ def measured(release: cantle.Release) -> Accuracy:
 def test_every_method_measures_its_error_and_saves_it(method: str, tmp_path: Path) -> None:
     release = released(method)
     accuracy = measured(release)
-    numbers = 3 if method in TABLES else 2
-    assert len(accuracy.numbers()) == numbers
+    numbers = len(accuracy.numbers())
+    assert numbers == 2 + (accuracy.together is not None and accuracy.apart is not None)
+    assert (accuracy.more_columns is None) == (method in TABLES)
     assert {one.rate for one in accuracy.numbers()} == {(10 * NANO // 25, numbers * NANO)}
     for path in release.manifest.receipt.paths:
         assert [charge.why for charge in path.charges if charge.verb == "reserve"] == ["accuracy of the release"]
@@ -59,7 +68,7 @@ def test_every_method_measures_its_error_and_saves_it(method: str, tmp_path: Pat
 
 @pytest.mark.parametrize("method", [*TABLES, *SETS])
 def test_with_few_records_nothing_is_spent_on_accuracy(method: str) -> None:
-    """n0 * epsilon must be at least 3,750, and is about 1,000 here."""
+    """n0 * epsilon must be at least 1,250 for tables and 3,750 for sets, and is about 600 here."""
     release = released(method, epsilon=1)
     accuracy = release.accuracy
     assert accuracy is not None
@@ -96,10 +105,60 @@ def test_a_share_may_be_chosen_up_to_a_quarter() -> None:
 
 def test_persons_need_more_records() -> None:
     """With k records per person noise is k times larger, so n0 * epsilon must be k times as large."""
-    assert worth_measuring(Fraction(1, 25), NANO, 3750, 1)
-    assert not worth_measuring(Fraction(1, 25), NANO, 2 * 3750 - 1, 2)
-    assert worth_measuring(Fraction(1, 25), NANO, 2 * 3750, 2)
-    assert not worth_measuring(Fraction(1, 25), NANO, -5, 1)
+    share = Fraction(1, 25)
+    for is_table, needed in ((True, 2475), (False, 3750)):
+        for k in (1, 2):
+            assert affordable(share, NANO, k * needed, k, of_tables=is_table) == 3
+            assert affordable(share, NANO, k * needed - 1, k, of_tables=is_table) == is_table
+        assert affordable(share, NANO, -5, 1, of_tables=is_table) == 0
+
+
+def test_between_two_thresholds_one_number_is_about_all_pairs() -> None:
+    """n0 * epsilon is about 1,800, which is enough for one number of three."""
+    release = released("mosaic", epsilon=3)
+    accuracy = measured(release)
+    assert [accuracy.one_column, accuracy.together] == [None, None]
+    assert accuracy.apart is not None
+    assert accuracy.apart.pairs == accuracy.all_pairs > accuracy.pairs_together > 0
+    assert accuracy.apart.rate == (3 * NANO // 25, NANO)
+    release.verify()
+
+
+def test_the_numbers_of_classes_that_were_not_measured_are_those_of_the_other_class() -> None:
+    near, far = (PairError(pairs=3, records=records, rate=(1, 1)) for records in (70, 50))
+    both = Accuracy(bought=True, share=Fraction(1, 25), noisy_records=9_000, together=near, apart=far)
+    assert both.of_pairs(together=True) == [near]
+    assert both.of_pairs(together=False) == [near, far]
+    assert replace(both, together=None).of_pairs(together=True) == [far]
+    assert replace(both, apart=None).of_pairs(together=False) == [near]
+    assert replace(both, apart=None, together=None).of_pairs(together=True) == []
+
+
+def test_levels_are_shares_that_never_fall_and_include_the_noise_of_the_measurement() -> None:
+    rate = (1, 10)
+    one, near, far = (
+        QuestionError(q=9, records=100, rate=rate),
+        *(PairError(pairs=3, records=records, rate=rate) for records in (20, 300)),
+    )
+    accuracy = Accuracy(
+        bought=True, share=Fraction(1, 25), noisy_records=9_000, one_column=one, together=near, apart=far
+    )
+    levels, doubt = share_errors(accuracy, 1_000), 10 * np.log(5)
+    assert levels is not None
+    assert levels.one_column == pytest.approx((100 + doubt) / 1_000, rel=0.01)
+    assert levels.together == levels.one_column, "one column never looks worse than two"
+    assert levels.apart == pytest.approx(1.44 * (300 + doubt) / 1_000, rel=0.01)
+    assert levels.missing == 1.0
+    assert share_errors(accuracy, 100_000).missing == pytest.approx(2 * (300 + doubt) / 30_000, rel=0.01)  # type: ignore[union-attr]
+    assert levels.noisy == frozenset()
+    drowned = share_errors(
+        replace(accuracy, together=replace(near, records=2), apart=replace(far, records=-9), one_column=None), 1_000
+    )
+    assert drowned is not None
+    assert drowned.one_column is None
+    assert drowned.noisy == {"together", "apart"}
+    assert share_errors(replace(accuracy, together=None, apart=None), 1_000) is None
+    assert share_errors(None, 1_000) is None
 
 
 def test_measured_errors_are_near_the_truth_and_show_what_is_lost() -> None:
@@ -175,8 +234,9 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "another share": (of("", lambda one: one.update(share=[1, 20])), "is not that of the parameters"),
     "too few records": (of("", lambda one: one.update(noisy_records=3)), "does not follow from the noisy number"),
     "not bought": (of("", lambda one: one.update(bought=False)), "does not follow"),
-    "less noise": (of("pairs", lambda one: one.update(rate=[1, 1])), "is not what the receipt paid for"),
-    "another distance": (of("pairs", lambda one: one.update(distance=0.5)), "not that of its noisy number"),
+    "less noise": (of("apart", lambda one: one.update(rate=[1, 1])), "is not what the receipt paid for"),
+    "more pairs together": (of("", lambda one: one.update(pairs_together=99)), "not those of the released tables"),
+    "fewer pairs asked": (of("apart", lambda one: one.update(pairs=1)), "not those that the stated seed"),
     "fewer questions": (of("questions", lambda one: one["one_column"].update(q=1)), "not those that the stated seed"),
     "other questions": (of("", lambda one: one.update(workload="0" * 64)), "not those that the stated seed"),
     "one number less": (of("questions", lambda one: one.pop("one_column")), "is not what the receipt paid for"),
@@ -219,8 +279,8 @@ def test_questions_about_other_records_are_found(sound: cantle.Release) -> None:
         of("", lambda one: one.update(share=[1, 0])),
         of("", lambda one: one.update(share=[2, 1])),
         of("", lambda one: one.update(bought=1)),
-        of("pairs", lambda one: one.update(distance="0")),
-        of("pairs", lambda one: one.pop("rate")),
+        of("apart", lambda one: one.update(pairs="0")),
+        of("apart", lambda one: one.pop("rate")),
         of("questions", lambda one: one.update(four_columns=one["one_column"])),
         of("", lambda one: one.update(more=1)),
     ],

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cantle.data.frames import NativeFrame
+    from cantle.postprocess.measured_pairs import Pair
     from cantle.postprocess.records import Drawn
+    from cantle.release import Release
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
     from cantle.schema.domain import Attribute
@@ -31,6 +33,7 @@ FORMATS: tuple[str, ...] = ("csv", "parquet")
 NOUN, RECORD, RECORDS = "a graph", "record", "degrees, one per node"
 PRODUCT, BARE = "Summary statistics", "Statistics"
 COUNTED, PART, ABOUT, COLUMNS = "nodes", "degree", ("one degree", "several degrees"), ""
+ONE_NUMBER = False
 NOISE_NOTE = "the interval covers the noise in the counts, not what the bound on degrees removed or the fit changed"
 MADE = "the degree sequence of a graph, made from noisy counts"
 
@@ -88,8 +91,12 @@ def broken_rules(frame: pl.DataFrame, manifest: Manifest, schema: GraphSchema) -
     return iter(())
 
 
-def own_questions(frame: pl.DataFrame, manifest: Manifest, schema: GraphSchema, dice: Dice) -> NoReturn:  # noqa: ARG001
+def own_questions(frame: pl.DataFrame, release: Release, schema: GraphSchema, dice: Dice) -> NoReturn:  # noqa: ARG001
     raise VerifyError("release.json states an accuracy, which is not measured for graphs")
+
+
+def pairs_of(release: Release) -> tuple[set[Pair], set[Pair]]:  # noqa: ARG001
+    return set(), set()
 
 
 def column_lines(

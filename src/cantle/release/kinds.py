@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cantle.data.frames import NativeFrame
+    from cantle.postprocess.measured_pairs import Pair
     from cantle.postprocess.records import Drawn
+    from cantle.release import Release
     from cantle.release.accuracy import About
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
@@ -75,6 +77,10 @@ class ReleasedKind(Protocol[Kind]):
         """Keys of the schemas of releases that were made before cantle wrote them."""
 
     @property
+    def ONE_NUMBER(self) -> bool:  # noqa: N802
+        """Whether one number about a release's own error is measured where three are too many."""
+
+    @property
     def NOISE_NOTE(self) -> str:  # noqa: N802
         """What an interval covers if the error of the released records was not measured."""
 
@@ -118,8 +124,12 @@ class ReleasedKind(Protocol[Kind]):
     def broken_rules(self, frame: pl.DataFrame, manifest: Manifest, schema: Kind) -> Iterator[str]:
         """Sentences about the rules of the schema that released records break."""
 
-    def own_questions(self, frame: pl.DataFrame, manifest: Manifest, schema: Kind, dice: Dice) -> Workload:
-        """The questions that these dice draw for the released records, whose error a release measures."""
+    def own_questions(self, frame: pl.DataFrame, release: Release, schema: Kind, dice: Dice) -> Workload | None:
+        """The questions that these dice draw for the released records, whose error a release measures; None if there is
+        none."""
+
+    def pairs_of(self, release: Release) -> tuple[set[Pair], set[Pair]]:
+        """All pairs of columns of a table, and those that were measured together; none of other kinds of data."""
 
     def column_lines(
         self, frame: pl.DataFrame, manifest: Manifest, schema: Kind, everything: bool = True

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cantle.data.frames import NativeFrame
+    from cantle.postprocess.measured_pairs import Pair
     from cantle.postprocess.records import Drawn
+    from cantle.release import Release
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
     from cantle.schema.domain import Attribute
@@ -38,6 +40,7 @@ FORMATS: tuple[str, ...] = ("csv", "parquet", "fimi")
 NOUN, RECORD, RECORDS = "sets", "set", "synthetic sets"
 PRODUCT, BARE = "Synthetic data", "Synthetic data"
 COUNTED, PART, ABOUT = "sets", "item", ("one item", "pairs and triples of items")
+ONE_NUMBER = False
 COLUMNS, NOISE_NOTE = "Most frequent items", NOT_MEASURED
 MADE = "{n} synthetic sets of items, drawn from noisy counts"
 _OF_FORM = {"fimi": "fimi", "long": "csv", "list": "parquet"}
@@ -204,13 +207,17 @@ def broken_rules(frame: pl.DataFrame, manifest: Manifest, schema: SetSchema) -> 
     return iter(())
 
 
-def own_questions(frame: pl.DataFrame, manifest: Manifest, schema: SetSchema, dice: Dice) -> SetWorkload:
+def own_questions(frame: pl.DataFrame, release: Release, schema: SetSchema, dice: Dice) -> SetWorkload:
     from cantle.postprocess.set_workload import set_workload
 
-    sets = list_frame(frame, manifest)["items"]
+    sets = list_frame(frame, release.manifest)["items"]
     starts = np.concatenate([[0], np.cumsum(sets.list.len().to_numpy().astype(np.int64))])
     codes = schema.universe.encode(sets.explode(empty_as_null=False)).astype(np.int64)
     return set_workload(schema.universe.size, (starts, codes), dice)
+
+
+def pairs_of(release: Release) -> tuple[set[Pair], set[Pair]]:  # noqa: ARG001
+    return set(), set()
 
 
 def column_lines(

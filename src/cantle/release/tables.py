@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cantle.postprocess.accuracy import affordable
 from cantle.postprocess.counts import Dice
+from cantle.postprocess.measured_pairs import Pair, all_pairs, measured_pairs
 from cantle.postprocess.records import csv_of, give_back
 from cantle.postprocess.results import Results
 from cantle.release.bars import bars
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from cantle.data.frames import NativeFrame
     from cantle.postprocess.records import Drawn
+    from cantle.release import Release
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
     from cantle.schema.domain import Attribute
@@ -37,6 +40,7 @@ UNSAID: dict[str, JSON] = {"schemaVersion": 1}
 FORMATS: tuple[str, ...] = ("csv", "parquet")
 NOUN, RECORD, RECORDS = "a table", "record", "synthetic records"
 PRODUCT, BARE = "Synthetic data", "Synthetic data"
+ONE_NUMBER = True
 COUNTED, PART, ABOUT, COLUMNS = "records", "column", ("one column", "two or three columns"), "Columns"
 NOISE_NOTE = NOT_MEASURED
 MADE = "{n} synthetic records of a table, drawn from noisy counts of regions of the public domain"
@@ -130,14 +134,28 @@ def broken_rules(frame: pl.DataFrame, manifest: Manifest, schema: TableSchema) -
     yield from (f"{number} records break the rule {text!r}" for text, number in broken if number)
 
 
-def own_questions(frame: pl.DataFrame, manifest: Manifest, schema: TableSchema, dice: Dice) -> TableWorkload:  # noqa: ARG001
+def own_questions(frame: pl.DataFrame, release: Release, schema: TableSchema, dice: Dice) -> TableWorkload | None:  # noqa: ARG001
     from cantle.postprocess.table_workload import columns_of, table_workload
     from cantle.release.load import domain_of  # which imports this module
 
-    domain = domain_of(manifest)
+    domain, accuracy, receipt = domain_of(release.manifest), release.manifest.accuracy, release.manifest.receipt
+    if accuracy is None:
+        return None
     columns, classes = domain.encode_columns(frame)
     codes = [*columns, classes][: len(columns_of(domain))]
-    return table_workload(columns_of(domain), codes, dice)[0]
+    noisy, persons = accuracy.noisy_records, receipt.unit.max_records
+    numbers = affordable(accuracy.share, receipt.epsilon_nano, noisy, persons, of_tables=True)
+    asked = table_workload(columns_of(domain), codes, dice, pairs_of(release)[1], numbers)
+    return None if asked is None else asked[0]
+
+
+def pairs_of(release: Release) -> tuple[set[Pair], set[Pair]]:
+    """All pairs of columns of a release of a table, and those that it measured together."""
+    from cantle.postprocess.table_workload import columns_of
+    from cantle.release.load import domain_of  # which imports this module
+
+    every = all_pairs(columns_of(domain_of(release.manifest)))
+    return every, every & measured_pairs(release.manifest.structure)
 
 
 def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:  # noqa: ARG001

@@ -76,7 +76,7 @@ def planned(schema: dict[str, Any], method: str, records: int) -> dict[str, floa
 SMALL = {"kind": "sets", "items": {"minimum": 1, "maximum": 8}}
 
 
-@pytest.mark.parametrize("records", slow([300, 3_000], 3_000))
+@pytest.mark.parametrize("records", slow([150, 3_000], 3_000))
 @pytest.mark.parametrize("kind", ["mosaic", "rps", "diffgen", "baskets", "diffpart", "all sets"])
 def test_the_planned_budget_equals_that_of_the_receipt(kind: str, records: int) -> None:
     schema, method = (SMALL, "diffpart") if kind == "all sets" else KINDS[kind]

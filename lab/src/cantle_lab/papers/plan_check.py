@@ -19,7 +19,7 @@ from cantle.schema.domain import Attribute
 from cantle.schema.scales import Steps
 from cantle_lab.papers import table_sets
 from cantle_lab.papers.harness import Row, Setting
-from cantle_lab.papers.interval_coverage import Truth
+from cantle_lab.papers.interval_questions import Truth
 from cantle_lab.papers.table_sets import TableSet
 
 FIGURE = "plan"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cantle.release.asking import Asker
-from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY
+from cantle.release.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY
 from cantle.release.report.charts import Bar, lying, upright
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.groupings import Grouping
@@ -21,11 +21,12 @@ BASIS = {
     MEASURED: "show 95 % intervals, from the error that this release measured privately (error as measured).",
     NOISE: "show 95 % intervals, from the noise that was added to a count. There is no other error (noise of the "
     "count).",
-    NOISE_ONLY: "show 95 % intervals, from the noise in the counts behind the release. Other errors were not measured "
-    "(noise only).",
+    LIMITS: "show what the count of the whole cell allows, where values inside it were never counted by themselves "
+    "(limits).",
+    NOISE_ONLY: "show the noise in the counts behind the release. Other errors were not measured (noise only).",
 }
 """What error bars show, as the end of a sentence, with the short name in brackets."""
-SHORT = {MEASURED: "error as measured", NOISE: "noise of the count", NOISE_ONLY: "noise only"}
+SHORT = {MEASURED: "error as measured", NOISE: "noise of the count", LIMITS: "limits", NOISE_ONLY: "noise only"}
 
 
 def column_section(view: TableView, asker: Asker, target: str | None) -> Section:
@@ -73,7 +74,7 @@ def bars_of(attribute: Attribute, grouping: Grouping, asker: Asker) -> tuple[lis
 def weakest(covers: Iterable[str]) -> str:
     """What the weakest of several intervals covers, that is the one that covers the fewest kinds of error."""
     kinds = set(covers)
-    return next(kind for kind in (NOISE_ONLY, MEASURED, NOISE) if kind in kinds)
+    return next(kind for kind in (NOISE_ONLY, LIMITS, MEASURED, NOISE) if kind in kinds)
 
 
 def in_order(bars: list[Bar], grouping: Grouping) -> list[Bar]:

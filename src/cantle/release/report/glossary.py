@@ -19,6 +19,8 @@ GLOSSARY = (
         "the person who holds the data; in the code, the one object that sees records, budget and noise together",
     ),
     ("accuracy", "how far the released records are off, measured privately with a share of the budget"),
+    ("together", "two columns that a released table has both; of other pairs, a release may have lost a connection"),
+    ("limits", "the smallest and largest count that the counts of single columns, or of a whole cell, allow"),
     ("workload", "the random counting questions of that measurement; public, drawn after the records"),
     ("preset", "a set of parameters: `default`, or `paper` for a method as it was published"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cantle.postprocess.accuracy import Accuracy, QuestionError
+from cantle.postprocess.accuracy import Accuracy, PairError, QuestionError
 from cantle.release import Release
 from cantle.release.accuracy import bound_of
 from cantle.release.kinds import KINDS
@@ -22,7 +22,8 @@ def accuracy_tile(release: Release) -> Tile:
         why = "There are too few records to measure it at this epsilon" if few else "This release did not measure it"
         return Tile("accuracy", "not measured", f"{why}; error bars show the noise in counts only.")
     assert accuracy is not None
-    kinds = {f"one {part}": accuracy.one_column, f"two or three {part}s": accuracy.more_columns}
+    several = accuracy.more_columns or max(accuracy.of_pairs(together=False), key=bound_of, default=None)
+    kinds = {f"one {part}": accuracy.one_column, f"two or three {part}s": several}
     bounds = " or ".join(f"{bound_of(one):,} records ({kind})" for kind, one in kinds.items() if one is not None)
     words = (
         f"95 % of random counting questions are off by fewer than {bounds}. The noise of the measurement is included."
@@ -31,12 +32,11 @@ def accuracy_tile(release: Release) -> Tile:
     return Tile("accuracy", f"±{bound:,} ({percent(bound, records)})", words)
 
 
-def worst_error(accuracy: Accuracy | None) -> QuestionError | None:
+def worst_error(accuracy: Accuracy | None) -> QuestionError | PairError | None:
     """The measured error of questions about one column or about several, whichever is larger; None if not measured."""
     if accuracy is None or not accuracy.bought:
         return None
-    errors = [error for error in (accuracy.more_columns, accuracy.one_column) if error is not None]
-    return max(errors, key=bound_of, default=None)
+    return max(accuracy.numbers(), key=bound_of, default=None)
 
 
 def uses_of_records(release: Release) -> tuple[list[str], list[str]]:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import reduce
-from operator import and_
 from typing import TYPE_CHECKING, NoReturn, TypeVar, assert_never
 
 import numpy as np
@@ -23,7 +21,7 @@ from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.subset import PRIME, Subset
-from cantle.trusted.geometry.workloads import Questions, TableWorkload
+from cantle.trusted.geometry.workloads import TableWorkload
 from cantle.trusted.keys import (
     ChildSizes,
     Classes,
@@ -48,9 +46,6 @@ LINES = 1000
 
 TABLES = 32
 """Most cross tables counted in one statement."""
-
-QUESTIONS = 100
-"""Most counting questions in one statement."""
 
 Thing = TypeVar("Thing")
 
@@ -107,10 +102,9 @@ class DatabaseEngine(WholeTables):
         self._all = self._codes
 
     def count_all(self, workload: TableWorkload) -> Ints:
-        """Counts many questions in one statement, then tables of pairs like all cross tables."""
+        """Counts the tables like all cross tables."""
         assert self._all is not None
-        asked = [self._answers(workload.within, family) for family in (workload.one_column, workload.more_columns)]
-        return np.concatenate([*asked, self._tables_of(self._all, workload.within, workload.pairs)])
+        return self._tables_of(self._all, workload.within, workload.tables)
 
     def _tally(self, positions: Ints, key: TableKey) -> Iterator[Chunk]:
         step = max(1, self._chunk_cells // key.cells)
@@ -190,22 +184,6 @@ class DatabaseEngine(WholeTables):
             exact_rows = self._store.fetch(self._ibis.union(*parts) if len(parts) > 1 else parts[0])
             counts[exact_rows[:, 0]] = exact_rows[:, 1]
         return counts
-
-    def _answers(self, within: ColumnCells, questions: Questions) -> Ints:
-        """How many records satisfy each question."""
-        assert self._all is not None
-        table, edges = self._all, [edge.tolist() for edge in within.edges]
-        conditions = []
-        for column, lo, hi in zip(questions.column.tolist(), questions.lo.tolist(), questions.hi.tolist(), strict=True):
-            code = self._column(table, column)
-            conditions.append((code >= edges[column][lo]) & (code < edges[column][hi]))
-        starts, exact_numbers = questions.starts.tolist(), [0] * len(questions)
-        for some in _batched(range(len(questions)), QUESTIONS):
-            every = {f"n{i}": reduce(and_, conditions[starts[i] : starts[i + 1]]) for i in some}
-            sums = {name: condition.ifelse(1, 0).sum().fill_null(0).cast("int64") for name, condition in every.items()}
-            for i, number in zip(some, self._store.fetch(table.aggregate(**sums))[0].tolist(), strict=True):
-                exact_numbers[i] = number
-        return np.array(exact_numbers, dtype=np.int64)
 
     def _column(self, table: Table, column: int) -> IntegerValue:
         """A column by its number; the one after the attributes is the class."""
