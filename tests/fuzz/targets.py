@@ -62,12 +62,19 @@ DIALECTS: tuple[dict[str, Any], ...] = (
     {"encoding": "cp437"}, {"encoding": "shift_jis"}, {"encoding": "ascii"},
 )  # fmt: skip
 UNITS: tuple[dict[str, Any], ...] = ({}, {}, {}, {"unit": {"person": "id", "max_records": 2}})
+STEPS: tuple[dict[str, Any], ...] = (
+    {}, {"step": 10}, {"constraints": {"minimum": 0, "maximum": 99, "multipleOf": 3}},
+    {"step": 6, "constraints": {"minimum": 0, "maximum": 99, "multipleOf": 2}},
+)  # fmt: skip
 RPS: dict[str, Any] = {"method": "rps", "depth": 2}
 
 
 def _table_schema(dice: Random) -> dict[str, Any]:
     unit = UNITS[dice.randrange(len(UNITS))]
-    return SCHEMA | {"dialect": DIALECTS[dice.randrange(len(DIALECTS))], "missingValues": ["", "NA"]} | unit
+    steps = STEPS[dice.randrange(len(STEPS))]
+    fields = [field | steps if field["name"] == "age" else field for field in SCHEMA["fields"]]
+    more = {"dialect": DIALECTS[dice.randrange(len(DIALECTS))], "missingValues": ["", "NA"]}
+    return SCHEMA | {"fields": fields} | more | unit
 
 
 def _use_table(path: Path, dice: Random) -> None:

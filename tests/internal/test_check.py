@@ -22,7 +22,7 @@ from tests.interfaces.cli.inside import Cantle, cantle  # noqa: F401
 
 FIELDS = [
     {"name": "age", "type": "integer", "constraints": {"minimum": 17, "maximum": 90}},
-    {"name": "weight", "type": "number", "step": 0.1, "constraints": {"minimum": 0, "maximum": 300}},
+    {"name": "weight", "type": "number", "constraints": {"minimum": 0, "maximum": 300, "multipleOf": 0.1}},
     {"name": "job", "type": "string", "categories": ["Clerk", "Farmer"]},
     {"name": "visit", "type": "date", "constraints": {"minimum": "2024-01-01", "maximum": "2025-01-01"}},
     {"name": "income", "type": "string", "categories": ["low", "high"], "role": "target"},
@@ -60,6 +60,41 @@ def test_every_way_to_lose_a_value_is_counted(tmp_path: Path) -> None:
         ("visit", "not readable as a date"): 1,
         ("income", "not a declared category"): 1,
     }
+
+
+SPAN = {"minimum": 0, "maximum": 900}
+PRICES = "x\n" + "".join(f"{k % 700 + (k % 100) / 100:.2f}\n" for k in range(1_400))
+FIVES = "x\n" + "".join(f"{k * 5}\n" for k in range(100))
+SOME = FIVES + "".join(f"{k * 5 + 1}\n" for k in range(50))
+HOURS = "x\n" + "".join(f"2024-01-{1 + k % 9:02}T{k % 24:02}:30:00\n" for k in range(90))
+DAYS = {"minimum": "2024-01-01", "maximum": "2024-02-01"}
+
+
+@pytest.mark.parametrize(
+    ("field", "rows", "count", "said"),
+    [
+        ({"type": "number", "step": 0.01}, PRICES, 1_400, "constraints: {…, multipleOf: 0.01}, and no step"),
+        ({"type": "number", "step": 1}, PRICES, 1_400, "multipleOf: 0.01}, and step: 1 as before"),
+        ({"type": "integer", "step": 50}, FIVES, 100, "multipleOf: 5}, and step: 50 as before"),
+        ({"type": "integer", "step": 5}, FIVES, 100, "multipleOf: 5}, and no step"),
+        ({"type": "integer", "step": 5}, SOME, 0, ""),
+        ({"type": "integer", "constraints": SPAN | {"multipleOf": 5}}, SOME, 50, "step: 5, and no multipleOf"),
+        ({"type": "integer", "constraints": SPAN | {"multipleOf": 5}}, FIVES, 0, ""),
+        ({"type": "integer", "constraints": SPAN | {"multipleOf": 1}}, SOME, 0, ""),
+        ({"type": "number", "constraints": SPAN | {"multipleOf": 0.01}}, PRICES, 0, ""),
+        ({"type": "datetime", "step": "1h", "constraints": DAYS}, HOURS, 90, "multipleOf: 30min}, and step: 1h"),
+        ({"type": "integer"}, SOME, 0, ""),
+    ],
+)
+def test_steps_and_multiples_that_the_data_contradict_are_named(
+    field: dict[str, object], rows: str, count: int, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "data.csv").write_text(rows)
+    document = {"fields": [{"name": "x", "constraints": SPAN, **field}]}
+    checked = check(tmp_path / "data.csv", Schema.from_dict(document))
+    hints = [one for part in checked.sections for one in part.findings if one.count and one.advice]
+    assert [one.count for one in hints] == ([count] if count else [])
+    assert said in "\n".join(checked.lines())
 
 
 @pytest.mark.parametrize("unknown", ["null", "drop", "Clerk"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -17,6 +18,7 @@ import pytest
 
 import cantle
 from cantle.errors import ParameterError
+from cantle.interfaces import demo_data
 from cantle.postprocess.accuracy import Accuracy, PairError, QuestionError
 from cantle.release import Release
 from cantle.release.asking import Asker, numbers_of
@@ -26,6 +28,7 @@ from cantle.release.widths import BY_NOISE
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle_lab.papers import made_tables
 from cantle_lab.papers.interval_questions import Numbers, Truth, check
+from cantle_lab.papers.table_sets import TableSet
 from tests.effort import slow
 from tests.release.kinds import EDGE, GRAPH, ISOLATE, NUMBERS, baskets, edges
 from tests.release.people import SCHEMA, people
@@ -238,10 +241,21 @@ def test_intervals_from_tables_contain_the_truth(releases: int) -> None:
     assert max(errors) > 0.4  # and none is far too wide
 
 
+def _inside_steps() -> TableSet:
+    """The demo data with incomes and days that lie inside the steps of the schema."""
+    private, dice = demo_data.population(people=6_000), np.random.default_rng(3)
+    moved = (pl.col("income") + pl.Series(dice.uniform(-25, 25, 6_000))).clip(0, 12_000)
+    steps = {"income": {"step": 200, "constraints": {"minimum": 0, "maximum": 12_000}}, "last_visit": {"step": 7}}
+    fields = [field | steps.get(field["name"], {}) for field in demo_data.SCHEMA["fields"]]
+    return TableSet("inside", private.with_columns(moved), {"fields": fields})  # type: ignore[typeddict-item]
+
+
 @pytest.mark.parametrize("epsilon", slow([1.0, 0.3], 0.3))
-def test_intervals_from_measured_errors_contain_the_truth(epsilon: float) -> None:
-    """Random and related questions about a generated hospital, by the shipped measurement; a step of 1 for all."""
-    table = made_tables.hospital(12_000)
+@pytest.mark.parametrize("made", [lambda: made_tables.hospital(12_000), _inside_steps])
+def test_intervals_from_measured_errors_contain_the_truth(made: Callable[[], TableSet], epsilon: float) -> None:
+    """Random and related questions, by the shipped measurement, about a generated hospital with steps of 1, and about
+    people whose incomes and days lie inside steps."""
+    table = made()
     release = cantle.publish(table.frame, table.schema, epsilon=epsilon, method="mosaic", insecure_seed=2)
     truth, classes = Truth(table), dict[str, list[bool]]()
     for one in check(Asker(release), truth, Numbers(60, 40, 6, 30, 2), np.random.default_rng(1)):

@@ -104,3 +104,17 @@ def test_whole_and_touched_bins_agree_with_brute_force(
             OneColumn("x", CodeSet.of(whole, size)),
             OneColumn("x", CodeSet.of(touched, size)),
         )
+
+
+def test_bins_of_rps_hold_whole_steps() -> None:
+    fields = [SCHEMA["fields"][0] | {"step": 300}, SCHEMA["fields"][1]]
+    dice = np.random.default_rng(2)
+    frame = pl.DataFrame({"gain": dice.integers(0, 10_000, 4_000), "town": dice.choice(TOWNS, 4_000)})
+    release = cantle.publish(frame, {"fields": fields}, epsilon=5, method="rps", bins=8)
+    gain = bins_of(release.manifest)["gain"]
+    assert (gain.width, gain.wide) == (1_500, True)
+    assert _table_errors([], Asker(release))["levels"] == [None] * 3
+    release.verify()
+    fine = cantle.publish(frame, {"fields": fields[:1]}, epsilon=5, method="rps")
+    assert (bins_of(fine.manifest)["gain"].width, bins_of(fine.manifest)["gain"].wide) == (300, False)
+    assert _table_errors([], Asker(fine))["levels"][0] is not None  # its groups in the report hold whole steps

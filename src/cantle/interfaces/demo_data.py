@@ -24,7 +24,7 @@ SCHEMA: Any = {
         {"name": "region", "type": "string", "categories": list(REGIONS), "constraints": {"required": True}},
         {"name": "schooling", "type": "string", "categories": list(SCHOOLING), "categoriesOrdered": True},
         {"name": "employed", "type": "boolean", "constraints": {"required": True}},
-        {"name": "income", "type": "number", "step": 50, "constraints": {"minimum": 0, "maximum": 12000}},
+        {"name": "income", "type": "number", "constraints": {"minimum": 0, "maximum": 12000, "multipleOf": 50}},
         {"name": "last_visit", "type": "date", "constraints": {"minimum": "2023-01-01", "maximum": "2025-12-31"}},
         {"name": "diabetes", "type": "string", "categories": ["no", "yes"], "role": "target"},
     ],

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cantle.data.tables import as_ids, read_batches
 from cantle.internal.findings import Checked, Examples, Finding, Section
@@ -74,6 +76,9 @@ class _Tally:
     absent: int = 0
     below: int = 0
     above: int = 0
+    known: int = 0
+    multiples: dict[int, int] = field(default_factory=dict)
+    """How many of the known values are multiples of each of these numbers of places."""
     undeclared: Examples = field(default_factory=Examples)
     unreadable: Examples = field(default_factory=Examples)
 
@@ -100,9 +105,34 @@ class _Tally:
         given = missing & _has_text(series, scale)
         self.absent += int((missing & ~given).sum())
         self.unreadable.add(text_of(series.filter(pl.Series(given))))
+        self._count_multiples(series, scale)
         below, above = _outside(series, scale)
         self.below += int(below.sum())
         self.above += int(above.sum())
+
+    def _count_multiples(self, series: pl.Series, scale: Steps) -> None:
+        values, missing = scale.read(series)
+        values = values[~missing]
+        self.known += len(values)
+        for places in _tried(scale):
+            self.multiples[places] = self.multiples.get(places, 0) + int(_are_multiples(values, scale, places).sum())
+
+    def _of_multiples(self, scale: Steps) -> list[Finding]:
+        """What the data say about `multipleOf`: a step whose values are all multiples, or multiples that are none."""
+        if scale.nearest and self.multiples:
+            off = self.known - self.multiples.get(1, 0)
+            text = scale.distance(1)
+            advice = f"to count them in steps, write in the schema: step: {text}, and no multipleOf"
+            return [Finding(f"between multiples of {text}", off, self.known, becomes="the nearest", advice=advice)]
+        whole = next((places for places in _tried(scale) if self.known and self.multiples[places] == self.known), None)
+        if whole is None:
+            return []
+        text = scale.distance(whole)
+        beside = "no step" if whole == scale.cell else f"step: {scale.distance(scale.cell)} as before"
+        line = f"constraints: {{…, multipleOf: {text}}}, and {beside}"
+        advice = f"to release multiples only, write in the schema: {line}"
+        what = f"all of them multiples of {text}, released as any value of their step"
+        return [Finding(what, self.known, self.known, problem=False, advice=advice)]
 
     def section(self, read: int) -> Section:
         attribute, scale = self.attribute, self.attribute.scale
@@ -119,6 +149,7 @@ class _Tally:
             findings += [
                 Finding("below the minimum", self.below, read, becomes=first),
                 Finding("above the maximum", self.above, read, becomes=last),
+                *self._of_multiples(scale),
             ]
         return Section(attribute.name, tuple(findings), _declared(attribute))
 
@@ -135,7 +166,26 @@ class _Tally:
         return "record dropped" if isinstance(scale, Labels) and scale.unknown == DROP else missing
 
 
+_PARTS = (1, 2, 5, 10, 20, 50, 100)
 _ARTICLES = {"integer": "an"}
+
+
+def _tried(scale: Steps) -> list[int]:
+    """Numbers of places that values may be multiples of: the declared one, or parts of a step, the largest first."""
+    decimals = scale.type == "number"
+    if scale.nearest or scale.cell == 1:
+        return [1] if scale.nearest and (decimals or scale.step > 1) else []
+    parts = [scale.cell // part for part in _PARTS if scale.cell % part == 0]
+    return [places for places in parts if places > 1 or decimals or scale.type == "datetime"]
+
+
+def _are_multiples(values: NDArray[Any], scale: Steps, places: int) -> Mask:
+    """Which values are multiples; dates and times count from the minimum."""
+    distance = scale.step * places
+    if scale.type == "number":
+        return np.asarray(np.rint(values * (scale.scale / distance)) * distance / scale.scale == values)
+    start = 0 if scale.type == "integer" else scale.first
+    return np.asarray((values - start) % distance == 0)
 
 
 def _declared(attribute: Attribute) -> str:

@@ -31,6 +31,7 @@ class Finding:
     becomes: str = ""
     distinct: int = 0
     examples: tuple[tuple[str, int], ...] = ()
+    advice: str = ""
 
     @property
     def share(self) -> float:
@@ -48,11 +49,14 @@ class Finding:
         if self.examples:
             values["distinct"] = self.distinct
             values["examples"] = [{"value": value, "count": count} for value, count in self.examples]
+        if self.advice:
+            values["advice"] = self.advice
         return values
 
     def __str__(self) -> str:
         becomes = f" -> {self.becomes}" if self.becomes else ""
-        return f"{self.count:>12,}  {percent(self.share):>6}  {self.what}{becomes}{self._shown()}"
+        line = f"{self.count:>12,}  {percent(self.share):>6}  {self.what}{becomes}{self._shown()}"
+        return f"{line}\n{'':22}{self.advice}" if self.advice else line
 
     def _shown(self) -> str:
         if not self.examples:

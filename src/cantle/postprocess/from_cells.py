@@ -149,14 +149,17 @@ def drawn_from_cells(
     for a, attribute in enumerate(domain.attributes):
         edge = grid.edges[a]
         lo, hi = edge[place[:, a]], edge[place[:, a] + 1]
-        columns[attribute.name] = attribute, shapes.draw(a, attribute, lo, hi, count, order, generator)
+        codes = shapes.draw(a, attribute, lo, hi, count, order, generator)
+        if attribute.width > 1:
+            codes = attribute.fine(codes, generator.random(total))
+        columns[attribute.name] = attribute, codes
     if domain.target:
         columns[domain.target.name] = domain.target, label.astype(unsigned(domain.target.size))[row]
     if domain.rules is not None:
-        codes = {name: codes for name, (_, codes) in columns.items()}
+        places = {name: codes for name, (_, codes) in columns.items()}
         within = {attribute.name: shapes.shape(a, attribute) for a, attribute in enumerate(domain.attributes)}
         regions = Regions.of(domain, domain.rules, *_spans(grid, cell))
-        regions.redraw(codes, row.astype(np.int64), within, generator)
+        regions.redraw(places, row.astype(np.int64), within, generator)
     return Drawn.of([columns[name] for name in domain.columns], total, compiled=generator.compiled)
 
 

@@ -273,11 +273,11 @@ def draw_generalised(domain: Domain, leaves: Leaves, generator: Dice) -> pl.Data
 
 
 def _grid_mass(attribute: Attribute) -> Floats:
-    """Masses that are uniform over the fine grid: that of a bin is its number of values, and null counts as one."""
+    """Masses that are uniform over the fine grid: that of a bin is its number of values; null counts as one step."""
     mass = np.full(attribute.size, float(attribute.width))
     mass[attribute.bins - 1] = attribute.grid - attribute.width * (attribute.bins - 1)
     if attribute.nullable:
-        mass[-1] = 1.0
+        mass[-1] = attribute.cell
     return mass
 
 

@@ -1,6 +1,6 @@
 """Synthetic records as integer codes, one array per column; converted to a frame only when needed.
 
-Released values only. The files are byte for byte those that polars would write (`csv_of`).
+Released values only. The files are byte for byte those that polars would write (`csv_of`). Datetimes are whole seconds.
 
 Writing overlaps with encoding: `in_background` hashes and writes in a second thread, which releases the GIL, while the
 next records are encoded. The same was tried for reading lines, scoring the next regions, moving rows and drawing
@@ -107,14 +107,19 @@ def require_drawable(items: float) -> None:
         )
 
 
+SECONDS = "%Y-%m-%dT%H:%M:%S"
+"""How datetimes are written."""
+
+
 def write_csv(frame: pl.DataFrame, path: Path) -> None:
     """Writes the text of `csv_of` to a file without holding it in memory."""
-    frame.write_csv(path, null_value='""' if frame.width == 1 else None)
+    frame.write_csv(path, null_value='""' if frame.width == 1 else None, datetime_format=SECONDS)
 
 
 def csv_of(frame: pl.DataFrame, *, include_header: bool = True) -> str:
     """A released table as CSV. A null in a table of one column is a pair of quotes: many readers skip empty lines."""
-    return frame.write_csv(include_header=include_header, null_value='""' if frame.width == 1 else None)
+    null = '""' if frame.width == 1 else None
+    return frame.write_csv(include_header=include_header, null_value=null, datetime_format=SECONDS)
 
 
 def give_back(frame: pl.DataFrame, kind: str, nullable: Collection[str] = ()) -> NativeFrame:
@@ -322,7 +327,8 @@ class _Words:
 
         values = attribute.values(np.arange(attribute.grid + 1))
         written = pl.DataFrame([values.alias("a"), pl.repeat(0, len(values), eager=True).alias("b")])
-        text = np.frombuffer(written.write_csv(include_header=False, separator=",").encode(), dtype=np.uint8).copy()
+        lines = written.write_csv(include_header=False, separator=",", datetime_format=SECONDS)
+        text = np.frombuffer(lines.encode(), dtype=np.uint8).copy()
         ends = np.flatnonzero(text == 10)
         if len(ends) != len(values) or (text == 13).any():
             return None

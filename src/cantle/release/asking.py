@@ -6,8 +6,9 @@ whose law is known exactly. The narrower interval decides. If a release did not 
 the first way has no confidence: it covers the noise in the counts behind the records, or shows what single columns
 allow.
 
-If a question cuts a bin of values that were counted together, the interval reaches from the records in bins inside the
-question to those in bins that it touches.
+If a question cuts a step, or a bin of values
+that were counted together, the interval reaches from the records in bins inside the question to those in bins that it
+touches.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from cantle.release.kinds import KINDS
 from cantle.release.noise_behind import NoiseOfAnswer, noise_behind
 from cantle.release.noisy_tables import Tables, tables_of
 from cantle.release.set_widths import SetWidths
-from cantle.release.widths import NEVER, Widths, shared_margin
-from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, is_box, join
+from cantle.release.widths import NEVER, Widths, joined, shared_margin
+from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, edges_of, holds, is_box, join
 from cantle.schema.domain import Attribute
-from cantle.schema.question_columns import Misfit, Vocabulary
+from cantle.schema.question_columns import Misfit, Points, Vocabulary
 from cantle.schema.questions import parse
 from cantle.schema.scales import Labels, Steps
 from cantle.trusted.arrays import Bools, Codes, Floats, Ints
@@ -148,8 +149,19 @@ class Asker:
         covers = NOISE_ONLY if measured is None else MEASURED
         margin = self.noise_margin(question, drawn, confidence) if measured is None else measured
         low, high = (released + more for more in self.cut_bins(question))
-        known = Estimate(released, low - margin, high + margin, confidence, covers).at_least_zero()
+        known = Estimate(released, low - margin, high + margin, confidence, covers, self.cut_steps(question))
+        known = known.at_least_zero()
         return self.widths.within_limits(known, question, margin, confidence) if self.attributes else known
+
+    def cut_steps(self, question: Question) -> str:
+        """Says which steps a question cuts, and which bounds are exact; empty if it cuts none."""
+        cut = [
+            f"{one.name} cuts a step of {one.step_in_words}; bounds at {' and '.join(around)} (< or >=) are exact"
+            for key in columns_of(question)
+            if isinstance(one := self.vocabulary.columns.get(str(key)), Points)
+            for around in one.exact_around_all(edges_of(question, key))
+        ]
+        return "; ".join(cut)
 
     def cut_bins(self, question: Question) -> tuple[float, float]:
         """How many fewer and more records a question may hold for, because of the bins that it cuts."""
@@ -221,8 +233,8 @@ class Asker:
             noise, covers = self.noise_margin(asked, group, confidence), NOISE_ONLY
             errors = np.minimum(1, np.minimum(2 * np.minimum(below, 1 - below) * self.records, noise) / group)
         errors = np.minimum(1, errors + max(map(abs, self.cut_bins(asked))) / group)
-        margin = float((np.diff(values) * errors).sum()) + self._bin_width(attribute)
-        note = self.widths.note(columns_of(asked)) if covers == MEASURED else ""
+        margin = float((np.diff(values) * errors).sum()) + self._inside_bins(attribute, inside)
+        note = joined(self.widths.note(columns_of(asked)) if covers == MEASURED else "", self.cut_steps(asked))
         return Estimate(value, max(lowest, value - margin), min(highest, value + margin), confidence, covers, note)
 
     def _distribution(self, attribute: Attribute) -> tuple[Floats, Floats]:
@@ -234,13 +246,24 @@ class Asker:
             self._distributions[attribute.name] = values, np.cumsum(times)[:-1] / times.sum()
         return self._distributions[attribute.name]
 
-    def _bin_width(self, attribute: Attribute) -> float:
-        """How far a value may be off inside the bin that it was counted in."""
-        mine = self.bins.get(attribute.name)
+    def _inside_bins(self, attribute: Attribute, inside: Bools) -> float:
+        """How far the mean of the records inside may be off, because values were counted in bins.
+
+        Values are drawn evenly inside a step of width s. If their density is linear there, the mean of a step is off
+        its middle by s (f_right - f_left) / (12 f_mean), and all together by at most s / 12 times the sum of the
+        differences between the shares of neighbouring steps. Where decimals are counted, half a place more is lost to
+        rounding down. About bins of several steps nothing is assumed.
+        """
+        mine, scale = self.bins.get(attribute.name), attribute.scale
         if mine is None:
             return 0.0
-        codes = np.array([0, mine.width - 1]) if isinstance(attribute.scale, Steps) else np.arange(attribute.grid)
-        return float(np.ptp(numbers_of(attribute, codes)))
+        if mine.wide or not isinstance(scale, Steps):
+            codes = np.array([0, mine.width - 1]) if isinstance(scale, Steps) else np.arange(attribute.grid)
+            return float(np.ptp(numbers_of(attribute, codes)))
+        place = scale.step / scale.scale
+        varies = _variation(self.codes(attribute.name)[inside] // mine.width)
+        lost = place / 2 if scale.type == "number" and not scale.nearest else 0.0
+        return mine.width * place * varies / 12 + lost
 
     def _numbers(self, name: str) -> Attribute:
         attribute = self.attributes.get(name)
@@ -291,7 +314,7 @@ class Asker:
         except Misfit as why:
             raise_alone(ParameterError(str(why)))
         attribute = self.attributes[name]
-        if isinstance(attribute.scale, Labels) or attribute.grid <= MOST_VALUES:
+        if isinstance(attribute.scale, Labels) or (attribute.grid <= MOST_VALUES and attribute.cell == 1):
             labels = attribute.values(np.arange(attribute.size))
             return Groups(name, labels, np.arange(attribute.size))
         edges = self._ranges(attribute)
@@ -322,6 +345,17 @@ def numbers_of(attribute: Attribute, codes: Codes) -> Floats:
     if isinstance(attribute.scale, Steps):
         return (attribute.scale.first + codes.astype(np.int64) * attribute.scale.step) / attribute.scale.scale
     return np.array(attribute.scale.labels, dtype=float)[codes]
+
+
+def _variation(steps: Codes) -> float:
+    """The sum of the differences between the shares of neighbouring steps, from none before to none after them."""
+    if not len(steps):
+        return 0.0
+    held, times = np.unique(steps, return_counts=True)
+    shares = times / len(steps)
+    apart = np.diff(held) > 1
+    jumps = np.where(apart, shares[1:] + shares[:-1], np.abs(np.diff(shares)))
+    return float(shares[0] + jumps.sum() + shares[-1])
 
 
 def _around(value: float, margin: float, confidence: float, covers: str) -> Estimate:

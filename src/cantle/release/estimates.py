@@ -36,7 +36,7 @@ class Estimate:
         "noise only": the answer comes from the released records, whose error was not measured. The interval covers the
         noise in the counts they were drawn from, but not the error that drawing records adds.
     note : str
-        What else the interval allows for, in words; often empty.
+        What else the interval allows for, or why it is wide, such as a bound inside a step; often empty.
 
     Examples
     --------

@@ -69,6 +69,10 @@ class ReleasedKind(Protocol[Kind]):
         """What a question names, in the singular: a column, an item or a degree."""
 
     @property
+    def UNSAID(self) -> dict[str, JSON]:  # noqa: N802
+        """Keys of the schemas of releases that were made before cantle wrote them."""
+
+    @property
     def ONE_NUMBER(self) -> bool:  # noqa: N802
         """Whether one number about a release's own error is measured where three are too many."""
 

@@ -100,7 +100,7 @@ def schema_of(manifest: Manifest) -> Schema:
         raise VerifyError("items or nodes in release.json are a path; a release holds them inline")
     if isinstance(fields, list) and any(isinstance(field.get("hierarchy"), str) for field in fields):
         raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
-    return Schema.from_dict(manifest.schema)
+    return Schema.from_dict({**KINDS[manifest.kind].UNSAID, **manifest.schema})
 
 
 def table_schema_of(manifest: Manifest) -> TableSchema:

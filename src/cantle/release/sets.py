@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cantle.trusted.geometry.workloads import SetWorkload
 
 _MOST = 8  # most items that are shown in bars
+UNSAID: dict[str, JSON] = {}
 FORMATS: tuple[str, ...] = ("csv", "parquet", "fimi")
 NOUN, RECORD, RECORDS = "sets", "set", "synthetic sets"
 PRODUCT, BARE = "Synthetic data", "Synthetic data"

@@ -179,15 +179,16 @@ class Widths:
             low, high = self.limits(question, confidence)
             low, high = min(low, value), max(high, value)
             if never:
-                return replace(known, low=low, high=high, covers=LIMITS, note=NEVER)
-            known = replace(known, low=max(low, known.low), high=min(high, known.high), note=self.note(columns))
+                return replace(known, low=low, high=high, covers=LIMITS, note=joined(NEVER, known.note))
+            note = joined(self.note(columns), known.note)
+            known = replace(known, low=max(low, known.low), high=min(high, known.high), note=note)
         elif never:
             known = replace(known, low=value - BY_NOISE * margin, high=value + BY_NOISE * margin)
         inside, around = inside_and_around(question, self._cells)
         if inside != around:
             low, high = (self._asker.drawn(one) / self._share_drawn for one in (inside, around))
             low, high = min(known.low, low - margin), max(known.high, high + margin)
-            known = replace(known, low=low, high=high, covers=LIMITS, note=IN_A_CELL)
+            known = replace(known, low=low, high=high, covers=LIMITS, note=joined(IN_A_CELL, known.note))
         return known.at_least_zero()
 
     def inside_cell(self, column: Key, codes: CodeSet) -> int:
@@ -206,8 +207,10 @@ class Widths:
     def cells_of(self, attribute: Attribute) -> Ints | None:
         """The edges of the cells in which mosaic counted a column, null by itself; None for other methods."""
         cells = self._release.manifest.structure.get("cells", {})
-        known = self._mosaic and attribute.name in cells
-        return np.array(cells[attribute.name], dtype=np.int64) if known else None
+        if not self._mosaic or attribute.name not in cells:
+            return None
+        counted = replace(attribute, width=attribute.cell)
+        return counted.places(np.array(cells[attribute.name], dtype=np.int64))
 
     # ---- means --------------------------------------------------------------------------------------------
 
@@ -256,6 +259,11 @@ class Cells:
             return None
         cell = CodeSet.span(self.edges[place], self.edges[place + 1], codes.size)
         return cell if len(cell) > end - first else None
+
+
+def joined(*notes: str) -> str:
+    """Notes as one; those that are empty are left out."""
+    return "; ".join(filter(None, notes))
 
 
 def shared_margin(answer: DirectAnswer, confidence: float) -> float:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cantle.interfaces.studio.column_form import entry_of, form_of
+from cantle.interfaces.studio.column_form import entry_of, form_of, summary_of
 from cantle.interfaces.studio.outline_text import hierarchy_of, outline_of
 from cantle.release.verify import verify_folder
 from cantle.schema import load_schema
@@ -105,6 +105,8 @@ def test_two_tabs_do_not_undo_each_others_changes(site: Site) -> None:
 @pytest.mark.parametrize("entry", [
     {"name": "a", "type": "integer", "constraints": {"minimum": -5, "maximum": 5, "unique": True}, "title": "A"},
     {"name": "a", "type": "number", "step": 0.1, "constraints": {"minimum": "0.3", "maximum": 2.5}},
+    {"name": "a", "type": "number", "constraints": {"minimum": 0, "maximum": 2.5, "multipleOf": 0.01}},
+    {"name": "a", "type": "integer", "step": 20, "constraints": {"minimum": 0, "maximum": 99, "multipleOf": 5}},
     {"name": "a", "type": "string", "categories": [" x", "yes", "1e5", HOSTILE], "unknown": "drop"},
     {"name": "a", "type": "integer", "categories": [3, 1, 2], "categoriesOrdered": True},
     {"name": "a", "type": "string", "categories": ["a", "b", "c"], "hierarchy": [["a", "b"], "c"]},
@@ -120,6 +122,15 @@ def test_two_tabs_do_not_undo_each_others_changes(site: Site) -> None:
 ])  # fmt: skip
 def test_saving_an_unchanged_form_changes_nothing(entry: dict[str, object]) -> None:
     assert entry_of(form_of(entry), entry) == entry
+
+
+def test_a_column_of_numbers_needs_a_step_or_multiples() -> None:
+    typed = {"type": "number", "minimum": "0", "maximum": "9"}
+    assert entry_of(typed, {"name": "a"})["step"] == "???"
+    cents = entry_of(typed | {"multipleOf": "0.01"}, {"name": "a"})
+    assert cents == {"name": "a", "type": "number", "constraints": {"minimum": 0, "maximum": 9, "multipleOf": 0.01}}
+    assert summary_of(cents) == "0 to 9, multiples of 0.01"
+    assert "multipleOf" not in str(entry_of(typed | {"step": "0.5"}, cents))
 
 
 def test_boxes_accept_several_formats_of_dates_signs_of_numbers_and_labels_of_codes() -> None:

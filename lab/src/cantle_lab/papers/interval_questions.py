@@ -30,14 +30,17 @@ SIZES = ((0.005, "below .5 %"), (0.02, ".5 to 2 %"), (0.1, "2 to 10 %"), (1.0, "
 
 
 class Truth:
-    """The private records as codes, without those that the schema drops."""
+    """The private records at places inside steps, without those that the schema drops; for means as they were given,
+    after the bounds."""
 
     def __init__(self, table: TableSet) -> None:
-        domain = TableSchema.from_dict(table.schema).domain().with_target_as_column()
-        columns, _ = domain.encode_columns(table.frame)
+        domain = TableSchema.from_dict(table.schema).domain().with_target_as_column().on_places
         self.attributes: dict[str, Attribute] = {attribute.name: attribute for attribute in domain.attributes}
-        self._codes = dict(zip(self.attributes, columns, strict=True))
-        self.records = len(columns[0])
+        codes = {name: one.encode(table.frame[name]) for name, one in self.attributes.items()}
+        kept = np.logical_and.reduce([part >= 0 for part in codes.values()])
+        self._codes = {name: part[kept] for name, part in codes.items()}
+        self._frame = table.frame.filter(kept)
+        self.records = int(kept.sum())
 
     def codes(self, column: Key) -> Codes:
         return self._codes[str(column)]
@@ -46,9 +49,10 @@ class Truth:
         return np.broadcast_to(holds(question, self.codes), self.records)
 
     def mean(self, attribute: Attribute, question: Question) -> float:
-        codes = self._codes[attribute.name]
-        inside = self.inside(question) & (codes < attribute.grid)
-        return float(numbers_of(attribute, codes[inside]).mean()) if inside.any() else float("nan")
+        assert isinstance(attribute.scale, Steps)
+        values = attribute.scale.bounded(self._frame[attribute.name])
+        inside = self.inside(question) & ~np.isnan(values)
+        return float(values[inside].mean()) if inside.any() else float("nan")
 
     def related(self) -> list[tuple[str, str]]:
         """The tenth of all pairs of columns that are most strongly connected, at least six, the strongest first."""

@@ -12,7 +12,7 @@ from cantle.schema.dialect import Dialect
 from cantle.schema.json_schema import EDITOR_LINE
 
 Known = dict[str, JSON]
-"""What is known of a column: its role, categories, step, minimum and maximum, if any."""
+"""What is known of a column: its role, categories, step, multipleOf, minimum and maximum, if any."""
 Column = tuple[str, str | None, Known]  # name, type, what is known of it
 
 _INTRO = f"""\
@@ -21,8 +21,9 @@ _INTRO = f"""\
 # `cantle plan`, `check` and `publish` list everything that is still blank or wrong, with its line.
 #
 #   {{name: age, type: integer, constraints: {{minimum: 0, maximum: 110}}}}            values outside are clamped
-#   {{name: weight, type: number, step: 0.1, constraints: {{minimum: 0, maximum: 300}}}}   step: precision
+#   {{name: income, type: number, step: 500, constraints: {{minimum: 0, maximum: 99999}}}}  counted in steps of 500
 #   {{name: seen, type: datetime, step: 15min, constraints: {{minimum: 2024-01-01, maximum: 2025-01-01}}}}  or date
+#   {{name: price, type: number, constraints: {{minimum: 0, maximum: 99, multipleOf: 0.01}}}}  whole cents in the data
 #   {{name: job, type: string, categories: ["Clerk", "Farmer"]}}   every value that could occur;  or type: boolean
 #   {{name: ssn, role: identifier}}                               never published
 #
@@ -82,8 +83,10 @@ def entry_of(name: str, kind: str | None, known: Known) -> dict[str, JSON]:
         return {"name": name, "type": kind, "categories": known.get("categories", BLANK)}
     if kind == "boolean":
         return {"name": name, "type": kind}
-    step: dict[str, JSON] = {"step": known.get("step", BLANK)} if kind in ("number", "datetime") else {}
-    bounds: dict[str, JSON] = {key: known.get(key, BLANK) for key in ("minimum", "maximum")}
+    multiple: dict[str, JSON] = {"multipleOf": known["multipleOf"]} if "multipleOf" in known else {}
+    needed = kind in ("number", "datetime") and not multiple
+    step: dict[str, JSON] = {"step": known.get("step", BLANK)} if needed else {}
+    bounds: dict[str, JSON] = {key: known.get(key, BLANK) for key in ("minimum", "maximum")} | multiple
     return {"name": name, "type": kind, **step, "constraints": bounds}
 
 

@@ -52,6 +52,7 @@ def query_command(
     Example: cantle query degrees "degree >= 10"
     """
     from cantle.release import Release
+    from cantle.release.asking import Asker
     from cantle.release.estimates import LIMITS, NOISE_ONLY, WITHOUT_CONFIDENCE
     from cantle.release.kinds import KINDS
 
@@ -68,6 +69,9 @@ def query_command(
             if mean
             else release.count(question, by=by, confidence=given)
         )
+        asker = Asker(release)
+        if said := asker.cut_steps(asker.parse(question)):
+            print(f"note: {said}", file=sys.stderr)
         stated = None if set(rows["covers"]) & set(WITHOUT_CONFIDENCE) else given
         answer = facts | {"by": by, "confidence": stated, "rows": _plain(rows)}
     else:
@@ -97,14 +101,19 @@ def _plain(rows: pl.DataFrame) -> list[dict[str, object]]:
     import polars as pl
     import polars.selectors as cs
 
-    return rows.with_columns(cs.float().fill_nan(None), cs.temporal().cast(pl.String)).to_dicts()
+    from cantle.postprocess.records import SECONDS
+
+    texts = cs.datetime().dt.strftime(SECONDS), cs.date().cast(pl.String)
+    return rows.with_columns(cs.float().fill_nan(None), *texts).to_dicts()
 
 
 def _write(rows: pl.DataFrame, target: Path) -> None:
     import polars.selectors as cs
 
+    from cantle.postprocess.records import SECONDS
+
     try:
-        text = rows.with_columns(cs.float().fill_nan(None)).write_csv()
+        text = rows.with_columns(cs.float().fill_nan(None)).write_csv(datetime_format=SECONDS)
         target.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))

@@ -102,13 +102,14 @@ def ask_degrees(degrees: Ints, release: Release) -> Box:
 def _table_errors(names: Sequence[str], asker: Asker) -> Box:
     """The three levels of error of a table, and what the page needs to find the scale of a question.
 
-    The page does not know the noise behind a question, so that more is added to the measured error. It does not know
-    bins either: where values were counted in bins, it gives no interval.
+    The page does not know the noise behind a question, so that more is added to the measured error. Its groups hold
+    whole steps, but it does not know wider bins: where values were counted in such, it gives no interval.
     """
     pairs = combinations(range(len(names)), 2)
-    numbers = asker.widths.levels(CONFIDENCE, MORE_DOUBT)
+    wide = any(mine.wide for mine in asker.bins.values())
+    numbers = {} if wide else asker.widths.levels(CONFIDENCE, MORE_DOUBT)
     return {
-        "levels": [None] * 3 if asker.bins else [numbers.get(name) for name in ("one_column", "together", "apart")],
+        "levels": [numbers.get(name) for name in ("one_column", "together", "apart")],
         "together": [a * len(names) + b for a, b in pairs if asker.widths.are_together([names[a], names[b]])],
         "large": LARGE,
         "singles": OF_SINGLES,
