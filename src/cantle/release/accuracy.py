@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log
+from typing import Any
 
 from cantle.errors import VerifyError
 from cantle.postprocess.accuracy import Accuracy, PairError, QuestionError, Rate
@@ -45,6 +46,7 @@ def accuracy_from(document: object) -> Accuracy:
     asked = Fields(fields.take("questions", dict), "accuracy.questions")
     kinds = {name: _questions(asked.take(name, dict), name) for name in ("one_column",) if name in asked}
     asked.all_read(None)
+    unmeasured_before = "pairs" in fields and fields.take_or_none("pairs", dict) is None  # an older release
     share = _two(fields, "share")
     if not 0 <= share[0] < share[1]:
         raise VerifyError("release.json is not of the expected form: accuracy.share is not a share")
@@ -54,13 +56,20 @@ def accuracy_from(document: object) -> Accuracy:
             share=Fraction(*share),
             noisy_records=fields.take("noisy_records", int),
             one_column=kinds.get("one_column"),
-            together=_pairs_from(fields, "together"),
-            apart=_pairs_from(fields, "apart"),
-            all_pairs=fields.take("all_pairs", int),
-            pairs_together=fields.take("pairs_together", int),
+            **({} if unmeasured_before else _of_pairs(fields)),
             workload=fields.take("workload", str),
         )
     )
+
+
+def _of_pairs(fields: Fields) -> dict[str, Any]:
+    """What an accuracy says about pairs of columns; releases made before did not say it if nothing was measured."""
+    return {
+        "together": _pairs_from(fields, "together"),
+        "apart": _pairs_from(fields, "apart"),
+        "all_pairs": fields.take("all_pairs", int),
+        "pairs_together": fields.take("pairs_together", int),
+    }
 
 
 def _questions(document: object, name: str) -> QuestionError:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import cast
 
 from cantle.postprocess.accuracy import Accuracy
 from cantle.postprocess.measured_pairs import Pair
@@ -13,7 +14,6 @@ from cantle.postprocess.records import records_meant
 from cantle.release.accuracy import ShareErrors, share_errors
 from cantle.release.manifest import Manifest
 from cantle.release.verdict_words import SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points
-from cantle.schema.table import TableSchema
 
 WEAK = 0.15
 """A release is good for any two columns if connections that may be missing are at most this strong (Cramér's V)."""
@@ -51,7 +51,8 @@ class Connections:
     def of(manifest: Manifest, every: Collection[Pair], together: Collection[Pair]) -> Connections:
         """The connections of a release, from all pairs of columns and those that it measured together."""
         errors = share_errors(manifest.accuracy, records_meant(manifest.summary))
-        has_target = any(one.role == "target" for one in TableSchema.from_dict(manifest.schema).fields)
+        declared = cast("list[dict[str, object]]", manifest.schema["fields"])
+        has_target = any(one.get("role") == "target" for one in declared)
         by_tables = "tables" in manifest.structure
         own = manifest.accuracy is not None and manifest.accuracy.together is not None
         detail = errors.together if own and errors is not None else None
