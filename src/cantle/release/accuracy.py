@@ -24,6 +24,8 @@ MOST_DOUBT = log(200)
 
 def accuracy_to(accuracy: Accuracy) -> dict[str, JSON]:
     """The accuracy as in release.json; kinds of questions that could not be drawn are left out."""
+    if accuracy.earlier is not None:
+        return dict(accuracy.earlier)
     kinds = {"one_column": accuracy.one_column}
     asked = {name: vars(one) | {"rate": list(one.rate)} for name, one in kinds.items() if one is not None}
     return {
@@ -42,6 +44,8 @@ def accuracy_to(accuracy: Accuracy) -> dict[str, JSON]:
 def accuracy_from(document: object) -> Accuracy:
     """The accuracy in release.json; raises VerifyError if it has another form."""
     fields = Fields(document, "accuracy")
+    if isinstance(document, dict) and "pairs" in document:
+        return _earlier(fields, document)
     asked = Fields(fields.take("questions", dict), "accuracy.questions")
     kinds = {name: _questions(asked.take(name, dict), name) for name in ("one_column",) if name in asked}
     asked.all_read(None)
@@ -60,6 +64,17 @@ def accuracy_from(document: object) -> Accuracy:
             pairs_together=fields.take("pairs_together", int),
             workload=fields.take("workload", str),
         )
+    )
+
+
+def _earlier(fields: Fields, document: dict[str, JSON]) -> Accuracy:
+    """The accuracy of a release by cantle 0.1. Its numbers were about random questions, and intervals made from them
+    did not hold for related columns, so they are kept but not used."""
+    return Accuracy(
+        bought=fields.take("bought", bool),
+        share=Fraction(*_two(fields, "share")),
+        noisy_records=fields.take("noisy_records", int),
+        earlier=document,
     )
 
 

@@ -33,6 +33,10 @@ def accuracy_problems(release: Release) -> Iterator[str]:
     if accuracy.share != Fraction(manifest.parameters.get("accuracy_share", 0)) or not accuracy.share:
         yield "the share of the accuracy is not that of the parameters"
         return
+    price = receipt.epsilon_nano * accuracy.share.numerator // accuracy.share.denominator
+    if accuracy.earlier is not None:
+        yield from _charges(receipt, price) if accuracy.bought else ()
+        return
     records = receipt.unit.max_records
     kind, epsilon = KINDS[manifest.kind], receipt.epsilon_nano
     worth = affordable(accuracy.share, epsilon, accuracy.noisy_records, records, of_tables=kind.ONE_NUMBER)
@@ -44,7 +48,6 @@ def accuracy_problems(release: Release) -> Iterator[str]:
         if accuracy.numbers() or accuracy.workload or any(charge.verb == "reserve" for charge in receipt.charges()):
             yield "an accuracy that was not measured has numbers, or was paid for"
         return
-    price = receipt.epsilon_nano * accuracy.share.numerator // accuracy.share.denominator
     yield from _charges(receipt, price)
     yield from _numbers(accuracy, receipt, price)
     yield from _workload(release, accuracy)
