@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +13,9 @@ from cantle.postprocess.counts import variance
 from cantle.schema.html import table
 from cantle.trusted.budget import NANO
 from cantle.trusted.geometry.workloads import APART, ONE_COLUMN, TOGETHER, SetWorkload, TableWorkload
+
+if TYPE_CHECKING:
+    from cantle.schema.canonical_json import JSON
 
 Rate = tuple[int, int]
 """Numerator and denominator of the rate of a number's noise."""
@@ -97,6 +102,8 @@ class Accuracy:
         How many pairs of columns there are, and how many of them were measured together; 0 for sets.
     workload : str
         SHA-256 of the questions, which `verify` draws again; empty if nothing was measured.
+    earlier : dict or None
+        The accuracy as cantle 0.1 wrote it, of a release of that version: no other number is known then.
     in_words : str
         The accuracy of a release in one sentence, which is also what printing it shows.
     """
@@ -110,6 +117,7 @@ class Accuracy:
     all_pairs: int = 0
     pairs_together: int = 0
     workload: str = ""
+    earlier: Mapping[str, JSON] | None = None
     in_words: str = field(default="", compare=False)
 
     def __str__(self) -> str:

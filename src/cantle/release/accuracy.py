@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log
-from typing import Any
 
 from cantle.errors import VerifyError
 from cantle.postprocess.accuracy import Accuracy, PairError, QuestionError, Rate
@@ -25,6 +24,8 @@ MOST_DOUBT = log(200)
 
 def accuracy_to(accuracy: Accuracy) -> dict[str, JSON]:
     """The accuracy as in release.json; kinds of questions that could not be drawn are left out."""
+    if accuracy.earlier is not None:
+        return dict(accuracy.earlier)
     kinds = {"one_column": accuracy.one_column}
     asked = {name: vars(one) | {"rate": list(one.rate)} for name, one in kinds.items() if one is not None}
     return {
@@ -43,10 +44,11 @@ def accuracy_to(accuracy: Accuracy) -> dict[str, JSON]:
 def accuracy_from(document: object) -> Accuracy:
     """The accuracy in release.json; raises VerifyError if it has another form."""
     fields = Fields(document, "accuracy")
+    if isinstance(document, dict) and "pairs" in document:
+        return _earlier(fields, document)
     asked = Fields(fields.take("questions", dict), "accuracy.questions")
     kinds = {name: _questions(asked.take(name, dict), name) for name in ("one_column",) if name in asked}
     asked.all_read(None)
-    unmeasured_before = "pairs" in fields and fields.take_or_none("pairs", dict) is None  # an older release
     share = _two(fields, "share")
     if not 0 <= share[0] < share[1]:
         raise VerifyError("release.json is not of the expected form: accuracy.share is not a share")
@@ -56,20 +58,24 @@ def accuracy_from(document: object) -> Accuracy:
             share=Fraction(*share),
             noisy_records=fields.take("noisy_records", int),
             one_column=kinds.get("one_column"),
-            **({} if unmeasured_before else _of_pairs(fields)),
+            together=_pairs_from(fields, "together"),
+            apart=_pairs_from(fields, "apart"),
+            all_pairs=fields.take("all_pairs", int),
+            pairs_together=fields.take("pairs_together", int),
             workload=fields.take("workload", str),
         )
     )
 
 
-def _of_pairs(fields: Fields) -> dict[str, Any]:
-    """What an accuracy says about pairs of columns; releases made before did not say it if nothing was measured."""
-    return {
-        "together": _pairs_from(fields, "together"),
-        "apart": _pairs_from(fields, "apart"),
-        "all_pairs": fields.take("all_pairs", int),
-        "pairs_together": fields.take("pairs_together", int),
-    }
+def _earlier(fields: Fields, document: dict[str, JSON]) -> Accuracy:
+    """The accuracy of a release by cantle 0.1. Its numbers were about random questions, and intervals made from them
+    did not hold for related columns, so they are kept but not used."""
+    return Accuracy(
+        bought=fields.take("bought", bool),
+        share=Fraction(*_two(fields, "share")),
+        noisy_records=fields.take("noisy_records", int),
+        earlier=document,
+    )
 
 
 def _questions(document: object, name: str) -> QuestionError:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cantle.postprocess.accuracy import Accuracy
 from cantle.release.accuracy import DOUBT, bound_of, noise_scale
 from cantle.release.manifest import Manifest
-from cantle.release.verdict_words import SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points
+from cantle.release.verdict_words import BY_EARLIER, SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points
 from cantle.release.words import percent
 
 WEAKER = "Connections between items tend to come out weaker than they are."
@@ -17,6 +17,8 @@ def sentence(accuracy: Accuracy | None, released: int) -> str:
     """The accuracy in one sentence, as `publish`, `show`, the statement, the report and Python print it."""
     if accuracy is None or not accuracy.bought:
         return SWITCHED_OFF if accuracy is None else TOO_FEW
+    if accuracy.earlier is not None:
+        return BY_EARLIER
     parts = _rights(accuracy, released)
     return line("The share of sets", parts) if parts else TOO_FEW
 

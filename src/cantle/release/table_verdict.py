@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import cast
 
 from cantle.postprocess.accuracy import Accuracy
 from cantle.postprocess.measured_pairs import Pair
 from cantle.postprocess.records import records_meant
 from cantle.release.accuracy import ShareErrors, share_errors
 from cantle.release.manifest import Manifest
-from cantle.release.verdict_words import SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points
+from cantle.release.verdict_words import BY_EARLIER, SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points
 
 WEAK = 0.15
 """A release is good for any two columns if connections that may be missing are at most this strong (Cramér's V)."""
@@ -50,9 +49,10 @@ class Connections:
     @staticmethod
     def of(manifest: Manifest, every: Collection[Pair], together: Collection[Pair]) -> Connections:
         """The connections of a release, from all pairs of columns and those that it measured together."""
+        from cantle.release.load import table_schema_of  # which imports the package
+
         errors = share_errors(manifest.accuracy, records_meant(manifest.summary))
-        declared = cast("list[dict[str, object]]", manifest.schema["fields"])
-        has_target = any(one.get("role") == "target" for one in declared)
+        has_target = any(one.role == "target" for one in table_schema_of(manifest).fields)
         by_tables = "tables" in manifest.structure
         own = manifest.accuracy is not None and manifest.accuracy.together is not None
         detail = errors.together if own and errors is not None else None
@@ -98,6 +98,8 @@ def sentence(accuracy: Accuracy | None, released: int) -> str:
     """The accuracy in one sentence, as `publish`, `show`, the statement, the report and Python print it."""
     if accuracy is None or not accuracy.bought:
         return SWITCHED_OFF if accuracy is None else TOO_FEW
+    if accuracy.earlier is not None:
+        return BY_EARLIER
     errors = share_errors(accuracy, released)
     parts = [] if errors is None else list(_parts(accuracy, errors))
     return line("A share of 10 %", parts) if parts else TOO_FEW

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 TOO_FEW = "Accuracy not measured: too few records at this epsilon."
+BY_EARLIER = "Accuracy not known: cantle 0.1 measured it with questions about unrelated columns, mostly."
 SWITCHED_OFF = "Accuracy not measured: no part of epsilon was spent on it."
 
 KNOWN_TO = 0.1

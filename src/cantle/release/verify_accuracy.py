@@ -33,19 +33,21 @@ def accuracy_problems(release: Release) -> Iterator[str]:
     if accuracy.share != Fraction(manifest.parameters.get("accuracy_share", 0)) or not accuracy.share:
         yield "the share of the accuracy is not that of the parameters"
         return
+    price = receipt.epsilon_nano * accuracy.share.numerator // accuracy.share.denominator
+    if accuracy.earlier is not None:
+        yield from _charges(receipt, price) if accuracy.bought else ()
+        return
     records = receipt.unit.max_records
     kind, epsilon = KINDS[manifest.kind], receipt.epsilon_nano
     worth = affordable(accuracy.share, epsilon, accuracy.noisy_records, records, of_tables=kind.ONE_NUMBER)
     if accuracy.bought != bool(worth):
         yield "whether the accuracy was measured does not follow from the noisy number of records"
-    said = accuracy.all_pairs, accuracy.pairs_together
-    if (accuracy.bought or any(said)) and said != tuple(map(len, kind.pairs_of(release))):
+    if (accuracy.all_pairs, accuracy.pairs_together) != tuple(map(len, kind.pairs_of(release))):
         yield "the pairs of columns measured together are not those of the released tables"
     if not accuracy.bought:
         if accuracy.numbers() or accuracy.workload or any(charge.verb == "reserve" for charge in receipt.charges()):
             yield "an accuracy that was not measured has numbers, or was paid for"
         return
-    price = receipt.epsilon_nano * accuracy.share.numerator // accuracy.share.denominator
     yield from _charges(receipt, price)
     yield from _numbers(accuracy, receipt, price)
     yield from _workload(release, accuracy)
