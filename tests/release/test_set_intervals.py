@@ -34,13 +34,31 @@ def held(answers: list[Estimate], exact: np.ndarray) -> list[bool]:
     return [one.low <= number <= one.high for one, number in zip(answers, exact.tolist(), strict=True)]
 
 
+SEEDS = range(1, 9)
+"""Over 20 seeds, .97 to .99 of the bundles were covered, by both methods and at epsilon .4, 1 and 3. All bundles of a
+release share its measured error, so that one release in ten misses one or two of the five. Fewer than .9 of these 40
+would mean three such releases of eight, which happens with other seeds in about one case of thirty."""
+
+
+@pytest.mark.parametrize("method", ["baskets", "diffpart"])
+def test_intervals_hold_for_planted_bundles(method: str) -> None:
+    data, bundles = shop()
+    covered = list[bool]()
+    for seed in SEEDS:
+        asker = Asker(released(0.4, method, seed))
+        answers = [answer(asker, bundle) for bundle in bundles]
+        assert {one.covers for one in answers} == {"measured"}
+        covered += held(answers, supports(data, bundles))
+    assert np.mean(covered) >= 0.9
+
+
 @pytest.mark.parametrize("method", ["baskets", "diffpart"])
 @pytest.mark.parametrize("epsilon", [0.4, 1, 3])
-def test_intervals_hold_for_bundles_related_items_and_single_items(method: str, epsilon: float) -> None:
-    data, bundles = shop()
+def test_intervals_hold_for_related_items_and_single_items(method: str, epsilon: float) -> None:
+    data, _ = shop()
     asker = Asker(released(epsilon, method))
     related = [group for groups in related_groups(data).values() for group in groups]
-    for groups in ([*bundles, *related], [(item,) for item in range(SHOP.products)]):
+    for groups in (related, [(item,) for item in range(SHOP.products)]):
         answers = [answer(asker, group) for group in groups]
         assert {one.covers for one in answers} == {"measured"}
         assert np.mean(held(answers, supports(data, groups))) >= 0.93
@@ -68,7 +86,10 @@ def test_without_a_measurement_there_are_limits_and_no_95_percent() -> None:
     assert {(one.covers, one.confidence) for one in answers} == {("limits", None)}
     assert all(held(answers, supports(data, bundles)))
     assert "no 95 % interval exists" in str(answers[0])
-    assert answer(asker, (0,)).covers == "noise only"
+    items = [(item,) for item in range(SHOP.products)]
+    alone = [answer(asker, item) for item in items]
+    assert {one.covers for one in alone} == {"limits"}
+    assert np.mean(held(alone, supports(data, items))) >= 0.95
 
 
 def test_sizes_were_not_compared_so_that_they_have_no_95_percent() -> None:

@@ -15,6 +15,9 @@ from cantle.schema.canonical_json import JSON
 DOUBT = log(5)
 """Noise scales that are added to a measured error: with them, the true error is larger in one of ten cases."""
 
+WORST_DOUBT = log(10)
+"""The same if the measured error is the largest of all: the question that is off most is off by more in one of 20."""
+
 MORE_DOUBT = log(20)
 """The same if nothing else is known of a question: the true error is larger in one of 40 cases."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -120,11 +120,15 @@ def _variances(groups: pl.DataFrame) -> Floats:
 # --------------------------------------------------------------------------------------------------------- sets
 
 
-def _diffpart(release: Release, question: Question, share: Share) -> Noise:  # noqa: ARG001
+def _diffpart(release: Release) -> NoiseOfAnswer:
     """The noise of all counted sets for which the question holds."""
-    inside = holds(question, SetCodes(release.groups["items"], universe_of(release.manifest)))
-    inside = np.broadcast_to(inside, len(release.groups))
-    return sum_of(Noise.of(float(one)) for one in _variances(release.groups)[inside])
+    codes, each = cache(SetCodes(release.groups["items"], universe_of(release.manifest))), _variances(release.groups)
+
+    def noise(question: Question, share: Share) -> Noise:  # noqa: ARG001
+        inside = each[np.broadcast_to(holds(question, codes), len(each))]
+        return Noise(float(inside.sum()), float(3 * (inside**2).sum()))
+
+    return noise
 
 
 def _baskets(release: Release, question: Question, share: Share) -> Noise:
@@ -210,7 +214,7 @@ _METHODS: dict[str, Callable[[Release], NoiseOfAnswer]] = {
     "mosaic": lambda release: tables_of(release).noise_behind,
     "rps": lambda release: _by_regions(_rps_regions(release)),
     "diffgen": lambda release: _by_regions(_diffgen_regions(release)),
-    "diffpart": lambda release: partial(_diffpart, release),
+    "diffpart": _diffpart,
     "baskets": lambda release: partial(_baskets, release),
     "degrees": lambda release: partial(_degrees, release),
 }

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from cantle.postprocess.accuracy import PairError, QuestionError
 from cantle.postprocess.records import share_drawn
 from cantle.postprocess.set_workload import Counted
-from cantle.release.accuracy import DOUBT, MOST_DOUBT, noise_scale
+from cantle.release.accuracy import MOST_DOUBT, WORST_DOUBT, noise_scale
 from cantle.release.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
 from cantle.release.load import universe_of
 from cantle.release.widths import BY_NOISE
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 HELD = CodeSet((1, 2), 2)
 """The codes of the question whether a set holds an item."""
 
-UNMEASURED = 0.1
+UNMEASURED = 0.2
 """The share of the records by which an item's count may be off if that was not measured: with so few records, cutting
-sets to a few items changes counts more than noise does."""
+sets to a few items changes counts more than noise does. Of the 30 most frequent items in made-up orders, with 100 to
+2,400 records times epsilon, .93 to 1.00 were off by less."""
 
 USUAL = 0.95
 """The confidence of the limits of single items, which together have none."""
@@ -56,11 +57,12 @@ class SetWidths:
 
     def estimate(self, question: Question, confidence: float) -> Estimate:
         """The answer to a question: its released count, and an interval within what single items allow."""
-        value, margin, several = self._count(question), self.margin(question, confidence), len(columns_of(question)) > 1
-        if margin is None and (not several or self._counted.pairs is None):
+        value, margin, columns = self._count(question), self.margin(question, confidence), columns_of(question)
+        if margin is None and (columns in ([], ["size"]) or self._counted.pairs is None):
             margin = (BY_NOISE if self._counted.pairs is not None else 1.0) * self._noise(question, confidence)
             return Estimate(value, value - margin, value + margin, confidence, NOISE_ONLY).at_least_zero()
-        low, high = self.limits(question, USUAL if margin is None else confidence) if several else (0.0, inf)
+        limited = margin is None or len(columns) > 1
+        low, high = self.limits(question, USUAL if margin is None else confidence) if limited else (0.0, inf)
         known = Estimate(value, min(low, value), max(high, value), confidence, MEASURED, self._note(question))
         if margin is None:
             return replace(known, covers=LIMITS, note="how far such counts are off was not measured")
@@ -69,10 +71,10 @@ class SetWidths:
     def margin(self, question: Question, confidence: float) -> float | None:
         """The half width of the interval of a question; None if its class was not measured.
 
-        The error is larger than its lower bound here in one case of ten, and than its upper bound in one of 400.
+        The largest error is larger than the lower bound here in one case of 20, and than the upper bound in one of 400.
         Between them, the noise in the counts behind the question decides.
         """
-        least, most = (self._level(question, confidence, doubt) for doubt in (DOUBT, MOST_DOUBT))
+        least, most = (self._level(question, confidence, doubt) for doubt in (WORST_DOUBT, MOST_DOUBT))
         if least is None or most is None:
             return None
         return min(most, max(least, self._noise(question, confidence)))

@@ -189,7 +189,7 @@ FIGURES: Mapping[str, Figure] = {
     "tables": Figure(table_figures.tables, (), table=table_figures.table, write=table_figures.files),
     "tables-more": Figure(table_figures.more, (), table=table_figures.table, write=table_figures.files),
     "intervals": Figure(interval_coverage.intervals, (), table=interval_coverage.overview),
-    "intervals-sets": Figure(set_interval_coverage.intervals_of_sets, ()),
+    "intervals-sets": Figure(set_interval_coverage.intervals_of_sets, (), table=interval_coverage.overview),
     "plan": Figure(plan_check.predictions, ()),
     "accuracy": Figure(accuracy_figures.accuracy, ()),
 }

@@ -35,7 +35,7 @@ def intervals(setting: Setting) -> Iterator[Row]:
                 release = setting.release(table.frame, table.schema, epsilon, options, repeat)
                 dice = np.random.default_rng(1 + repeat)
                 checked.append(list(check(Asker(release), truth, QUICK if setting.quick else Numbers(), dice)))
-            yield from _rows(table.name, epsilon, checked)
+            yield from rows_of(FIGURE, table.name, epsilon, checked)
 
 
 def _tables(setting: Setting) -> Iterator[TableSet]:
@@ -47,8 +47,8 @@ def _tables(setting: Setting) -> Iterator[TableSet]:
     yield from (made_tables.hospital(), made_tables.insurance(), made_tables.housing())
 
 
-def _rows(table: str, epsilon: float, releases: Sequence[Sequence[Checked]]) -> Iterator[Row]:
-    """Over all releases of a table: coverage, the lowest of a release, half widths, and how many times wider
+def rows_of(figure: str, data: str, epsilon: float, releases: Sequence[Sequence[Checked]]) -> Iterator[Row]:
+    """Over all releases of the same data: coverage, the lowest of a release, half widths, and how many times wider
     than needed the intervals are."""
     every = [_by_class(checked) for checked in releases]
     for name, some in _by_class([one for checked in releases for one in checked]).items():
@@ -56,7 +56,7 @@ def _rows(table: str, epsilon: float, releases: Sequence[Sequence[Checked]]) -> 
         used = np.quantile([one.used for one in some], 0.95, method="inverted_cdf")
         values = _held(some), lowest, np.median([one.half_width for one in some]), 1 / max(0.01, used)
         for panel, value in zip(PANELS, values, strict=True):
-            yield Row(FIGURE, f"{table}: {panel}", name, epsilon, 0, float(value))
+            yield Row(figure, f"{data}: {panel}", name, epsilon, 0, float(value))
 
 
 def _held(checked: Sequence[Checked]) -> float:
@@ -64,10 +64,10 @@ def _held(checked: Sequence[Checked]) -> float:
 
 
 def overview(summary: pl.DataFrame) -> str:
-    """The figures of every table, then one line per class over all tables: mean coverage, the lowest of a table and of
-    a release, and the medians of half widths and of how many times wider than needed."""
+    """The figures of all data, then one line per class over all of them: mean coverage, the lowest of one data set and
+    of a release, and the medians of half widths and of how many times wider than needed."""
     epsilons = summary["x"].unique().sort().to_list()
-    lines = [["all tables", *(f"eps {epsilon:g}" for epsilon in epsilons)]]
+    lines = [["all data", *(f"eps {epsilon:g}" for epsilon in epsilons)]]
     for (series,), part in summary.group_by("series", maintain_order=True):
         lines.append([str(series), *(_cell(part.filter(pl.col("x") == epsilon)) for epsilon in epsilons)])
     return f"{report.table(summary)}\n\n{report.aligned(lines)}"
