@@ -184,6 +184,27 @@ def test_the_published_partition_pays_for_all_records_of_a_node() -> None:
     assert plan.inner is not None
 
 
+@pytest.mark.parametrize("nodes", [None, NODES], ids=["edges alone", "listed"])
+def test_the_published_partition_counts_nodes_before_it_chooses_a_bound(nodes: Any) -> None:
+    _, receipt = ran({}, nodes=nodes, preset="paper")
+    for path in receipt["paths"]:
+        first, second = [charge["why"] for charge in path["charges"]][:2]
+        assert (first, second) == ("number of nodes" if nodes else "nodes with edges", "bound on degrees")
+
+
+def test_the_bound_of_the_published_partition_is_not_too_small_for_few_nodes() -> None:
+    """600 nodes of degree 40: with the noise of the ranges as the penalty of a bound, bounds of 16 and less were drawn,
+    though 32 or 64 give the better sequence."""
+    ring = [(node, (node + step) % 600) for node in range(600) for step in range(1, 21)]
+    chosen = [
+        ran({"unit": "node-isolate", "nodes": 600}, edges=ring, preset="paper", epsilon_nano=NANO // 2, seed=seed)[0]
+        for seed in range(5)
+    ]
+    assert {plan.answers.theta for plan in chosen} <= {32, 64}
+    degrees = [plan.results(public_dice(1)).records["degree"].to_numpy() for plan in chosen]
+    assert all(len(some) == 600 for some in degrees)
+
+
 @pytest.mark.parametrize(
     ("public", "given", "said"),
     [

@@ -101,7 +101,7 @@ def degree_results(answers: Answers, inner: Results | None) -> Results:
         degrees = np.sort(inner.records["degree"].to_numpy())
         summary = inner.summary | {"theta": answers.theta, "nodes_listed": int(answers.listed)}
         if known_nodes(answers) is not None:
-            summary["nodes_error"] = _nodes_error(answers)
+            summary["nodes_error"] = nodes_error(answers)
         return Results(pl.DataFrame({"degree": degrees}), inner.groups, inner.frames, summary, inner.structure)
     degrees = _edge_degrees(answers) if answers.unit == "edge" else _node_degrees(answers)
     degrees = np.minimum(degrees, max(0, len(degrees) - 1))  # no node has more neighbours than there are other nodes
@@ -110,7 +110,7 @@ def degree_results(answers: Answers, inner: Results | None) -> Results:
     summary = {"records": len(degrees), "edges": int(degrees.sum()) // 2, "theta": answers.theta}
     if answers.unit == "node":
         above = len(degrees) - int(np.searchsorted(degrees, answers.theta, side="right"))
-        summary |= {"nodes_listed": int(answers.listed), "nodes_error": _nodes_error(answers), "guessed": above}
+        summary |= {"nodes_listed": int(answers.listed), "nodes_error": nodes_error(answers), "guessed": above}
     estimates = _estimates(answers, degrees)
     if answers.nodes_wanted > len(degrees):
         summary["nodes_wanted"] = answers.nodes_wanted
@@ -163,7 +163,7 @@ def _weighted(answers: Answers) -> tuple[Floats, Floats]:
     return above, weight
 
 
-def _nodes_error(answers: Answers) -> int:
+def nodes_error(answers: Answers) -> int:
     """A bound on the error of the number of nodes that holds in about 19 of 20 releases; 0 if the number is public."""
     if answers.nodes is not None:
         return 0

@@ -107,6 +107,8 @@ def summarise(tree: Tree, *, least_squares: bool, by_depth: bool, label: str, ma
     else:
         estimate = known.astype(float)
         count = np.maximum(known.sum(axis=1, keepdims=True) if label == "majority" else known, 0)
+        if tree.declared is not None:
+            count = _in_proportion(count, tree.declared)
     if label == "majority":
         count = _majority(estimate if may is None else np.where(may, estimate, -np.inf)) * count.sum(
             axis=1, keepdims=True
@@ -117,6 +119,12 @@ def summarise(tree: Tree, *, least_squares: bool, by_depth: bool, label: str, ma
         frontier.ids, frontier.parent, depth, tree.leaf_path(), frontier.lo, frontier.hi,
         value, rate_num, rate_den, estimate, count,
     )  # fmt: skip
+
+
+def _in_proportion(count: Ints, total: int) -> Ints:
+    """Counts in proportion to these, with this total; equal ones if all are 0."""
+    weight = (count if count.any() else np.ones_like(count)).astype(np.float64).reshape(1, -1)
+    return round_rows(weight * (total / max(1.0, weight.sum())), np.array([total])).reshape(count.shape)
 
 
 def possible(domain: Domain, leaves: Leaves) -> Bools:
