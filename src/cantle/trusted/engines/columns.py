@@ -17,7 +17,8 @@ from cantle.trusted.engines.packing import Layout
 from cantle.trusted.engines.table_counts import count_cells, count_columns, count_key
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells
-from cantle.trusted.geometry.grid import LOOKED_UP, Grid
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.geometry.span_values import LOOKED_UP
 from cantle.trusted.geometry.subset import copy_numbers
 from cantle.trusted.geometry.workloads import TableWorkload
 from cantle.trusted.keys import Classes, CodeTable, GridBins, GridCells, OneWays, Sizes, TableKey

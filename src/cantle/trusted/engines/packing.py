@@ -1,7 +1,7 @@
 """Records packed into 64-bit words, and counts over them, for engines that hold records in parts.
 
-A code takes the bits that the size of its attribute needs, within one word; the class is the last field. Parts are
-batches of a table on disk (DuckDB) or partitions of a cluster (Spark): every part is counted by the same code, and
+A code takes the bits that the size of its attribute needs, within one word; the class is the last field. Words have
+the shape (words, records) here. Parts are batches of a table on disk (DuckDB) or partitions of a cluster (Spark): every part is counted by the same code, and
 counts of parts add up.
 """
 
@@ -12,15 +12,11 @@ from itertools import accumulate
 from typing import assert_never
 
 import numpy as np
-import numpy.typing as npt
 
-from cantle.trusted.arrays import Codes
+from cantle.trusted.arrays import Codes, Words
 from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.keys import ChildSizes, Classes, GridBins, OneWayEach, OneWays, Sizes, TableKey
-
-Words = npt.NDArray[np.uint64]
-"""Shape (words, records)."""
 
 Cells = Callable[[Words, Ints, Ints], Ints]
 """A function from words, classes and region numbers to the cell in which each record is counted."""
@@ -51,6 +47,8 @@ class Layout:
         self.word, self.shift = np.array(word), np.array(shift, dtype=np.uint64)
         self.mask = np.array([(1 << width) - 1 for width in bits], dtype=np.uint64)
         self.words = last + 1
+        self.fields = np.stack([self.word.astype(np.uint64), self.shift, self.mask], axis=1)
+        """One line (word, lowest bit, mask) per attribute; the class is the last."""
 
     def pack(self, columns: Sequence[Codes], classes: Codes) -> Words:
         """The words of records given as columns."""

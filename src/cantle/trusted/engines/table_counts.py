@@ -25,12 +25,12 @@ def count_key(key: TableCounts | LeafCounts, columns: Sequence[Codes]) -> Ints:
     return count_cells(key, key.within.locate(columns))
 
 
-def count_cells(key: TableCounts | LeafCounts, cells: Codes) -> Ints:
+def count_cells(key: TableCounts | LeafCounts, cells: Codes, *, compiled: bool | None = None) -> Ints:
     """All counts of a key over records given by their cells, one row per column."""
     if isinstance(key, LeafCounts):
-        entry = key.tree.locate(list(cells)) * key.classes + cells[key.target]
+        entry = key.tree.locate(list(cells), compiled=compiled) * key.classes + cells[key.target]
         return np.bincount(entry, minlength=key.cells).astype(np.int64)
-    return count_tables(cells, key.tables)
+    return count_tables(cells, key.tables, compiled=compiled)
 
 
 def count_words(layout: Layout, key: TableCounts | LeafCounts, parts: Iterable[tuple[Words, Codes | None]]) -> Ints:
@@ -47,9 +47,11 @@ def count_words(layout: Layout, key: TableCounts | LeafCounts, parts: Iterable[t
     return counts
 
 
-def count_columns(workload: TableWorkload, columns: Sequence[Codes], classes: Codes) -> Ints:
+def count_columns(
+    workload: TableWorkload, columns: Sequence[Codes], classes: Codes, *, compiled: bool | None = None
+) -> Ints:
     """All numbers of a workload; the class is one more column, if the cells have it."""
-    return count_table(workload, [*columns, classes][: len(workload.within.edges)])
+    return count_table(workload, [*columns, classes][: len(workload.within.edges)], compiled=compiled)
 
 
 def count_rows(workload: TableWorkload, codes: Codes, classes: Codes) -> Ints:

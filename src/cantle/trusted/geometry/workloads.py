@@ -160,9 +160,11 @@ def fingerprint(workload: TableWorkload | SetWorkload) -> str:
 # ---- counts ---------------------------------------------------------------------------------------------------
 
 
-def count_table(workload: TableWorkload, columns: Sequence[Codes]) -> Ints:
-    """All numbers of a workload over records given by their codes, one array per column."""
-    compiled = kernel_choice.worth_loading(len(columns[0]))  # not for fewer: a release counts only one or two workloads
+def count_table(workload: TableWorkload, columns: Sequence[Codes], *, compiled: bool | None = None) -> Ints:
+    """All numbers of a workload over records given by their codes, one array per column. Unless the caller has decided
+    it, the number of records decides whether kernels count."""
+    if compiled is None:  # not for fewer records: a release counts only one or two workloads
+        compiled = kernel_choice.worth_loading(len(columns[0]))
     counts = np.zeros(workload.cells, dtype=np.int64)
     for first in range(0, len(columns[0]), _SLICE):
         cells = workload.within.locate([column[first : first + _SLICE] for column in columns])
