@@ -133,7 +133,7 @@ def foreign(package: str) -> set[str]:
 
 def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
     outside = {
-        "trusted.engines.duckdb": {"pyarrow"},
+        "trusted.engines.bounded_persons": {"polars"},
         "trusted.engines.filed_graphs": {"pyarrow"},
         "trusted.engines.filed_sets": {"pyarrow"},
         "trusted.engines.private_database": {"duckdb", "pyarrow"},

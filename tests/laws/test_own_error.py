@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from cantle.trusted.budget import Unit
-from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.engines.words import WordEngine
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.item_partitions import ItemTree
 from cantle.trusted.geometry.workloads import Questions, SetWorkload, TableWorkload, count_sets, count_table
@@ -70,7 +70,7 @@ def csr(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
 
 def engine_of(rows: Rows) -> Any:
     *codes, label = columns(rows)
-    return ColumnEngine(codes, label, sizes=SIZES, class_count=CLASSES)
+    return WordEngine([(codes, label)], sizes=SIZES, class_count=CLASSES)
 
 
 def sets_of(rows: Rows) -> SetEngine:

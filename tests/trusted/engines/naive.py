@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.trusted.engines.base import WholeTables
+from cantle.trusted.engines.base import Tables
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable, LabelTree
 from cantle.trusted.geometry.grid import Grid
@@ -22,7 +22,7 @@ Record = tuple[Codes, int]
 """Codes and class."""
 
 
-class NaiveEngine(WholeTables):
+class NaiveEngine(Tables):
     """The verbs of engines/base.py over plain tuples, with one region per chunk."""
 
     def __init__(self, codes: np.ndarray, classes: np.ndarray, *, sizes: tuple[int, ...], class_count: int) -> None:

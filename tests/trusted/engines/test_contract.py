@@ -25,7 +25,6 @@ from tests.trusted.engines.naive import NaiveEngine
 from tests.trusted.engines.walks import grids, walk, whole
 from tests.trusted.engines.word_engines import WORD_ENGINES, Build, batches_of
 
-
 ENGINES: dict[str, Build] = {"naive": NaiveEngine, **WORD_ENGINES}
 
 

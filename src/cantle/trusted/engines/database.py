@@ -16,7 +16,7 @@ import numpy as np
 
 from cantle.errors import EngineError
 from cantle.trusted.bounding.persons import marks_of_lists, postgres_mark
-from cantle.trusted.engines.base import Chunk, WholeTables
+from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import numbers
 from cantle.trusted.engines.temporary_tables import TemporaryTables
 from cantle.trusted.geometry.boxes import Cuts, Ints
@@ -57,7 +57,7 @@ Thing = TypeVar("Thing")
 RULES = {"node": "int64", "child": "int64", "attribute": "int64", "point": "int64"}
 
 
-class DatabaseEngine(WholeTables):
+class DatabaseEngine(Tables):
     """Counts over an ibis table of codes c0, c1, ... and classes `label`.
 
     If `max_records` of each person are used, the table has a column `who` as well, in which nothing is missing.

@@ -31,7 +31,7 @@ from cantle.trusted.degree_queries import (
     SortedDegrees,
 )
 from cantle.trusted.engines.base import Chunk
-from cantle.trusted.engines.rows import MemoryEngine
+from cantle.trusted.engines.words import WordEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.keys import GraphDomain
 
@@ -121,12 +121,11 @@ class GraphEngine:
     def can_project(self, theta: int) -> bool:
         return 1 <= theta <= MOST_DEGREE and isinstance(self._held(), Graph)
 
-    def as_table(self, theta: int) -> MemoryEngine:
+    def as_table(self, theta: int) -> WordEngine:
         degrees = self.degrees(theta)
         if not self.listed:
             degrees = degrees[degrees > 0]
-        codes = degrees.astype(np.min_scalar_type(theta)).reshape(-1, 1)
-        return MemoryEngine(codes, np.zeros(len(codes), np.uint8), sizes=(theta + 1,), class_count=1)
+        return WordEngine([([degrees], np.zeros(len(degrees), np.uint8))], sizes=(theta + 1,), class_count=1)
 
     def close(self) -> None:
         self._graph = self._projector = self._last = None

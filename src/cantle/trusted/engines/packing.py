@@ -1,8 +1,8 @@
 """Records packed into 64-bit words, and counts over them, for engines that hold records in parts.
 
 A code takes the bits that the size of its attribute needs, within one word; the class is the last field. Words have
-the shape (words, records) here. Parts are batches of a table on disk (DuckDB) or partitions of a cluster (Spark): every part is counted by the same code, and
-counts of parts add up.
+the shape (words, records) here. Parts are batches of an engine's records, or partitions of a cluster (Spark): every
+part is counted by the same code, and counts of parts add up.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ def add_sparse(one: Sparse, two: Sparse) -> Sparse:
     return [(at.astype(np.uint32), counts) for at, counts in sums]
 
 
-def add_counts(counts: Ints, place: Ints) -> None:
+def add_counts(counts: Ints, place: Codes) -> None:
     """Adds how often each place occurs; if there are few places, without a pass over all counts."""
     if len(counts) <= 4 * len(place):
         counts += np.bincount(place, minlength=len(counts))

@@ -10,13 +10,15 @@ import os
 import tempfile
 from collections.abc import Iterable
 from math import prod
-from typing import IO, Protocol
+from typing import IO, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from cantle.errors import EngineError, replacing
-from cantle.trusted.arrays import Codes, Words
+from cantle.trusted.arrays import Words
+
+Kind = TypeVar("Kind", bound=np.integer)
 
 FAILURE = "the records could not be stored: the disk of temporary files (TMPDIR) is full or cannot be written"
 
@@ -27,7 +29,7 @@ _ZEROS = 1 << 20
 class Store(Protocol):
     """Gives rooms: arrays to be filled, which are gone when nobody holds them."""
 
-    def room(self, shape: tuple[int, ...], kind: npt.DTypeLike) -> Codes:
+    def room(self, shape: tuple[int, ...], kind: type[Kind]) -> npt.NDArray[Kind]:
         """An array of this shape; what it holds at first has no meaning."""
 
     def gathered(self, parts: Iterable[Words], width: int) -> Words:
@@ -37,7 +39,7 @@ class Store(Protocol):
 class InMemory:
     """Rooms are arrays in memory."""
 
-    def room(self, shape: tuple[int, ...], kind: npt.DTypeLike) -> Codes:
+    def room(self, shape: tuple[int, ...], kind: type[Kind]) -> npt.NDArray[Kind]:
         return np.empty(shape, kind)
 
     def gathered(self, parts: Iterable[Words], width: int) -> Words:
@@ -47,21 +49,21 @@ class InMemory:
 class OnDisk:
     """Rooms are files in the folder of temporary files, mapped into memory as far as they are used."""
 
-    def room(self, shape: tuple[int, ...], kind: npt.DTypeLike) -> Codes:
-        with _guarded(), tempfile.TemporaryFile() as file:
+    def room(self, shape: tuple[int, ...], kind: type[Kind]) -> npt.NDArray[Kind]:
+        with guarded(), tempfile.TemporaryFile() as file:
             _claim(file, prod(shape) * np.dtype(kind).itemsize)
             return _mapped(file, shape, kind)
 
     def gathered(self, parts: Iterable[Words], width: int) -> Words:
-        with _guarded():
+        with guarded():
             file = tempfile.TemporaryFile()  # noqa: SIM115 - closed below; errors of the source are not ours to replace
         with file:
             records = 0
             for part in parts:
-                with _guarded():
+                with guarded():
                     file.write(np.ascontiguousarray(part).data)
                 records += len(part)
-            with _guarded():
+            with guarded():
                 file.flush()
                 return _mapped(file, (records, width), np.uint64)
 
@@ -76,11 +78,12 @@ def _claim(file: IO[bytes], size: int) -> None:
     file.flush()
 
 
-def _mapped(file: IO[bytes], shape: tuple[int, ...], kind: npt.DTypeLike) -> Codes:
+def _mapped(file: IO[bytes], shape: tuple[int, ...], kind: type[Kind]) -> npt.NDArray[Kind]:
     if not prod(shape):  # an empty file cannot be mapped
         return np.empty(shape, kind)
     return np.asarray(np.memmap(file, dtype=kind, mode="r+", shape=shape))
 
 
-def _guarded() -> replacing:
+def guarded() -> replacing:
+    """Replaces errors of the operating system, which name folders."""
     return replacing(OSError, lambda _: EngineError(FAILURE))

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from cantle.trusted.arrays import Codes
-from cantle.trusted.engines.packing import SLICE, Layout, Words
+from cantle.trusted.arrays import Codes, Words
+from cantle.trusted.engines.packing import SLICE, Layout
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.count_tables import count_tables
 from cantle.trusted.geometry.workloads import TableWorkload, count_table
@@ -52,11 +52,6 @@ def count_columns(
 ) -> Ints:
     """All numbers of a workload; the class is one more column, if the cells have it."""
     return count_table(workload, [*columns, classes][: len(workload.within.edges)], compiled=compiled)
-
-
-def count_rows(workload: TableWorkload, codes: Codes, classes: Codes) -> Ints:
-    """The same over rows of codes."""
-    return count_columns(workload, list(codes.T), classes)
 
 
 def count_all_words(layout: Layout, workload: TableWorkload, parts: Iterable[Words]) -> Ints:

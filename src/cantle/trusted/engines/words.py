@@ -13,7 +13,7 @@ import numpy as np
 
 from cantle.trusted import kernel_choice
 from cantle.trusted.arrays import Bools, Codes, Words
-from cantle.trusted.engines.base import Chunk, WholeTables
+from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import SLICE, Layout, Tally, add_counts, merged
 from cantle.trusted.engines.stores import InMemory, Store
 from cantle.trusted.engines.table_counts import count_cells, count_columns
@@ -24,7 +24,17 @@ from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.span_values import SpanValues
 from cantle.trusted.geometry.subset import copy_numbers
 from cantle.trusted.geometry.workloads import TableWorkload
-from cantle.trusted.keys import ChildSizes, Classes, CodeTable, GridBins, GridCells, OneWayEach, OneWays, Sizes, TableKey
+from cantle.trusted.keys import (
+    ChildSizes,
+    Classes,
+    CodeTable,
+    GridBins,
+    GridCells,
+    OneWayEach,
+    OneWays,
+    Sizes,
+    TableKey,
+)
 from cantle.trusted.mixing import scramble
 from cantle.trusted.table_keys import LeafCounts, TableCounts
 
@@ -47,7 +57,7 @@ Batch = tuple[Sequence[Codes], Codes]
 """Codes by column, and classes."""
 
 
-class WordEngine(WholeTables):
+class WordEngine(Tables):
     """Counts over words. Batches of codes may have any size; by default kernels are used if they pay off."""
 
     def __init__(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 
 from cantle.errors import EngineError
-from cantle.trusted.engines.base import Chunk, WholeTables
+from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import GridTally, Layout, Tally, add_sparse, merged, numbers
 from cantle.trusted.engines.spark import cluster, tree, workers
 from cantle.trusted.engines.spark.cluster import is_running, load, nothing_of, reading, select, session
@@ -56,7 +56,7 @@ MOST_CELLS, ALL_CELLS = 1 << 23, 1 << 26
 Asked = TypeVar("Asked")
 
 
-class SparkEngine(WholeTables):
+class SparkEngine(Tables):
     """Counts over a Spark data frame whose batches `records` turns into codes, on the workers."""
 
     def __init__(
