@@ -146,7 +146,6 @@ def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
         "trusted.engines.temporary_tables": {"ibis"},
         "trusted.ledger.postgres": {"psycopg"},
         "trusted.bounding.persons": {"polars", "pyarrow"},
-        "trusted.bounding._projection_kernel": {"numba"},
         "trusted.jit": {"llvmlite", "numba"},
     }
     foreign_packages = {
@@ -173,7 +172,7 @@ def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:
         "psycopg": "trusted.ledger.postgres",
         "sqlite3": "trusted.ledger.sqlite",
         "pandas": "data.frames data.pandas_columns postprocess.records lab.papers",
-        "numba": "trusted.bounding._projection_kernel trusted.jit",
+        "numba": "trusted.jit",
         "llvmlite": "trusted.jit",
     }
     wrong = [(name, package) for package in homes for name in foreign(package) if not lies_in(name, homes[package])]

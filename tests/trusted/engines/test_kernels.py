@@ -1,4 +1,4 @@
-"""Compiled kernels compared with plain code: the same choices, draws and bytes."""
+"""Compiled kernels compared with plain code: the same draws and bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import cantle
 from cantle.postprocess import counts as counting
 from cantle.trusted import kernel_choice
-from cantle.trusted.noise import Lanes, Rate, Runs, Seeded, samplers
 
 pytest.importorskip("numba")
 
@@ -52,57 +51,6 @@ def people(n: int, seed: int = 0) -> pl.DataFrame:
             "ok": np.where(age + generator.integers(0, 60, n) > 80, "yes", "no").tolist(),
         }
     )
-
-
-# ---- choices ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("rate", [Rate(1, 10**9), Rate(7, 10), Rate(40, 1)], ids=str)
-@pytest.mark.parametrize("shift", [samplers._SUM_SHIFT, 0], ids=["as it is", "all in doubt"])
-@examples(12)
-@given(data=st.data())
-def test_kernels_choose_like_the_plain_sampler(rate: Rate, shift: int, data) -> None:
-    sizes = data.draw(st.lists(st.integers(1, 30), min_size=1, max_size=6))
-    total = sum(sizes)
-    far = data.draw(st.sampled_from([5, 10**6, 2**62]))
-    scores = np.array(data.draw(st.lists(st.integers(-far, far), min_size=total, max_size=total)))
-    inverse = np.array(data.draw(st.lists(st.integers(1, 300), min_size=total, max_size=total)))
-    ends = sorted(data.draw(st.lists(st.integers(0, total), max_size=total - 1)))
-    runs = Runs(inverse[: len(ends) + 1], np.diff([0, *ends, total]))
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    lanes, rate_per_segment = Lanes(3, np.arange(len(sizes))), Rate(np.full(len(sizes), rate.num), rate.den)
-    chosen = []
-    for noise in (Seeded(5), Seeded(5, compiled=True)):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(samplers, "_SUM_SHIFT", shift)
-            for rates in (rate, rate_per_segment):
-                chosen.append([noise.select(lanes, scores, starts, rates, w).tolist() for w in (inverse, runs)])
-                assert noise.select(lanes, scores, starts, rates, runs.spelled()).tolist() == chosen[-1][1]
-    assert all(rates == chosen[0] for rates in chosen)
-
-
-@pytest.mark.parametrize("margin", [samplers._MARGIN, 0.3], ids=["as it is", "much in doubt"])
-@examples(8)
-@given(seed=st.integers(0, 2**40), den=st.sampled_from([1, 7, 10**3, 10**9, 10**15]), alike=st.booleans())
-def test_kernels_draw_the_same_noise_as_the_plain_sampler(margin: float, seed: int, den: int, alike: bool) -> None:
-    generator = np.random.default_rng(seed)
-    num = generator.integers(1, 2 * den + 2, 100)
-    lanes, rate = Lanes(3, np.arange(100)), Rate(int(num[0]) if alike else num, den)
-    noisy = []
-    for noise in (Seeded(seed), Seeded(seed, compiled=True)):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(samplers, "_MARGIN", margin)
-            one_sided = noise._tails(lanes, rate, 1 << 32, two_sided=False)[0]
-            noisy.append((noise.laplace(lanes, np.arange(100), rate).tolist(), one_sided.tolist()))
-    assert noisy[0] == noisy[1]
-
-
-def test_runs_that_do_not_cover_the_candidates_are_refused() -> None:
-    for noise in (Seeded(5), Seeded(5, compiled=True)):
-        for times in ([1, 1], [1, 3]):
-            runs = Runs(np.array([1, 2]), np.array(times))
-            with pytest.raises(ValueError, match="cover all candidates"):
-                noise.select(Lanes(3, np.arange(1)), np.zeros(3, np.int64), np.array([0, 3]), Rate(1, 1), runs)
 
 
 # ---- draws ------------------------------------------------------------------------------------------------------

@@ -70,8 +70,8 @@ class Stopwatch:
             with self.lap("open"):
                 return really_open_data(data, schema, method, nodes, choice)
 
-        def noise(order: Order, store: Engine) -> Noise:
-            source = really_noise(order, store)
+        def noise(order: Order) -> Noise:
+            source = really_noise(order)
             self.watch_noise(source)
             return source
 

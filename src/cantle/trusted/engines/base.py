@@ -73,7 +73,7 @@ class Engine(Protocol):
 
     @property
     def compiled(self) -> bool:
-        """Whether it counts with compiled kernels; the noise and the post-processing of its run then use them too."""
+        """Whether compiled kernels pay off for these records; the post-processing of its run then uses them too."""
 
     @property
     def domain(self) -> PublicDomain:

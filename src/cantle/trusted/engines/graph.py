@@ -41,12 +41,12 @@ class GraphEngine:
 
     kind: ClassVar[str] = "graphs"
     keys: ClassVar[tuple[type, ...]] = GRAPH_KEYS
+    compiled: ClassVar[bool] = False
 
-    def __init__(self, graph: Graph | Degrees, *, nodes: int | None = None, compiled: bool = False) -> None:
+    def __init__(self, graph: Graph | Degrees, *, nodes: int | None = None) -> None:
         """`nodes` is the public number of nodes; None if it is private."""
         self._public_nodes = nodes if isinstance(graph, Graph) else graph.nodes
         self._graph: Graph | Degrees | None = graph
-        self.compiled = compiled
         self._projector: Projector | None = None
         self._kept: dict[int, int] = {}
         self._last: tuple[int, Ints] | None = None  # only the last: keeping those of many thetas would take much memory
@@ -141,7 +141,7 @@ class GraphEngine:
         if not isinstance(held, Graph):
             raise ParameterError("a list of degrees cannot be projected; give the edges")
         if self._projector is None:
-            self._projector = Projector(held.ends[order(held)], len(held.keys), compiled=self.compiled)
+            self._projector = Projector(held.ends[order(held)], len(held.keys))
         degrees, kept = self._projector.project(theta)
         self._kept[theta], self._last = int(np.count_nonzero(kept)), (theta, degrees)
 
