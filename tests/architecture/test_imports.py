@@ -142,8 +142,6 @@ def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
         "trusted.engines.spark.sets": {"polars", "pyarrow", "pyspark"},
         "trusted.engines.spark.tree": {"pyspark"},
         "trusted.engines.spark.workers": {"polars", "pyarrow"},
-        "trusted.engines.database": {"ibis", "pyarrow"},
-        "trusted.engines.temporary_tables": {"ibis"},
         "trusted.ledger.postgres": {"psycopg"},
         "trusted.bounding.persons": {"polars", "pyarrow"},
         "trusted.jit": {"llvmlite", "numba"},
@@ -159,7 +157,7 @@ def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:
         "duckdb": "trusted.engines.private_database data.duckdb_files",
         "pyspark": "trusted.engines.spark data.spark_files",  # the second imports it for types only
         "py4j": "trusted.engines.spark",
-        "ibis": "trusted.engines.database trusted.engines.temporary_tables data.sql_encoding",
+        "ibis": "data.sql_encoding",
         "sklearn": "lab interfaces.estimators",  # estimators import it in a method that only scikit-learn calls
         "matplotlib": "lab",
         "scipy": "lab.papers",

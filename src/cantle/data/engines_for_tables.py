@@ -21,11 +21,13 @@ from cantle.data.encoding import PersonCodes, person_codes, read_codes, read_per
 from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import ARROW, PARQUET, SHEETS, Paths, are_paths, ending, files, require_files
 from cantle.data.sheets import load as load_sheets
-from cantle.data.sql_encoding import UNREACHABLE, code_table, load_ibis, require_encoding
+from cantle.data.sql_encoding import CLASS, UNREACHABLE, WHO, code_table, load_ibis, require_encoding
+from cantle.data.sql_encoding import read_codes as read_codes_of
+from cantle.data.tables import as_ids
 from cantle.errors import CantleError, DataError, EngineError, ParameterError, raise_alone
 from cantle.schema.domain import Domain, Labels
 from cantle.schema.table import TableSchema
-from cantle.trusted.engines import database
+from cantle.schema.values import Codes
 from cantle.trusted.engines.base import TableEngine
 from cantle.trusted.engines.bounded_persons import bounded, bounded_on_disk
 from cantle.trusted.engines.stores import InMemory, OnDisk, Store
@@ -245,21 +247,24 @@ def spark_frame(session: SparkSession, data: object, schema: TableSchema, wanted
 
 
 def _open_database(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
+    """An engine with words on disk; the database is read once, and a connection of our own is closed then."""
     if hasattr(data, "get_backend"):
-        return POLARS, _database(data, schema, method, own=False)
+        return POLARS, _from_database(data, schema, method)
     url, place = _require_address(data, choice)
     backend = None
     try:
         backend = load_ibis().connect(url)
         *above, name = place.split(".")
         table = backend.table(name, database=".".join(above) or None)
-        return POLARS, _database(table, schema, method, own=True)
+        return POLARS, _from_database(table, schema, method)
     except Exception as error:  # noqa: BLE001 - every backend has exceptions of its own, and some quote the URL
-        if backend is not None:
-            backend.disconnect()
         if isinstance(error, CantleError):
             raise
         raise_alone(EngineError(UNREACHABLE))
+    finally:
+        if backend is not None:
+            with suppress(Exception):
+                backend.disconnect()
 
 
 def _require_address(data: object, choice: EngineChoice) -> tuple[str, str]:
@@ -273,7 +278,20 @@ def _require_address(data: object, choice: EngineChoice) -> tuple[str, str]:
     return data, choice.table
 
 
-def _database(table: Table, schema: TableSchema, method: AsksTable, *, own: bool) -> TableEngine:
-    codes = code_table(table, method.domain, schema.person, schema.missing_values)
-    bound = None if schema.person is None else schema.max_records
-    return database.DatabaseEngine(codes, sizes=method.sizes, class_count=method.classes, max_records=bound, own=own)
+def _from_database(table: Table, schema: TableSchema, method: AsksTable) -> TableEngine:
+    frames = read_codes_of(code_table(table, method.domain, schema.person))
+    if schema.person is None:
+        return _counting((_codes_of(frame) for frame in frames), method, OnDisk())
+
+    def of_persons() -> Iterator[PersonCodes]:
+        for frame in frames:
+            ids = as_ids(frame[WHO], schema.missing_values)
+            yield ids.drop_nulls(), *_codes_of(frame.filter(ids.is_not_null()))
+
+    return _counting(bounded_on_disk(of_persons(), method.classes, schema.max_records), method, OnDisk())
+
+
+def _codes_of(frame: pl.DataFrame) -> tuple[list[Codes], Codes]:
+    """The columns and classes of some rows of a code table."""
+    columns = [frame[name].to_numpy() for name in frame.columns if name not in (CLASS, WHO)]
+    return columns, frame[CLASS].to_numpy()

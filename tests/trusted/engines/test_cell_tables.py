@@ -133,23 +133,6 @@ def test_copies_of_equal_records_are_numbered_part_by_part(name: str) -> None:
     assert numbered == sorted(expected)
 
 
-@pytest.mark.parametrize("n", [0, 300])
-def test_counts_of_a_database(n: int) -> None:
-    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
-    from tests.trusted.engines.test_database import opened
-
-    table = records(n)
-    check(opened(ibis.duckdb.connect(), table), table)
-
-
-def test_counts_of_postgresql(server: str) -> None:
-    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
-    from tests.trusted.engines.test_database import opened
-
-    table = records(200)
-    check(opened(ibis.connect(server), table, own=True), table)
-
-
 def test_counts_of_spark(spark: Any, tmp_path: Path) -> None:
     from tests.trusted.engines.test_spark import opened
 
@@ -213,13 +196,7 @@ def questions(curator: Curator, nodes: Any) -> dict[str, Callable[[], Any]]:
 @contextmanager
 def curated(kind: str) -> Iterator[Curator]:
     table = records(50)
-    if kind in WORD_ENGINES:
-        engine = WORD_ENGINES[kind](table.codes, table.labels, sizes=SIZES, class_count=1)
-    else:
-        ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
-        from tests.trusted.engines.test_database import opened
-
-        engine = opened(ibis.duckdb.connect(), table)
+    engine = WORD_ENGINES[kind](table.codes, table.labels, sizes=SIZES, class_count=1)
     with Curator(engine, Budget(NANO, Unit()), Seeded(1)) as curator:
         yield curator
 
@@ -227,7 +204,7 @@ def curated(kind: str) -> Iterator[Curator]:
 NAMES = ("tables", "leaves", "heaps", "spikes", "sets", "values", "hubs", "trees")
 
 
-@pytest.mark.parametrize("kind", ["memory", "disk", "database"])
+@pytest.mark.parametrize("kind", ["memory", "disk"])
 def test_no_region_below_the_root_is_answered_from_all_records(kind: str) -> None:
     """A split is free and these engines count all records, so each child could spend the full budget on them."""
     with curated(kind) as curator:

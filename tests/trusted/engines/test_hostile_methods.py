@@ -39,24 +39,6 @@ def words(name: str) -> Callable[[pytest.FixtureRequest], Open]:
     return lambda _request: lambda table: build(table.codes, table.labels, sizes=table.sizes, class_count=table.classes)
 
 
-def ibis_duckdb(request: pytest.FixtureRequest) -> Open:
-    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
-    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
-    return in_database(ibis.duckdb.connect(), request)
-
-
-def postgres(request: pytest.FixtureRequest) -> Open:
-    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
-    return in_database(ibis.connect(request.getfixturevalue("server")), request)
-
-
-def in_database(backend: Any, request: pytest.FixtureRequest) -> Open:
-    from tests.trusted.engines.test_database import opened
-
-    request.addfinalizer(backend.disconnect)
-    return lambda table: opened(backend, table)
-
-
 def spark(request: pytest.FixtureRequest) -> Open:
     cluster = request.getfixturevalue("spark")
     folder: Path = request.getfixturevalue("tmp_path")
@@ -68,8 +50,6 @@ def spark(request: pytest.FixtureRequest) -> Open:
 ENGINES: dict[str, tuple[Callable[[pytest.FixtureRequest], Open], int]] = {
     **{name: (words(name), 12) for name in ("memory", "small chunks, kernels")},
     **{name: (words(name), 6) for name in ("disk", "disk, kernels")},
-    "database, DuckDB": (ibis_duckdb, 6),
-    "database, PostgreSQL": (postgres, 6),
     "spark": (spark, 2),
 }
 """For each engine how it is opened, and how many games."""

@@ -16,7 +16,6 @@ from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept
 from cantle.trusted.geometry.workloads import Questions, SetWorkload, TableWorkload, count_sets
 from cantle.trusted.keys import Sizes
-from tests.effort import slow
 from tests.laws.strategies import Table
 from tests.trusted.engines.naive import NaiveEngine
 from tests.trusted.engines.word_engines import WORD_ENGINES, batches_of
@@ -90,23 +89,6 @@ def test_a_table_keeps_all_records_only_if_it_was_asked_to() -> None:
     engine.split(np.array([0]), Cuts(np.array([1]), np.array([100])))
     with pytest.raises(AssertionError):
         engine.count_all(WORKLOAD)
-
-
-@pytest.mark.parametrize("n", slow([300, 0], 0))
-def test_counts_of_a_database(n: int) -> None:
-    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
-    from tests.trusted.engines.test_database import opened
-
-    table = records(n)
-    check(opened(ibis.duckdb.connect(), table), table)
-
-
-def test_counts_of_postgresql(server: str) -> None:
-    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
-    from tests.trusted.engines.test_database import opened
-
-    table = records(200)
-    check(opened(ibis.connect(server), table, own=True), table)
 
 
 def test_counts_of_spark(spark: Any, tmp_path: Path) -> None:
