@@ -16,14 +16,13 @@ from cantle.trusted.arrays import Bools, Codes, Words
 from cantle.trusted.engines.base import Chunk, Tables
 from cantle.trusted.engines.packing import SLICE, Layout, Tally, add_counts, merged
 from cantle.trusted.engines.stores import InMemory, Store
-from cantle.trusted.engines.table_counts import count_cells, count_columns
 from cantle.trusted.geometry.boxes import Cuts, Ints
-from cantle.trusted.geometry.count_tables import pays
+from cantle.trusted.geometry.count_tables import count_tables, pays
 from cantle.trusted.geometry.cross_tables import ColumnCells
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.span_values import SpanValues
 from cantle.trusted.geometry.subset import copy_numbers
-from cantle.trusted.geometry.workloads import TableWorkload
+from cantle.trusted.geometry.workloads import TableWorkload, count_table
 from cantle.trusted.keys import (
     ChildSizes,
     Classes,
@@ -47,7 +46,7 @@ BATCH = SLICE
 MANY = 1 << 20
 """Records read together where tables are looked up, or joint tables added up, once per batch."""
 
-SORTED = 1 << 24
+SORTED = 1 << 22
 """Records that are sorted together."""
 
 DENSE = 1 << 20
@@ -79,6 +78,19 @@ class WordEngine(Tables):
         self._all: Words | None = self._rows
         self._keeps = False
         self._forget()
+
+    @classmethod
+    def of_part(cls, part: tuple[Words, Ints], *, sizes: tuple[int, ...], class_count: int) -> WordEngine:
+        """The engine that such a part was taken from."""
+        engine = cls([], sizes=sizes, class_count=class_count, compiled=False)
+        engine._rows, engine._starts = part
+        engine._all = engine._rows
+        return engine
+
+    @property
+    def part(self) -> tuple[Words, Ints]:
+        """The records, region by region, and where each region begins: what workers of a cluster keep of an engine."""
+        return self._rows, self._starts
 
     def _packed(self, batch: Batch) -> Words:
         """Rows of words. A code that is too large would be read as a part of another one."""
@@ -115,17 +127,17 @@ class WordEngine(Tables):
         assert self._all is not None
         counts = np.zeros(workload.cells, dtype=np.int64)
         for here in _slices(len(self._all), MANY):
-            columns, classes = self._columns(self._all[here]), self._layout.column(self._all[here].T, -1)
-            counts += count_columns(workload, columns, classes, compiled=self.compiled)
+            columns = [*self._columns(self._all[here]), self._layout.column(self._all[here].T, -1)]
+            counts += count_table(workload, columns[: len(workload.within.edges)], compiled=self.compiled)
         return counts
 
     def _tally(self, positions: Ints, key: TableKey) -> Iterator[Chunk]:
         step = max(1, self._chunk_cells // key.cells)
         for first in range(0, len(positions), step):
             last = min(first + step, len(positions))
-            yield first, last, self._count(positions[first:last], first, key)
+            yield first, last, self.count(positions[first:last], first, key)
 
-    def _count(self, positions: Ints, first: int, key: TableKey) -> Ints:
+    def count(self, positions: Ints, first: int, key: TableKey) -> Ints:
         """Counts of the regions at these positions, which begin at place `first` of the question."""
         if isinstance(key, Sizes):
             return (self._starts[positions + 1] - self._starts[positions]).reshape(-1, 1)
@@ -195,9 +207,13 @@ class WordEngine(Tables):
 
     def _cell_counts(self, key: TableCounts | LeafCounts) -> Ints:
         counts = np.zeros(key.cells, dtype=np.int64)
-        compiled = self.compiled or (isinstance(key, TableCounts) and pays(len(self._rows), len(key.tables)))
         for cells in self._cells_of(key):
-            counts += count_cells(key, cells, compiled=compiled)
+            if isinstance(key, LeafCounts):
+                leaf = key.tree.locate(list(cells), compiled=self.compiled)
+                counts += np.bincount(leaf * key.classes + cells[key.target], minlength=key.cells)
+            else:
+                compiled = self.compiled or pays(len(self._rows), len(key.tables))
+                counts += count_tables(cells, key.tables, compiled=compiled)
         return counts
 
     def _cells_of(self, key: TableCounts | LeafCounts) -> Iterator[Codes]:
@@ -282,13 +298,16 @@ class WordEngine(Tables):
 
 
 def _together(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """The same records in batches of about BATCH, because many small ones take longer to pack."""
-    held: list[Batch] = []
+    """The same records in batches of at least BATCH, because many small ones take longer to pack, and of at most about
+    MANY, because packing takes room."""
+    held, records = list[Batch](), 0
     for columns, classes in batches:
-        held.append((columns, classes))
-        if sum(len(one) for _, one in held) >= BATCH:
-            yield _joined(held)
-            held = []
+        for here in _slices(len(classes), MANY):
+            held.append(([column[here] for column in columns], classes[here]))
+            records += len(held[-1][1])
+            if records >= BATCH:
+                yield _joined(held)
+                held, records = [], 0
     if held:
         yield _joined(held)
 
