@@ -89,8 +89,8 @@ def seconds(table: Path, schema: Path, run: str, off: str) -> float:
 def compare(data: Path, records: int, runs: list[str], groups: list[str], times: int) -> None:
     import numpy as np
 
-    from cantle.lab.papers import adult
-    from cantle.lab.papers.diffgen_figures import blow_up
+    from cantle_lab.papers import adult
+    from cantle_lab.papers.diffgen_figures import blow_up
 
     with tempfile.TemporaryDirectory() as folder:
         table, schema = Path(folder) / "table.csv", Path(folder) / "schema.json"

@@ -100,8 +100,8 @@ def main() -> None:
 def table_of_ratios(data: Path, records: list[int], runs: list[str], kernels: list[str], times: int) -> None:
     import numpy as np
 
-    from cantle.lab.papers import adult
-    from cantle.lab.papers.diffgen_figures import blow_up
+    from cantle_lab.papers import adult
+    from cantle_lab.papers.diffgen_figures import blow_up
 
     columns = ("read s", "load s", "publish s", "save s", "ratio", "peak GB")
     print(f"{'records':>10}  {'run':14}  {'kernels':7}" + "".join(f"  {name:>9}" for name in columns))

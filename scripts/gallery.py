@@ -22,9 +22,9 @@ import yaml
 
 import cantle
 from cantle.errors import DataError
-from cantle.lab import demo_data
-from cantle.lab.papers import graphs, sets, table_sets
+from cantle.interfaces import demo_data
 from cantle.release.report.page import render
+from cantle_lab.papers import graphs, sets, table_sets
 
 ROOT = Path(__file__).resolve().parents[1]
 EPSILON = 1

@@ -7,19 +7,36 @@ from functools import cache
 from pathlib import Path
 
 import cantle
+import cantle_lab
 
 ROOT = Path(cantle.__file__).parent
+LAB = Path(cantle_lab.__file__).parent
+OURS = {"cantle", "cantle_lab"}
 
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """Syntax trees by name without `cantle.`: `trusted.curator`; a package is `trusted`, the top is ''."""
+    """Syntax trees by name without `cantle.`: `trusted.curator`; a package is `trusted`, the top is ''.
+
+    Names of modules of the package cantle_lab start with `lab`: `lab.bench.page`.
+    """
+    files = [((), path.relative_to(ROOT), path) for path in sorted(ROOT.rglob("*.py"))]
+    files += [(("lab",), path.relative_to(LAB), path) for path in sorted(LAB.rglob("*.py"))]
     trees = {}
-    for path in sorted(ROOT.rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        name = ".".join(parts).removesuffix("__init__").removesuffix(".")
+    for room, inside, path in files:
+        name = ".".join((*room, *inside.with_suffix("").parts)).removesuffix("__init__").removesuffix(".")
         trees[name] = ast.parse(path.read_text(encoding="utf-8"))
     return trees
+
+
+def short(name: str) -> str:
+    """The name of an imported module as in `modules`; other packages keep theirs.
+
+    >>> short("cantle.trusted.curator"), short("cantle"), short("cantle_lab.bench"), short("numpy")
+    ('trusted.curator', '', 'lab.bench', 'numpy')
+    """
+    package, _, rest = name.partition(".")
+    return {"cantle": rest, "cantle_lab": f"lab.{rest}".rstrip(".")}.get(package, name)
 
 
 @cache
@@ -40,7 +57,7 @@ def imported(tree: ast.Module) -> set[str]:
             module = node.module or ""
             # `from cantle.trusted import keys` imports a module, `from cantle.trusted.keys import Sizes` does not.
             parts = {f"{module}.{alias.name}" for alias in node.names}
-            known = {name for name in parts if name.removeprefix("cantle.") in modules() and name != "cantle."}
+            known = {name for name in parts if short(name) in modules()}
             names |= known
             if len(known) < len(parts):
                 names.add(module)
@@ -50,13 +67,13 @@ def imported(tree: ast.Module) -> set[str]:
 
 
 def ours(tree: ast.Module) -> set[str]:
-    """Modules of cantle among the imported ones, without `cantle.`."""
-    return {name.removeprefix("cantle").removeprefix(".") for name in imported(tree) if name.split(".")[0] == "cantle"}
+    """Modules of cantle and its lab among the imported ones, by their names in `modules`."""
+    return {short(name) for name in imported(tree) if name.split(".")[0] in OURS}
 
 
 def others(tree: ast.Module) -> set[str]:
-    """Top-level packages that are not cantle."""
-    return {name.split(".")[0] for name in imported(tree)} - {"cantle"}
+    """Top-level packages that are neither cantle nor its lab."""
+    return {name.split(".")[0] for name in imported(tree)} - OURS
 
 
 def dotted(node: ast.AST) -> str:

@@ -1,7 +1,8 @@
 """The rooms of src/cantle and what each may import. Imports inside functions and for types count as well.
 
-Only `trusted` and `data` hold records or exact counts on the way to a release; `lab` also reads records, but is not on
-that way. A new module belongs to the room in whose folder it is. A new room needs a line in ROOMS.
+Only `trusted` and `data` hold records or exact counts on the way to a release; `internal` also reads records, but is
+not on that way. `lab` is a package of its own, cantle-lab. A new module belongs to the room in whose folder it is. A
+new room needs a line in ROOMS.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ QUESTIONS += "trusted.degree_queries trusted.keys trusted.stop_test "
 QUESTIONS += "trusted.table_queries trusted.table_candidates trusted.value_trees trusted.set_queries"
 DRAWS = "trusted.curator trusted.draws trusted.open_run trusted.segments"
 DOOR = "interfaces.publishing interfaces.opening interfaces.estimators"
+DEMO = "interfaces.demo_data"
+SHARED = f"{DOOR} {DEMO} interfaces.cli.output"
 
 ROOMS = {  # every room may also import itself and EVERYWHERE; a room inside a room has its own line
     "trusted": "",
@@ -31,10 +34,10 @@ ROOMS = {  # every room may also import itself and EVERYWHERE; a room inside a r
     "interfaces": f"{DOOR} trusted schema data postprocess methods release",
     # The studio holds no record: it starts commands to read records. It uses `data` only to read the header of a file.
     "interfaces.studio": "trusted.budget trusted.ledger schema data.draft_schema methods.planning release",
-    "interfaces.cli": f"{DOOR} trusted schema data postprocess methods release audit lab interfaces.studio",
+    "interfaces.cli": f"{DOOR} {DEMO} trusted schema data postprocess methods release audit internal interfaces.studio",
     "audit": f"{DOOR} trusted schema data postprocess methods release",
-    "lab": f"{DOOR} trusted schema data postprocess methods release audit",
-    "lab.internal": "trusted.bounding schema data postprocess release",
+    "internal": "trusted.bounding schema data postprocess release",
+    "lab": f"{SHARED} trusted schema data postprocess methods methods.planning release audit",
     "top": f"{DOOR} trusted.ledger schema data methods.planning release",
 }
 EVERYWHERE = "errors trusted.arrays trusted.kernel_choice trusted.jit"
@@ -117,13 +120,13 @@ def test_trusted_code_asks_engines_through_their_interface_only() -> None:
     assert [pair for pair in wrong if pair[1] != "trusted.engines.base"] == []
 
 
-def test_only_the_command_line_uses_the_lab() -> None:
-    """The lab may hold raw data."""
-    assert offenders("lab", "interfaces.cli") == []
+def test_nothing_imports_the_lab() -> None:
+    """It is installed separately, and the command line finds it by its entry points."""
+    assert offenders("lab", "") == []
 
 
 def test_only_the_command_line_imports_modules_that_show_private_facts() -> None:
-    assert offenders("lab.internal", "interfaces.cli") == []
+    assert offenders("internal", "interfaces.cli") == []
 
 
 def foreign(package: str) -> set[str]:
@@ -158,7 +161,7 @@ def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:
         "pyspark": "trusted.engines.spark data.spark_files",  # the second imports it for types only
         "py4j": "trusted.engines.spark",
         "ibis": "data.sql_encoding",
-        "sklearn": "lab interfaces.estimators",  # estimators import it in a method that only scikit-learn calls
+        "sklearn": "lab internal.train_test interfaces.estimators",  # the last two import it when needed
         "matplotlib": "lab",
         "scipy": "lab.papers",
         "opendp": "audit",
@@ -166,10 +169,10 @@ def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:
         "jinja2": "release.report.page interfaces.studio.pages",
         "starlette": "interfaces.studio",
         "uvicorn": "interfaces.studio",
-        "typer": "interfaces.cli",
+        "typer": "interfaces.cli lab.commands",
         "psycopg": "trusted.ledger.postgres",
         "sqlite3": "trusted.ledger.sqlite",
-        "pandas": "data.frames data.pandas_columns postprocess.records lab.papers",
+        "pandas": "data.frames data.pandas_columns postprocess.records",
         "numba": "trusted.jit",
         "llvmlite": "trusted.jit",
     }
@@ -177,7 +180,7 @@ def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:
     assert wrong == []
 
 
-RANDOM_HOMES = "trusted.noise postprocess.counts postprocess.random_graph lab interfaces.studio.keys"
+RANDOM_HOMES = f"trusted.noise postprocess.counts postprocess.random_graph lab {DEMO} interfaces.studio.keys"
 
 
 def attributes(name: str) -> set[str]:
@@ -201,7 +204,7 @@ def randomness(name: str) -> set[str]:
 
 
 def test_few_modules_use_randomness() -> None:
-    """These are trusted.noise, public generators in post-processing, the lab, and the keys of the studio."""
+    """These are trusted.noise, public generators in post-processing, the lab, the demo, and the keys of the studio."""
     assert {name: randomness(name) for name in modules() if randomness(name) and not lies_in(name, RANDOM_HOMES)} == {}
 
 

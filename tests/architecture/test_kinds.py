@@ -13,11 +13,11 @@ from cantle import methods, schema
 from cantle.data.draft_schema import kinds as draft_schema
 from cantle.data.openers import OPENERS
 from cantle.interfaces.studio import kinds as studio
-from cantle.lab.bench import kinds as bench
-from cantle.lab.internal import kinds as internal
+from cantle.internal import kinds as internal
 from cantle.postprocess import notes
 from cantle.release import kinds as release
 from cantle.release.report import kinds as report
+from cantle_lab.bench import kinds as bench
 from tests.architecture.sources import ROOT, dotted, modules, walked
 
 KINDS = {"table", "tables", "sets", "graph", "graphs"}

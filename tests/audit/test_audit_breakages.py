@@ -7,9 +7,9 @@ import pytest
 from cantle import audit
 from cantle.audit import audit_breakage, run_audits
 from cantle.audit.exact import TOLERANCE, Breakage
-from cantle.lab.mutants import BREAKAGES, INSTANCES
-from cantle.lab.mutants.diffgen import DIFFGEN_BREAKAGES
-from cantle.lab.mutants.rps import RPS_BREAKAGES
+from cantle_lab.mutants import BREAKAGES, INSTANCES
+from cantle_lab.mutants.diffgen import DIFFGEN_BREAKAGES
+from cantle_lab.mutants.rps import RPS_BREAKAGES
 from tests.effort import one_in
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cantle.lab.papers import rps_degrees
-from cantle.lab.papers.graphs import Graph
+from cantle_lab.papers import rps_degrees
+from cantle_lab.papers.graphs import Graph
 
 
 def test_i13_bins_that_are_each_private_are_not_private_together() -> None:

@@ -16,8 +16,8 @@ from cantle.audit import diffgen
 from cantle.audit.diffgen import DIFFGEN_CONFIGS, DiffGenConfig
 from cantle.audit.enumerating import Enumerating, law
 from cantle.audit.exact import TOLERANCE, Audit
-from cantle.lab.mutants.diffgen import DIFFGEN_BREAKAGES
 from cantle.trusted.noise import Lanes, Rate
+from cantle_lab.mutants.diffgen import DIFFGEN_BREAKAGES
 from tests.audit.family import check_family, check_search, check_small_tables
 from tests.effort import later, one_in
 

@@ -15,9 +15,9 @@ from cantle.audit import diffpart, enumerating
 from cantle.audit.diffpart import DIFFPART_CONFIGS, SetConfig
 from cantle.audit.enumerating import Enumerating, law
 from cantle.audit.exact import TOLERANCE, Audit, Breakage, replaced
-from cantle.lab.mutants.diffpart import BASE, DIFFPART_BREAKAGES, SURPLUS, base
 from cantle.trusted.geometry.item_partitions import Partitions
 from cantle.trusted.noise import Lanes, Rate
+from cantle_lab.mutants.diffpart import BASE, DIFFPART_BREAKAGES, SURPLUS, base
 from tests.audit.family import check_family, check_search, check_small_tables
 from tests.audit.test_audit_breakages import check_flaw
 from tests.effort import later, one_in

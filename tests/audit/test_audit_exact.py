@@ -14,7 +14,7 @@ import pytest
 from cantle.audit import audit_exactly, rps
 from cantle.audit.exact import TOLERANCE, Audit, Config, agrees
 from cantle.audit.rps import CONFIGS
-from cantle.lab.mutants import BREAKAGES
+from cantle_lab.mutants import BREAKAGES
 from tests.audit.family import check_family, check_search, check_small_tables
 from tests.effort import later
 

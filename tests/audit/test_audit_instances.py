@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cantle.lab.mutants.instances import INSTANCES
+from cantle_lab.mutants.instances import INSTANCES
 from tests.effort import slow
 
 

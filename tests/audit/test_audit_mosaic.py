@@ -12,7 +12,7 @@ import pytest
 from cantle.audit import mosaic
 from cantle.audit.exact import Audit, Breakage
 from cantle.audit.mosaic import MOSAIC_CONFIGS, MosaicConfig
-from cantle.lab.mutants.mosaic import MOSAIC_BREAKAGES
+from cantle_lab.mutants.mosaic import MOSAIC_BREAKAGES
 from tests.audit.family import check_family, check_small_tables
 from tests.audit.test_audit_breakages import check_flaw
 

@@ -11,7 +11,7 @@ import pytest
 
 from cantle.audit.exact import Audit, Breakage, Config
 from cantle.audit.own_error import ONE_NUMBER, OWN_ERROR_CONFIGS, THREE_NUMBERS
-from cantle.lab.mutants.own_error import OWN_ERROR_BREAKAGES
+from cantle_lab.mutants.own_error import OWN_ERROR_BREAKAGES
 from tests.audit.family import check_family, check_small_tables
 from tests.audit.test_audit_breakages import check_flaw
 from tests.effort import later

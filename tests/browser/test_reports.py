@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import cantle as library
-from cantle.lab.internal import WARNING
-from cantle.lab.internal.evaluate import evaluate
-from cantle.lab.internal.report_sections import internal_sections
+from cantle.internal import WARNING
+from cantle.internal.evaluate import evaluate
+from cantle.internal.report_sections import internal_sections
 from cantle.release.report.page import render
 from tests.browser.chromium import AXE, Tab, needs_axe, needs_chromium
 from tests.effort import one_in, slow

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import cantle
-from cantle.lab.internal.check_tables import check_table
+from cantle.internal.check_tables import check_table
 from cantle.schema.table import TableSchema
 from tests.data.excel_export import DIRTY, SCHEMA, columns, write
 

@@ -15,14 +15,14 @@ import pytest
 
 import cantle
 from cantle.errors import OutputError, ParameterError
-from cantle.lab.bench import cases, data, kinds, page, table
-from cantle.lab.bench.cases import Case, Skipped
-from cantle.lab.bench.growth import exponents
-from cantle.lab.bench.model import RULES, Line, Passes, forecast
-from cantle.lab.bench.passes import PASSES, Stopwatch
-from cantle.lab.bench.running import COLUMNS, Bench, summary
-from cantle.lab.bench.usage import clock, peak
 from cantle.methods import diffgen, rps
+from cantle_lab.bench import cases, data, kinds, page, table
+from cantle_lab.bench.cases import Case, Skipped
+from cantle_lab.bench.growth import exponents
+from cantle_lab.bench.model import RULES, Line, Passes, forecast
+from cantle_lab.bench.passes import PASSES, Stopwatch
+from cantle_lab.bench.running import COLUMNS, Bench, summary
+from cantle_lab.bench.usage import clock, peak
 
 LARGER: dict[str, Any] = {
     "records": 1000, "attributes": 2, "levels": 4, "cells": 100, "deepest": 60,

@@ -15,13 +15,13 @@ import pytest
 
 import cantle
 from cantle.errors import ParameterError
-from cantle.lab import demo_data
-from cantle.lab.papers.interval_coverage import Truth, check_counts, check_means
-from cantle.lab.papers.table_sets import TableSet
+from cantle.interfaces import demo_data
 from cantle.postprocess.accuracy import Accuracy, QuestionError
 from cantle.release import Release
 from cantle.release.asking import Asker
 from cantle.release.estimates import Estimate, Noise, rescaled
+from cantle_lab.papers.interval_coverage import Truth, check_counts, check_means
+from cantle_lab.papers.table_sets import TableSet
 from tests.effort import slow
 from tests.release.kinds import EDGE, GRAPH, ISOLATE, NUMBERS, baskets, edges
 from tests.release.people import SCHEMA, people
@@ -154,7 +154,7 @@ def test_intervals_from_measured_errors_contain_the_truth() -> None:
 
 
 def _errors(release: Release, truth: Truth) -> tuple[int, int]:
-    from cantle.lab.papers.interval_coverage import random_question
+    from cantle_lab.papers.interval_coverage import random_question
 
     asker, dice, pairs = Asker(release), np.random.default_rng(2), []
     for columns in (1, 2):

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import SchemaError
-from cantle.lab.papers import adult
 from cantle.schema import Schema
 from cantle.schema.hierarchy_files import load_hierarchy, parse_arx, parse_braces, parse_indented, parse_nested
 from cantle.schema.taxonomy import Taxonomy
+from cantle_lab.papers import adult
 
 JOBS = ("Dancer", "Engineer", "Lawyer", "Writer")
 TREE = {"Any": [{"Professional": ["Engineer", "Lawyer"]}, {"Artist": ["Dancer", "Writer"]}]}

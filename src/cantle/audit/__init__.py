@@ -74,7 +74,7 @@ def run_audits(
 
     `progress` is called with the name of each audit before it runs. `quick` audits only small inputs
     (`Mechanism.quick`: tables of none or one record, graphs of up to three nodes) and does not check tightness.
-    Instances and breakages come from cantle.lab.mutants.
+    Instances and breakages come from cantle_lab.mutants.
     """
     report = progress or (lambda _text: None)
     rows: list[Row] = []

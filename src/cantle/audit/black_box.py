@@ -182,7 +182,7 @@ def _expectations(odds: tuple[list[float], list[float]], runs: int) -> Iterable[
 
 
 # ---- known instances with the real samplers -------------------------------------------------------------------------
-# Instances of cantle.lab.mutants.instances, as single choices and counts, drawn many at a time. A published form that
+# Instances of cantle_lab.mutants.instances, as single choices and counts, drawn many at a time. A published form that
 # is not private needs EXPECTED_RUNS to be seen to break its claim; MARGIN times as many runs leave no doubt.
 
 MARGIN = 4

@@ -6,12 +6,12 @@ of the release and its whole shape. Synthetic records are left out: they are dra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 
 import polars as pl
 
-from cantle.audit.black_box import Draw, Outcome, Trial
+from cantle.audit.black_box import Draw, Outcome, Trial, sampled_instances
 from cantle.audit.exact import Patch
 from cantle.interfaces.opening import preflight
 from cantle.interfaces.publishing import carry_out
@@ -127,6 +127,11 @@ LOW: dict[str, object] = {"fanout": 2, "c1": 0, "c2": 0}
 
 LOWER = ("rps", "rps, a person of two records", "diffgen", "mosaic", "baskets", "diffpart")
 """The trials that run at epsilon 1; the others run at 2."""
+
+
+def all_trials(broken: Iterable[Trial] = ()) -> list[Trial]:
+    """All trials of the black-box audit: known instances, every method, and the given methods with deliberate flaws."""
+    return [*sampled_instances(), *methods(), *broken]
 
 
 def methods() -> list[Trial]:

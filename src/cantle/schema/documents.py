@@ -87,9 +87,10 @@ def _check_events(text: str, where: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         merges = isinstance(event, yaml.ScalarEvent) and event.value == "<<" and event.implicit[0]
-        if merges or getattr(event, "anchor", None) is not None:
-            line, name = event.start_mark.line + 1, "<<" if merges else event.anchor
-            fail(where, f"line {line} has a YAML anchor, alias or merge ({name})", "write the values out")
+        name = "<<" if merges else getattr(event, "anchor", None)
+        if name is not None:
+            line = f"line {event.start_mark.line + 1}" if event.start_mark else "a line"
+            fail(where, f"{line} has a YAML anchor, alias or merge ({name})", "write the values out")
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):

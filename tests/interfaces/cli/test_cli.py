@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 import yaml
 
-from cantle.lab import demo_data
+from cantle.interfaces import demo_data
 from tests.entropy import launcher
 from tests.interfaces.cli.inside import run as cantle
 from tests.release.people import SCHEMA, people

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from cantle import audit
 from cantle.audit import Row, black_box
+from cantle.interfaces.cli import lab
 from cantle.interfaces.cli.app import app
 from tests.interfaces.cli.test_cli import cantle
 
@@ -31,8 +32,9 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The rows that the audits return, and the arguments with which they were called."""
     results: dict[str, Any] = {"exact": list(SOUND), "sampled": list(SAMPLED), "asked": []}
 
-    def exact(_report: Any, *, quick: bool, **_handed: Any) -> list[Row]:
+    def exact(_report: Any, *, quick: bool, **handed: Any) -> list[Row]:
         results["asked"].append(("exact", quick))
+        results["handed"] = {name: len(things) for name, things in handed.items()}
         return list(results["exact"])
 
     def sampled(_trials: Any, _report: Any, *, runs: int) -> list[Row]:
@@ -72,6 +74,18 @@ def test_all_audits_and_those_of_the_black_box_run_on_request(rows: dict[str, An
     assert "0.626" in done.output
     assert run("--statistical", "--runs", "70").exit_code == 0
     assert rows["asked"][-1] == ("sampled", 70)
+
+
+def test_flaws_come_with_the_lab(rows: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "flaws" not in run().stderr
+    assert rows["handed"]["instances"] > 5
+    assert rows["handed"]["breakages"] > 40
+    monkeypatch.setattr(lab, "entry_points", lambda **_: ())
+    done = run("--statistical")
+    assert done.exit_code == 0
+    assert done.stderr.startswith("note: flaws that an audit must catch were not tried; they are in the package cantle")
+    assert done.stderr.endswith("pip install ./lab\n")
+    assert rows["handed"] == {}
 
 
 @pytest.mark.parametrize("number", range(3))

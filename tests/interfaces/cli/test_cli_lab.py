@@ -1,17 +1,22 @@
-"""`cantle bench` on few records (with `-m slow`; its parts are in tests/lab/test_bench.py), `reproduce`, completion."""
+"""`cantle bench` on few records (with `-m slow`; its parts are in tests/lab/test_bench.py), `reproduce`, completion.
+
+These commands are in the package cantle-lab; without it, cantle says how to install it.
+"""
 
 from __future__ import annotations
 
 import json
+from importlib.metadata import requires, version
 from pathlib import Path
 
 import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
+from cantle.interfaces.cli import lab
 from cantle.interfaces.cli.app import app
-from cantle.lab.bench.page import BEGIN, END
-from cantle.lab.bench.passes import PASSES
+from cantle_lab.bench.page import BEGIN, END
+from cantle_lab.bench.passes import PASSES
 from tests.interfaces.cli.test_cli import cantle
 
 
@@ -77,7 +82,7 @@ def test_missing_data_is_reported(tmp_path: Path) -> None:
 
 
 def test_reproduce_without_names_lists_the_figures_with_a_line_each() -> None:
-    from cantle.lab.papers.figures import FIGURES
+    from cantle_lab.papers.figures import FIGURES
 
     lines = run("reproduce").output.splitlines()
     assert [line.split()[0] for line in lines] == list(FIGURES)
@@ -88,6 +93,33 @@ def test_reproduce_without_names_lists_the_figures_with_a_line_each() -> None:
 def test_shells_can_complete_commands() -> None:
     asked = {"_CANTLE_COMPLETE": "complete_bash", "COMP_WORDS": "cantle ver", "COMP_CWORD": "1"}
     assert "verify" in CliRunner().invoke(app, [], prog_name="cantle", env=asked).output.split()
+
+
+def test_shells_can_complete_options_of_the_lab() -> None:
+    asked = {"_CANTLE_COMPLETE": "complete_bash", "COMP_WORDS": "cantle bench --gr", "COMP_CWORD": "2"}
+    assert "--grow" in CliRunner().invoke(app, [], prog_name="cantle", env=asked).output.split()
+
+
+@pytest.mark.parametrize("arguments", [("bench", "--rows", "400"), ("reproduce", "tables", "--json"), ("bench", "-h")])
+def test_without_the_lab_its_commands_say_how_to_install_it(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lab, "entry_points", lambda **_: ())
+    done = cantle(*arguments, cwd=tmp_path)
+    words = "is in the package cantle-lab, which is not installed; in a checkout: pip install ./lab"
+    assert (done.returncode, done.stderr) == (1, f"error: cantle {arguments[0]} {words}\n")
+    assert done.stdout == "" or json.loads(done.stdout)["error"] == "MissingExtra"
+
+
+def test_the_list_of_commands_does_not_load_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab, "entry_points", None)
+    lines = cantle("--help", cwd=tmp_path).stdout.splitlines()
+    assert [line.split()[0] for line in lines if "cantle-lab" in line] == list(lab.COMMANDS)
+
+
+def test_both_packages_have_the_same_version() -> None:
+    assert version("cantle") == version("cantle-lab")
+    assert f"cantle=={version('cantle')}" in (requires("cantle-lab") or ())
 
 
 def run(*arguments: str) -> Result:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from cantle.lab.papers import adult
+from cantle_lab.papers import adult
 
 
 @pytest.fixture(scope="package", autouse=True)
 def sketches(request: pytest.FixtureRequest) -> Iterator[None]:
     """Draws pictures small and without a layout, which would take most of the time; `-m slow` draws them in full."""
-    if find_spec("matplotlib") is None or "not slow" not in request.config.getoption("-m"):
+    if "not slow" not in request.config.getoption("-m"):
         yield
         return
     from matplotlib.figure import Figure

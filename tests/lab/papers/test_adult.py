@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from cantle.errors import DataError, ParameterError
-from cantle.lab.papers import adult
-from cantle.lab.papers.coding import Coder
+from cantle_lab.papers import adult
+from cantle_lab.papers.coding import Coder
 
 
 @pytest.mark.parametrize(("rows", "files", "columns"), [("paper", 1, 11), ("all", 2, 15)])

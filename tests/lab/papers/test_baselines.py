@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import ParameterError
-from cantle.lab.papers.baselines import mondrian
-from cantle.lab.papers.coding import Coded, Coder
+from cantle_lab.papers.baselines import mondrian
+from cantle_lab.papers.coding import Coded, Coder
 from tests.effort import examples
 
 tables = st.integers(1, 4).flatmap(

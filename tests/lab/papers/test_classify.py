@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 import scipy
 
-from cantle.errors import MissingExtra, ParameterError
-from cantle.lab.papers import classify, extras
-from cantle.lab.papers.classify import C45, NaiveBayes, Tree, auc, balanced_accuracy, cross_validate, upper_error
-from cantle.lab.papers.coding import Coded, Coder
+from cantle.errors import ParameterError
+from cantle_lab.papers import classify
+from cantle_lab.papers.classify import C45, NaiveBayes, Tree, auc, balanced_accuracy, cross_validate, upper_error
+from cantle_lab.papers.coding import Coded, Coder
 
 TARGET = {"name": "y", "type": "string", "categories": ["no", "yes"], "role": "target"}
 NUMBER = {"name": "n", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}}
@@ -145,15 +145,6 @@ def test_classifiers_are_tested_on_raw_records() -> None:
     assert mean["balanced accuracy"].to_list() == pytest.approx([0.5, 0.5])
     with pytest.raises(ParameterError, match="folds"):
         cross_validate(frame, schema, folds=1)
-
-
-def test_a_missing_extra_is_refused_with_the_command_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(name: str) -> Any:
-        raise ImportError(name)
-
-    monkeypatch.setattr(extras, "import_module", absent)
-    with pytest.raises(MissingExtra, match=r"scikit-learn .*\.\[papers\]"):
-        extras.need("sklearn.tree")
 
 
 def test_gate_on_real_adult(real_data: Path) -> None:

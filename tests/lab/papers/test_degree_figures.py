@@ -12,7 +12,7 @@ import pytest
 
 from cantle.errors import DataError, ParameterError
 from cantle.interfaces.publishing import publish
-from cantle.lab.papers import degree_figures, figures, graphs
+from cantle_lab.papers import degree_figures, figures, graphs
 
 
 @dataclass

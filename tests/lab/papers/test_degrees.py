@@ -11,9 +11,9 @@ import pytest
 
 from cantle.errors import DataError, ParameterError
 from cantle.interfaces.publishing import publish
-from cantle.lab.papers import graphs, hay, rps_degrees
-from cantle.lab.papers.degree_metrics import MOVED, ks
-from cantle.lab.papers.metrics import w1
+from cantle_lab.papers import graphs, hay, rps_degrees
+from cantle_lab.papers.degree_metrics import MOVED, ks
+from cantle_lab.papers.metrics import w1
 
 RING = "# Directed both ways, with a loop\n0 1\n1 0\n1\t2\n2 3\n3 0\n3 3\n"
 

@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 from cantle.errors import DataError, ParameterError
-from cantle.lab.papers import adult, classify, diffgen_figures, figures
-from cantle.lab.papers.coding import Coder
-from cantle.lab.papers.tds import Specialised, tds
+from cantle_lab.papers import adult, classify, diffgen_figures, figures
+from cantle_lab.papers.coding import Coder
+from cantle_lab.papers.tds import Specialised, tds
 from tests.effort import slow
 
 SCORES = tuple(classify.SCORES)

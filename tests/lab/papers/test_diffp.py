@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from cantle.errors import ParameterError
-from cantle.lab.papers.coding import Coded, Coder
-from cantle.lab.papers.diffp import DiffPC45, threshold_scores
-from cantle.lab.papers.generalised import score
+from cantle_lab.papers.coding import Coded, Coder
+from cantle_lab.papers.diffp import DiffPC45, threshold_scores
+from cantle_lab.papers.generalised import score
 
 SCHEMA: dict[str, Any] = {
     "fields": [

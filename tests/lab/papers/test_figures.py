@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from cantle.errors import ParameterError
-from cantle.lab.papers import figures, report, rps_figures, synthetic
+from cantle_lab.papers import figures, report, rps_figures, synthetic
 from tests.effort import slow
 
 

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from cantle.errors import DataError
-from cantle.lab.papers import generalised
-from cantle.lab.papers.classify import C45
-from cantle.lab.papers.coding import Coded, Coder
+from cantle_lab.papers import generalised
+from cantle_lab.papers.classify import C45
+from cantle_lab.papers.coding import Coded, Coder
 
 SCHEMA: dict[str, Any] = {
     "fields": [

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import ParameterError
-from cantle.lab.papers.metrics import emd, locate, purity, tvd1, w1
+from cantle_lab.papers.metrics import emd, locate, purity, tvd1, w1
 
 samples = st.lists(st.integers(-20, 20), min_size=1, max_size=12)
 

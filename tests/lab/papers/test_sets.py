@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from cantle.errors import DataError, ParameterError
-from cantle.lab.papers import sets
-from cantle.lab.papers.sets import Sets, Town
+from cantle_lab.papers import sets
+from cantle_lab.papers.sets import Sets, Town
 
 LINES = ["% a header", "frontpage news tech", "", "7 7 3", "40 ", "3 40 7 3"]
 

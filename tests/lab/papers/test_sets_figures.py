@@ -15,8 +15,8 @@ import pytest
 
 from cantle.errors import ParameterError
 from cantle.interfaces.publishing import publish as real_publish
-from cantle.lab.papers import basket_figures, diffpart_figures, figures, setreport, sets, setstages
-from cantle.lab.papers.setqueries import Nothing, answers_of
+from cantle_lab.papers import basket_figures, diffpart_figures, figures, setreport, sets, setstages
+from cantle_lab.papers.setqueries import Nothing, answers_of
 from tests.effort import slow
 
 NAMES = [name for name in figures.FIGURES if name.startswith("diffpart-") and name != "diffpart-msnbc"]

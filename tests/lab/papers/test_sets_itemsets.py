@@ -7,10 +7,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from cantle.lab.papers import sets
-from cantle.lab.papers.itemsets import Frequent, top, utility
-from cantle.lab.papers.setqueries import Cells, Independent, Index, Nothing, tabled
-from cantle.lab.papers.sets import Sets, Town
+from cantle_lab.papers import sets
+from cantle_lab.papers.itemsets import Frequent, top, utility
+from cantle_lab.papers.setqueries import Cells, Independent, Index, Nothing, tabled
+from cantle_lab.papers.sets import Sets, Town
 
 
 def brute(data: Sets, k: int) -> Frequent:

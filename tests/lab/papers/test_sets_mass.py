@@ -7,11 +7,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from cantle.lab.papers import sets
-from cantle.lab.papers.diffpart_figures import Case
-from cantle.lab.papers.setmass import shared_cells, shared_records
-from cantle.lab.papers.setqueries import Cells, Independent, Nothing, answers_of, tabled
-from cantle.lab.papers.sets import Sets
+from cantle_lab.papers import sets
+from cantle_lab.papers.diffpart_figures import Case
+from cantle_lab.papers.setmass import shared_cells, shared_records
+from cantle_lab.papers.setqueries import Cells, Independent, Nothing, answers_of, tabled
+from cantle_lab.papers.sets import Sets
 
 
 def made(records: list[list[int]], size: int) -> Sets:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from cantle.errors import ParameterError
-from cantle.lab.papers import setqueries, sets
-from cantle.lab.papers.basic import basic, clipped
-from cantle.lab.papers.setqueries import Cells, Independent, Index, Nothing, Queries, relative_error
-from cantle.lab.papers.sets import Sets, Town
+from cantle_lab.papers import setqueries, sets
+from cantle_lab.papers.basic import basic, clipped
+from cantle_lab.papers.setqueries import Cells, Independent, Index, Nothing, Queries, relative_error
+from cantle_lab.papers.sets import Sets, Town
 
 
 def small(size: int = 12, records: int = 400) -> Sets:

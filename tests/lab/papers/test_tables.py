@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from cantle.errors import DataError, ParameterError
-from cantle.lab.papers import figures, report, table_figures, table_measures, table_peers, table_sets
-from cantle.lab.papers.coding import Coded, Coder, Grid
+from cantle_lab.papers import figures, report, table_figures, table_measures, table_peers, table_sets
+from cantle_lab.papers.coding import Coded, Coder, Grid
 
 NUMBER = Grid(name="x", kind="number", size=32)
 LETTER = Grid(name="l", kind="nominal", size=2, categories=("a", "b"))

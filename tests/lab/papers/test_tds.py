@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from cantle.errors import ParameterError
-from cantle.lab.papers import adult, generalised
-from cantle.lab.papers.tds import information_gain, tds
+from cantle_lab.papers import adult, generalised
+from cantle_lab.papers.tds import information_gain, tds
 
 JOB: dict[str, Any] = {
     "name": "job",

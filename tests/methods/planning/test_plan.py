@@ -11,13 +11,13 @@ import pytest
 
 import cantle
 from cantle.errors import ParameterError
-from cantle.lab import demo_data
-from cantle.lab.papers.plan_check import compared
-from cantle.lab.papers.table_sets import TableSet, latent_classes
+from cantle.interfaces import demo_data
 from cantle.methods.planning import plan, solve, want_of
 from cantle.methods.planning.deployments import DEPLOYMENTS, like
 from cantle.methods.planning.outline import Plan
 from cantle.methods.planning.words import EpsilonInWords, caution
+from cantle_lab.papers.plan_check import compared
+from cantle_lab.papers.table_sets import TableSet, latent_classes
 from tests.effort import slow
 from tests.release.kinds import EDGE, GRAPH, ISOLATE, NUMBERS
 from tests.release.people import SCHEMA, people

@@ -210,7 +210,7 @@ def test_a_report_may_show_the_present_state_of_the_ledger(cantle: Cantle) -> No
 
 
 def test_the_internal_report_is_marked(cantle: Cantle) -> None:  # noqa: F811
-    from cantle.lab.internal import WARNING
+    from cantle.internal import WARNING
 
     people().write_csv("people.csv")
     made("mosaic").save("out")

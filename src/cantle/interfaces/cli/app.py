@@ -1,4 +1,4 @@
-"""The commands demo, publish and reproduce, and the entry point. Commands import heavy modules only when run."""
+"""The commands demo and publish, and the entry point. Commands import heavy modules only when run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError,
 from cantle.interfaces.cli.audit import audit_command
 from cantle.interfaces.cli.config import chosen, needed
 from cantle.interfaces.cli.internal import check_command, evaluate_command
-from cantle.interfaces.cli.lab import bench_command
+from cantle.interfaces.cli.lab import COMMANDS, command_of, unloaded
 from cantle.interfaces.cli.ledger import ledger_app
 from cantle.interfaces.cli.output import Json, print_result, progress, speak_utf8, table
 from cantle.interfaces.cli.plan import (
@@ -48,10 +48,17 @@ _ORDER = (
 
 
 class _InOrder(typer.core.TyperGroup):
-    """The list of commands in that order. The type of a context depends on the version of typer."""
+    """The list of commands in that order; those of the lab are loaded when they are called.
+
+    The type of a context depends on the version of typer.
+    """
 
     def list_commands(self, ctx: Any) -> list[str]:
         return sorted(super().list_commands(ctx), key=_ORDER.index)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command_of(name) if name in COMMANDS else command, rest
 
 
 app = typer.Typer(
@@ -137,8 +144,8 @@ def demo(
 
     Example: cantle demo
     """
+    from cantle.interfaces import demo_data
     from cantle.interfaces.publishing import publish
-    from cantle.lab import demo_data
     from cantle.release import Release, check_free
     from cantle.release.report.page import installed
 
@@ -344,49 +351,6 @@ app.command("report")(report_command)
 app.command("studio")(studio_command)
 
 
-@app.command("reproduce")
-def reproduce_command(
-    figures: Annotated[
-        list[str] | None, typer.Argument(metavar="FIGURE...", help="Names of figures, or all. Default: list them.")
-    ] = None,
-    data: Annotated[Path | None, typer.Option("--data", metavar="DIR", help="The folder with the data sets.")] = None,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")] = Path("figures"),
-    repeats: Annotated[int, typer.Option(min=1, metavar="N", help="Repetitions of each point.")] = 5,
-    quick: Annotated[bool, typer.Option(help="One repetition, few points.")] = False,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Random seed, for repeatable figures.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Rebuild figures of the papers. Each gives a table, a CSV file and a picture.
-
-    Example: cantle reproduce rps-fig1 rps-fig2 rps-fig3 --data data/
-    """
-    from cantle.lab.papers.figures import FIGURES, reproduce
-
-    if not figures:
-        about = {name: figure.about for name, figure in FIGURES.items()}
-        listed = [f"{name:20} {text}" for name, text in about.items()]
-        print_result(as_json, {"figures": about}, lambda: print("\n".join(listed)))
-        return
-
-    def note(text: str) -> None:
-        print(text, file=sys.stderr)
-
-    # With --json the tables go to stderr, so that stdout holds one object.
-    files = reproduce(
-        figures,
-        out=output,
-        data_dir=data,
-        repeats=repeats,
-        quick=quick,
-        seed=seed,
-        echo=note if as_json else print,
-        progress=note if sys.stderr.isatty() else lambda _: None,
-    )
-    print_result(
-        as_json, {"files": [str(path) for path in files]}, lambda: print("wrote " + ", ".join(map(str, files)))
-    )
-
-
 @app.callback(invoke_without_command=True)
 def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     if version:
@@ -397,5 +361,6 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
 
 app.add_typer(ledger_app, name="ledger")
-app.command("bench")(bench_command)
 app.command("audit")(audit_command)
+for name, words in COMMANDS.items():
+    app.command(name, help=words)(unloaded)

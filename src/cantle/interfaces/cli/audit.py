@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cantle.interfaces.cli.lab import found, missing
 from cantle.interfaces.cli.output import Json, print_result, progress, table
 
 if TYPE_CHECKING:
@@ -87,17 +89,21 @@ def audit_command(
 
 
 def _run(everything: bool, statistical: bool, runs: int | None, report: Callable[[str], None]) -> list[Row]:
-    """The rows of all audits that the options ask for."""
+    """The rows of all audits that the options ask for. Known instances and flaws are in the package cantle-lab."""
     from cantle.audit import run_audits
-    from cantle.lab.mutants import BREAKAGES, INSTANCES
 
-    rows = run_audits(report, quick=not everything, instances=INSTANCES, breakages=BREAKAGES)
+    mutants, broken_methods = found("mutants"), found("broken_methods")
+    flaws = {"instances": mutants.INSTANCES, "breakages": mutants.BREAKAGES} if mutants else {}
+    rows = run_audits(report, quick=not everything, **flaws)
     if statistical:
         from cantle.audit.black_box import RUNS, run_statistical
-        from cantle.lab.mutants.trials import all_trials
+        from cantle.audit.trials import all_trials
 
-        sampled = run_statistical(all_trials(), report, runs=runs or RUNS)
+        trials = all_trials(broken_methods() if broken_methods else ())
+        sampled = run_statistical(trials, report, runs=runs or RUNS)
         rows += sorted(sampled, key=lambda row: row.kind != "sampled")
+    if mutants is None:
+        print(f"note: flaws that an audit must catch were not tried; {missing('they are')}", file=sys.stderr)
     return rows
 
 

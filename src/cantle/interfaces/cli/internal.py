@@ -41,8 +41,8 @@ def check_command(
 
     Example: cantle check adult.csv --schema schema.yaml --limit 2%
     """
-    from cantle.lab.internal import WARNING
-    from cantle.lab.internal.check import check, conclusion, limit_of
+    from cantle.internal import WARNING
+    from cantle.internal.check import check, conclusion, limit_of
     from cantle.schema import load_schema
 
     most, public = limit_of(limit), needed(schema, "schema", "--schema")
@@ -81,8 +81,8 @@ def evaluate_command(
 
     Example: cantle evaluate adult.csv release
     """
-    from cantle.lab.internal import WARNING
-    from cantle.lab.internal.evaluate import evaluate
+    from cantle.internal import WARNING
+    from cantle.internal.evaluate import evaluate
     from cantle.release import Release
 
     where = release_folder(folder)
@@ -94,7 +94,7 @@ def evaluate_command(
 
 def warn() -> None:
     """Warns on stderr, in red on a terminal, that what follows is private."""
-    from cantle.lab.internal import WARNING
+    from cantle.internal import WARNING
 
     typer.secho(WARNING, fg=typer.colors.RED, bold=True, err=True)
 

@@ -1,74 +1,41 @@
-"""The command `cantle bench`."""
+"""What the package cantle-lab adds to the commands. It is installed beside cantle, and found by its entry points."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import Annotated
+from importlib.metadata import entry_points
+from typing import Any
 
 import typer
 
-from cantle.interfaces.cli.output import Json, print_result
+from cantle.errors import MissingExtra
+
+COMMANDS = {
+    "reproduce": "Rebuild figures of the papers (needs cantle-lab).",
+    "bench": "Measure speed and memory of whole runs (needs cantle-lab).",
+}
+"""The commands of the lab, and their lines in the list of all commands."""
+GROUP = "cantle.lab"
 
 
-def bench_command(
-    methods: Annotated[
-        str,
-        typer.Option(
-            metavar="LIST", help="Some of mosaic, rps, diffgen, diffpart, baskets, degrees; with a preset: rps:paper."
-        ),
-    ] = "rps,diffgen,diffpart,degrees",
-    rows: Annotated[str, typer.Option(metavar="LIST", help="Numbers of records (graphs: of edges).")] = (
-        "45222,1000000"
-    ),
-    engines: Annotated[str, typer.Option(metavar="LIST", help="Some of memory, duckdb, spark.")] = "memory",
-    repeat: Annotated[int, typer.Option(min=1, metavar="N", help="Runs per case; the best one counts.")] = 3,
-    grow: Annotated[
-        list[str],
-        typer.Option(metavar="AXIS", help="Measure growth with rows, attributes or universe; may be repeated."),
-    ] = [],  # noqa: B006
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", metavar="DIR", help="A folder with adult/: enlarge Adult instead of making up tables."),
-    ] = None,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")] = Path("bench"),
-    page: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the numbers into this page, between its markers.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Measure speed and memory of whole runs.
+def found(name: str) -> Any:
+    """What the lab offers under a name; None if the lab is not installed."""
+    return next((one.load() for one in entry_points(group=GROUP, name=name)), None)
 
-    The data is made up. Times are also given as ratios to reading the same file.
 
-    Example: cantle bench --rows 45222,1000000 --engines memory,duckdb --grow rows
-    """
-    from cantle.lab.bench import cases
-    from cantle.lab.bench import page as pages
-    from cantle.lab.bench.running import run
+def missing(subject: str) -> str:
+    """Says where something of the lab is, and how to install it; the subject is "it is", for example."""
+    return f"{subject} in the package cantle-lab, which is not installed; in a checkout: pip install ./lab"
 
-    chosen, records = cases.methods_of(methods), cases.numbers_of(rows, "--rows")
-    axes = [axis for text in grow for axis in cases.words_of(text, cases.AXES, "--grow")]
-    pages.check(page)
-    able, missing = cases.available(cases.engines_of(engines))
-    fixed, skipped = cases.sizes(chosen, able, records)
-    everything = [*fixed, *cases.growth(axes, chosen, max(records))]
 
-    def note(text: str) -> None:
-        print(text, file=sys.stderr)
+def command_of(name: str) -> Any:
+    """The parser of a command of the lab; MissingExtra if the lab is not installed."""
+    function = found(name)
+    if function is None:
+        raise MissingExtra(missing(f"cantle {name} is"))
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(name)(function)
+    return typer.main.get_command(alone)
 
-    quiet = not sys.stderr.isatty()
-    bench = run(everything, [*missing, *skipped], repeat=repeat, data=data, say=(lambda _: None) if quiet else note)
-    files = pages.write(bench, output, note)
-    if page is not None:
-        given = ["--data DIR"] if data is not None else []
-        given += [f"--methods {methods}", f"--rows {rows}", f"--engines {engines}", f"--repeat {repeat}"]
-        given += [f"--grow {axis}" for axis in axes]
-        pages.put(bench, page, " ".join(["cantle bench", *given, f"--page {page.parent.name}/{page.name}"]))
-        files.append(page)
 
-    def show() -> None:
-        print(pages.report(bench))
-        print("wrote " + ", ".join(map(str, files)))
-
-    print_result(as_json, pages.facts(bench) | {"files": [str(path) for path in files]}, show)
+def unloaded() -> None:
+    """Stands in the list of commands for one of the lab."""

@@ -44,7 +44,7 @@ def report_command(
 
     Example: cantle report release --against adult.csv -o adult.internal.html
     """
-    from cantle.lab.internal import WARNING
+    from cantle.internal import WARNING
     from cantle.release import Release
     from cantle.release.report.page import render
 
@@ -59,8 +59,8 @@ def report_command(
     else:
         target = internal_file(output or Path("report.internal.html"), (".html",), folder)
         warn()
-        from cantle.lab.internal.evaluate import evaluate
-        from cantle.lab.internal.report_sections import internal_sections
+        from cantle.internal.evaluate import evaluate
+        from cantle.internal.report_sections import internal_sections
 
         sections = internal_sections(evaluate(against, release, nodes))
         write_internal(target, render(release, account=account, internal=sections, warning=WARNING))

@@ -1,0 +1,110 @@
+"""The worker process of the benchmark: python -m cantle_lab.bench.child TASK; task and answer are JSON objects.
+
+The task `make` writes a data set, `measure` runs one case on it, and `add` times how a driver adds up partial counts.
+Each task runs in a fresh interpreter, so that neither peak memory nor caches are affected by an earlier one.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import perf_counter, process_time
+
+EPSILON = 1
+READS = 5
+ENTRIES = 1 << 20
+
+
+def make(kind: str, records: int, width: int | None, stem: str, data: str | None) -> dict[str, float]:
+    from cantle_lab.bench.kinds import make
+
+    make(kind, records, width, Path(stem), None if data is None else Path(data))
+    return {}
+
+
+def measure(table: str, schema: str, method: str, preset: str, engine: str, folder: str) -> dict[str, float]:
+    """Publishes one data set, saves the release, and returns the costs as one row of the table of measurements.
+
+    Among them are core-seconds in all and per pass (imports excluded), wall time, peak memory, and the core-seconds of
+    reading the same file.
+    """
+    from cantle.data.engine_choice import EngineChoice
+    from cantle.interfaces import publishing
+    from cantle.interfaces.opening import preflight
+    from cantle_lab.bench.passes import PASSES, Stopwatch
+    from cantle_lab.bench.usage import clock, peak
+
+    spread = engine == "spark"  # the work is done by processes that Spark starts
+    EngineChoice.of(engine, None, None)  # imports the engine, which is not part of the run
+    now = clock(spread)
+    watch, wall = Stopwatch(now), perf_counter()
+    began = now()
+    with watch.watching():
+        order = preflight(table, schema, epsilon=EPSILON, method=method, preset=preset, engine=engine)
+        release = publishing.carry_out(order)
+    published = now()
+    release.save(Path(folder) / "release")
+    saved = now()
+    wall, held = perf_counter() - wall, peak(spread)
+    seconds = watch.seconds
+    timed = sum(seconds[name] for name in ("open", "count", "move", "noise", "draw"))
+    seconds["other"] = (watch.sealed - began) - timed
+    seconds["draw"] += published - watch.sealed  # converting records to the user's form counts as drawing them
+    seconds["save"] = saved - published
+    return {
+        "core": saved - began,
+        **{name: max(0.0, seconds[name]) for name in PASSES},
+        "wall": wall,
+        "peak": held,
+        "levels": max(1, watch.level),
+        "cells": sum(watch.cells.values()),
+        "deepest": max(watch.cells.values(), default=0),
+        "draws": watch.draws,
+        "read": reading(table),
+    }
+
+
+def reading(path: str) -> float:
+    """Core-seconds of `polars.read_csv(path)`, the best of five; files of sets and edges are read as lines of text."""
+    import polars as pl
+
+    plain = path.endswith(".csv")
+    best = float("inf")
+    for _ in range(READS):
+        began = process_time()
+        pl.read_csv(path) if plain else pl.read_csv(path, has_header=False, infer_schema=False)
+        best = min(best, process_time() - began)
+    return best
+
+
+def add() -> dict[str, float]:
+    """Core-seconds of adding one partial count to the sums, the best of five."""
+    import numpy as np
+
+    counts, more = np.zeros(4 * ENTRIES, dtype=np.int64), np.ones(ENTRIES, dtype=np.int64)
+    at, best = np.arange(0, 4 * ENTRIES, 4), float("inf")
+    for _ in range(READS):
+        began = process_time()
+        counts[at] += more
+        best = min(best, process_time() - began)
+    return {"add": best / ENTRIES}
+
+
+TASKS: dict[str, Callable[..., dict[str, float]]] = {"make": make, "measure": measure, "add": add}
+
+
+def main() -> None:
+    from cantle.errors import CantleError
+
+    task = json.loads(sys.argv[1])
+    try:
+        answer: Mapping[str, float | str] = TASKS[task.pop("task")](**task)
+    except CantleError as error:
+        answer = {"error": str(error)}
+    print(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()

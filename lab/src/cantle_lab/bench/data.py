@@ -1,0 +1,123 @@
+"""Generated data for benchmarks, drawn from seeds; nothing in it is private.
+
+Tables have the public schema of Adult (from its documentation, not its records) and made-up values: skewed categories,
+correlated numbers, and a class that depends on them. If a data folder is given, they are Adult itself, enlarged as in
+DiffGen section 5. Sets are the stand-in for STM. Graphs have degrees that follow a power law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from cantle_lab.documents import FieldDocument, TableDocument, bounds
+from cantle_lab.papers import adult
+from cantle_lab.papers.diffgen_figures import blow_up
+from cantle_lab.papers.sets import Town, stand_in
+
+SEED = 2026
+BLOCK = 1 << 18
+SKEW = 1.2
+"""The frequency of a category is proportional to 1 / rank ** SKEW."""
+
+POWERS = {"age": 1.5, "fnlwgt": 6.0, "education-num": 1.0, "capital-gain": 40.0, "capital-loss": 40.0}
+"""A number is low + (high - low) * q ** power, with q between 0 and 1: the larger the power, the more small numbers."""
+
+TOGETHER = 0.4
+"""The probability that a value follows the record's standing, on which the class depends too."""
+
+DEGREE, TAIL = 16, 0.6
+"""The mean degree of a graph; the weight of a node is about rank ** -TAIL."""
+
+Floats = npt.NDArray[np.float64]
+
+
+def make_sets(records: int, width: int | None, path: Path, data: Path | None) -> Mapping[str, object]:  # noqa: ARG001
+    """Writes sets over this many items; returns their schema."""
+    items = width or Town().items
+    drawn = stand_in(Town(records=records, items=items, longest=min(Town().longest, items)), SEED)
+    drawn.write(path)
+    return drawn.schema()
+
+
+def make_graph(records: int, width: int | None, path: Path, data: Path | None) -> Mapping[str, object]:  # noqa: ARG001
+    """Writes the edges of a graph; returns its schema."""
+    edges(records).write_csv(path, include_header=False, separator="\t")
+    return {"kind": "graph", "unit": "node"}
+
+
+def make_table(records: int, width: int | None, path: Path, data: Path | None) -> Mapping[str, object]:
+    """Writes a table of this many attributes, or Adult from the folder `data`; returns its schema."""
+    if data is not None:
+        blow_up(adult.load(data, "all"), adult.schema("all"), records, path, np.random.default_rng(SEED))
+        return adult.schema("all", data)
+    schema = table_schema(width or 1)
+    write_table(schema, records, path)
+    return schema
+
+
+def table_schema(attributes: int) -> TableDocument:
+    """The schema of this many attributes of Adult, repeated if it has fewer, and of its class."""
+    *fields, target = adult.schema("all")["fields"]
+    repeated = []
+    for i in range(attributes):
+        again, which = divmod(i, len(fields))
+        field = fields[which].copy()
+        field["name"] += f"-{again + 1}" if again else ""
+        repeated.append(field)
+    return {"fields": [*repeated, target]}
+
+
+def write_table(schema: TableDocument, records: int, path: Path) -> None:
+    """Writes a CSV of this many records, in blocks."""
+    rng = np.random.default_rng(SEED)
+    with path.open("wb") as file:
+        for start in range(0, records, BLOCK):
+            _block(schema, min(BLOCK, records - start), rng).write_csv(file, include_header=not start)
+
+
+def _block(schema: TableDocument, records: int, rng: np.random.Generator) -> pl.DataFrame:
+    *fields, target = schema["fields"]
+    standing = rng.normal(size=records)
+    place = 1 / (1 + np.exp(-1.7 * standing))  # about uniform: the logistic curve is close to the normal one
+    columns = [_column(field, _mixed(place, rng)) for field in fields]
+    rich = (standing + 0.8 * rng.normal(size=records) > 0.9).astype(np.int64)
+    return pl.DataFrame([*columns, _labels(target, rich)])
+
+
+def _mixed(place: Floats, rng: np.random.Generator) -> Floats:
+    return np.where(rng.random(len(place)) < TOGETHER, place, rng.random(len(place)))
+
+
+def _column(field: FieldDocument, place: Floats) -> pl.Series:
+    if "categories" in field:
+        weight = 1 / np.arange(1, len(field["categories"]) + 1) ** SKEW
+        return _labels(field, np.searchsorted(np.cumsum(weight)[:-1] / weight.sum(), place, side="right"))
+    low, high = bounds(field)
+    power = next((p for name, p in POWERS.items() if field["name"].startswith(name)), 1.2)
+    return pl.Series(field["name"], (low + (high - low) * place**power).astype(np.int64))
+
+
+def _labels(field: FieldDocument, codes: npt.NDArray[np.int64]) -> pl.Series:
+    return pl.Series(field["name"], field["categories"]).gather(codes)
+
+
+def edges(number: int) -> pl.DataFrame:
+    """A simple graph of this many edges, one per row (`a`, `b`).
+
+    The ends of an edge are drawn by the weights of the nodes; repeated edges are drawn again.
+    """
+    rng = np.random.default_rng(SEED)
+    nodes = max(64, 2 * number // DEGREE)
+    share = np.cumsum(np.arange(10, nodes + 10) ** -TAIL)
+    keys = np.zeros(0, dtype=np.int64)
+    while len(keys) < number:
+        ends = np.searchsorted(share, rng.random((2, number)) * share[-1]).clip(0, nodes - 1)
+        low, high = ends.min(axis=0), ends.max(axis=0)
+        keys = np.unique(np.concatenate([keys, (low * nodes + high)[low < high]]))
+    low, high = np.divmod(rng.permutation(keys)[:number], nodes)
+    return pl.DataFrame({"a": low, "b": high})

@@ -1,0 +1,136 @@
+"""The tables of a benchmark, as text for a terminal or as Markdown for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+
+from cantle_lab.bench.growth import exponents
+from cantle_lab.bench.model import CORES, LEAST, RECORDS, Passes, Run, forecast
+from cantle_lab.bench.passes import PASSES
+from cantle_lab.bench.running import Bench
+
+Lines = list[list[str]]
+NAMES = ("method", "engine", "growing")
+"""Columns that hold words; all others hold numbers."""
+
+
+def measured(rows: pl.DataFrame) -> Lines:
+    """One line per case: size, core-seconds, ratio, records per second, peak memory, and the passes."""
+    head = ["method", "engine", "records", "wide", "read s", "core s", "ratio", "records/s", "peak MB", *PASSES]
+    lines = [head]
+    for row in rows.iter_rows(named=True):
+        wide = row["attributes"] or row["items"]
+        lines.append(
+            [
+                row["method"],
+                row["engine"],
+                f"{row['records']:,}",
+                "" if wide is None else f"{wide:,}",
+                f"{row['read']:.3f}",
+                _short(row["core"]),
+                _short(row["ratio"]),
+                f"{row['records_per_second']:,.0f}",
+                f"{row['peak']:,.0f}",
+                *(f"{row[name]:.2f}" for name in PASSES),
+            ]
+        )
+    return lines
+
+
+def grown(rows: pl.DataFrame) -> Lines:
+    """Exponents of growth, one line per axis and method."""
+    lines = [["growing", "method", "from", "to", "core s", "last step", "counting", "memory"]]
+    for row in exponents(rows).iter_rows():
+        lines.append([row[0], row[1], f"{row[2]:,}", f"{row[3]:,}", *(_number(value, "{:.2f}") for value in row[4:])])
+    return lines
+
+
+def modelled(bench: Bench) -> Lines:
+    """The model's results for large data, from the two largest runs of each method and engine with at least LEAST
+    records."""
+    head = ["method", "engine", "from", "records", "levels", "read+encode", "count+move", "noise+choose", "records out"]
+    lines = [[*head, *(f"h on {cores:,}" for cores in CORES), "adding up s", f"sent per level, 1 of {CORES[-1]:,}"]]
+    for row, smaller in largest(bench.rows.filter(pl.col("records") >= LEAST)):
+        for number in RECORDS:
+            model = forecast(row["method"], Passes.of(row, smaller, bench.add), number)
+            parts = (model.opening, model.counting, model.deciding, model.drawing)
+            lines.append(
+                [
+                    row["method"],
+                    row["engine"],
+                    f"{row['records']:,}",
+                    f"{number:.0e}".replace("e+0", "e").replace("e+", "e"),
+                    f"{model.levels:.0f}",
+                    *map(_short, parts),
+                    *(_short(model.hours(cores)) for cores in CORES),
+                    _short(model.adding(CORES[-1])),
+                    f"{_short(model.bytes_per_level(CORES[-1]) / 1e6)} MB",
+                ]
+            )
+    return lines
+
+
+def largest(rows: pl.DataFrame) -> list[tuple[Run, Run | None]]:
+    """For each method and engine, the run with most records and the next smaller one, if there is one.
+
+    Runs along other axes than the number of records are ignored.
+    """
+    able = (
+        rows.filter(pl.col("axis").is_in(["size", "rows"]))
+        .sort("core")
+        .unique(["method", "engine", "records"], keep="first")
+    )
+    pairs = []
+    for part in able.sort("method", "engine", "records").partition_by("method", "engine", maintain_order=True):
+        pairs.append((part.row(-1, named=True), part.row(-2, named=True) if len(part) > 1 else None))
+    return pairs
+
+
+def _short(value: float) -> str:
+    """A number rounded to three significant figures.
+
+    >>> _short(123456.0), _short(12.345), _short(0.01234)
+    ('123,000', '12.3', '0.0123')
+    """
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if rounded >= 100 else f"{rounded:.3g}"
+
+
+def _number(value: float | None, how: str) -> str:
+    return "" if value is None else how.format(value)
+
+
+def text(lines: Lines) -> str:
+    """The lines as columns aligned for a terminal."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    left = [word in NAMES for word in lines[0]]
+    aligned = [
+        [cell.ljust(w) if name else cell.rjust(w) for cell, w, name in zip(line, widths, left, strict=True)]
+        for line in lines
+    ]
+    return "\n".join("  ".join(line).rstrip() for line in aligned)
+
+
+def markdown(lines: Lines) -> str:
+    """The lines as a Markdown table."""
+    head, *rest = lines
+    rule = ["---" if word in NAMES else "---:" for word in head]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *rest))
+
+
+def whole(bench: Bench, as_text: Callable[[Lines], str] = text) -> list[tuple[str, str]]:
+    """All tables that have lines, as (title, text)."""
+    tables = [("Core-seconds, ratio to reading the same file, peak memory", measured(_axis(bench.rows, True)))]
+    others = _axis(bench.rows, False)
+    if len(others):
+        tables.append(("Growing data", measured(others)))
+        tables.append(("Exponents of growth (1 is linear)", grown(bench.rows)))
+    if len(bench.rows):
+        tables.append(("Model, not measurement: core-seconds by part, and hours to the noisy counts", modelled(bench)))
+    return [(title, as_text(lines)) for title, lines in tables if len(lines) > 1]
+
+
+def _axis(rows: pl.DataFrame, size: bool) -> pl.DataFrame:
+    return rows.filter((pl.col("axis") == "size") == size)

@@ -1,0 +1,96 @@
+"""NOT PRIVATE, on purpose: known ways to get baskets wrong, to show that the audit catches them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cantle.audit.baskets import ALWAYS, POOR, RICH
+from cantle.audit.exact import Breakage
+from cantle.methods.baskets import CuratorAsker
+from cantle.trusted.answers import Noisy, NoisyCells
+from cantle.trusted.draws import Draws
+from cantle.trusted.engines import basket_counts, sets
+from cantle.trusted.geometry import set_parts
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.noise import Lanes, Rate
+from cantle.trusted.segments import Segments
+from cantle.trusted.set_queries import SetApart
+from cantle_lab.mutants.patches import INFINITE, inside, instead
+
+
+def _cut_by_popularity(_original: object) -> Callable[..., Ints]:
+    """Long records count in full for their most popular items, instead of in parts for all their items."""
+
+    def count_items(
+        starts: Ints, items: Ints, universe: int, most: int, strata: bool, singles: bool, **_: object
+    ) -> Ints:
+        held = np.bincount(items, minlength=universe)
+        counts = np.zeros(3 * universe, dtype=np.int64)
+        for first, last in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+            mine = sorted(items[first:last].tolist(), key=lambda item: (-held[item], item))[:most]
+            stratum = 2 if last - first > most else int(last - first > 1)
+            times = most if singles and stratum == 0 else 1
+            counts[np.array(mine) + universe * stratum] += times * set_parts.PARTS
+        return basket_counts.merge_strata(counts, strata, singles)
+
+    return count_items
+
+
+def _whole_items(_original: object) -> Callable[..., Ints]:
+    """Every item of a long record counts in full."""
+    return lambda size, _most: np.full_like(size, set_parts.PARTS)
+
+
+def _head_of_the_data(original: Callable[..., Noisy]) -> Callable[..., Noisy]:
+    """The head consists of the items that are in most records, instead of those with the largest noisy supports."""
+
+    def head_patterns(self: CuratorAsker, items: Ints, price: int) -> Noisy:
+        _, held = inside(self.curator, "engine")._rows
+        number = np.bincount(held, minlength=int(self.curator.root().tree.size))
+        exact = np.flatnonzero(number == number.max()) if number.any() else items
+        return original(self, exact, price)
+
+    return head_patterns
+
+
+def _whole_pairs(_original: object) -> Callable[..., Ints]:
+    """Every pair counts `most` + 1 times, however many pairs its record has, so that the cap is exceeded."""
+    return lambda top, most: np.where(top >= 2, set_parts.PARTS * (most + 1), 0)
+
+
+def _always_drawn_again(_original: object) -> Callable[..., NoisyCells]:
+    """Cells that are always given are drawn a second time, with the other cells in the sparse draw."""
+
+    def cells_apart(
+        self: Draws, exact_occupied: tuple[Ints, Ints, Ints], segments: Segments, apart: SetApart
+    ) -> NoisyCells:
+        _, exact_cells, exact_counts = exact_occupied
+        _, _, exact_listed = apart.divide(exact_cells, exact_counts)
+        _, cells, values = self.noise.sparse(
+            Lanes(self.number, segments.ids), *exact_occupied, segments.total, segments.rate, segments.at_least
+        )
+        self.number += 1
+        lanes = Lanes(self.number, np.repeat(segments.ids, len(apart.always)), apart.always)
+        listed = self.noise.laplace(lanes, exact_listed, Rate(*segments.rate.exact(0)))
+        both = np.concatenate([cells, apart.always])
+        order = np.argsort(both, kind="stable")
+        noisy = np.concatenate([values, listed])[order]
+        return segments.answer(np.array([0, len(both)]), both[order], noisy)
+
+    return cells_apart
+
+
+BASKET_BREAKAGES: tuple[Breakage, ...] = (
+    Breakage("Baskets: long records cut by what others have", "Claim 51: a function of the record", POOR,
+             ((0, 1), (0, 1)), (1,), 50, instead(sets, "count_items", _cut_by_popularity)),
+    Breakage("Baskets: every item of a long record counts in full", "Claim 51: parts", POOR,
+             (), (0, 1, 2), 49, instead(basket_counts, "item_parts", _whole_items)),
+    Breakage("Baskets: head chosen from exact counts", "Claim 52: a public list", RICH,
+             ((0,),), (1,), INFINITE, instead(CuratorAsker, "head_patterns", _head_of_the_data)),
+    Breakage("Baskets: pairs without the cap", "Claim 53: at most S * PARTS", RICH,
+             (), (0, 1), 601, instead(basket_counts, "pair_parts", _whole_pairs)),
+    Breakage("Baskets: always given cells drawn again in the sparse answer", "Claim 54: drawn once", ALWAYS,
+             (), (0, 1, 2), 2406, instead(Draws, "_cells_apart", _always_drawn_again)),
+)  # fmt: skip

@@ -1,0 +1,72 @@
+"""NOT PRIVATE, on purpose: known ways to get a release's own error wrong, to show that the audit catches them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cantle.audit.exact import Breakage
+from cantle.audit.own_error import ONE_NUMBER, THREE_NUMBERS, THREE_VALUES
+from cantle.trusted.answers import Noisy
+from cantle.trusted.budget import Unit
+from cantle.trusted.curator import Curator
+from cantle.trusted.engines.base import TableEngine
+from cantle.trusted.geometry.boxes import Frontier, Ints
+from cantle.trusted.geometry.workloads import TableWorkload
+from cantle.trusted.own_error import OwnError, quantile_error
+from cantle_lab.mutants.patches import inside, instead, run_of
+
+
+def _chosen_from_the_data(_original: object) -> Callable[..., Ints]:
+    """Only questions with an exact count above 0 are compared."""
+
+    def exact_numbers(self: OwnError, engine: TableEngine) -> Ints:
+        assert isinstance(self.workload, TableWorkload)
+        exact_counts = engine.count_all(self.workload)
+        kept = exact_counts > 0 if exact_counts.any() else np.ones(len(exact_counts), dtype=np.bool_)
+        return np.array([quantile_error(exact_counts[kept], self.released[kept])], dtype=np.int64)
+
+    return exact_numbers
+
+
+def _charged_at_one_over_q(original: Callable[..., Noisy]) -> Callable[..., Noisy]:
+    """The quantile is treated like a mean of Q questions, so that its noise is Q times too small."""
+
+    def own_error(self: Curator, workload: TableWorkload, released: Ints) -> Noisy:
+        run_of(self).reserved = inside(self, "reserved") * len(workload.one_column)
+        noisy = original(self, workload, released)
+        return Noisy(noisy.value, noisy.rate_num // len(workload.one_column), noisy.rate_den)
+
+    return own_error
+
+
+def _one_charge_for_all(_original: object) -> Callable[..., int]:
+    """Each of several numbers gets the noise that one number alone would need."""
+
+    def sensitivity(_self: OwnError, unit: Unit) -> int:
+        return unit.max_records
+
+    return sensitivity
+
+
+def _never_charged(_original: object) -> Callable[..., None]:
+    """The price is reserved, but no path pays it."""
+
+    def reserve(self: Curator, root: Frontier, epsilon: int, *, why: str) -> None:  # noqa: ARG001
+        inside(self, "engine").keep_all()
+        run_of(self).reserved = int(epsilon)
+
+    return reserve
+
+
+OWN_ERROR_BREAKAGES: tuple[Breakage, ...] = (
+    Breakage("own error: a workload chosen from the data", "Claim 55: public questions", THREE_VALUES,
+             ((2, 0),), (0, 0), 4.5, instead(OwnError, "exact_numbers", _chosen_from_the_data)),
+    Breakage("own error: a quantile charged at 1/Q", "Claim 55: sensitivity 1", ONE_NUMBER,
+             ((0, 0),), (0, 0), 4.5, instead(Curator, "own_error", _charged_at_one_over_q)),
+    Breakage("own error: one charge for three numbers", "Claim 57: sensitivity K", THREE_NUMBERS,
+             (), (0, 0, 0), 4.5, instead(OwnError, "sensitivity", _one_charge_for_all)),
+    Breakage("own error: reserved and never charged", "Claim 58: charged at the root", ONE_NUMBER,
+             ((0, 0),), (0, 0), 4.5, instead(Curator, "reserve", _never_charged)),
+)  # fmt: skip

@@ -1,0 +1,224 @@
+"""Comparison of baskets with diffpart, Basic and the empty release.
+
+It covers items, pairs, rules, sizes, whole sets, and the cost of publishing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from time import process_time
+
+import numpy as np
+import polars as pl
+
+from cantle.postprocess.baskets.pair_plan import pair_places
+from cantle.trusted.engines.basket_counts import count_pairs
+from cantle_lab.papers import sets
+from cantle_lab.papers.basic import basic, clipped
+from cantle_lab.papers.coding import Floats
+from cantle_lab.papers.diffpart_figures import BASKETS, DEFAULT, SEED, stand_in_for
+from cantle_lab.papers.harness import Options, Row, Setting
+from cantle_lab.papers.itemsets import Frequent, Itemset, top, utility
+from cantle_lab.papers.setmass import shared_cells, shared_records
+from cantle_lab.papers.setqueries import (
+    FEW_ITEMS,
+    GROUPS,
+    SANITY,
+    Answers,
+    Cells,
+    Nothing,
+    Queries,
+    answers_of,
+    from_records,
+    longest_of,
+    relative_error,
+    workload,
+)
+from cantle_lab.papers.sets import Sets
+
+FIGURE = "baskets-sets"
+BUDGETS = (0.1, 0.5, 1.0)
+METHODS: dict[str, Options] = {"diffpart": DEFAULT, "baskets": BASKETS}
+TOPS = (20, 100, 500)
+UTILITY = 100
+"""The number of most frequent itemsets of which the paper's utility (appendix E) is computed."""
+
+PAIRS = 100
+"""The number of most frequent true pairs whose lift and confidence are compared."""
+
+_LONGER = 10  # queries of err20 and err60 for two or more items, per query of another measure
+_PAIRED = 3000  # these pairs are searched among this many most frequent items
+
+
+def compare(setting: Setting) -> Iterator[Row]:
+    """Baskets, diffpart, Basic (up to 20 items) and the empty release on every data set, at three budgets."""
+    for name, data in _data(setting):
+        about = f"{len(data):,} records, {data.size:,} items, mean {data.lengths.mean():.2f}, max {data.longest}"
+        setting.echo(f"{FIGURE}: {name}, {about}")
+        yard = Yardstick(data, 200 if setting.quick else 2000)
+        yield from _rows(name, "empty release", 0, yard.scores(Nothing(data.size)))
+        for epsilon in setting.pick(BUDGETS, (1.0,)):
+            for repeat in range(setting.repeats):
+                yield from _of_one_budget(setting, name, yard, epsilon, repeat)
+
+
+def _of_one_budget(setting: Setting, name: str, yard: Yardstick, epsilon: float, repeat: int) -> Iterator[Row]:
+    """The rows of Basic (if there are few items) and of all methods at one budget."""
+    if yard.data.size <= FEW_ITEMS:
+        rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
+        released = clipped(basic(yard.data, epsilon, rng))
+        yield from _rows(name, f"Basic, B = {epsilon:g}", repeat, yard.scores(released))
+    for method, options in METHODS.items():
+        began = process_time()
+        release = setting.release(yard.data.frame, yard.data.schema(), epsilon, options, repeat)
+        cost = process_time() - began
+        records = sets.from_frame(pl.DataFrame(release.records), yard.data.size)
+        scores = yard.scores(answers_of(records), records) | {"CPU s": cost}
+        yield from _rows(name, f"{method}, B = {epsilon:g}", repeat, scores)
+
+
+def _rows(name: str, series: str, repeat: int, scores: dict[str, float]) -> Iterator[Row]:
+    for measure, value in scores.items():
+        yield Row(FIGURE, f"{name}: {measure} by budget", series, None, repeat, value)
+
+
+def _data(setting: Setting) -> Iterator[tuple[str, Sets]]:
+    for name, file in sets.FILES.items():
+        if sets.find(name, setting.data_dir) is None:
+            setting.echo(f"{FIGURE}: {name} skipped; it needs --data DIR, the folder that contains {file}")
+            continue
+        data = sets.load(name, setting.data_dir)
+        yield name, data.draw(2_000, np.random.default_rng(SEED)) if setting.quick else data
+    yield "stand-in", stand_in_for(setting)
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """A data set with the queries on which its releases are measured, and their true answers.
+
+    The measures are:
+
+    * supL1: the sum of the errors of all items' supports, divided by the sum of supports
+    * rec1 to rec3: the relative error of queries for one to three items of a random record
+    * err20, err60: the same for the paper's queries of up to 20 % and 60 % of the items of the longest record. These
+      are expected errors: only few of the paper's random queries are for one item, but these have almost all of the
+      error if the universe is large. So every item is asked once, with the weight that queries of this length have.
+    * p20, p100, p500: the share of the most frequent itemsets that are among the most frequent of the release
+    * u100: the paper's utility of the first 100 itemsets
+    * se100, se500: the mean relative error of the supports of the first 100 and 500 itemsets
+    * lift and conf: |ln(released lift / true lift)| and |error of the confidence| of the most frequent true pairs, each
+      as mean and median
+    * sizeTV: the total variation distance of the sizes
+    * true mass: the share of the true records that the release has in common with the data, set by set
+    """
+
+    data: Sets
+    number: int
+    asked: dict[str, Queries] = field(init=False, default_factory=dict)
+    singles: dict[str, float] = field(init=False, default_factory=dict)  # share of queries for one item
+    truth: dict[str, Floats] = field(init=False, default_factory=dict)
+    frequent: Frequent = field(init=False, default_factory=dict)
+    rules: list[Rules] = field(init=False, default_factory=list)
+    cells: list[Cells] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        exact, rng = answers_of(self.data), np.random.default_rng(SEED)
+        able = [k for k in (1, 2, 3) if (self.data.lengths >= k).any()]
+        self.asked.update({f"rec{k}": from_records(self.data, k, self.number, rng) for k in able})
+        for percent in (GROUPS[0], GROUPS[2]):
+            longest = min(longest_of(self.data, percent), self.data.size)
+            self.singles[f"err{percent}"] = 1 / longest
+            if longest > 1:
+                several = workload(self.data.size, longest, _LONGER * self.number, rng, shortest=2)
+                self.asked[f"err{percent}"] = several
+        self.truth.update({name: exact.count(queries) for name, queries in self.asked.items()})
+        self.frequent.update(top(exact, max(TOPS)))
+        self.rules.append(Rules.of(exact, frequent_pairs(self.data)))
+        self.cells.extend([exact] if isinstance(exact, Cells) else [])
+
+    def scores(self, answers: Answers, released: Sets | None = None) -> dict[str, float]:
+        """All measures of one release that apply to it."""
+        supports = self.data.supports()
+        values = {"supL1": float(np.abs(answers.supports() - supports).sum() / max(1, supports.sum()))}
+        bound = SANITY * len(self.data)
+        for name, queries in self.asked.items():
+            values[name] = relative_error(self.truth[name], answers.count(queries), bound)
+        of_one = relative_error(supports.astype(float), answers.supports(), bound)
+        for name, share in self.singles.items():
+            values[name] = share * of_one + (1 - share) * values.get(name, 0.0)
+        values |= self._tops(answers)
+        if answers.records > 0:
+            values |= self.rules[0].errors(answers)
+        return values | self._records(answers, released)
+
+    def _tops(self, answers: Answers) -> dict[str, float]:
+        """The measures of the most frequent itemsets."""
+        mine, best = list(self.frequent), top(answers, max(TOPS))
+        theirs = list(best)
+        scores = {f"p{k}": len(set(mine[:k]) & set(theirs[:k])) / max(1, len(mine[:k])) for k in TOPS}
+        first = {itemset: self.frequent[itemset] for itemset in mine[:UTILITY]}
+        scores[f"u{UTILITY}"] = utility(first, {itemset: best[itemset] for itemset in theirs[:UTILITY]})
+        error = np.abs(answers.count(as_queries(mine)) / np.array(list(self.frequent.values())) - 1)
+        return scores | {f"se{k}": float(error[:k].mean()) for k in TOPS[1:] if len(mine)}
+
+    def _records(self, answers: Answers, released: Sets | None) -> dict[str, float]:
+        """The measures of records: true mass and, if there are released sets, the distance of sizes."""
+        if isinstance(answers, Cells) and self.cells:
+            mass = shared_cells(self.cells[0], answers)
+        else:
+            mass = 0.0 if released is None else shared_records(self.data, released)
+        scores = {"true mass": mass / max(1, len(self.data))}
+        if released is None:
+            return scores
+        longest = max(self.data.longest, released.longest) + 1
+        shares = [np.bincount(one.lengths, minlength=longest) / max(1, len(one)) for one in (self.data, released)]
+        return {"sizeTV": float(np.abs(shares[0] - shares[1]).sum() / 2)} | scores
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Lift and confidence of pairs of items.
+
+    Lift is how much more often two items occur together than they would if they were independent. Confidence is the
+    share of the records with one item that have the other too; there is one for each item of a pair.
+    """
+
+    pairs: Queries
+    lift: Floats
+    confidence: Floats
+
+    @staticmethod
+    def of(answers: Answers, pairs: Queries) -> Rules:
+        """The rules of these pairs; a pair that never occurs counts as half a record, so that the logarithm exists."""
+        together, support = answers.count(pairs), np.maximum(answers.supports()[pairs], 1.0)
+        lift = np.maximum(together, 0.5) * max(1.0, answers.records) / support.prod(axis=1)
+        return Rules(pairs, lift, together[:, None] / support)
+
+    def errors(self, answers: Answers) -> dict[str, float]:
+        """Mean and median errors of the lift and confidence in a release."""
+        released = Rules.of(answers, self.pairs)
+        if not len(self.pairs):
+            return {}
+        lift = np.abs(np.log(released.lift / self.lift))
+        confidence = np.abs(released.confidence - self.confidence)
+        return {"lift": float(lift.mean()), "lift median": float(np.median(lift)),
+                "conf": float(confidence.mean()), "conf median": float(np.median(confidence))}  # fmt: skip
+
+
+def as_queries(itemsets: list[Itemset]) -> Queries:
+    """Itemsets of any size as rows of a matrix, padded on the right with -1."""
+    widest = max((len(one) for one in itemsets), default=1)
+    return np.array([[*one, *[-1] * (widest - len(one))] for one in itemsets], np.int32).reshape(-1, widest)
+
+
+def frequent_pairs(data: Sets) -> Queries:
+    """The PAIRS most frequent pairs of items."""
+    items = np.sort(np.argsort(-data.supports(), kind="stable")[:_PAIRED])
+    if len(items) < 2:
+        return np.zeros((0, 2), np.int32)
+    cells, parts = count_pairs(
+        data.starts, data.items, data.size, items, 10**6
+    )  # so large that every pair counts in full
+    low, high = pair_places(cells[np.argsort(-parts, kind="stable")[:PAIRS]])
+    return np.stack([items[low], items[high]], axis=1).astype(np.int32)

@@ -1,0 +1,224 @@
+"""Table 1 and figures 4 and 5 of the RPS paper (section 5.2): degree sequences of four graphs.
+
+Each graph has three panels: (a) with known maximum degree and (b) with maximum degree n - 1, as in the paper, and
+`edge`, which protects less and must not be compared with the others at the same epsilon. Our release chooses its own
+bound on the degrees and pays for it, so it is the same in (a) and (b). It appears four times: unit node with a list of
+all nodes, unit node with the edges alone, unit node-isolate, and the sound form of RPS (on projected degrees, unit node
+with a list of all nodes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+from cantle_lab.papers import degree_metrics, graphs, hay, report, rps_degrees
+from cantle_lab.papers.coding import Ints
+from cantle_lab.papers.graphs import Graph, Statistics
+from cantle_lab.papers.harness import Row, Setting
+from cantle_lab.papers.metrics import Metric, Numbers
+
+EPSILONS = (0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10)  # section 5.2: "ranging from 0.01 to 10.0"
+FEW = (0.1, 0.5, 1)
+RPS = "RPS as published (not node-private)"
+HAY = "Hay et al., node"
+OURS, BARE, ISOLATE = "ours, node", "ours, node, edge list only", "ours, node-isolate"
+SOUND = "ours, node, mode rps"
+KNOWN, LARGEST, EDGE = "a: maximum degree known", "b: maximum degree n - 1", "edge"
+SHORT = {"EMD (root mean square)": "EMD rms"}
+
+_MOVED: list[tuple[Setting, list[Row]]] = []
+"""Rows of figure 5 that were computed with figure 4, because the paper measures the same releases in both."""
+
+
+def publish_degrees(
+    setting: Setting, graph: Graph, unit: str, epsilon: float, repeat: int, *, listed: bool = True, **options: object
+) -> Ints:
+    """Our release of the degrees of a graph, ascending.
+
+    With unit `node` the number of nodes is private; `listed` gives the publisher a private list of all nodes, because
+    the edges alone do not contain nodes without any. With the other units the number is public. If there is a seed,
+    every point and series still has noise of its own, so that their errors are independent.
+    """
+    schema = {"kind": "graph", "unit": unit} | ({} if unit == "node" else {"nodes": graph.nodes})
+    nodes = {"nodes": np.arange(graph.nodes)} if unit == "node" and listed else {}
+    salt = crc32(f"{graph.name} {unit} {listed} {epsilon} {repeat} {options}".encode())
+    release = setting.release(graph.edges, schema, epsilon, {"method": "degrees"} | nodes | options, salt)
+    return np.sort(np.asarray(release.records["degree"], dtype=np.int64))
+
+
+# ---------------------------------------------------------------------------------------------- figures 4 and 5
+
+
+def fig4(setting: Setting) -> Iterator[Row]:
+    """The KS distance of the released degrees from the true ones, by epsilon."""
+    readable = graphs.present(setting.data_dir, "rps-fig4", setting.echo)
+    for graph in readable:
+        loss = rps_degrees.worst_removal(graph, 1.0, *setting.pick((), (3,)))
+        setting.echo(
+            f"rps-fig4: {graph.name}, epsilon 1: the leaf counts of the published scheme claim a loss of 0.5; "
+            f"with every degree a leaf, removing one node of the graph can cost {loss:.1f}"
+        )
+    kept: list[Row] = []
+    for row in _rows(setting, "rps-fig4", readable, (degree_metrics.ks, *degree_metrics.MOVED)):
+        if row.panel.endswith(degree_metrics.ks.name):
+            yield row
+        else:
+            kept.append(row._replace(figure="rps-fig5"))
+    _MOVED[:] = [(replace(setting, echo=print), kept)]
+
+
+def fig5(setting: Setting) -> Iterator[Row]:
+    """The earth mover's distance by epsilon, as a root mean square (as in the paper) and in its usual form."""
+    readable = graphs.present(setting.data_dir, "rps-fig5", setting.echo)
+    same, kept = _MOVED.pop() if _MOVED else (None, [])
+    if same == replace(setting, echo=print):
+        yield from kept
+        return
+    yield from _rows(setting, "rps-fig5", readable, degree_metrics.MOVED)
+
+
+def few(setting: Setting) -> Iterator[Row]:
+    """Both distances at three epsilons, in a third of the time that the figures take."""
+    readable = graphs.present(setting.data_dir, "rps-degrees", setting.echo)
+    yield from _rows(setting, "rps-degrees", readable, (degree_metrics.ks, *degree_metrics.MOVED), FEW)
+
+
+def _rows(
+    setting: Setting,
+    figure: str,
+    found: Sequence[Graph],
+    metrics: Sequence[Metric[[Numbers, Numbers]]],
+    epsilons: Sequence[float] = EPSILONS,
+) -> Iterator[Row]:
+    """The rows of all panels and series, by graph, epsilon and repeat."""
+    rng = np.random.default_rng(setting.seed)
+    for graph in found:
+        for epsilon in setting.pick(epsilons, (1,)):
+            for repeat in range(setting.repeats):
+                for panel, series in releases(setting, graph, epsilon, repeat, rng).items():
+                    for name, released in series.items():
+                        for metric in metrics:
+                            title = f"{graph.name}, {panel}: {SHORT.get(metric.name, metric.name)}"
+                            value = metric(graph.degrees, released)
+                            yield Row(figure, title, name, epsilon, repeat, value)
+
+
+def releases(
+    setting: Setting, graph: Graph, epsilon: float, repeat: int, rng: np.random.Generator
+) -> dict[str, dict[str, Ints]]:
+    """One release of each publisher, by panel and series."""
+    degrees = graph.degrees
+    ours = {
+        OURS: publish_degrees(setting, graph, "node", epsilon, repeat),
+        BARE: publish_degrees(setting, graph, "node", epsilon, repeat, listed=False),
+        ISOLATE: publish_degrees(setting, graph, "node-isolate", epsilon, repeat),
+        SOUND: publish_degrees(setting, graph, "node", epsilon, repeat, mode="rps"),
+    }
+    panels: dict[str, dict[str, Ints]] = {}
+    for panel, maximum in {KNOWN: int(degrees.max(initial=0)), LARGEST: max(graph.nodes - 1, 0)}.items():
+        panels[panel] = {
+            RPS: rps_degrees.release(degrees, epsilon, maximum, rng),
+            HAY: hay.node(degrees, epsilon, maximum, rng),
+            **ours,
+        }
+    panels[EDGE] = {
+        "Hay et al., edge": hay.edge(degrees, epsilon, rng),
+        "ours, edge": publish_degrees(setting, graph, "edge", epsilon, repeat),
+    }
+    return panels
+
+
+def table(summary: pl.DataFrame) -> str:
+    """The panels as text, then at how many points (graph and epsilon) the mean of one series is below another's."""
+    lines = [report.table(summary), ""]
+    for panel in (KNOWN, LARGEST):
+        here = summary.filter(pl.col("panel").str.contains(panel, literal=True))
+        for (metric,), part in here.group_by(pl.col("panel").str.split(": ").list.last(), maintain_order=True):
+            for one, other in ((RPS, HAY), (OURS, HAY), (BARE, HAY), (ISOLATE, HAY), (OURS, RPS), (OURS, SOUND)):
+                lines.append(f"{panel}, {metric}: {one} below {other} in {_won(part, one, other)} points")
+    return "\n".join(lines)
+
+
+def _won(part: pl.DataFrame, one: str, other: str) -> str:
+    first, second = (part.filter(pl.col("series") == name).select("panel", "x", "mean") for name in (one, other))
+    both = first.join(second, on=["panel", "x"], suffix="_other")
+    return f"{both.filter(pl.col('mean') < pl.col('mean_other')).height} of {both.height}"
+
+
+def files(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> list[Path]:
+    """Writes the files of one figure, named as by `report.write`; earth mover's distances are on a log scale."""
+    return report.write(rows, summary, text, out, _picture)
+
+
+def _picture(summary: pl.DataFrame, path: Path) -> None:
+    """Draws one row per panel of the paper and metric, and one column per graph."""
+    from matplotlib.figure import Figure
+
+    split = pl.col("panel").str.splitn(", ", 2).struct
+    named = summary.with_columns(graph=split.field("field_0"), kind=split.field("field_1"))
+    across, down = (named[key].unique(maintain_order=True).to_list() for key in ("graph", "kind"))
+    size = (5 * len(across), 4 * len(down))
+    picture = Figure(figsize=size, layout="constrained")
+    places = picture.subplots(len(down), len(across), squeeze=False)
+    for i, kind in enumerate(down):
+        for j, graph in enumerate(across):
+            _panel(places[i, j], named.filter((pl.col("graph") == graph) & (pl.col("kind") == kind)))
+        places[i, -1].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    picture.savefig(path, dpi=90)
+
+
+def _panel(axes: Axes, part: pl.DataFrame) -> None:
+    axes.set_title(part["panel"][0], fontsize="small")
+    axes.set_xscale("log")
+    axes.set_xlabel("epsilon")
+    if not part["panel"][0].endswith("KS"):
+        axes.set_yscale("log")
+    for points in part.partition_by("series", maintain_order=True):
+        error = points["error"].fill_null(0.0).fill_nan(0.0).to_list()
+        style = {"marker": "o", "capsize": 2, "label": points["series"][0]}
+        axes.errorbar(points["x"].to_list(), points["mean"].to_list(), error, **style)
+
+
+# ---------------------------------------------------------------------------------------------- table 1
+
+
+def table1(setting: Setting) -> Iterator[Row]:
+    """The statistics of the graphs: each panel is a graph, each series a column of the table."""
+    for graph in graphs.present(setting.data_dir, "rps-table1", setting.echo):
+        for name, value in zip(Statistics._fields, graphs.statistics(graph), strict=True):
+            yield Row("rps-table1", graph.name, name, None, 0, float(value))
+
+
+def statistics_table(summary: pl.DataFrame) -> str:
+    """One line per graph, in which each value is followed by the published one."""
+    lines = [f"{'rps-table1':12}" + "".join(f"{name + ' (paper)':>24}" for name in Statistics._fields)]
+    for (graph,), part in summary.group_by("panel", maintain_order=True):
+        measured = dict(zip(part["series"], part["mean"], strict=True))
+        published = graphs.SOURCES[str(graph)].published._asdict()
+        cells = [f"{_number(name, measured[name])} ({_number(name, published[name])})" for name in Statistics._fields]
+        lines.append(f"{graph:12}" + "".join(f"{cell:>24}" for cell in cells))
+    return "\n".join(lines)
+
+
+def _number(name: str, value: float) -> str:
+    return f"{value:.2f}" if name == "alpha" else f"{value:,.0f}"
+
+
+def statistics_files(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> list[Path]:
+    """Writes the values as CSV and the printed text; a table has no picture."""
+    out.mkdir(parents=True, exist_ok=True)
+    paths = [out / "rps-table1.csv", out / "rps-table1-summary.csv", out / "rps-table1.txt"]
+    rows.write_csv(paths[0])
+    summary.write_csv(paths[1])
+    paths[2].write_text(text + "\n", encoding="utf-8")
+    return paths

@@ -1,0 +1,250 @@
+"""Figures 3, 4 and 5 of the DiffGen paper (section 5), for the publisher that the setting provides.
+
+The paper plots scores by the number of specialisations h. Here epsilon is on the axis, as in all our tables, and every
+h is a series. Splits are seeded by the repeat and the same for every series.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import polars as pl
+
+from cantle.data.tables import read_columns
+from cantle.errors import ParameterError
+from cantle.schema.table import TableSchema
+from cantle_lab.documents import TableDocument
+from cantle_lab.papers import adult, classify, generalised, report
+from cantle_lab.papers.coding import Coded, Coder
+from cantle_lab.papers.diffp import DiffPC45
+from cantle_lab.papers.harness import Options, Row, Setting
+from cantle_lab.papers.tds import tds
+
+Scores = Mapping[str, float]
+
+ROUNDS = (4, 7, 10, 13, 16)
+STAGES = ("reading", "anonymisation", "writing", "total")
+REPLACED = 0.3  # the paper says "replacing some of the attribute values randomly", and not how many
+
+
+def paper(rounds: int, score: str = "max") -> Options:
+    """The options of the published algorithm."""
+    return {"method": "diffgen", "preset": "paper", "rounds": rounds, "score": score}
+
+
+def default(objective: str) -> Options:
+    """The options of our own preset."""
+    return {"method": "diffgen", "preset": "default", "objective": objective}
+
+
+OURS = {"default, accuracy": default("accuracy"), "default, auto": default("auto")}
+
+
+# ---------------------------------------------------------------------------------------------- figure 3
+
+
+def fig3(setting: Setting) -> Iterator[Row]:
+    """Scores on 2/3-1/3 splits by epsilon: Max (a) and InfoGain (b) for each h, and our preset (c)."""
+    table, schema, raw_schema = _open(setting, "diffgen-fig3")
+    _say(setting, "diffgen-fig3", table.height)
+    rounds = setting.pick(ROUNDS, (10,))
+    panels: dict[str, Mapping[str, Options]] = {
+        "a: Max": {f"h = {h}": paper(h) for h in rounds},
+        "b: InfoGain": {f"h = {h}": paper(h, "infogain") for h in rounds},
+        "c: default": OURS,
+    }
+    splits = [generalised.halves(table.height, repeat) for repeat in range(setting.repeats)]
+    for repeat, (learn, held) in enumerate(splits):
+        levels = {
+            "raw": generalised.measure_raw(table[learn], table[held], raw_schema),
+            "majority": generalised.majority(table[learn], table[held], raw_schema),
+        }
+        for panel in panels:
+            for series, scores in levels.items():
+                yield from _rows("diffgen-fig3", panel, series, None, repeat, scores)
+    for panel, choices in panels.items():
+        for series, options in choices.items():
+            for epsilon in setting.pick((0.1, 0.25, 0.5, 1), (1,)):
+                for repeat, (learn, held) in enumerate(splits):
+                    release = setting.release(table[learn], schema, epsilon, options, repeat)
+                    scores = generalised.measure(release, table[held], schema)
+                    yield from _rows("diffgen-fig3", panel, series, epsilon, repeat, scores)
+
+
+# ---------------------------------------------------------------------------------------------- figure 4
+
+
+def fig4(setting: Setting) -> Iterator[Row]:
+    """Scores by 10-fold cross-validation at h = 15, compared with DiffP-C4.5, TDS (k = 5) and the raw records."""
+    table, schema, raw_schema = _open(setting, "diffgen-fig4")
+    _say(setting, "diffgen-fig4", table.height)
+    levels: dict[str, Callable[[pl.DataFrame, pl.DataFrame], Scores]] = {
+        "raw": lambda train, test: generalised.measure_raw(train, test, raw_schema),
+        "majority": lambda train, test: generalised.majority(train, test, raw_schema),
+        "TDS k=5": lambda train, test: generalised.measure(tds(train, schema, k=5), test, schema),
+    }
+    for repeat in range(setting.repeats):
+        pairs = generalised.folds(table.height, 3 if setting.quick else 10, repeat)
+        for series, measure in levels.items():
+            scores = [measure(table[learn], table[held]) for learn, held in pairs]
+            yield from _rows("diffgen-fig4", "", series, None, repeat, _mean(scores))
+        for epsilon in setting.pick((0.75, 1, 2, 3, 4), (1,)):
+            for series, options in {"paper, h = 15": paper(15), **OURS}.items():
+                scores = []
+                for fold, (learn, held) in enumerate(pairs):
+                    release = setting.release(table[learn], schema, epsilon, options, 1_000 * repeat + fold)
+                    scores.append(generalised.measure(release, table[held], schema))
+                yield from _rows("diffgen-fig4", "", series, epsilon, repeat, _mean(scores))
+            for series, joint in {"DiffP-C4.5, one choice": True, "DiffP-C4.5, split first": False}.items():
+                rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
+                scores = [_diffp(table[a], table[b], raw_schema, epsilon, joint, rng) for a, b in pairs]
+                yield from _rows("diffgen-fig4", "", series, epsilon, repeat, _mean(scores))
+
+
+def _diffp(
+    train: pl.DataFrame,
+    test: pl.DataFrame,
+    schema: TableDocument,
+    epsilon: float,
+    joint: bool,
+    rng: np.random.Generator,
+) -> Scores:
+    """The scores of DiffP-C4.5 trained on `train` and tested on `test`."""
+    coder = Coder(schema)
+    model = DiffPC45(coder, epsilon=epsilon, joint=joint, rng=rng)
+    model.fit(coder.encode(train))
+    return generalised.score(model, coder.encode(test))
+
+
+# ---------------------------------------------------------------------------------------------- figure 5
+
+
+def fig5(setting: Setting) -> Iterator[Row]:
+    """Seconds to read, anonymise and write a CSV file of 200,000 to 1,000,000 records, h = 15, epsilon 1."""
+    yield from _runtimes(setting, "diffgen-fig5", setting.pick(range(200_000, 1_000_001, 200_000), (2_000,)))
+
+
+def fig5_large(setting: Setting) -> Iterator[Row]:
+    """Seconds to read, anonymise and write 10,000,000 records; needs about 1.2 GB of temporary space."""
+    yield from _runtimes(setting, "diffgen-fig5-large", setting.pick((10_000_000,), (4_000,)))
+
+
+def _runtimes(setting: Setting, figure: str, sizes: Iterable[int]) -> Iterator[Row]:
+    """The rows of run times for files of these sizes."""
+    table, schema, _ = _open(setting, figure)
+    panels = {"a: paper, h = 15": paper(15), "b: default": default("auto")}
+    with tempfile.TemporaryDirectory() as scratch:
+        for size in sizes:
+            data = Path(scratch) / "data.csv"
+            blow_up(table, schema, size, data, np.random.default_rng(setting.seed or 0))
+            for panel, options in panels.items():
+                for repeat in range(setting.repeats):
+                    seconds = stages(setting, data, schema, options, repeat)
+                    for stage, value in seconds.items():
+                        yield Row(figure, f"{panel}: seconds", stage, float(size), repeat, value)
+
+
+def stages(setting: Setting, data: Path, schema: TableDocument, options: Options, salt: int) -> dict[str, float]:
+    """Seconds of each stage of `cantle publish`: `publish` for a file, then `save`.
+
+    Reading is timed separately and subtracted from the time of `publish`; the rest is anonymisation.
+    """
+    started = perf_counter()
+    read_columns(data, TableSchema.from_dict(dict(schema)))
+    reading = perf_counter() - started
+    started = perf_counter()
+    release = setting.release(data, schema, 1, options, salt)
+    publishing = perf_counter() - started
+    with tempfile.TemporaryDirectory() as folder:
+        started = perf_counter()
+        release.save(Path(folder) / "release")
+        writing = perf_counter() - started
+    reading = min(reading, publishing)
+    times = (reading, publishing - reading, writing, publishing + writing)
+    return dict(zip(STAGES, times, strict=True))
+
+
+def blow_up(table: pl.DataFrame, schema: TableDocument, records: int, path: Path, rng: np.random.Generator) -> None:
+    """Writes a CSV of this many records: the table, then randomly changed copies of it, one after the other.
+
+    In a copy each value of an attribute is replaced, with probability 0.3, by one drawn from its public domain. The
+    class does not change (DiffGen section 5, Scalability).
+    """
+    coder = Coder(schema)
+    raw = coder.encode(table)
+    sizes = np.array([grid.size for grid in coder.attributes])
+    with path.open("wb") as file:
+        for start in range(0, records, table.height):
+            codes = raw.codes
+            if start:
+                anew = rng.random(codes.shape) < REPLACED
+                codes = np.where(anew, rng.integers(sizes, size=codes.shape), codes)
+            block = coder.decode(Coded(codes, raw.labels)).head(records - start)
+            block.write_csv(file, include_header=not start)
+
+
+def runtime_table(summary: pl.DataFrame) -> str:
+    """One text block per panel, with one line per number of records and one column per stage."""
+    blocks = []
+    for (figure, panel), part in summary.group_by("figure", "panel", maintain_order=True):
+        lines = [f"{figure} {panel}", f"{'records':>12}" + "".join(f"{stage:>15}" for stage in STAGES)]
+        for (size,), points in part.group_by("x", maintain_order=True):
+            mean = dict(zip(points["series"], points["mean"], strict=True))
+            lines.append(f"{size:>12,.0f}" + "".join(f"{mean[stage]:>15.2f}" for stage in STAGES))
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def runtime_files(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> list[Path]:
+    """Writes the files of one figure, named as by `report.write`, with the picture of `runtime_picture`."""
+    return report.write(rows, summary, text, out, runtime_picture)
+
+
+def runtime_picture(summary: pl.DataFrame, path: Path) -> None:
+    """Draws the run times: records on the horizontal axis, seconds on the vertical one, one line per stage."""
+    from matplotlib.figure import Figure
+
+    panels = summary.partition_by("panel", maintain_order=True)
+    picture = Figure(figsize=(6 * len(panels), 4.5), layout="constrained")
+    for axes, part in zip(picture.subplots(1, len(panels), squeeze=False).flat, panels, strict=True):
+        axes.set_title(f"{part['figure'][0]} {part['panel'][0]}")
+        axes.set_xlabel("records (thousands)")
+        for points in part.partition_by("series", maintain_order=True):
+            thousands = [x / 1_000 for x in points["x"].to_list()]
+            axes.plot(thousands, points["mean"].to_list(), marker="o", label=points["series"][0])
+        axes.set_ylim(bottom=0)
+        axes.legend(fontsize="small")
+    picture.savefig(path, dpi=110)
+
+
+# ---------------------------------------------------------------------------------------------- shared
+
+
+def _open(setting: Setting, figure: str) -> tuple[pl.DataFrame, TableDocument, TableDocument]:
+    """All complete records, the schema with trees for publishers, and the schema without trees for the raw baseline."""
+    folder = setting.data_dir
+    if folder is None:
+        raise ParameterError(
+            f"{figure} needs the Adult files; give --data DIR, the folder that contains adult/ and adult_hierarchies/"
+        )
+    table, schema = adult.load(folder, "all"), adult.schema("all", hierarchies=folder)
+    return table, schema, adult.schema("all")
+
+
+def _say(setting: Setting, figure: str, records: int) -> None:
+    assert setting.data_dir is not None
+    setting.echo(str(classify.gate(setting.data_dir, *setting.pick((), (1,)))))
+    setting.echo(f"{figure}: {records:,} records (paper: 45,222), raw score beside every result")
+
+
+def _rows(figure: str, panel: str, series: str, x: float | None, repeat: int, scores: Scores) -> Iterator[Row]:
+    for name, value in scores.items():
+        yield Row(figure, f"{panel} {name}".strip(), series, x, repeat, value)
+
+
+def _mean(scores: list[Scores]) -> Scores:
+    return {name: float(np.mean([one[name] for one in scores])) for name in scores[0]}

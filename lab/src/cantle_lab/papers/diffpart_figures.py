@@ -1,0 +1,393 @@
+"""Figures 3 to 8 of the DiffPart paper (section 5, appendix E), for the publisher that the setting provides.
+
+STM is not public, so a generated stand-in of its size takes its place. Every release is compared with the empty
+release, with exact supports of independent items and, if there are few items, with Basic, both as raw counts and made
+into records. Queries and samples of records are seeded and the same for every series. The paper makes 10 runs. The
+command makes 5, so that each figure takes about ten minutes on one core.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cantle.errors import ParameterError
+from cantle.methods.diffpart import PRESETS, SMALL, DiffPartSettings
+from cantle.methods.diffpart_thresholds import smallest_constant
+from cantle.methods.settings import read_settings
+from cantle.trusted.geometry.item_partitions import ItemTree
+from cantle_lab.papers import sets
+from cantle_lab.papers.basic import basic, clipped
+from cantle_lab.papers.coding import Floats
+from cantle_lab.papers.harness import Options, Row, Setting
+from cantle_lab.papers.itemsets import Frequent, top, utility
+from cantle_lab.papers.setmass import shared_cells, shared_records
+from cantle_lab.papers.setqueries import (
+    FEW_ITEMS,
+    GROUPS,
+    SANITY,
+    Answers,
+    Cells,
+    Independent,
+    Nothing,
+    Queries,
+    answers_of,
+    from_records,
+    groups,
+    relative_error,
+    workload,
+)
+from cantle_lab.papers.sets import Sets, Town
+from cantle_lab.papers.setstages import STAGES, stages
+
+Scores = Mapping[str, float]
+
+BUDGETS = (0.5, 0.75, 1, 1.25)
+FANOUTS = (2, 4, 6, 10)  # the paper shows its fan-outs only in the figure
+SHARES = (20, 40, 60, 80, 100)  # of the records, in percent (figures 4.a and 7)
+UNIVERSES = (200, 400, 600, 800, sets.STM_ITEMS)
+UNIVERSE_RECORDS = 800_000  # section 5.2
+QUERIES = 10_000  # in each group: 50,000 in five
+SHORT = 10  # the longest query of figure 6
+SEED = 2011
+
+PUBLISHED = ("msnbc", "bms-webview-1", "bms-webview-2", "retail", "kosarak-5-25", "tags-math-sx")
+"""The data sets on which the paper's settings are tried."""
+
+PAPER: Options = {"method": "diffpart", "preset": "paper"}
+# With the paper's "slightly greater than 1", empty partitions multiply without end on a large universe; with 5 they
+# do not.
+PAPER_LARGE: Options = {**PAPER, "c2": 5}
+# The constants in the authors' own program, which the paper does not print.
+PROGRAM: Options = {**PAPER, "c1": 2.75, "c2": 6.75}
+DEFAULT: Options = {"method": "diffpart", "preset": "default"}
+BASKETS: Options = {"method": "baskets", "preset": "default"}
+
+
+def publish_sets(setting: Setting, data: Sets, epsilon: float, options: Options, salt: int) -> Sets:
+    """The records of one release of these data."""
+    release = setting.release(data.frame, data.schema(), epsilon, options, salt)
+    return sets.from_frame(pl.DataFrame(release.records), data.size)
+
+
+def smallest(data: Sets, epsilon: float) -> float | None:
+    """The smallest C2 that preset `paper`, with its other settings unchanged, does not refuse at this budget."""
+    paper = read_settings(DiffPartSettings, "diffpart", PRESETS, "paper", {})
+    tree = ItemTree.of(data.size, paper.fanout, even=False)
+    return smallest_constant(tree, epsilon * float(1 - paper.leaf_share), paper.max_cells)
+
+
+def every(data: Sets) -> dict[str, Options]:
+    """The settings to compare: as printed, with a constant that ends, those of the authors' program, and ours."""
+    large = {} if data.size <= FEW_ITEMS else {"paper, C2 = 5": PAPER_LARGE}
+    return {"paper": PAPER, **large, "paper, C1 = 2.75, C2 = 6.75": PROGRAM, "default": DEFAULT}
+
+
+def both(data: Sets) -> dict[str, Options]:
+    """A setting of the paper that ends on this universe, and ours."""
+    small = data.size <= FEW_ITEMS
+    return {"paper" if small else "paper, C2 = 5": PAPER if small else PAPER_LARGE, "default": DEFAULT}
+
+
+# ---------------------------------------------------------------------------------------------- yardsticks
+
+
+@dataclass(frozen=True)
+class Case:
+    """A data set with the queries on which its releases are measured, and their true answers.
+
+    `asked` has queries by the name of their error, `tops` the numbers K of most frequent itemsets to compare. `mass`
+    adds two measures: the number of released records divided by that of true ones, and the share of the true records
+    that are in the release, set by set.
+    """
+
+    name: str
+    data: Sets
+    asked: Mapping[str, Queries]
+    tops: Sequence[int] = ()
+    mass: bool = False
+    truth: dict[str, Floats] = field(init=False, default_factory=dict)
+    frequent: dict[int, Frequent] = field(init=False, default_factory=dict)
+    cells: list[Cells] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        exact = answers_of(self.data)
+        self.cells.extend([exact] if isinstance(exact, Cells) else [])
+        self.truth.update({measure: exact.count(queries) for measure, queries in self.asked.items()})
+        self.frequent.update(self._tops(exact))
+
+    def scores(self, answers: Answers, released: Sets | None = None) -> dict[str, float]:
+        """All measures of one release, including those of its records if it has any."""
+        bound = SANITY * len(self.data)
+        values = {
+            measure: relative_error(self.truth[measure], answers.count(queries), bound)
+            for measure, queries in self.asked.items()
+        }
+        values |= {f"top{k}": utility(self.frequent[k], best) for k, best in self._tops(answers).items()}
+        return values | (self._mass(answers, released) if self.mass else {})
+
+    def _mass(self, answers: Answers, released: Sets | None) -> dict[str, float]:
+        scores = {"records": answers.records / len(self.data)}
+        if isinstance(answers, Cells):
+            return scores | {"true mass": shared_cells(self.cells[0], answers) / len(self.data)}
+        if released is not None:
+            return scores | {"true mass": shared_records(self.data, released) / len(self.data)}
+        return scores | ({"true mass": 0.0} if isinstance(answers, Nothing) else {})  # a model has no records
+
+    def _tops(self, answers: Answers) -> dict[int, Frequent]:
+        """The K most frequent itemsets for each K; one search for the largest K finds all."""
+        best = list(top(answers, max(self.tops)).items()) if self.tops else []
+        return {k: dict(best[:k]) for k in self.tops}
+
+
+def _rng() -> np.random.Generator:
+    return np.random.default_rng(SEED)
+
+
+def _number(setting: Setting) -> int:
+    return 200 if setting.quick else QUERIES
+
+
+def _errors(setting: Setting, data: Sets, percents: Sequence[int]) -> dict[str, Queries]:
+    workloads = groups(data, _number(setting), _rng(), percents)
+    return {f"error to {percent} %": queries for percent, queries in workloads.items()}
+
+
+def _table_case(setting: Setting, name: str, data: Sets) -> Case:
+    number, rng = _number(setting), _rng()
+    asked = {f"err{percent}": queries for percent, queries in groups(data, number, rng, (20, 60)).items()}
+    asked |= {f"rec{k}": from_records(data, k, number, rng) for k in (1, 2)}
+    return Case(name, data, asked, tops=(20, 100), mass=True)
+
+
+# ---------------------------------------------------------------------------------------------- by budget
+
+
+def fig3(setting: Setting) -> Iterator[Row]:
+    """Relative error by budget, for queries of up to 20 to 100 % of max|t|."""
+    percents = setting.pick(GROUPS, (20, 100))
+    for name, data in _pair(setting, "diffpart-fig3"):
+        case = Case(name, data, _errors(setting, data, percents))
+        yield from _compare(setting, "diffpart-fig3", case, setting.pick(BUDGETS, (1,)))
+
+
+def fig8(setting: Setting) -> Iterator[Row]:
+    """The utility of the K most frequent itemsets by budget."""
+    for name, data in _pair(setting, "diffpart-fig8"):
+        case = Case(name, data, {}, tops=setting.pick((20, 60, 100), (5,)))
+        yield from _compare(setting, "diffpart-fig8", case, setting.pick(BUDGETS, (1,)))
+
+
+def all_sets(setting: Setting) -> Iterator[Row]:
+    """Every data set at budget 1: errors of the paper's queries and of likely ones, itemsets, released records."""
+    for name, data in _each(setting, "diffpart-sets", PUBLISHED):
+        yield from _table(setting, "diffpart-sets", name, data)
+
+
+def msnbc(setting: Setting) -> Iterator[Row]:
+    """MSNBC alone, because a run on it is short and the paper makes ten: errors, itemsets, released records."""
+    if sets.find("msnbc", setting.data_dir) is None:
+        raise ParameterError(f"diffpart-msnbc needs --data DIR, the folder that contains {sets.FILES['msnbc']}")
+    name, data = next(_pair(setting, "diffpart-msnbc"))
+    yield from _table(setting, "diffpart-msnbc", name, data)
+
+
+def _table(setting: Setting, figure: str, name: str, data: Sets) -> Iterator[Row]:
+    case = _table_case(setting, name, data)
+    more: dict[str, Options] = {"baskets": BASKETS} if data.size > SMALL else {}
+    constant = smallest(data, 1) if data.size > FEW_ITEMS else None
+    if constant is not None:
+        setting.echo(f"{figure}: {name}: the smallest C2 that is not refused is {constant:g}")
+        more["paper, smallest C2"] = {**PAPER, "c2": constant}
+    yield from _compare(setting, figure, case, (1,), more)
+
+
+def _compare(
+    setting: Setting, figure: str, case: Case, budgets: Sequence[float], more: Mapping[str, Options] | None = None
+) -> Iterator[Row]:
+    """The rows of all series to compare on one data set, by budget."""
+    levels: dict[str, Answers] = {
+        "empty release": Nothing(case.data.size),
+        "exact supports, independent": Independent(case.data),
+    }
+    for series, answers in levels.items():
+        yield from _rows(figure, case, "budget", series, None, 0, case.scores(answers))
+    if case.data.size <= FEW_ITEMS:
+        yield from _basics(setting, figure, case, budgets)
+    for series, options in (every(case.data) | dict(more or {})).items():
+        for epsilon in budgets:
+            for repeat, scores in _releases(setting, figure, case, series, options, epsilon):
+                yield from _rows(figure, case, "budget", series, epsilon, repeat, scores)
+
+
+def _basics(setting: Setting, figure: str, case: Case, budgets: Sequence[float]) -> Iterator[Row]:
+    for epsilon in budgets:
+        for repeat in range(setting.repeats):
+            rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
+            noisy = basic(case.data, epsilon, rng)
+            for series, answers in {"Basic, raw": noisy, "Basic, records": clipped(noisy)}.items():
+                yield from _rows(figure, case, "budget", series, epsilon, repeat, case.scores(answers))
+
+
+# ---------------------------------------------------------------------------------------------- by size
+
+
+def fig5(setting: Setting) -> Iterator[Row]:
+    """Relative error by fan-out, for queries of up to 60 % of max|t|."""
+    for name, data in _pair(setting, "diffpart-fig5"):
+        case = Case(name, data, _errors(setting, data, (60,)))
+        yield from _rows("diffpart-fig5", case, "fan-out", "empty release", None, 0, case.scores(Nothing(data.size)))
+        # By default all sets of few items are published at once, and fan-out has no effect then.
+        printed, _ = both(data).items()
+        series = dict([printed, ("default, cells = tree", {**DEFAULT, "cells": "tree"})])
+        for fanout in setting.pick(FANOUTS, (4, 10)):
+            choices = {name: {**options, "fanout": fanout} for name, options in series.items()}
+            yield from _by(setting, "diffpart-fig5", case, "fan-out", float(fanout), choices)
+
+
+def fig6(setting: Setting) -> Iterator[Row]:
+    """Relative error by universe size at 800,000 records, for queries of up to 10 items, on the stand-in.
+
+    The paper fixes "the query length to 10". No record of such data holds ten random items, so every error would be 0.
+    Here the length is uniform from 1 to 10, as in the paper's other figures.
+    """
+    for data in _universes(setting):
+        asked = {f"error to {SHORT} items": workload(data.size, SHORT, _number(setting), _rng())}
+        yield from _at(setting, "diffpart-fig6", Case("stand-in", data, asked), "items", float(data.size))
+
+
+def fig7(setting: Setting) -> Iterator[Row]:
+    """Relative error by number of records, for queries of up to 60 % of max|t|."""
+    for name, whole in _pair(setting, "diffpart-fig7"):
+        for data in _samples(setting, whole):
+            case = Case(name, data, _errors(setting, data, (60,)))
+            yield from _at(setting, "diffpart-fig7", case, "records", float(len(data)))
+
+
+def _at(setting: Setting, figure: str, case: Case, axis: str, x: float) -> Iterator[Row]:
+    yield from _rows(figure, case, axis, "empty release", x, 0, case.scores(Nothing(case.data.size)))
+    yield from _by(setting, figure, case, axis, x, both(case.data))
+
+
+def _by(
+    setting: Setting, figure: str, case: Case, axis: str, x: float, choices: Mapping[str, Options]
+) -> Iterator[Row]:
+    for series, options in choices.items():
+        for epsilon in setting.pick(BUDGETS, (1,)):
+            line = f"{series}, B = {epsilon:g}"
+            for repeat, scores in _releases(setting, figure, case, line, options, epsilon):
+                yield from _rows(figure, case, axis, line, x, repeat, scores)
+
+
+# ---------------------------------------------------------------------------------------------- run time
+
+
+def fig4(setting: Setting) -> Iterator[Row]:
+    """Core-seconds by stage and peak memory at B = 1 and fan-out 10, by number of records (a) and, on the stand-in, by
+    universe size (b)."""
+    for name, whole in _pair(setting, "diffpart-fig4"):
+        for data in _samples(setting, whole):
+            yield from _timed(setting, f"a: {name}", "records", data, float(len(data)))
+    for data in _universes(setting):
+        yield from _timed(setting, "b: stand-in", "items", data, float(data.size))
+
+
+def _timed(setting: Setting, panel: str, axis: str, data: Sets, x: float) -> Iterator[Row]:
+    """The rows of the cost of publishing one data set."""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "data.dat"
+        data.write(path)
+        for series, options in both(data).items():
+            label = f"diffpart-fig4: {panel}, {x:,.15g} {axis}, {series}"
+            measure = partial(stages, setting, data, path, options)
+            for repeat, cost in _attempts(setting, label, measure, STAGES):
+                for stage, value in cost.items():
+                    kind = stage if stage == "peak MB" else "core-seconds"
+                    line = series if stage == "peak MB" else f"{series}, {stage}"
+                    yield Row("diffpart-fig4", f"{panel}, {kind} by {axis}", line, x, repeat, value)
+
+
+# ---------------------------------------------------------------------------------------------- shared
+
+
+def _each(setting: Setting, figure: str, names: Sequence[str]) -> Iterator[tuple[str, Sets]]:
+    """The named data sets whose files exist, then the stand-in; echoes which ones are skipped and the size of
+    others."""
+    for name in names:
+        label = "MSNBC" if name == "msnbc" else name
+        if sets.find(name, setting.data_dir) is None:
+            setting.echo(f"{figure}: {label} skipped; it needs --data DIR, the folder that contains {sets.FILES[name]}")
+            continue
+        data = sets.load(name, setting.data_dir)
+        yield _announced(setting, figure, label, data.draw(2_000, _rng()) if setting.quick else data)
+    yield _announced(setting, figure, "stand-in", stand_in_for(setting))
+
+
+def _pair(setting: Setting, figure: str) -> Iterator[tuple[str, Sets]]:
+    return _each(setting, figure, ("msnbc",))
+
+
+def _announced(setting: Setting, figure: str, label: str, data: Sets) -> tuple[str, Sets]:
+    """Echoes the size of a data set, and returns its name and the data."""
+    about = f"{len(data):,} records, {data.size:,} items, mean {data.lengths.mean():.2f}, max {data.longest}"
+    setting.echo(f"{figure}: {label}, {about}")
+    return label, data
+
+
+def stand_in_for(setting: Setting) -> Sets:
+    small = Town(records=4_000, items=60, longest=16, stations=12)
+    return sets.stand_in(small if setting.quick else None)
+
+
+def _samples(setting: Setting, whole: Sets) -> Iterator[Sets]:
+    for percent in setting.pick(SHARES, (50, 100)):
+        yield whole.draw(len(whole) * percent // 100, _rng())
+
+
+def _universes(setting: Setting) -> Iterator[Sets]:
+    """The stand-in with limited universes, all with the same number of records: 800,000, or fewer if fewer are left."""
+    whole = stand_in_for(setting)
+    limited = [whole.limit(number) for number in setting.pick(UNIVERSES, (30, 60))]
+    records = min(UNIVERSE_RECORDS, *map(len, limited))
+    for data in limited:
+        yield data.draw(records, _rng())
+
+
+def _releases(
+    setting: Setting, figure: str, case: Case, series: str, options: Options, epsilon: float
+) -> Iterator[tuple[int, Scores]]:
+    """(repeat, scores) of each release of one setting."""
+
+    def measure(repeat: int) -> Scores:
+        released = publish_sets(setting, case.data, epsilon, options, repeat)
+        return case.scores(answers_of(released), released)
+
+    label = f"{figure}: {case.name}, {series}, budget {epsilon:g}"
+    return _attempts(setting, label, measure, tuple(case.scores(Nothing(case.data.size))))
+
+
+def _attempts(
+    setting: Setting, label: str, measure: Callable[[int], Scores], names: Sequence[str]
+) -> Iterator[tuple[int, Scores]]:
+    """(repeat, scores) of each attempt; if the settings are refused, one row of NaN, because repeats would be too."""
+    for repeat in range(setting.repeats):
+        try:
+            scores = measure(repeat)
+        except ParameterError as refusal:
+            setting.echo(f"{label}: refused; {refusal}")
+            yield repeat, dict.fromkeys(names, np.nan)
+            return
+        yield repeat, scores
+
+
+def _rows(
+    figure: str, case: Case, axis: str, series: str, x: float | None, repeat: int, scores: Scores
+) -> Iterator[Row]:
+    for measure, value in scores.items():
+        yield Row(figure, f"{case.name}: {measure} by {axis}", series, x, repeat, value)

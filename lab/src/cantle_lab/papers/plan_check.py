@@ -1,0 +1,97 @@
+"""Comparison of what `cantle plan` predicts with releases of real records.
+
+Nothing here is private, because releases are compared with the raw records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from cantle.interfaces import demo_data
+from cantle.methods.planning import plan
+from cantle.release.asking import Asker
+from cantle.schema.code_sets import CodeSet, OneColumn
+from cantle.schema.domain import Attribute
+from cantle.schema.scales import Steps
+from cantle_lab.papers import table_sets
+from cantle_lab.papers.harness import Row, Setting
+from cantle_lab.papers.interval_coverage import Truth
+from cantle_lab.papers.table_sets import TableSet
+
+FIGURE = "plan"
+GROUPS = {"1 %": (0.005, 0.02), "10 %": (0.07, 0.14)}
+"""The shares of the released records that a group may hold, as (lowest, highest)."""
+
+DRAWN, TRIES = 20, 400
+ENOUGH = 3
+"""A mean over columns needs at least this many columns with such groups."""
+
+
+def predictions(setting: Setting) -> Iterator[Row]:
+    """The errors that `cantle plan` predicts from the schema and the number of records, and those measured."""
+    demo = TableSet("demo", demo_data.population(), demo_data.SCHEMA)
+    tables = [demo, *(table_sets.present(setting.data_dir, FIGURE, setting.echo) if setting.data_dir else ())]
+    for table in tables:
+        for epsilon in setting.pick((0.3, 1, 3), (1,)):
+            for repeat in range(setting.repeats):
+                before = process_time()
+                release = setting.release(table.frame, table.schema, epsilon, {"method": "mosaic"}, repeat)
+                spent = process_time() - before
+                yield Row(FIGURE, f"{table.name}: core-seconds", "measured", epsilon, repeat, spent)
+                outline = plan(table.schema, epsilon=epsilon, records=len(table.frame)).outline
+                yield Row(FIGURE, f"{table.name}: core-seconds", "predicted", epsilon, repeat, outline.seconds or 0.0)
+                for name, (predicted, measured) in compared(release, table, epsilon, seed=repeat).items():
+                    yield Row(FIGURE, f"{table.name}: predicted error in records", name, epsilon, repeat, predicted)
+                    yield Row(FIGURE, f"{table.name}: measured error in records", name, epsilon, repeat, measured)
+
+
+def compared(release: Any, table: TableSet, epsilon: float, seed: int) -> dict[str, tuple[float, float]]:
+    """(predicted, measured) error in records for each prediction."""
+    truth, asker, dice = Truth(table), Asker(release), np.random.default_rng(seed)
+    planned = plan(table.schema, epsilon=epsilon, records=truth.records)
+    lead = release.manifest.structure["lead"]
+    columns = [one for name, one in asker.attributes.items() if name != lead]
+    errors_by_name = {"one-way": (planned.one_way * truth.records, _one_way(release, asker, truth, columns))}
+    for name, shares in GROUPS.items():
+        errors = [_group_errors(asker, truth, column, shares, dice) for column in columns]
+        means = [float(np.mean(part)) for part in errors if part]
+        if len(means) >= ENOUGH:
+            errors_by_name[f"group of {name}"] = (planned.groups[name], float(np.mean(means)))
+    return errors_by_name
+
+
+def _one_way(release: Any, asker: Asker, truth: Truth, columns: list[Attribute]) -> float:
+    """The mean error of a column's cells, averaged over the columns."""
+    means = []
+    for column in columns:
+        edges = np.array(release.manifest.structure["cells"][column.name])
+        counts = [_histogram(edges, codes) for codes in (truth.codes(column.name), asker.codes(column.name))]
+        means.append(float(np.abs(counts[0] - counts[1]).mean()))
+    return float(np.mean(means))
+
+
+def _histogram(edges: Any, codes: Any) -> Any:
+    return np.bincount(np.searchsorted(edges, codes, side="right") - 1, minlength=len(edges) - 1)
+
+
+def _group_errors(
+    asker: Asker, truth: Truth, column: Attribute, shares: tuple[float, float], dice: np.random.Generator
+) -> list[int]:
+    """The errors of up to DRAWN random groups of one column: intervals of numbers, or single categories."""
+    errors: list[int] = []
+    codes = asker.codes(column.name)
+    for _ in range(TRIES):
+        first, last = sorted(dice.choice(codes, 2).tolist())
+        if not isinstance(column.scale, Steps):
+            last = first
+        question = OneColumn(column.name, CodeSet.span(first, last + 1, column.size))
+        inside = asker.inside(question)
+        if shares[0] <= inside.mean() <= shares[1]:
+            errors.append(abs(int(inside.sum()) - int(truth.inside(question).sum())))
+        if len(errors) == DRAWN:
+            break
+    return errors

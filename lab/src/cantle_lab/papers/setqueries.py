@@ -1,0 +1,241 @@
+"""Counting queries over set-valued data: the paper's workload, queries drawn from records, exact answers, errors.
+
+A query is a set of items; its answer is the number of records that contain all of them (definition 3.4). Queries are
+rows of a matrix of item codes, padded on the right with -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle.errors import ParameterError
+from cantle_lab.papers.coding import Floats, Ints
+from cantle_lab.papers.metrics import Metric
+from cantle_lab.papers.sets import Codes, Sets, ranges
+
+Queries = Codes
+
+GROUPS = (20, 40, 60, 80, 100)  # longest query of a group, in percent of max|t| (section 5.1)
+SANITY = 0.001  # the sanity bound as a share of |D| (section 5.1)
+FEW_ITEMS = 20  # up to this many items, all 2^|I| answers are kept in a table
+BLOCK = 4_000_000  # candidate records that are checked at a time
+
+
+# ---------------------------------------------------------------------------------------------- workloads
+
+
+def workload(size: int, longest: int, number: int, rng: np.random.Generator, shortest: int = 1) -> Queries:
+    """Random queries: lengths are uniform from `shortest` to `longest`, items are drawn uniformly without
+    replacement."""
+    longest = max(1, min(longest, size))
+    lengths = rng.integers(shortest, longest, endpoint=True, size=number)
+    return subsets(np.full(number, size), lengths, rng)
+
+
+def longest_of(data: Sets, percent: int) -> int:
+    """The longest query of a group: this percentage of max|t|, rounded down."""
+    return max(1, data.longest * percent // 100)
+
+
+def from_records(data: Sets, items: int, number: int, rng: np.random.Generator) -> Queries:
+    """Queries that some record satisfies: this many random items of a random record that has enough."""
+    eligible = np.flatnonzero(data.lengths >= items)
+    if not len(eligible):
+        raise ParameterError(f"no record has {items} items; ask for smaller subsets")
+    records = eligible[rng.integers(len(eligible), size=number)]
+    places = subsets(data.lengths[records], np.full(number, items), rng)
+    return data.items[data.starts[records, None] + places]
+
+
+def subsets(sizes: Ints, lengths: Ints, rng: np.random.Generator) -> Queries:
+    """For each row a uniform subset of `length` of the numbers 0 to `size` - 1, in no particular order.
+
+    This is Floyd's method, for all rows at once: step j draws one of the first size - length + j + 1 numbers. If that
+    number is in the subset already, it takes the last of these numbers instead.
+    """
+    chosen = np.full((len(sizes), int(lengths.max(initial=0))), -1, dtype=np.int32)
+    for j in range(chosen.shape[1]):
+        rows = np.flatnonzero(lengths > j)
+        last = sizes[rows] - lengths[rows] + j
+        drawn = rng.integers(last, endpoint=True)
+        already_chosen = (chosen[rows, :j] == drawn[:, None]).any(axis=1)
+        chosen[rows, j] = np.where(already_chosen, last, drawn)
+    return chosen
+
+
+# ---------------------------------------------------------------------------------------------- answers
+
+
+class Answers(Protocol):
+    """Something that answers counting queries: raw records, a release, a table of noisy counts, a model."""
+
+    @property
+    def records(self) -> float:
+        """The number of records."""
+
+    def supports(self) -> Floats:
+        """The answer for each single item."""
+
+    def count(self, queries: Queries) -> Floats:
+        """The answer to each query."""
+
+
+class Index:
+    """Exact answers from records; it keeps the records of each item as a list and as a bitmap.
+
+    A query starts with the records of its rarest item and drops those that are not in the bitmaps of the other items,
+    rarest first. All queries of one length are answered together, without a loop over queries.
+    """
+
+    def __init__(self, data: Sets) -> None:
+        self.records = float(len(data))
+        self._supports = data.supports()
+        narrow = data.items.astype(np.uint16) if data.size <= 1 << 16 else data.items  # radix sort needs 16 bits
+        order = np.argsort(narrow, kind="stable")
+        self._holders = data.owners()[order].astype(np.int32)
+        self._starts = np.cumsum(self._supports) - self._supports
+        self._width = (len(data) >> 3) + 1
+        self._bits = self._bitmaps(data.items[order])
+
+    def _bitmaps(self, items: Codes) -> npt.NDArray[np.uint8]:
+        """Bit `record & 7` of byte [item, record >> 3] is set if the record contains the item."""
+        bits = np.zeros(len(self._supports) * self._width, dtype=np.uint8)
+        if len(items):
+            byte = items.astype(np.int64) * self._width + (self._holders >> 3)
+            first = np.flatnonzero(np.diff(byte, prepend=-1))
+            bits[byte[first]] = np.add.reduceat(np.uint8(1) << (self._holders & 7).astype(np.uint8), first)
+        return bits
+
+    def supports(self) -> Floats:
+        """The answer for each single item."""
+        return self._supports.astype(np.float64)
+
+    def count(self, queries: Queries) -> Floats:
+        """The answer to each query."""
+        answers = np.full(len(queries), self.records)
+        lengths = (queries >= 0).sum(axis=1)
+        for length in np.unique(lengths[lengths > 0]):
+            rows = np.flatnonzero(lengths == length)
+            wanted = queries[rows]
+            wanted = np.sort(wanted[wanted >= 0].reshape(len(rows), length), axis=1)
+            wanted, same = np.unique(wanted, axis=0, return_inverse=True)  # the same pairs are often asked again
+            rank = np.argsort(self._supports[wanted], axis=1, kind="stable")
+            answers[rows] = self._together(np.take_along_axis(wanted, rank, axis=1))[same.ravel()]
+        return answers
+
+    def _together(self, queries: Queries) -> Floats:
+        """Answers to queries of one length, rarest item first, for one block of candidate records at a time."""
+        rarest = self._supports[queries[:, 0]]
+        if queries.shape[1] == 1:
+            return rarest.astype(np.float64)
+        answers = np.zeros(len(queries))
+        block = (np.cumsum(rarest) - rarest) // BLOCK
+        for mine in np.split(np.arange(len(queries)), np.flatnonzero(np.diff(block)) + 1):
+            query = np.repeat(mine, rarest[mine])
+            record = self._holders[ranges(self._starts[queries[mine, 0]], rarest[mine])]
+            for j in range(1, queries.shape[1]):
+                if not len(query):
+                    break
+                byte = self._bits[queries[query, j].astype(np.int64) * self._width + (record >> 3)]
+                hit = np.flatnonzero(byte >> (record & 7).astype(np.uint8) & np.uint8(1))
+                query, record = query[hit], record[hit]
+            answers += np.bincount(query, minlength=len(queries))
+        return answers
+
+
+class Cells:
+    """Answers from one count for each of the 2^|I| sets of items; counts may be exact, noisy or negative.
+
+    Bit i of a cell's number is set if item i is in the set. The answer to a query is the sum of the cells of all sets
+    that contain it; all these sums are computed at once, one item after the other.
+    """
+
+    def __init__(self, cells: Floats) -> None:
+        self.size = len(cells).bit_length() - 1
+        if len(cells) != 1 << self.size or self.size > FEW_ITEMS:
+            raise ParameterError(f"{len(cells)} cells; a table of cells has 2^items of them, {FEW_ITEMS} items at most")
+        self.cells = cells
+        self.sums = cells.astype(np.float64)
+        for item in range(self.size):
+            halves = self.sums.reshape(-1, 2, 1 << item)
+            halves[:, 0] += halves[:, 1]
+
+    @property
+    def records(self) -> float:
+        """The sum of all cells."""
+        return float(self.sums[0])
+
+    def supports(self) -> Floats:
+        """The answer for each single item."""
+        return self.sums[1 << np.arange(self.size)]
+
+    def count(self, queries: Queries) -> Floats:
+        """The answer to each query."""
+        bits = np.where(queries >= 0, 1 << np.maximum(queries, 0).astype(np.int64), 0)
+        return self.sums[np.bitwise_or.reduce(bits, axis=1, initial=0)]
+
+
+class Independent:
+    """The model that has the exact number of records and exact supports, and treats the items as independent."""
+
+    def __init__(self, data: Sets) -> None:
+        self.records = float(len(data))
+        self._shares = data.supports() / max(len(data), 1)
+
+    def supports(self) -> Floats:
+        """The answer for each single item."""
+        return self.records * self._shares
+
+    def count(self, queries: Queries) -> Floats:
+        """The answer to each query."""
+        return self.records * np.append(self._shares, 1.0)[queries].prod(axis=1)  # padding (-1) selects the 1
+
+
+class Nothing:
+    """The empty release: every answer is 0. Its score shows how little a workload demands."""
+
+    records = 0.0
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def supports(self) -> Floats:
+        """The answer for each single item."""
+        return np.zeros(self._size)
+
+    def count(self, queries: Queries) -> Floats:
+        """The answer to each query."""
+        return np.zeros(len(queries))
+
+
+def tabled(data: Sets) -> Floats:
+    """The number of records equal to each of the 2^|I| sets of items."""
+    sets = np.zeros(len(data), dtype=np.int64)
+    np.add.at(sets, data.owners(), np.int64(1) << data.items.astype(np.int64))
+    return np.bincount(sets, minlength=1 << data.size).astype(np.float64)
+
+
+def answers_of(data: Sets) -> Answers:
+    """Exact answers from records; from a table of all sets if there are few items."""
+    return Cells(tabled(data)) if data.size <= FEW_ITEMS else Index(data)
+
+
+# ---------------------------------------------------------------------------------------------- errors
+
+
+def _relative_error(truth: Floats, released: Floats, bound: float) -> float:
+    return float(np.mean(np.abs(released - truth) / np.maximum(truth, bound)))
+
+
+# Section 5.1: the mean over the queries of |Q(release) - Q(D)| / max(Q(D), s), where s is the sanity bound. For the
+# empty release it is at most 1, and the smaller the more queries no record satisfies.
+relative_error = Metric("relative error", "min", (0.0, np.inf), _relative_error)
+
+
+def groups(data: Sets, number: int, rng: np.random.Generator, percents: Sequence[int] = GROUPS) -> dict[int, Queries]:
+    """The paper's groups of queries: for each percentage, `number` queries of length up to that share of max|t|."""
+    return {percent: workload(data.size, longest_of(data, percent), number, rng) for percent in percents}

@@ -1,0 +1,192 @@
+"""The tables on which methods for tables are compared, with their public schemas.
+
+They are Adult, bank marketing (Moro, Cortez, Rita 2014) and the National Long Term Care Survey (Erosheva, Fienberg,
+Joutard 2007). Bounds and lists come from the documentation of the data sets, not from the records. A fourth table, of
+latent classes, is generated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cantle.errors import DataError, ParameterError, raise_alone
+from cantle_lab.documents import FieldDocument, TableDocument
+from cantle_lab.papers import adult
+
+BANK_BOUNDS = {
+    "age": (18, 100),
+    "balance": (-10_000, 110_000),
+    "day": (1, 31),
+    "duration": (0, 5_000),
+    "campaign": (1, 70),
+    "pdays": (-1, 900),
+    "previous": (0, 300),
+}
+
+_BANK_LISTS = """
+job: admin., blue-collar, entrepreneur, housemaid, management, retired, self-employed, services, student, technician,
+  unemployed, unknown
+marital: divorced, married, single
+education: primary, secondary, tertiary, unknown
+default: no, yes
+housing: no, yes
+loan: no, yes
+contact: cellular, telephone, unknown
+month: jan, feb, mar, apr, may, jun, jul, aug, sep, oct, nov, dec
+poutcome: failure, other, success, unknown
+y: no, yes
+"""
+
+BANK_CATEGORIES = {
+    name: values.split(", ")
+    for name, values in (line.split(": ") for line in _BANK_LISTS.replace("\n  ", " ").strip().splitlines())
+}
+
+BANK_COLUMNS = (
+    "age", "job", "marital", "education", "default", "balance", "housing", "loan", "contact", "day", "month",
+    "duration", "campaign", "pdays", "previous", "poutcome", "y",
+)  # fmt: skip
+
+NLTCS_COLUMNS = (
+    "eating", "getting in/out of bed", "getting around inside", "dressing", "bathing", "using toilet",
+    "heavy house work", "light house work", "laundry", "cooking", "grocery shopping", "getting about outside",
+    "traveling", "managing money", "taking medicine", "telephoning",
+)  # fmt: skip
+NLTCS_TARGET = "traveling"
+
+
+@dataclass(frozen=True)
+class TableSet:
+    """A table of complete records and its public schema; `published` is the schema for the publisher, if it differs."""
+
+    name: str
+    frame: pl.DataFrame
+    schema: TableDocument
+    published: TableDocument | None = None
+
+
+def load_adult(data_dir: Path) -> TableSet:
+    """Adult: 45,222 complete records, 14 attributes and the class."""
+    return TableSet("Adult", adult.load(data_dir, "all"), adult.schema("all"))
+
+
+def load_bank(data_dir: Path) -> TableSet:
+    """Bank marketing: 45,211 records, 16 attributes and whether the client subscribed."""
+    frame = _read_csv(data_dir / "bank-marketing" / "bank-full.csv", BANK_COLUMNS)
+    fields = [_number(name, *BANK_BOUNDS[name]) if name in BANK_BOUNDS else _bank_list(name) for name in BANK_COLUMNS]
+    return TableSet("bank", frame.with_columns(pl.col(name).cast(pl.Int64) for name in BANK_BOUNDS), {"fields": fields})
+
+
+def load_nltcs(data_dir: Path) -> TableSet:
+    """NLTCS: 21,574 persons with 16 disabilities, each 0 or 1; the target is "traveling"."""
+    frame = _read_csv(data_dir / "nltcs" / "nltcs.csv", NLTCS_COLUMNS)
+    fields = [_listed(name, ["0", "1"], target=name == NLTCS_TARGET) for name in NLTCS_COLUMNS]
+    return TableSet("nltcs", frame, {"fields": fields})
+
+
+LOADERS: Mapping[str, Callable[[Path], TableSet]] = {"Adult": load_adult, "bank": load_bank, "nltcs": load_nltcs}
+
+
+def present(data_dir: Path | None, figure: str, echo: Callable[[str], None]) -> Iterator[TableSet]:
+    """The tables whose files can be read; echoes which ones are left out, and raises an error if none is left."""
+    if data_dir is None:
+        raise ParameterError(
+            f"{figure} needs the tables; give --data DIR, the folder that contains adult/, bank-marketing/ and nltcs/"
+        )
+    readable = 0
+    for name, load in LOADERS.items():
+        try:
+            table = load(data_dir)
+        except DataError as missing:
+            echo(f"{figure}: {name} is left out: {missing}")
+            continue
+        readable += 1
+        yield table
+    if not readable:
+        raise DataError(f"{figure}: none of the tables could be read; name the folder that contains adult/")
+
+
+def shuffled(table: TableSet, seed: int = 0) -> pl.DataFrame:
+    """The table with every column shuffled separately: one-way tables are exact, and columns are independent."""
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame([column.gather(rng.permutation(len(column))) for column in table.frame])
+
+
+def latent_classes(records: int = 20_000, columns: int = 60, classes: int = 6, seed: int = 0) -> TableSet:
+    """A table without target, whose columns have 2 to 6 values and depend on each other only through a hidden class."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.choice(classes, records, p=rng.dirichlet(np.full(classes, 3.0)))
+    series, fields = [], []
+    for i in range(columns):
+        values = [str(v) for v in range(int(rng.integers(2, 7)))]
+        given_class = rng.dirichlet(np.ones(len(values)), classes).cumsum(axis=1)
+        codes = (given_class[hidden] < rng.random(records)[:, None]).sum(axis=1).clip(0, len(values) - 1)
+        series.append(pl.Series(f"c{i}", np.array(values)[codes]))
+        fields.append(_listed(f"c{i}", values, target=False))
+    return TableSet(f"{records:,} x {columns} latent classes", pl.DataFrame(series), {"fields": fields})
+
+
+def without_target(table: TableSet) -> TableSet:
+    """The same table, but the publisher does not know which column is the target; models still predict it."""
+    return replace(table, name=f"{table.name}, no target declared", published={"fields": _without_roles(table)})
+
+
+def _without_roles(table: TableSet) -> list[FieldDocument]:
+    fields = [field.copy() for field in table.schema["fields"]]
+    for field in fields:
+        field.pop("role", None)
+    return fields
+
+
+MARITAL_GROUPS = {
+    "Married-civ-spouse": "married",
+    "Married-AF-spouse": "married",
+    "Never-married": "never married",
+    "Divorced": "divorced",
+    "Separated": "apart",
+    "Married-spouse-absent": "apart",
+    "Widowed": "widowed",
+}
+
+
+def five_classes(table: TableSet) -> TableSet:
+    """Adult with marital status in five groups as the target, and its class as a further attribute."""
+    name = "marital-status"
+    target = _listed(name, list(dict.fromkeys(MARITAL_GROUPS.values())), target=True)
+    fields = [target if field["name"] == name else field for field in _without_roles(table)]
+    frame = table.frame.with_columns(pl.col(name).replace_strict(MARITAL_GROUPS, return_dtype=pl.String))
+    return TableSet(f"{table.name}, five classes", frame, {"fields": fields})
+
+
+def _read_csv(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
+    """The frame of a file; raises a DataError if it cannot be read or has other columns."""
+    where = f"{path.parent.name}/{path.name}"
+    try:
+        frame = pl.read_csv(path, infer_schema=False)
+    except (OSError, pl.exceptions.PolarsError):
+        raise_alone(
+            DataError(f"cannot read {where} in the data folder; name the folder that contains {path.parent.name}/")
+        )
+    if tuple(frame.columns) != columns:
+        raise DataError(f"{where} has other columns than its documentation lists; take the original file")
+    return frame
+
+
+def _number(name: str, low: int, high: int) -> FieldDocument:
+    return {"name": name, "type": "integer", "constraints": {"required": True, "minimum": low, "maximum": high}}
+
+
+def _listed(name: str, values: list[str], *, target: bool) -> FieldDocument:
+    field: FieldDocument = {"name": name, "type": "string", "categories": values, "constraints": {"required": True}}
+    if target:
+        field["role"] = "target"
+    return field
+
+
+def _bank_list(name: str) -> FieldDocument:
+    return _listed(name, BANK_CATEGORIES[name], target=name == "y")

@@ -1,0 +1,98 @@
+"""A made-up population for `cantle demo`, with mixed types, correlations and nulls, drawn from an ordinary seed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Number = int | float | None
+
+PEOPLE = 24_000
+REGIONS = ("North", "East", "South", "West", "Islands")
+SCHOOLING = ("none", "primary", "secondary", "college", "university")
+
+SCHEMA: Any = {
+    "fields": [
+        {"name": "id", "type": "string", "role": "identifier"},
+        {"name": "age", "type": "integer", "constraints": {"minimum": 16, "maximum": 99, "required": True}},
+        {"name": "region", "type": "string", "categories": list(REGIONS), "constraints": {"required": True}},
+        {"name": "schooling", "type": "string", "categories": list(SCHOOLING), "categoriesOrdered": True},
+        {"name": "employed", "type": "boolean", "constraints": {"required": True}},
+        {"name": "income", "type": "number", "step": 50, "constraints": {"minimum": 0, "maximum": 12000}},
+        {"name": "last_visit", "type": "date", "constraints": {"minimum": "2023-01-01", "maximum": "2025-12-31"}},
+        {"name": "diabetes", "type": "string", "categories": ["no", "yes"], "role": "target"},
+    ],
+    "missingValues": [""],
+}
+
+
+def population(seed: int = 2012, people: int = PEOPLE) -> pl.DataFrame:
+    """The table that the demo treats as private; the same seed gives the same people."""
+    import polars as pl
+
+    dice = np.random.default_rng(seed)
+    age = np.clip(dice.normal(46, 19, people), 16, 99).astype(int)
+    region = dice.choice(5, people, p=[0.34, 0.26, 0.2, 0.15, 0.05])
+    school = np.clip(np.rint(dice.normal(2.6 - (age > 60) * 0.7 + (region == 0) * 0.4, 1.0)), 0, 4).astype(int)
+    employed = dice.random(people) < np.where((age > 20) & (age < 65), 0.62 + 0.06 * school, 0.12)
+    income = np.where(employed, 1300 + 520 * school, 700) * dice.lognormal(0, 0.35, people)
+    risk = -6.2 + 0.055 * age - 0.25 * school + 0.5 * (region == 2)
+    ill = dice.random(people) < 1 / (1 + np.exp(-risk))
+    visit = np.datetime64("2025-12-31") - dice.exponential(260 - 130 * ill).astype(int).clip(0, 1000)
+    seen = dice.random(people) < 0.35 + 0.5 * ill
+    answered = dice.random(people) < 0.95
+    return pl.DataFrame(
+        {
+            "id": [f"P{number:06d}" for number in range(people)],
+            "age": age,
+            "region": np.array(REGIONS)[region],
+            "schooling": pl.Series(np.array(SCHOOLING)[school]),
+            "employed": employed,
+            "income": np.round(income.clip(0, 12000) / 50) * 50.0,
+            "last_visit": pl.Series(visit).cast(pl.Date),
+            "diabetes": np.where(ill, "yes", "no"),
+        }
+    ).with_columns(
+        last_visit=pl.when(pl.Series(seen)).then("last_visit"),
+        schooling=pl.when(pl.Series(answered)).then("schooling"),
+    )
+
+
+def comparison(truth: pl.DataFrame, released: pl.DataFrame) -> list[tuple[str, Number, Number]]:
+    """A few facts as (name, value in the private table, value in the release).
+
+    Only a demo may show the second column.
+    """
+    import polars as pl
+
+    facts: list[tuple[str, pl.Expr]] = [
+        ("people", pl.len()),
+        ("mean age", pl.col("age").mean()),
+        ("mean income", pl.col("income").mean()),
+        ("employed", pl.col("employed").mean()),
+        ("university", (pl.col("schooling") == "university").mean()),
+        ("schooling missing", pl.col("schooling").is_null().mean()),
+        ("seen in 2025", (pl.col("last_visit") >= pl.date(2025, 1, 1)).fill_null(False).mean()),
+        ("diabetes", (pl.col("diabetes") == "yes").mean()),
+        ("diabetes over 65", (pl.col("diabetes") == "yes").filter(pl.col("age") > 65).mean()),
+        ("income, employed", pl.col("income").filter(pl.col("employed")).mean()),
+        ("income, not employed", pl.col("income").filter(~pl.col("employed")).mean()),
+    ]
+    rows = []
+    for name, expression in facts:
+        pair = [frame.select(expression).item() for frame in (truth, released)]
+        rows.append((name, pair[0], pair[1]))
+    return rows
+
+
+def in_words(value: Number) -> str:
+    """A number as text for people: a float between 0 and 1 is a share, and is written in percent."""
+    if value is None:
+        return "-"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{100 * value:.1f} %" if 0 <= value <= 1 else f"{value:,.1f}"

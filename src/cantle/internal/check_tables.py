@@ -1,0 +1,163 @@
+"""What a schema does to the values of a table, column by column, found by the encoders that `publish` uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cantle.data.tables import as_ids, read_batches
+from cantle.internal.findings import Checked, Examples, Finding, Section
+from cantle.internal.hints import MOST_TEXTS, hint, hint_for_categories
+from cantle.schema.domain import DROP, MISSING, Attribute, Labels, Steps
+from cantle.schema.table import TableSchema
+from cantle.schema.values import MIXED, Mask, text_of
+
+
+def check_table(path: Path, schema: TableSchema, nodes: Path | None = None) -> Checked:  # noqa: ARG001
+    """What `publish` would do with each record of a table."""
+    domain = schema.domain().with_target_as_column()
+    tallies = [_Tally(attribute) for attribute in domain.attributes]
+    read, kept, persons = 0, [np.zeros(0, dtype=bool)], []
+    broken = dict.fromkeys(schema.rules, 0)
+    for batch in read_batches(path, schema):
+        frame = batch.frame
+        read += frame.height
+        keep = np.ones(frame.height, dtype=bool)
+        for tally in tallies:
+            keep &= tally.add(frame[tally.attribute.name])
+        kept.append(keep)
+        if domain.rules is not None:
+            for text, number in domain.rules.numbers(domain.coder(frame)):
+                broken[text] += number
+        if schema.person is not None:
+            persons.append(as_ids(frame[schema.person], schema.missing_values))
+    fits = np.concatenate(kept)
+    whole, used, facts = _persons(schema, persons, fits)
+    dropped = Finding("records dropped, because a required value is missing or not declared", int((~fits).sum()), read)
+    against = [
+        Finding(f"records that break the rule {text!r}", number, read, becomes="counted, but none is released")
+        for text, number in broken.items()
+    ]
+    sections = [Section("records", (dropped, *whole, *against)), *(tally.section(read) for tally in tallies)]
+    return Checked("table", "records", read, used, tuple(sections), facts)
+
+
+def _persons(
+    schema: TableSchema, ids: list[pl.Series], fits: Mask
+) -> tuple[list[Finding], int, dict[str, int | float]]:
+    """What the bound on records per person leaves out, the number of records used, and facts about the persons."""
+    if schema.person is None:
+        return [], int(fits.sum()), {}
+    number, most = pl.concat(ids), schema.max_records
+    nobody = int((number.is_null().to_numpy() & fits).sum())
+    held = number.filter(pl.Series(fits)).drop_nulls().value_counts()["count"].to_numpy().astype(np.int64)
+    over = int(np.maximum(held - most, 0).sum())
+    findings = [
+        Finding("records dropped, because they have no person", nobody, len(fits)),
+        Finding(f"records not used, because at most {most} per person are used", over, len(fits)),
+        Finding(f"persons with more records than {most}", int((held > most).sum()), len(held), problem=False),
+    ]
+    facts: dict[str, int | float] = {"persons": len(held), "most records of a person": int(held.max(initial=0))}
+    facts["records per person, on average"] = float(held.mean()) if len(held) else 0.0
+    return findings, int(np.minimum(held, most).sum()), facts
+
+
+@dataclass(repr=False)
+class _Tally:
+    """What happened to the values of one column so far."""
+
+    attribute: Attribute
+    absent: int = 0
+    below: int = 0
+    above: int = 0
+    undeclared: Examples = field(default_factory=Examples)
+    unreadable: Examples = field(default_factory=Examples)
+
+    def add(self, series: pl.Series) -> Mask:
+        """Counts some values; returns which records are not dropped because of them."""
+        if series.dtype == MIXED:
+            parts = series.struct.unnest().get_columns()
+            self.absent += int(np.logical_and.reduce([part.is_null().to_numpy() for part in parts]).sum())
+            for part in parts:
+                self._count(part.drop_nulls())
+        else:
+            self._count(series)
+        return self.attribute.encode(series) >= 0
+
+    def _count(self, series: pl.Series) -> None:
+        scale = self.attribute.scale
+        if isinstance(scale, Labels):
+            # an encoder that drops undeclared values shows which values these are
+            places = replace(scale, unknown=DROP).locate(series)
+            self.absent += int((places == MISSING).sum())
+            self.undeclared.add(text_of(series.filter(pl.Series(places == DROP))))
+            return
+        missing = scale.locate(series) == MISSING
+        given = missing & _has_text(series, scale)
+        self.absent += int((missing & ~given).sum())
+        self.unreadable.add(text_of(series.filter(pl.Series(given))))
+        below, above = _outside(series, scale)
+        self.below += int(below.sum())
+        self.above += int(above.sum())
+
+    def section(self, read: int) -> Section:
+        attribute, scale = self.attribute, self.attribute.scale
+        missing = "null" if attribute.nullable else "record dropped"
+        findings = [Finding("missing", self.absent, read, problem=False, becomes=missing)]
+        for what, examples, becomes in (
+            ("not a declared category", self.undeclared, self._unknown(missing)),
+            (f"not readable as {_ARTICLES.get(scale.type, 'a')} {scale.type}", self.unreadable, missing),
+        ):
+            count, distinct, shown = examples.found()
+            texts = examples.most_frequent(MOST_TEXTS)
+            keys = (
+                hint_for_categories(scale, texts)
+                if isinstance(scale, Labels)
+                else hint(scale.type, texts, scale.formats)
+            )
+            findings.append(Finding(what, count, read, becomes=becomes, distinct=distinct, examples=shown, hint=keys))
+        if isinstance(scale, Steps):
+            first, last = scale.text(0), scale.text(scale.grid - 1)
+            findings += [
+                Finding("below the minimum", self.below, read, becomes=first),
+                Finding("above the maximum", self.above, read, becomes=last),
+            ]
+        return Section(attribute.name, tuple(findings), _declared(attribute))
+
+    def _unknown(self, missing: str) -> str:
+        """A sentence about what becomes of undeclared categories."""
+        scale = self.attribute.scale
+        if isinstance(scale, Labels) and isinstance(scale.unknown, tuple):
+            return str(scale.unknown[1])
+        return "record dropped" if isinstance(scale, Labels) and scale.unknown == DROP else missing
+
+
+_ARTICLES = {"integer": "an"}
+
+
+def _declared(attribute: Attribute) -> str:
+    scale = attribute.scale
+    if isinstance(scale, Labels):
+        return f"{scale.type}, {scale.grid:,} categories"
+    return f"{scale.type}, {scale.text(0)} to {scale.text(scale.grid - 1)}"
+
+
+def _has_text(series: pl.Series, scale: Steps) -> Mask:
+    """Which values hold a text that is neither blank nor a mark of missing values."""
+    if series.dtype.is_numeric() and scale.type in ("integer", "number"):
+        return np.zeros(len(series), dtype=bool)  # the encoder reads every number that is not a mark of missing values
+    text = text_of(series)
+    blank = text.is_null() | text.is_in(list(scale.marks)) | text.str.strip_chars().is_in(["", *scale.marks])
+    return ~blank.fill_null(True).to_numpy()
+
+
+def _outside(series: pl.Series, scale: Steps) -> tuple[Mask, Mask]:
+    """Which values are below the first, or a whole step above the last value of the grid."""
+    values, missing = scale.read(series)
+    end = scale.first + scale.grid * scale.step
+    if scale.type == "number":
+        return values < scale.first / scale.scale, values >= end / scale.scale
+    return ~missing & (values < scale.first), ~missing & (values > end - 1)

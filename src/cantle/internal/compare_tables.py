@@ -1,0 +1,115 @@
+"""A released table beside the private data: columns, pairs of columns, random questions, and a classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from cantle.data.tables import as_ids, read_batches
+from cantle.internal.comparison import Comparison, Distribution, Fact, Matrices
+from cantle.internal.questions import ask
+from cantle.internal.train_test import train_and_test
+from cantle.release import Release
+from cantle.release.asking import Asker
+from cantle.release.load import table_schema_of
+from cantle.release.report.groupings import middle_of
+from cantle.release.report.pairs import associations, cross_table, distance, thinned
+from cantle.release.report.table_view import TableView
+from cantle.schema.domain import Attribute
+from cantle.schema.table import TableSchema
+from cantle.schema.values import Codes
+from cantle.trusted.bounding.persons import person_numbers, within_bound
+
+MOST_COLUMNS = 40
+"""Most columns of which all pairs are compared."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConnectedColumns(Matrices):
+    """How strongly pairs of columns are connected: Cramér's V, from 0 to 1."""
+
+    explained: ClassVar[str] = (
+        "Strength of connection (Cramér's V). The third map shows the difference; it is darkest from 0.3 on."
+    )
+    with_numbers: ClassVar[bool] = True
+
+    @property
+    def most(self) -> float:
+        return 1.0
+
+    def lines(self) -> Iterator[str]:
+        distances, change = self.off_diagonal(self.distances), self.change()
+        pairs = f"{len(distances):,} pairs of columns"
+        yield f"{pairs}: mean distance {distances.mean():.3f}, largest {distances.max():.3f}"
+        differs = f"{change.mean():.3f} on average, at most {change.max():.3f}"
+        yield f"Strength of connection (Cramer's V) differs by {differs}"
+
+
+def compare_table(path: Path, release: Release, nodes: Path | None = None) -> Comparison:  # noqa: ARG001
+    view, schema = TableView.of(release), table_schema_of(release.manifest)
+    raw = read_used(path, schema)
+    facts = (Fact("records", len(raw[0]), release.manifest.summary["records"]),)
+    if view is None:
+        reason = "Values are sets of values (preset paper), so columns cannot be compared."
+        return Comparison("table", facts, (), missing=(reason,))
+    columns = tuple(
+        Distribution(
+            one.name, grouping.labels, grouping.counts(private), grouping.counts(released),
+            _facts(one, private, released), grouping.ticks if grouping.numeric else None,
+        )
+        for one, grouping, private, released in zip(view.attributes, view.shown, raw, view.codes, strict=True)
+    )  # fmt: skip
+    asked = ask(view, raw, Asker(release)) if view.records and len(raw[0]) else []
+    trained, reason = train_and_test(schema, view, raw)
+    return Comparison(
+        "table", facts, columns, _matrices(view, raw), tuple(asked), trained, missing=(reason,) if reason else ()
+    )
+
+
+def read_used(path: Path, schema: TableSchema) -> list[Codes]:
+    """The records that `publish` would use, as codes by column: those that fit the schema, bounded per person."""
+    attributes = schema.domain().with_target_as_column().attributes
+    parts, ids = [], []
+    for batch in read_batches(path, schema):
+        parts.append([one.encode(batch.frame[one.name]) for one in attributes])
+        if schema.person is not None:
+            ids.append(as_ids(batch.frame[schema.person], schema.missing_values))
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    keep = np.logical_and.reduce([column >= 0 for column in columns])
+    columns = [column[keep] for column in columns]
+    if schema.person is not None:
+        person = person_numbers(pl.concat(ids))[keep]
+        known = person >= 0
+        columns = [column[known] for column in columns]
+        used = within_bound(person[known], columns, schema.max_records)
+        columns = [column[used] for column in columns]
+    return columns
+
+
+def _facts(attribute: Attribute, private: Codes, released: Codes) -> tuple[Fact, ...]:
+    facts = []
+    if (mean := middle_of(attribute)) is not None:
+        facts.append(Fact("mean", mean(private), mean(released)))
+    if attribute.nullable:
+        shares = [float((codes == attribute.bins).mean()) if len(codes) else 0.0 for codes in (private, released)]
+        facts.append(Fact("missing", *shares))
+    return tuple(facts)
+
+
+def _matrices(view: TableView, raw: Sequence[Codes]) -> Matrices:
+    groupings = view.shown[:MOST_COLUMNS]
+    sizes = [one.size for one in groupings]
+    private = thinned([one.of(codes) for one, codes in zip(groupings, raw, strict=False)])
+    released = thinned([one.of(codes) for one, codes in zip(groupings, view.codes, strict=False)])
+    distances = np.zeros((len(sizes), len(sizes)))
+    for a in range(len(sizes)):
+        for b in range(a):
+            tables = [cross_table(one[a], one[b], sizes[a], sizes[b]) for one in (private, released)]
+            distances[a, b] = distances[b, a] = distance(*tables)
+    names = tuple(one.name for one in groupings)
+    return ConnectedColumns(names, associations(private, sizes), associations(released, sizes), distances)

@@ -1,0 +1,221 @@
+"""The comparison of a release with its private data, as text and as values. It holds private facts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from cantle.internal.questions import Asked
+from cantle.release.estimates import NOISE_ONLY
+from cantle.release.kinds import KINDS
+from cantle.release.report.groupings import Ints
+from cantle.release.report.pairs import Floats, distance
+
+Number = int | float | None
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number that is known both of the data and of the release."""
+
+    name: str
+    private: Number
+    released: Number
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Distribution:
+    """Counts of the same groups in the data and in the release."""
+
+    name: str
+    labels: tuple[str, ...]
+    private: Ints
+    released: Ints
+    facts: tuple[Fact, ...] = ()
+    ticks: tuple[str, ...] | None = None
+    """What an axis writes below the groups, if they are numbers."""
+
+    @property
+    def distance(self) -> float:
+        return distance(self.private, self.released)
+
+    def to_dict(self) -> dict[str, object]:
+        groups = zip(self.labels, self.private.tolist(), self.released.tolist(), strict=True)
+        return {
+            "name": self.name,
+            "distance": self.distance,
+            "facts": [vars(fact) for fact in self.facts],
+            "groups": [{"label": label, "private": a, "released": b} for label, a, b in groups],
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Matrices(ABC):
+    """A number per pair of columns or items, in the data and in the release, and how far their tables differ."""
+
+    names: tuple[str, ...]
+    private: Floats
+    released: Floats
+    distances: Floats
+    explained: ClassVar[str]
+    """What the numbers are, for people who read a heat map of them."""
+    with_numbers: ClassVar[bool]
+    """Whether a heat map shows the numbers."""
+
+    @property
+    @abstractmethod
+    def most(self) -> float:
+        """The number at which a heat map is darkest."""
+
+    @abstractmethod
+    def lines(self) -> Iterator[str]:
+        """How far data and release differ, as text."""
+
+    def to_dict(self) -> dict[str, object]:
+        parts = {"private": self.private, "released": self.released, "distances": self.distances}
+        return {"names": list(self.names)} | {name: part.round(4).tolist() for name, part in parts.items()}
+
+    def off_diagonal(self, part: Floats) -> Floats:
+        return part[np.triu_indices(len(self.names), 1)]
+
+    def change(self) -> Floats:
+        """How far the number of each pair differs between data and release."""
+        return np.abs(self.off_diagonal(self.private) - self.off_diagonal(self.released))
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A classifier for the target: trained on the data or on the release, always tested on other private records."""
+
+    target: str
+    on_private: float
+    on_released: float
+    majority: float
+    tested: int
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """A release beside its data. `missing` says in words what could not be compared."""
+
+    kind: str
+    facts: tuple[Fact, ...]
+    distributions: tuple[Distribution, ...]
+    matrices: Matrices | None = None
+    asked: tuple[Asked, ...] = ()
+    trained: Trained | None = None
+    missing: tuple[str, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "kind": self.kind,
+            "facts": [vars(fact) for fact in self.facts],
+            "distributions": [one.to_dict() for one in self.distributions],
+            "pairs": None if self.matrices is None else self.matrices.to_dict(),
+            "questions": [one.to_dict() for one in self.asked],
+            "errors": [vars(one) for one in error_table(self.asked, KINDS[self.kind].PART)],
+            "classifier": None if self.trained is None else vars(self.trained),
+            "missing": list(self.missing),
+        }
+
+    def lines(self) -> Iterator[str]:
+        """The comparison as text."""
+        rows = [(fact.name, number(fact.private), number(fact.released)) for fact in self.facts]
+        yield from (*_table(("", "private", "released"), rows), "")
+        yield from _distance_lines(self.distributions)
+        yield "Distance: the share of records that would have to change to make both alike (total variation)."
+        if self.matrices is not None and len(self.matrices.names) > 1:
+            yield from ("", *self.matrices.lines())
+        if self.asked:
+            yield from ("", *_error_lines(self.asked, KINDS[self.kind].PART))
+        if self.trained is not None:
+            yield from ("", *_trained_lines(self.trained))
+        yield from (line for line in self.missing)
+
+
+@dataclass(frozen=True)
+class ErrorRow:
+    """Errors of all questions about the same number of columns, in records: the true ones, and those predicted."""
+
+    about: str
+    questions: int
+    median_error: float
+    error_of_95_percent: float
+    median_predicted: float
+    inside: float
+
+
+def error_table(asked: Sequence[Asked], part: str) -> list[ErrorRow]:
+    """The errors of questions about one part (a column or an item), and of those about two or three."""
+    rows, single = [], [one for one in asked if one.columns == 1]
+    several = [one for one in asked if one.columns > 1]
+    for about, some in ((f"one {part}", single), (f"two or three {part}s", several)):
+        if not some:
+            continue
+        errors = np.array([one.error for one in some])
+        middle, most = np.percentile(errors, [50, 95], method="inverted_cdf").tolist()
+        predicted = float(np.median([one.predicted for one in some]))
+        inside = float(np.mean([one.inside for one in some]))
+        rows.append(ErrorRow(about, len(some), middle, most, predicted, inside))
+    return rows
+
+
+def number(value: Number) -> str:
+    """A number as text.
+
+    >>> number(1234), number(0.5), number(None), number(3.14159)
+    ('1,234', '0.5', '-', '3.142')
+    """
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+def _distance_lines(distributions: Sequence[Distribution]) -> Iterator[str]:
+    header, means = ["", "distance"], any(fact.name == "mean" for one in distributions for fact in one.facts)
+    rows = [[one.name, f"{one.distance:.3f}", *(_means(one.facts) if means else ())] for one in distributions]
+    yield from _table([*header, "mean, private", "mean, released"] if means else header, rows)
+
+
+def _means(facts: Sequence[Fact]) -> tuple[str, str]:
+    for fact in facts:
+        if fact.name == "mean":
+            return number(fact.private), number(fact.released)
+    return "", ""
+
+
+def _error_lines(asked: Sequence[Asked], part: str) -> Iterator[str]:
+    rows = [
+        (
+            one.about,
+            f"{one.questions}",
+            *(f"{value:,.0f}" for value in (one.median_error, one.error_of_95_percent, one.median_predicted)),
+            f"{100 * one.inside:.0f} %",
+        )
+        for one in error_table(asked, part)
+    ]
+    header = ("random questions about", "asked", "median error", "95 % below", "interval, +-", "truth inside")
+    yield from _table(header, rows)
+    if any(one.covers == NOISE_ONLY for one in asked):
+        yield "Some intervals cover the noise only, because the release did not measure its error."
+
+
+def _trained_lines(trained: Trained) -> Iterator[str]:
+    yield f"Classifier for {trained.target}, share of {trained.tested:,} other private records classified correctly:"
+    yield f"  trained on the release {trained.on_released:.3f}, on private records {trained.on_private:.3f}, "\
+          f"always the most frequent class {trained.majority:.3f}"  # fmt: skip
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table as lines of text; its first column is aligned to the left."""
+    widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
+    for row in (header, *rows):
+        cells = [
+            f"{row[0]:{widths[0]}}",
+            *(f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)),
+        ]
+        yield "  ".join(cells).rstrip()

@@ -1,0 +1,227 @@
+"""`cantle check` reports what the readers of `publish` do with each record, and marks the report as private."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+
+from cantle.errors import ParameterError
+from cantle.internal import WARNING
+from cantle.internal.check import check, limit_of
+from cantle.internal.hints import hint
+from cantle.schema import Schema
+from tests.interfaces.cli.inside import Cantle, cantle  # noqa: F401
+
+FIELDS = [
+    {"name": "age", "type": "integer", "constraints": {"minimum": 17, "maximum": 90}},
+    {"name": "weight", "type": "number", "step": 0.1, "constraints": {"minimum": 0, "maximum": 300}},
+    {"name": "job", "type": "string", "categories": ["Clerk", "Farmer"]},
+    {"name": "visit", "type": "date", "constraints": {"minimum": "2024-01-01", "maximum": "2025-01-01"}},
+    {"name": "income", "type": "string", "categories": ["low", "high"], "role": "target"},
+]
+TABLE = {"fields": FIELDS, "missingValues": ["", "?"]}
+ROWS = """age,weight,job,visit,income,who
+17,60.5,Clerk,2024-05-01,low,1
+200,"60,5",clerk,01.05.2024,low,1
+abc,?,Farmer,2024-05-02,high,2
+33,1000,Farmer,,High,2
+-5,70,,2024-05-03,high,
+"""
+
+
+def found(document: dict[str, object], rows: str, tmp_path: Path, name: str = "data.csv") -> dict[tuple[str, str], int]:
+    """The count of each finding, by section and text."""
+    path = tmp_path / name
+    path.write_text(rows)
+    checked = check(path, Schema.from_dict(document))
+    return {(part.title, one.what): one.count for part in checked.sections for one in part.findings if one.count}
+
+
+def test_every_way_to_lose_a_value_is_counted(tmp_path: Path) -> None:
+    assert found(TABLE, ROWS, tmp_path) == {
+        ("records", "records dropped, because a required value is missing or not declared"): 1,
+        ("age", "not readable as an integer"): 1,
+        ("age", "below the minimum"): 1,
+        ("age", "above the maximum"): 1,
+        ("weight", "missing"): 1,
+        ("weight", "not readable as a number"): 1,
+        ("weight", "above the maximum"): 1,
+        ("job", "missing"): 1,
+        ("job", "not a declared category"): 1,
+        ("visit", "missing"): 1,
+        ("visit", "not readable as a date"): 1,
+        ("income", "not a declared category"): 1,
+    }
+
+
+@pytest.mark.parametrize("unknown", ["null", "drop", "Clerk"])
+def test_the_records_used_are_those_that_the_encoder_keeps(unknown: str, tmp_path: Path) -> None:
+    fields = [
+        one | ({"unknown": None if unknown == "null" else unknown} if one["name"] == "job" else {}) for one in FIELDS
+    ]
+    schema = Schema.from_dict(TABLE | {"fields": fields})
+    path = tmp_path / "data.csv"
+    path.write_text(ROWS * 1)
+    codes, _ = schema.domain().encode(pl.read_csv(path, infer_schema=False))
+    assert check(path, schema).used == len(codes)
+
+
+def test_numbers_of_a_typed_file_are_never_unreadable(tmp_path: Path) -> None:
+    schema = Schema.from_dict({"fields": FIELDS[:1], "missingValues": ["-999"]})
+    path = tmp_path / "data.parquet"
+    pl.DataFrame({"age": [20, -999, None, 400]}).write_parquet(path)
+    counts = {one.what: one.count for part in check(path, schema).sections for one in part.findings if one.count}
+    assert counts == {"missing": 2, "above the maximum": 1}
+
+
+def test_records_per_person_are_counted(tmp_path: Path) -> None:
+    document = TABLE | {"unit": {"person": "who", "max_records": 1}}
+    counts = found(document, ROWS, tmp_path)
+    assert counts["records", "records dropped, because they have no person"] == 1
+    assert counts["records", "records not used, because at most 1 per person are used"] == 1
+    checked = check(tmp_path / "data.csv", Schema.from_dict(document))
+    assert (checked.used, checked.facts["persons"], checked.facts["most records of a person"]) == (2, 2, 2)
+
+
+def test_persons_with_fewer_records_than_the_bound_lose_none(tmp_path: Path) -> None:
+    document = {"fields": [{"name": "ill", "type": "boolean"}], "unit": {"person": "who", "max_records": 2}}
+    counts = found(document, "who,ill\na,true\na,true\na,false\nb,true\n", tmp_path)
+    assert counts["records", "records not used, because at most 2 per person are used"] == 1
+    assert check(tmp_path / "data.csv", Schema.from_dict(document)).used == 3
+
+
+SETS = {"kind": "sets", "items": {"minimum": 1, "maximum": 17}}
+
+
+@pytest.mark.parametrize(("name", "rows"), [
+    ("data.dat", "1 2 3\n4 99 foo 2 2\n77\n\n5\n"),
+    ("data.csv", "id,item\na,1\na,2\na,3\nb,4\nb,99\nb,foo\nb,2\nb,2\nc,77\nd,5\n"),
+])  # fmt: skip
+def test_findings_about_sets(name: str, rows: str, tmp_path: Path) -> None:
+    counts = found(SETS, rows, tmp_path, name)
+    assert counts == {
+        ("sets", "sets not used, because no declared item is left"): 1,
+        ("items", "not a declared item"): 3,
+        ("items", "an item that its set already has"): 1,
+    }
+    checked = check(tmp_path / name, Schema.from_dict(SETS))
+    assert (checked.read, checked.used, checked.facts["items of the largest set"]) == (4, 3, 3)
+
+
+def test_items_with_spaces_in_fimi_lines_are_refused_as_publish_refuses_them(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"use a long table \(one row per set and item, .csv\) or Parquet"):
+        found({"kind": "sets", "items": ["tea", "whole milk"]}, "whole milk, tea\n", tmp_path, "data.dat")
+
+
+def test_findings_about_a_column_of_lists(tmp_path: Path) -> None:
+    path = tmp_path / "data.parquet"
+    pl.DataFrame({"items": [[1, 2, 3], [4, 99, 100, 2, 2], [77], [], None, [5]]}).write_parquet(path)
+    checked = check(path, Schema.from_dict(SETS))
+    assert (checked.read, checked.used) == (6, 3)
+    assert checked.sections[1].findings[0].count == 3
+
+
+def test_findings_about_graphs(tmp_path: Path) -> None:
+    document = {"kind": "graph", "unit": "node-isolate", "nodes": {"minimum": 1, "maximum": 10}}
+    counts = found(document, "# c\nsource target\n1 2\n2 1\n007 7\n4 99\nx 1\n3 4\n", tmp_path, "edges.txt")
+    assert counts == {
+        ("edges", "a node that is missing or not declared"): 2,
+        ("edges", "a node connected with itself"): 1,
+        ("edges", "an edge that is there already"): 1,
+    }
+    checked = check(tmp_path / "edges.txt", Schema.from_dict(document))
+    assert (checked.read, checked.used, checked.facts["nodes without an edge"]) == (6, 2, 6)
+
+
+def test_findings_about_nodes_that_are_texts_and_a_list_of_nodes(tmp_path: Path) -> None:
+    (tmp_path / "edges.txt").write_text("ann bob\nbob ann\nann 7\ncid cid\nbob eve\n")
+    (tmp_path / "nodes.txt").write_text("ann\nbob\n7\ncid\n")
+    checked = check(tmp_path / "edges.txt", Schema.from_dict({"kind": "graph", "unit": "node"}), tmp_path / "nodes.txt")
+    counts = {one.what: one.count for one in checked.sections[0].findings if one.count}
+    assert counts == {
+        "a node that is not in the list of nodes": 1,
+        "a node connected with itself": 1,
+        "an edge that is there already": 1,
+    }
+    assert (checked.used, checked.facts["nodes"]) == (2, 4)
+
+
+def test_wrong_limits_are_refused() -> None:
+    from cantle.errors import ParameterError
+
+    for wrong in ("five", "120%", "-1%", "2"):
+        with pytest.raises(ParameterError, match="--limit"):
+            limit_of(wrong)
+
+
+def test_the_command_prints_findings_and_writes_nothing(cantle: Cantle, tmp_path: Path) -> None:  # noqa: F811
+    Path("data.csv").write_text(ROWS)
+    Path("schema.yaml").write_text(yaml.safe_dump(TABLE))
+    before = {path.name for path in tmp_path.iterdir()}
+    done = cantle("check", "data.csv", "--schema", "schema.yaml")
+    assert (done.code, done.err) == (1, WARNING + "\n")
+    assert '"60,5" (1)' in done.out
+    assert {path.name for path in tmp_path.iterdir()} == before
+    assert cantle("check", "data.csv", "--schema", "schema.yaml", "--limit", "20%").code == 0
+    machine = cantle("check", "data.csv", "--schema", "schema.yaml", "--json")
+    assert machine.code == 1
+    assert json.loads(machine.out)["internal"] == WARNING
+
+
+def test_a_written_report_must_be_named_internal(cantle: Cantle) -> None:  # noqa: F811
+    Path("data.csv").write_text(ROWS)
+    Path("schema.yaml").write_text(yaml.safe_dump(TABLE))
+    assert cantle("check", "data.csv", "--schema", "schema.yaml", "-o", "check.txt").code == 2
+    cantle("check", "data.csv", "--schema", "schema.yaml", "-o", "check.internal.txt")
+    assert Path("check.internal.txt").read_text().startswith(WARNING)
+    cantle("check", "data.csv", "--schema", "schema.yaml", "-o", "check.internal.json")
+    assert json.loads(Path("check.internal.json").read_text())["ok"] is False
+    assert os.name != "posix" or Path("check.internal.json").stat().st_mode & 0o077 == 0, (
+        "only the owner may read the file"
+    )
+    assert cantle("check", "data.csv", "--schema", "schema.yaml", "-o", "check.internal.txt").code == 1
+
+
+def test_check_names_findings_above_the_limit_and_keys_that_would_help(
+    cantle: Cantle,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    fields = [
+        {"name": "wage", "type": "integer", "constraints": {"minimum": 0, "maximum": 9000}},
+        {"name": "day", "type": "date", "constraints": {"minimum": "2025-01-01", "maximum": "2025-12-31"}},
+        {"name": "sex", "type": "string", "categories": ["F", "M"]},
+    ]
+    (tmp_path / "schema.yaml").write_text(yaml.safe_dump({"fields": fields, "dialect": {"delimiter": ";"}}))
+    (tmp_path / "data.csv").write_text("wage;day;sex\n812,50;24.12.2025;F\n;13.01.2025;\n99,00;01.02.2025;M\n")
+    done = cantle("check", "data.csv", "--schema", "schema.yaml")
+    assert done.code == 1
+    assert 'type: number, step: …, decimalChar: ","' in done.out
+    assert 'format: "%d.%m.%Y"' in done.out
+    assert "day: not readable as a date (100 %); wage: not readable as an integer (67 %)" in done.out
+    assert "as declared, but some are missing -> null: sex 33 %" in done.out
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts", "keys"),
+    [
+        ("date", ["12/24/2025", "01/02/2025"], 'format: "%m/%d/%Y"'),
+        ("date", ["01/02/2025"], 'format: "%d/%m/%Y" or format: "%m/%d/%Y"'),
+        ("date", ["soon"], ""),
+        ("datetime", ["24.12.2025 18:30"], 'format: "%d.%m.%Y %H:%M"'),
+        ("number", ["1.234,5", "12.345"], 'decimalChar: ",", groupChar: "."'),
+        ("number", ["1,234.5", "12,345"], 'groupChar: ","'),
+        ("number", ["35,7 kg", "80 kg"], 'decimalChar: ",", bareNumber: false'),
+        ("number", ["€ 1.234,50", "€ 80,00"], 'decimalChar: ",", groupChar: ".", bareNumber: false'),
+        ("number", ["5 km", "7.5 km"], "bareNumber: false"),
+        ("integer", ["5 \ufffd"], "bareNumber: false and dialect: {encoding: cp1252} (or another code page)"),
+        ("integer", ["12.0", "3.5"], "type: number, step: …"),
+        ("string", ["x"], ""),
+    ],
+)
+def test_hints_name_the_spelling_of_values(kind: str, texts: list[str], keys: str) -> None:
+    assert hint(kind, texts) == keys
