@@ -146,7 +146,7 @@ def test_every_trusted_query_states_its_claim(kind: type) -> None:
 
 @pytest.mark.parametrize("together", [False, True])
 def test_the_cells_of_a_grid_change_by_one_in_all(together: bool) -> None:
-    """Claim 23, through the column engine: a record is in one cell of one class, whatever the grid."""
+    """Claim 23, through the engine: a record is in one cell of one class, whatever the grid."""
     nodes, root = Frontier.root(SIZES), np.zeros(1, dtype=np.int64)
     for grid in (Grid.top(SIZES), Grid.top(SIZES).refine(1, (1,)), Grid.top(SIZES).refine(0, (1,)).refine(1, (1, 2))):
         query = Cells(grid, CLASSES, together)

@@ -141,3 +141,15 @@ def test_a_closed_engine_holds_no_records(name: str) -> None:
         list(store.tally(ROOT, Sizes()))
     with pytest.raises(AttributeError):
         store.occupied(CodeTable(0, 4, 1))
+
+
+def test_a_part_holds_an_engine_between_two_splits() -> None:
+    """Workers of a cluster keep parts, and make an engine of one whenever they are asked."""
+    first = engine()
+    first.split(ROOT, Cuts(np.array([0]), np.array([1])))
+    second = WordEngine.of_part(first.part, sizes=(3, 3), class_count=2)
+    for store in (first, second):
+        store.split(np.array([1]), Cuts(np.array([1]), np.array([1])))
+    for key in (Sizes(), Classes(2), OneWays((0, 1), (3, 3), 2)):
+        assert whole(second, np.arange(2), key) == whole(first, np.arange(2), key)
+    assert whole(second, np.arange(2), Sizes()) == [[1], [2]]
