@@ -21,14 +21,14 @@ def count(
 
     fields[i] has one line (word, lowest bit, mask) per code to count, or fields[0] has them for all regions.
     """
+    step, number = _U(classes), fields.shape[1]
     for i in range(len(start)):
         field, mine = fields[i % len(fields)], counts[i]
         for r in range(start[i], end[i]):
-            row = rows[r]
-            at = (row[label[0]] >> label[1]) & label[2] if classes > 1 else _U(0)
-            for j in range(len(field)):
-                code = (row[field[j, 0]] >> field[j, 1]) & field[j, 2]
-                mine[(_U(offset[j]) + code) * _U(classes) + at] += 1
+            at = (rows[r, label[0]] >> label[1]) & label[2] if classes > 1 else _U(0)
+            for j in range(number):
+                code = (rows[r, field[j, 0]] >> field[j, 1]) & field[j, 2]
+                mine[(_U(offset[j]) + code) * step + at] += 1
 
 
 @compiled
@@ -48,6 +48,13 @@ def part(rows: Words, start: Ints, end: Ints, fields: Words, point: Ints, free: 
             for w in range(rows.shape[1]):
                 out[at, w] = rows[r, w]
         free[2 * i], free[2 * i + 1] = left, right
+
+
+@compiled
+def add_values(rows: Words, field: Words, values: Codes, entry: Codes) -> None:
+    """Adds the value of the code to the entry of each record."""
+    for r in range(len(entry)):
+        entry[r] += values[(rows[r, field[0]] >> field[1]) & field[2]]
 
 
 @compiled

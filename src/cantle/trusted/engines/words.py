@@ -269,14 +269,23 @@ class WordEngine(Tables):
         if self._placed is None or not self._placed[0].same(grid):
             self._placed = None
             kind = np.int32 if grid.cells * self.classes < 2**31 else np.int64
-            entry, addends = self._store.room((len(self._rows),), kind), grid.addends(self.classes, kind)
+            entry = self._store.room((len(self._rows),), kind)
             for here in _slices(len(self._rows), BATCH):
-                words = self._rows[here].T
-                entry[here] = self._layout.column(words, -1)
-                for attribute, values in addends.items():
-                    entry[here] += values.at(self._layout.column(words, attribute))
+                entry[here] = self._layout.column(self._rows[here].T, -1)
+            for attribute, values in grid.addends(self.classes, kind).items():
+                self._add(values, attribute, entry)
             self._placed = grid.copy(), entry
         return self._placed[1]
+
+    def _add(self, values: SpanValues, attribute: int, entry: Codes) -> None:
+        """Adds the value of each record's code."""
+        if self.compiled and values.table is not None:
+            from cantle.trusted.engines import _word_kernels
+
+            _word_kernels.add_values(self._rows, self._layout.fields[attribute], values.table, entry)
+            return
+        for here in _slices(len(entry), BATCH):
+            entry[here] += values.at(self._layout.column(self._rows[here].T, attribute))
 
     def dense(self, key: GridBins) -> Ints:
         """All counts of the placed grid by bin, shape (cells, classes, width)."""
