@@ -18,8 +18,6 @@ from benchmarks.server import postgres
 from tests.effort import EFFORT
 from tests.entropy import drawn_from, real
 
-# Threads of scikit-learn wait for one another in busy loops, which slows other tests down.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Without bytecode, each command that a test starts would compile the library again, and each run all tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False

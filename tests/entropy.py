@@ -10,15 +10,18 @@ import hashlib
 import os
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache, wraps
 from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
 from cantle.postprocess import counts
 from cantle.trusted.noise import sources
 
+P, Made = ParamSpec("P"), TypeVar("Made")
 BASE = "1"  # change it to see whether a test depends on luck
 LAUNCH = Path(__file__).with_name("launch.py")
 
@@ -42,6 +45,20 @@ def drawn_from(name: str) -> Iterator[None]:
     """Inside the block, noise and fresh seeds come from the stream of this name; an outer stream continues after it."""
     with _as(Stream(name), Stream(name + " seeds")):
         yield
+
+
+def shared(make: Callable[P, Made]) -> Callable[P, Made]:
+    """A function like one under `functools.cache`, for what several tests use.
+
+    Its noise comes from a stream of its own, so that the result does not depend on which test asks first.
+    """
+
+    @cache
+    def made(*given: Any, **named: Any) -> Made:
+        with drawn_from(f"{make.__module__} {make.__qualname__} {given} {sorted(named.items())}"):
+            return make(*given, **named)
+
+    return cast("Callable[P, Made]", wraps(make)(made))
 
 
 @contextmanager

@@ -6,10 +6,14 @@ import inspect
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
+import polars as pl
 import pytest
 
 import cantle
+from cantle.errors import ParameterError
+from cantle.internal import WARNING
 from tests.release.changes import with_manifest
 from tests.release.people import SCHEMA, people
 
@@ -55,3 +59,48 @@ def test_texts_of_a_loaded_release_are_escaped_in_html() -> None:
     page = with_manifest(release, lambda m: m.update(guarantee="<script>"))._repr_html_()
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
+
+
+def test_public_objects_show_themselves_in_notebooks() -> None:
+    release = cantle.publish(people(6000), SCHEMA, epsilon=1, insecure_seed=1)
+    assert release.accuracy is not None
+    shown = {
+        "protects one record": cantle.Schema.from_dict(SCHEMA),
+        "smallest group that stands out": cantle.plan(SCHEMA, epsilon=1, records=6000),
+        "95 % interval": release.count("age > 30"),
+        "measured privately": release.accuracy,
+        "cantle release": release,
+    }
+    for text, one in shown.items():
+        assert text in one._repr_html_()  # type: ignore[attr-defined]
+    hostile = {"fields": [{"name": "<i>", "type": "string", "categories": ["<script>", "b"]}]}
+    page = cantle.Schema.from_dict(hostile)._repr_html_()
+    assert "<i>" not in page
+    assert "<script>" not in page
+
+
+def test_counts_and_means_are_grouped_by_columns() -> None:
+    release = cantle.publish(people(600), SCHEMA, epsilon=2, insecure_seed=1)
+    counts = release.count("age > 20", by="ill")
+    assert counts["value"].sum() == pytest.approx(release.count("age > 20").value, abs=1)
+    assert counts.equals(release.count("age > 20", by=["ill"]))
+    assert release.mean("age", by="ill").columns == counts.columns
+
+
+def test_python_shows_private_facts_only_when_asked(tmp_path: Path) -> None:
+    schema = {"fields": [{"name": "town", "type": "string", "categories": ["Oslo", "Rome"]}]}
+    frame = pl.DataFrame({"town": ["<Secretville>", "Oslo", "Rome"] * 100})
+    frame.write_csv(tmp_path / "t.csv")
+    release = cantle.publish(frame, schema, epsilon=1, insecure_seed=1)
+    for data in (frame, frame.to_pandas(), tmp_path / "t.csv", str(tmp_path / "t.csv")):
+        checked, compared = cantle.check(data, schema), cantle.evaluate(data, release)
+        assert "Secretville" in str(checked)
+        for one in (checked, compared, *checked.sections, *checked.sections[1].findings):
+            assert "Secretville" not in repr(one)
+        for shown in (checked, compared):
+            assert str(shown).startswith(WARNING)
+            assert WARNING in shown._repr_html_()
+            assert "<S" not in shown._repr_html_()
+        assert compared.facts[0].private == 300
+    with pytest.raises(ParameterError, match="give the path of the file"):
+        cantle.check([[1]], {"kind": "sets", "items": [1, 2]})

@@ -1,4 +1,4 @@
-"""The commands, the schema and the Python code of docs/tutorial.md run in order, in an empty folder."""
+"""The commands and the Python code of docs/tutorial.md and README.md run in order, in an empty folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ import polars as pl
 from tests.interfaces.cli.inside import run
 
 ROOT = Path(__file__).parents[1]
-BLOCKS = re.findall(r"```(sh|yaml|python)\n(.*?)```", (ROOT / "docs/tutorial.md").read_text("utf-8"), re.DOTALL)
+INSTALLS = ("python3 -m venv", ". .venv", "pip install")
+
+
+def blocks(text: str) -> list[tuple[str, str]]:
+    """The blocks of a page with their languages."""
+    return re.findall(r"```(sh|yaml|python)\n(.*?)```", text, re.DOTALL)
+
+
+BLOCKS = blocks((ROOT / "docs/tutorial.md").read_text("utf-8"))
 
 
 def run_line(line: str, folder: Path) -> None:
@@ -50,3 +58,22 @@ def test_every_block_of_the_tutorial_runs(tmp_path: Path) -> None:
     assert lost.pop("weight") < 0.1
     assert max(lost.values()) < 0.03, lost
     assert released["sex"].value_counts(normalize=True).filter(pl.col("sex") == "F")["proportion"].item() > 0.45
+
+
+def test_every_line_of_the_readme_runs_after_the_demo(tmp_path: Path) -> None:
+    """A stranger can paste each line, up to those that test the checkout."""
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    readme = (ROOT / "README.md").read_text("utf-8").partition("## Test it")[0]
+    ran = []
+    for language, text in blocks(readme):
+        if language == "sh":
+            for line in (part.strip() for one in text.splitlines() for part in one.split("&&")):
+                if not line.startswith(INSTALLS):
+                    run_line(line, tmp_path)
+                    ran.append(line.split()[1])
+        elif language == "python":
+            with chdir(tmp_path):
+                exec(text, {"__name__": "__main__"})
+    assert ran[0] == "demo"
+    assert {"publish", "report", "query", "verify", "sample", "graph"} <= set(ran)
+    assert (tmp_path / "from-python" / "release.json").exists()

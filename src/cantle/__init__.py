@@ -2,9 +2,11 @@
 
 publish      make a private release of a file or a data frame
 plan         what a release would be like, before anything is spent
-Release      what was published: `records`, `statement`, `save`, `load`, `verify`, `sample`, `count`, `mean`, `table`
+Release      what was published: `records`, `statement`, `save`, `load`, `verify`, `sample`, `count`, `mean`, `report`
 Estimate     an answer with its interval
 Schema       what is public about the data: `Schema.load("schema.yaml")`
+check        what a schema does to the data, before a release (internal: it shows private facts)
+evaluate     a release beside its data (internal too)
 draft        a schema with blanks, from the columns of a file or a data frame
 Ledger       what each data set has spent, across releases
 Mosaic, RPS, DiffGen: the methods for tables as scikit-learn estimators
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from cantle.interfaces.estimators import DiffGen as DiffGen
     from cantle.interfaces.estimators import Mosaic as Mosaic
     from cantle.interfaces.publishing import publish as publish
+    from cantle.internal.check import check as check
+    from cantle.internal.evaluate import evaluate as evaluate
     from cantle.methods.planning import plan as plan
     from cantle.methods.planning.outline import Plan as Plan
     from cantle.release import Release as Release
@@ -31,7 +35,21 @@ if TYPE_CHECKING:
     from cantle.trusted.ledger import Ledger as Ledger
 
 __version__: str
-__all__ = ["DiffGen", "Estimate", "Ledger", "Mosaic", "Plan", "RPS", "Release", "Schema", "draft", "plan", "publish"]
+__all__ = [
+    "DiffGen",
+    "Estimate",
+    "Ledger",
+    "Mosaic",
+    "Plan",
+    "RPS",
+    "Release",
+    "Schema",
+    "check",
+    "draft",
+    "evaluate",
+    "plan",
+    "publish",
+]
 
 _HOMES = {
     "DiffGen": "cantle.interfaces.estimators",
@@ -42,7 +60,9 @@ _HOMES = {
     "RPS": "cantle.interfaces.estimators",
     "Release": "cantle.release",
     "Schema": "cantle.schema",
+    "check": "cantle.internal.check",
     "draft": "cantle.data.draft_schema",
+    "evaluate": "cantle.internal.evaluate",
     "plan": "cantle.methods.planning",
     "publish": "cantle.interfaces.publishing",
 }

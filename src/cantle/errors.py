@@ -1,22 +1,24 @@
 """The exception tree. Every message names the thing, the rule and the fix, and contains public values only.
 
-CantleError
-├── SchemaError        the public schema is wrong
-├── DataError          the file as a whole is unusable (a fixed message, never a line or a value)
-├── ParameterError     a keyword, epsilon, method or preset is wrong
+CantleError            the command line exits with 1, or with the number in brackets
+├── ParameterError     a keyword, epsilon, method or preset is wrong (the command line exits with 2)
+├── SchemaError        the public schema is wrong (3)
+├── DataError          the file as a whole is unusable (4); a fixed message, never a line or a value
+├── VerifyError        a release is damaged, or does not add up (5)
 ├── BudgetExceeded     a path would spend more than epsilon
 ├── LedgerError        the ledger refuses a charge, or cannot be read or written
 │   └── CapExceeded    a data set would spend more than its cap
 ├── Sealed             the curator was asked after it was sealed
 ├── EngineError        an engine cannot start or continue: no Java, no server, no room on the disk
 ├── OutputError        the release folder exists or cannot be written
-├── VerifyError        a release is damaged, or does not add up
 └── MissingExtra       an optional dependency is not installed
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import NamedTuple, NoReturn
 
@@ -26,6 +28,9 @@ CHARGE_NOTE = "the charge to data set"
 
 class CantleError(Exception):
     """Base of all errors raised on purpose."""
+
+    exit_code = 1
+    """What a command that ends in this error returns to the shell."""
 
 
 Place = tuple[str | int, ...]
@@ -43,6 +48,8 @@ class SchemaError(CantleError):
     """The public schema is wrong. `problems` lists everything that is wrong with it, and the message contains it
     all."""
 
+    exit_code = 3
+
     def __init__(self, message: str, problems: tuple[Problem, ...] = ()) -> None:
         super().__init__(message)
         self.problems = problems or (Problem(message),)
@@ -51,9 +58,13 @@ class SchemaError(CantleError):
 class DataError(CantleError):
     """The data file or frame as a whole is unusable; a single record never raises it (docs/privacy.md, cleaning)."""
 
+    exit_code = 4
+
 
 class ParameterError(CantleError):
-    """An argument is wrong; the command line exits with 2."""
+    """An argument is wrong."""
+
+    exit_code = 2
 
 
 class BudgetExceeded(CantleError):
@@ -83,18 +94,26 @@ class OutputError(CantleError):
 class VerifyError(CantleError):
     """A release is damaged, or does not add up."""
 
+    exit_code = 5
+
 
 class MissingExtra(CantleError):
     """An optional dependency is not installed."""
 
 
 def install_command(extra: str) -> str:
-    """The command that installs an extra, in the folder of the source, because the package is not published yet.
+    """The command that installs an extra: by name if cantle came as a wheel, otherwise in the folder of the source."""
+    return f"pip install '{'.' if _came_from_a_folder() else 'cantle'}[{extra}]'"
 
-    >>> install_command("fast")
-    "pip install '.[fast]'"
-    """
-    return f"pip install '.[{extra}]'"
+
+def _came_from_a_folder() -> bool:
+    """Whether pip installed cantle from a folder, as PEP 610 says: then there may be no package of this name to
+    download."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    with suppress(PackageNotFoundError, ValueError):
+        return "dir_info" in json.loads(distribution("cantle").read_text("direct_url.json") or "{}")
+    return True
 
 
 def raise_alone(error: Exception) -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from fractions import Fraction
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +16,7 @@ from cantle.data.draft_schema import draft
 from cantle.data.tables import read_columns
 from cantle.errors import DataError, ParameterError, SchemaError
 from cantle.schema import Schema
-from cantle.schema.table import BLANK
+from cantle.schema.table import BLANK, TableSchema
 
 FRAME = pl.DataFrame(
     {
@@ -118,7 +119,7 @@ def test_inferring_finds_missing_marks_and_identifiers(tmp_path: Path) -> None:
 
 def test_bad_files(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("")
-    with pytest.raises(DataError, match="empty"):
+    with pytest.raises(DataError, match="ends before its header"):
         draft(tmp_path / "t.csv", header=True)
     with pytest.raises(DataError, match="no file"):
         draft(tmp_path / "nowhere.csv", header=True)
@@ -150,7 +151,7 @@ def test_a_file_without_header_is_drafted_without_its_values(tmp_path: Path, end
 
 def test_without_a_word_about_the_header_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("SECRET,word\nx,y\n")
-    with pytest.raises(ParameterError, match="header=True or header=False") as caught:
+    with pytest.raises(ParameterError, match="header=True, header=False or its line") as caught:
         draft(tmp_path / "t.csv")
     assert "SECRET" not in str(caught.value)
 
@@ -217,3 +218,15 @@ def test_no_record_of_a_pandas_frame_changes_its_draft() -> None:
     """One missing value turns integers into floats, and one text into objects; such types must not be published."""
     texts = {cantle.draft(pd.DataFrame({"n": values})) for values in ([1, 2], [1, None], [1, "x"], [])}
     assert len(texts) == 1
+
+
+def test_inferring_says_what_values_are_multiples_of(tmp_path: Path) -> None:
+    rows = ["price,third,hour,odd", "1.25,0.3333333,2024-01-01T05:00:00,2024-01-01T05:00:00.5"]
+    (tmp_path / "t.csv").write_text("\n".join([*rows, "2.5,0.6666667,2024-01-02T07:00:00,2024-01-02T07:00:00"]) + "\n")
+    schema = load(tmp_path, draft(tmp_path / "t.csv", header=True, infer=True))
+    assert isinstance(schema, TableSchema)
+    known = {one.name: (one.step, one.multiple_of) for one in schema.fields}
+    assert known["price"] == (None, Fraction(1, 100))
+    assert known["third"] == (Fraction(1, 10**6), None)
+    assert known["hour"] == (None, 3600)
+    assert known["odd"] == (1, None)

@@ -121,6 +121,19 @@ def test_the_size_of_pieces_does_not_matter(
     check(tmp_path / "t.csv", schema())
 
 
+def test_steps_and_multiples_have_the_codes_of_the_text_path(tmp_path: Path) -> None:
+    bounds = {"minimum": -20, "maximum": 92}
+    fields = [
+        {"name": "s", "type": "integer", "step": 30, "constraints": bounds},
+        {"name": "near", "type": "integer", "constraints": {**bounds, "multipleOf": 4}},
+        {"name": "both", "type": "integer", "step": 30, "constraints": {**bounds, "multipleOf": 5}},
+    ]
+    numbers = [*range(-30, 101), 10**17, -(10**17)]
+    lines = [f"{number},{number},{number}\n" for number in numbers]
+    (tmp_path / "t.csv").write_text("s,near,both\n" + "".join(lines) + "NA,,007\n")
+    check(tmp_path / "t.csv", schema(fields=fields))
+
+
 def test_a_file_without_records_gives_no_codes(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("n,m,c,k,b,x,y\n")
     check(tmp_path / "t.csv", schema())

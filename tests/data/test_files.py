@@ -19,6 +19,7 @@ from cantle.data import sheets
 from cantle.data.draft_schema import draft
 from cantle.data.engine_choice import EngineChoice
 from cantle.data.file_forms import ending, files, pieces
+from cantle.data.openers import OPENERS
 from cantle.data.tables import read_columns
 from cantle.errors import DataError, MissingExtra, ParameterError
 from cantle.schema import Schema
@@ -172,6 +173,13 @@ def test_spark_refuses_what_it_cannot_read_before_anything_is_read(name: str) ->
 
     with pytest.raises(ParameterError, match="spark engine cannot read"):
         refuse_early(name, Schema.from_dict(SCHEMA), EngineChoice("spark"), None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [SCHEMA, {"kind": "sets", "items": [1, 2]}])
+def test_spark_refuses_titles_above_a_header(kind: dict[str, Any]) -> None:
+    schema = Schema.from_dict(kind | {"headerRow": 2})
+    with pytest.raises(ParameterError, match="cannot skip lines above a header"):
+        OPENERS[schema.kind].refuse_early("t.csv", schema, EngineChoice("spark"), None)
 
 
 def test_no_match_and_no_file_are_refused(tmp_path: Path) -> None:

@@ -14,12 +14,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+import xlsxwriter
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.data import file_forms
 from cantle.data.tables import header, read_columns
-from cantle.errors import DataError, ParameterError
+from cantle.errors import DataError, ParameterError, SchemaError
 from cantle.postprocess.records import give_back
 from cantle.schema import Schema
 from cantle.schema.table import Dialect
@@ -178,6 +179,43 @@ def test_bad_files_are_refused_with_fixed_messages(tmp_path: Path, name: str, co
     assert "SECRET" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("piece", [1, 3, 1 << 20])
+def test_titles_above_the_header_are_skipped_line_by_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: bytes, piece: int
+) -> None:
+    """A quote in a title would otherwise reach to a quote in a record."""
+    monkeypatch.setattr(file_forms, "_PIECE", piece)
+    lines = [b'"Ward 7', b"", b"a,b,id,c", b"1,2,i,3", b'4,"5",i,6']
+    below = [("1", "2", "3"), ("4", "5", "6")]
+    assert rows(tmp_path, end.join(lines), dialect={"headerRow": 3}) == below
+    assert rows(tmp_path, b"\xef\xbb\xbf" + end.join(lines), headerRow=3) == below
+    assert rows(tmp_path, end.join(lines[2:]), dialect={"headerRow": 1}) == below
+    with pytest.raises(DataError, match="ends before its header"):
+        rows(tmp_path, end.join(lines), dialect={"headerRow": 6})
+
+
+@pytest.mark.parametrize("above", [[], [["Ward 7"]], [[], ["", "printed today"], []], [[]]])
+def test_titles_above_the_header_of_a_sheet_are_skipped(tmp_path: Path, above: list[list[str]]) -> None:
+    with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:
+        sheet = book.add_worksheet()
+        for at, row in enumerate([*above, ["a", "b", "id", "c"], [1, 2, "i", 3], [], [4, 5, "i", 6]]):
+            sheet.write_row(at, 0, row)
+    titled = schema(dialect={"headerRow": len(above) + 1})
+    assert read_columns(tmp_path / "t.xlsx", titled).frame.rows() == [("1", "2", "3"), ("4", "5", "6")]
+    for wrong, says in ((len(above) + 3, "is empty"), (9, "ends above row 9")):
+        with pytest.raises(DataError, match=says):
+            read_columns(tmp_path / "t.xlsx", schema(headerRow=wrong))
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1001, True, "3", 1.5])
+def test_the_row_of_a_header_is_a_small_number(wrong: object) -> None:
+    with pytest.raises(SchemaError, match="`headerRow` must be the number of the line"):
+        schema(dialect={"headerRow": wrong})
+    with pytest.raises(SchemaError, match="leave one out"):
+        schema(dialect={"headerRow": 2, "header": False})
 
 
 def test_a_missing_column_is_named_and_the_header_is_not_quoted(tmp_path: Path) -> None:

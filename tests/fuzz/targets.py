@@ -28,6 +28,7 @@ from cantle.schema.code_books import read_code_book
 from cantle.schema.hierarchy_files import load_hierarchy
 from cantle.trusted import kernel_choice
 from tests.fuzz.case import NUMBER, WORD, Target, WhenUsed, published
+from tests.fuzz.degenerate import SHAPES
 from tests.fuzz.mutations import TOKENS, YAML
 from tests.fuzz.releases import MANIFESTS, PARTS, part, use_manifest, use_part
 from tests.release.people import SCHEMA, people
@@ -61,12 +62,19 @@ DIALECTS: tuple[dict[str, Any], ...] = (
     {"encoding": "cp437"}, {"encoding": "shift_jis"}, {"encoding": "ascii"},
 )  # fmt: skip
 UNITS: tuple[dict[str, Any], ...] = ({}, {}, {}, {"unit": {"person": "id", "max_records": 2}})
+STEPS: tuple[dict[str, Any], ...] = (
+    {}, {"step": 10}, {"constraints": {"minimum": 0, "maximum": 99, "multipleOf": 3}},
+    {"step": 6, "constraints": {"minimum": 0, "maximum": 99, "multipleOf": 2}},
+)  # fmt: skip
 RPS: dict[str, Any] = {"method": "rps", "depth": 2}
 
 
 def _table_schema(dice: Random) -> dict[str, Any]:
     unit = UNITS[dice.randrange(len(UNITS))]
-    return SCHEMA | {"dialect": DIALECTS[dice.randrange(len(DIALECTS))], "missingValues": ["", "NA"]} | unit
+    steps = STEPS[dice.randrange(len(STEPS))]
+    fields = [field | steps if field["name"] == "age" else field for field in SCHEMA["fields"]]
+    more = {"dialect": DIALECTS[dice.randrange(len(DIALECTS))], "missingValues": ["", "NA"]}
+    return SCHEMA | {"fields": fields} | more | unit
 
 
 def _use_table(path: Path, dice: Random) -> None:
@@ -329,6 +337,7 @@ def all_targets() -> list[Target]:
         Target("hierarchy yaml", "job.yaml", (yaml.safe_dump(TREE).encode(),), _use_hierarchy, TOKENS + YAML, (TREE,)),
         Target("hierarchy json", "job.json", (json.dumps(TREE).encode(),), _use_hierarchy, TOKENS + YAML, (TREE,)),
         *(Target(f"release {kind} {name}", name, part(kind, name), use_part(kind)) for kind, name in PARTS),
+        SHAPES,
         Target("release manifest", "release.json", manifests, use_manifest, TOKENS, MANIFESTS),
     ]
 

@@ -26,9 +26,10 @@ import cantle
 from benchmarks import fuzz
 from cantle.errors import CantleError, DataError, SchemaError
 from cantle.release.verify import verify_folder
-from tests.effort import EFFORT, examples
+from tests.effort import EFFORT, examples, slow
 from tests.fuzz import releases
 from tests.fuzz.case import CANARIES, NUMBER, WORD, Target, attempt, empty
+from tests.fuzz.degenerate import SHAPES
 from tests.fuzz.neighbours import NEIGHBOURS
 from tests.fuzz.targets import SETS_SCHEMA, TARGETS
 from tests.release.people import SCHEMA
@@ -51,6 +52,12 @@ def try_some(target: Target, cases: int) -> None:
             dice = fuzz.dice_of(1, target.name, case)
             assert attempt(target, target.case(dice), place, dice) is None, f"case {case}"
             empty(place)
+
+
+@pytest.mark.parametrize("cases", slow([40, 2_000], 2_000))
+def test_degenerate_shapes_are_published(cases: int) -> None:
+    """A table with one category and a required target once ended in an IndexError after the charge."""
+    try_some(SHAPES, cases)
 
 
 @pytest.mark.parametrize("name", [name for name, target in NEIGHBOURS.items() if len(target.seeds) > 1])

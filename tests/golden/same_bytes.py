@@ -60,6 +60,25 @@ SETS: dict[str, dict[str, Any]] = {
 FEW: dict[str, Any] = {"kind": "sets", "items": {"minimum": 1, "maximum": 6}}
 FIFTEEN: dict[str, Any] = {"kind": "sets", "items": {"minimum": 1, "maximum": 15}}
 PERSONS: dict[str, Any] = SCHEMA | {"unit": {"person": "id", "max_records": 2}}
+MULTIPLES: dict[str, Any] = {
+    "fields": [
+        {"name": "age", "type": "integer", "step": 20, "constraints": {"minimum": 0, "maximum": 99}},
+        {
+            "name": "weight",
+            "type": "number",
+            "step": 5,
+            "constraints": {"minimum": 30, "maximum": 150, "multipleOf": 0.5},
+        },
+        {
+            "name": "seen",
+            "type": "datetime",
+            "constraints": {"minimum": "2020-01-01", "maximum": "2020-01-31", "multipleOf": "1h"},
+        },
+        SCHEMA["fields"][8],
+    ],
+    "rules": ["age < 20 -> ill == 'no'"],
+}
+"""Steps in which a rule begins, multiples, and both."""
 GRAPHS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "degrees, node": (GRAPH, {}),
     "degrees, node, theta 5": (GRAPH, {"theta": 5}),
@@ -140,9 +159,12 @@ def other_calls(folder: Path) -> dict[str, Call]:
         calls[f"{method}, persons"] = call(persons, PERSONS, method=method)
         calls[f"{method}, small epsilon"] = call(people, SCHEMA, method=method, epsilon="0.05")
         calls[f"{method}, own error"] = call(partial(people, 2_000), SCHEMA, method=method, epsilon=4)
+        calls[f"{method}, multiples"] = call(partial(people, 2_000), MULTIPLES, method=method)
     for method in ("diffpart", "baskets"):
         calls[f"{method}, own error"] = call(numbers, NUMBERS, method=method, epsilon=40)
         calls[f"{method}, words"] = call(partial(baskets, WORDS), WORDS, method=method)
+    for method in ("rps", "mosaic", "diffgen"):
+        calls[f"{method}, schema version 1"] = call(table, {"schemaVersion": 1, **SCHEMA}, "parquet", method=method)
     calls["rps, pandas"] = call(lambda: people().to_pandas(), SCHEMA, method="rps")
     no_target = {"fields": [field for field in SCHEMA["fields"] if field.get("role") != "target"]}
     calls["mosaic, no target"] = call(people, no_target)

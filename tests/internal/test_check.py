@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -15,11 +16,13 @@ from cantle.internal import WARNING
 from cantle.internal.check import check, limit_of
 from cantle.internal.hints import hint
 from cantle.schema import Schema
+from cantle.schema.scales import Labels, Steps
+from cantle.schema.spelling import NumberForm
 from tests.interfaces.cli.inside import Cantle, cantle  # noqa: F401
 
 FIELDS = [
     {"name": "age", "type": "integer", "constraints": {"minimum": 17, "maximum": 90}},
-    {"name": "weight", "type": "number", "step": 0.1, "constraints": {"minimum": 0, "maximum": 300}},
+    {"name": "weight", "type": "number", "constraints": {"minimum": 0, "maximum": 300, "multipleOf": 0.1}},
     {"name": "job", "type": "string", "categories": ["Clerk", "Farmer"]},
     {"name": "visit", "type": "date", "constraints": {"minimum": "2024-01-01", "maximum": "2025-01-01"}},
     {"name": "income", "type": "string", "categories": ["low", "high"], "role": "target"},
@@ -57,6 +60,41 @@ def test_every_way_to_lose_a_value_is_counted(tmp_path: Path) -> None:
         ("visit", "not readable as a date"): 1,
         ("income", "not a declared category"): 1,
     }
+
+
+SPAN = {"minimum": 0, "maximum": 900}
+PRICES = "x\n" + "".join(f"{k % 700 + (k % 100) / 100:.2f}\n" for k in range(1_400))
+FIVES = "x\n" + "".join(f"{k * 5}\n" for k in range(100))
+SOME = FIVES + "".join(f"{k * 5 + 1}\n" for k in range(50))
+HOURS = "x\n" + "".join(f"2024-01-{1 + k % 9:02}T{k % 24:02}:30:00\n" for k in range(90))
+DAYS = {"minimum": "2024-01-01", "maximum": "2024-02-01"}
+
+
+@pytest.mark.parametrize(
+    ("field", "rows", "count", "said"),
+    [
+        ({"type": "number", "step": 0.01}, PRICES, 1_400, "constraints: {…, multipleOf: 0.01}, and no step"),
+        ({"type": "number", "step": 1}, PRICES, 1_400, "multipleOf: 0.01}, and step: 1 as before"),
+        ({"type": "integer", "step": 50}, FIVES, 100, "multipleOf: 5}, and step: 50 as before"),
+        ({"type": "integer", "step": 5}, FIVES, 100, "multipleOf: 5}, and no step"),
+        ({"type": "integer", "step": 5}, SOME, 0, ""),
+        ({"type": "integer", "constraints": SPAN | {"multipleOf": 5}}, SOME, 50, "step: 5, and no multipleOf"),
+        ({"type": "integer", "constraints": SPAN | {"multipleOf": 5}}, FIVES, 0, ""),
+        ({"type": "integer", "constraints": SPAN | {"multipleOf": 1}}, SOME, 0, ""),
+        ({"type": "number", "constraints": SPAN | {"multipleOf": 0.01}}, PRICES, 0, ""),
+        ({"type": "datetime", "step": "1h", "constraints": DAYS}, HOURS, 90, "multipleOf: 30min}, and step: 1h"),
+        ({"type": "integer"}, SOME, 0, ""),
+    ],
+)
+def test_steps_and_multiples_that_the_data_contradict_are_named(
+    field: dict[str, object], rows: str, count: int, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "data.csv").write_text(rows)
+    document = {"fields": [{"name": "x", "constraints": SPAN, **field}]}
+    checked = check(tmp_path / "data.csv", Schema.from_dict(document))
+    hints = [one for part in checked.sections for one in part.findings if one.count and one.advice]
+    assert [one.count for one in hints] == ([count] if count else [])
+    assert said in "\n".join(checked.lines())
 
 
 @pytest.mark.parametrize("unknown", ["null", "drop", "Clerk"])
@@ -200,28 +238,103 @@ def test_check_names_findings_above_the_limit_and_keys_that_would_help(
     (tmp_path / "data.csv").write_text("wage;day;sex\n812,50;24.12.2025;F\n;13.01.2025;\n99,00;01.02.2025;M\n")
     done = cantle("check", "data.csv", "--schema", "schema.yaml")
     assert done.code == 1
-    assert 'type: number, step: …, decimalChar: ","' in done.out
-    assert 'format: "%d.%m.%Y"' in done.out
+    assert 'name: "wage", type: number, step: "???", decimalChar: ",", constraints' in done.out
+    assert 'name: "day", type: date, format: "%d.%m.%Y", constraints' in done.out
     assert "day: not readable as a date (100 %); wage: not readable as an integer (67 %)" in done.out
     assert "as declared, but some are missing -> null: sex 33 %" in done.out
 
 
+DAYS = Steps(type="date", first=0, step=1, grid=99_999)
+MOMENTS = Steps(type="datetime", first=0, step=60, grid=9**9)
+WHOLE = Steps(type="integer", first=0, step=1, grid=10)
+NUMBER = Steps(type="number", first=0, step=1, grid=10)
+SEXES = Labels(type="string", labels=("Female", "Male", "Other"))
+
+
 @pytest.mark.parametrize(
-    ("kind", "texts", "keys"),
+    ("scale", "texts", "keys"),
     [
-        ("date", ["12/24/2025", "01/02/2025"], 'format: "%m/%d/%Y"'),
-        ("date", ["01/02/2025"], 'format: "%d/%m/%Y" or format: "%m/%d/%Y"'),
-        ("date", ["soon"], ""),
-        ("datetime", ["24.12.2025 18:30"], 'format: "%d.%m.%Y %H:%M"'),
-        ("number", ["1.234,5", "12.345"], 'decimalChar: ",", groupChar: "."'),
-        ("number", ["1,234.5", "12,345"], 'groupChar: ","'),
-        ("number", ["35,7 kg", "80 kg"], 'decimalChar: ",", bareNumber: false'),
-        ("number", ["€ 1.234,50", "€ 80,00"], 'decimalChar: ",", groupChar: ".", bareNumber: false'),
-        ("number", ["5 km", "7.5 km"], "bareNumber: false"),
-        ("integer", ["5 \ufffd"], "bareNumber: false and dialect: {encoding: cp1252} (or another code page)"),
-        ("integer", ["12.0", "3.5"], "type: number, step: …"),
-        ("string", ["x"], ""),
+        (DAYS, ["12/24/2025", "01/02/2025"], {"format": "%m/%d/%Y"}),
+        (DAYS, ["24.12.2025", "01.02.2025", "24/12/25"], {"format": ["%d.%m.%Y", "%d/%m/%y"]}),
+        (replace(DAYS, formats=("%d.%m.%Y",)), ["24/12/25"], {"format": ["%d.%m.%Y", "%d/%m/%y"]}),
+        (DAYS, ["soon"], {}),
+        (MOMENTS, ["24.12.2025 18:30", "2025-12-24 18:30 Uhr"], {"format": "%d.%m.%Y %H:%M"}),
+        (NUMBER, ["12,5", "7,25"], {"decimalChar": ","}),
+        (NUMBER, ["1.234,5", "12.345"], {"decimalChar": ",", "groupChar": "."}),
+        (NUMBER, ["1,234.5", "12,345"], {"groupChar": ","}),
+        (NUMBER, ["1,234", "12,345"], {"groupChar": ","}),
+        (NUMBER, ["1'234.50", "80'000"], {"groupChar": "'"}),
+        (NUMBER, ["1 234,50", "80\u00a0000"], {"decimalChar": ",", "groupChar": " "}),
+        (NUMBER, ["35,7 kg", "80 kg"], {"decimalChar": ",", "bareNumber": False}),
+        (NUMBER, ["€ 1.234,50", "€ 80,00"], {"decimalChar": ",", "groupChar": ".", "bareNumber": False}),
+        (NUMBER, ["5 km", "7.5 km"], {"bareNumber": False}),
+        (replace(NUMBER, form=NumberForm(decimal=",")), ["1.234,5"], {"groupChar": "."}),
+        (WHOLE, ["5 \ufffd"], {"bareNumber": False}),
+        (WHOLE, ["90+", "5 km"], {"bareNumber": False, "replace": {"90+": 90}}),
+        (WHOLE, ["90+"], {"replace": {"90+": 90}}),
+        (SEXES, ["M\ufffdle"], {}),
+        (WHOLE, ["1.234.567"], {"groupChar": "."}),
+        (WHOLE, ["12 000", "1 200"], {"groupChar": " "}),
+        (WHOLE, ["12,5"], {"type": "number", "step": "???", "decimalChar": ","}),
+        (SEXES, ["FEMALE", "male"], {"ignoreCase": True}),
+        (SEXES, ["F", "Mael", "zebra"], {"replace": {"F": "Female", "Mael": "Male"}}),
+        (Labels(type="boolean", labels=(False, True)), ["igen"], {"trueValues": ["???"], "falseValues": ["???"]}),
+        (
+            Labels(type="boolean", labels=(False, True)),
+            ["ja", "Ja", "nein"],
+            {"trueValues": ["ja"], "falseValues": ["nein"], "ignoreCase": True},
+        ),
+        (Labels(type="string", labels=("Köln", "Bern")), ["Koeln", "bonn"], {"replace": {"Koeln": "Köln"}}),
+        (SEXES, ["x"], {}),
     ],
 )
-def test_hints_name_the_spelling_of_values(kind: str, texts: list[str], keys: str) -> None:
-    assert hint(kind, texts) == keys
+def test_hints_name_the_spelling_of_values(scale: Steps | Labels, texts: list[str], keys: dict[str, object]) -> None:
+    found = hint(scale, [*texts, "n/a", " NULL "])
+    assert found.keys == keys
+    assert found.marks == ("n/a", "NULL")
+    assert found.encoding == ("\ufffd" in "".join(texts))
+
+
+def test_days_and_months_that_cannot_be_told_apart_are_remarked() -> None:
+    assert hint(DAYS, ["01/02/2025"]).remark == "%m/%d/%Y reads them as well as %d/%m/%Y: say which it is"
+    assert not hint(DAYS, ["24/02/2025", "01/02/2025"]).remark
+
+
+def test_with_the_suggested_lines_every_value_is_read(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
+    """What a person pastes must be a schema, and it must read what it was suggested for."""
+    bounds = {"minimum": "2025-01-01", "maximum": "2025-12-31"}
+    many = [f"P{number}" for number in range(40)]
+    schema = {
+        "fields": [
+            {"name": "day", "type": "date", "constraints": bounds},
+            {"name": "wage", "type": "number", "step": 1, "constraints": {"minimum": 0, "maximum": 9000}},
+            {"name": "sex", "type": "string", "categories": ["F", "M"], "replace": {"w": "F"}},
+            {"name": "town", "type": "string", "categories": ["Genève", "-"], "missingValues": ["", "x"]},
+            {"name": "place", "type": "string", "categories": many},
+        ],
+        "dialect": {"delimiter": ";"},
+        "missingValues": ["", "?"],
+    }
+    rows = [
+        "24.12.2025;1.234,50 €;F;Genève;P1",
+        "24/12/25;n/a;female;Geneve;p2",
+        "NULL;12,00 €;m;x;P3",
+        "13.01.2025;7 €;w;-;p4",
+        "?;;M;n/a;P5",
+    ]
+    (tmp_path / "schema.yaml").write_text(yaml.safe_dump(schema, allow_unicode=True), encoding="utf-8")
+    (tmp_path / "data.csv").write_text("\n".join(["day;wage;sex;town;place", *rows]), encoding="utf-8")
+    found = cantle("check", "data.csv", "--schema", "schema.yaml", "--json")
+    lines = json.loads(found.out)["suggested"]
+    assert lines[0] == "fields:"
+    assert lines[-1] == 'missingValues: ["", "?", "NULL", "n/a"]'
+    assert "add these keys" in next(line for line in lines if '"place"' in line)
+    pasted = yaml.safe_load("\n".join(lines))
+    entries = {one["name"]: one for one in pasted.pop("fields")}
+    assert entries["town"]["missingValues"] == ["", "x", "n/a"]
+    assert entries["sex"]["replace"] == {"w": "F", "female": "F"}
+    schema |= pasted
+    schema["fields"] = [one | entries.get(one["name"], {}) for one in schema["fields"]]
+    (tmp_path / "schema.yaml").write_text(yaml.safe_dump(schema, allow_unicode=True), encoding="utf-8")
+    again = cantle("check", "data.csv", "--schema", "schema.yaml", "--json")
+    assert (json.loads(again.out)["worst"]["share"], json.loads(again.out)["suggested"]) == (0, [])

@@ -64,7 +64,7 @@ def test_records_of_a_person_are_bounded(tmp_path: Path) -> None:
     field = {"name": "a", "type": "boolean"}
     schema = Schema.from_dict({"fields": [field], "unit": {"person": "who", "max_records": 2}})
     pl.DataFrame({"a": [True, False] * 3 + [True], "who": ["x"] * 6 + ["y"]}).write_csv(tmp_path / "data.csv")
-    assert len(read_used(tmp_path / "data.csv", schema)[0]) == 3
+    assert len(read_used(tmp_path / "data.csv", schema).codes[0]) == 3
 
 
 def test_a_release_of_sets_is_compared(tmp_path: Path) -> None:
@@ -103,3 +103,22 @@ def test_the_command_prints_a_comparison(cantle: Cantle, table: Path) -> None:  
     machine = json.loads(cantle("evaluate", table / "people.csv", table / "release", "--json").out)
     assert machine["internal"] == WARNING
     assert len(machine["pairs"]["names"]) == len(machine["distributions"])
+
+
+def test_private_means_are_those_of_the_data_before_steps_and_with_the_bounds(tmp_path: Path) -> None:
+    fields = [{"name": "pay", "type": "number", "step": 500, "constraints": {"minimum": 0, "maximum": 5_000}}]
+    private = pl.DataFrame({"pay": [100.0, 499.5, 1_250.0, 9_000.0, None] * 200})
+    private.write_csv(tmp_path / "data.csv")
+    release = library.publish(private, {"fields": fields}, epsilon=1000)
+    comparison = evaluate(tmp_path / "data.csv", release)
+    facts = {one.name: one for one in comparison.distributions[0].facts}
+    assert facts["mean"].private == pytest.approx((100 + 499.5 + 1_250 + 5_000) / 4)
+    assert facts["mean before the bounds"].private == pytest.approx(private["pay"].mean())
+    lines = "\n".join(comparison.lines())
+    assert "private before the bounds" in lines
+    assert "2,712" in lines
+    fine = library.publish(private.filter(pl.col("pay") < 5_000), {"fields": fields}, epsilon=1000)
+    private.filter(pl.col("pay") < 5_000).write_csv(tmp_path / "data.csv")
+    assert "before the bounds" not in "\n".join(evaluate(tmp_path / "data.csv", fine).lines())
+    places = [one for one in comparison.asked if one.columns == 1]
+    assert np.mean([one.inside for one in places]) > 0.9

@@ -51,6 +51,10 @@ def fields(draw: st.DrawFn) -> dict[str, Any]:
         low, step = draw(st.integers(-(2**52), 2**52)), draw(st.integers(1, 2**40))
         field |= {"step": step}
         field["constraints"] |= {"minimum": low, "maximum": low + steps * step}
+        if draw(st.booleans()):
+            parts = draw(st.sampled_from([part for part in (1, 2, 3, 5, 10) if step % part == 0]))
+            low = low // (step // parts) * (step // parts)
+            field["constraints"] |= {"minimum": low, "multipleOf": step // parts}
     elif kind == "number":
         scale = 10 ** draw(st.integers(0, 5))
         low, step = draw(st.integers(-(10**7), 10**7)), draw(st.integers(1, 500))
@@ -215,6 +219,7 @@ TABLE = Schema.from_dict(
         "fields": [
             {"name": "whole", "type": "integer", "constraints": {"minimum": -5, "maximum": 10}},
             {"name": "real", "type": "number", "step": 0.25, "constraints": {"minimum": -1, "maximum": 2}},
+            {"name": "cents", "type": "number", "constraints": {"minimum": -1, "maximum": 2, "multipleOf": 0.01}},
             {"name": "word", "type": "string", "categories": ["a", "b c", 'q"', "é,"], "unknown": "b c"},
             {"name": "code", "type": "integer", "categories": [1, 2, 7], "hierarchy": {"odd": [7, 1], "even": [2]}},
             {"name": "flag", "type": "boolean"},
@@ -233,6 +238,7 @@ TABLE = Schema.from_dict(
 RECORD = st.tuples(
     st.none() | st.integers(-20, 20),
     st.none() | st.floats(-3, 3, width=32),
+    st.none() | st.floats(-3, 3),
     st.none() | st.sampled_from(["a", "b c", 'q"', "é,", "else", " a", "new\nline"]),
     st.none() | st.integers(0, 8),
     st.none() | st.booleans(),
@@ -241,6 +247,19 @@ RECORD = st.tuples(
     st.none() | st.text("xyz", max_size=2),
     st.none() | st.sampled_from(["no", "yes", "maybe"]),
 )
+
+
+TYPES = [
+    pl.Int64,
+    pl.Float64,
+    pl.Float64,
+    pl.String,
+    pl.Int64,
+    pl.Boolean,
+    pl.Date,
+    pl.Datetime("us"),
+    *[pl.String] * 2,
+]
 
 
 def codes_of(source: Any) -> tuple[list[Any], list[Any]]:
@@ -261,8 +280,7 @@ def codes_of(source: Any) -> tuple[list[Any], list[Any]]:
 @given(st.lists(RECORD, max_size=6))
 def test_the_container_does_not_matter(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
     names = [field.name for field in TABLE.fields]
-    types = [pl.Int64, pl.Float64, pl.String, pl.Int64, pl.Boolean, pl.Date, pl.Datetime("us"), pl.String, pl.String]
-    frame = pl.DataFrame(records, schema=dict(zip(names, types, strict=True)), orient="row")
+    frame = pl.DataFrame(records, schema=dict(zip(names, TYPES, strict=True)), orient="row")
     folder: Path = tmp_path_factory.mktemp("types")
     frame.write_csv(folder / "t.csv")
     frame.write_csv(folder / "t.tsv", separator="\t", quote_style="always", line_terminator="\r\n")
@@ -281,7 +299,7 @@ def test_the_container_does_not_matter(tmp_path_factory: pytest.TempPathFactory,
         "polars text": frame.with_columns(pl.col("time").dt.to_string("iso")).cast(pl.String),
         "polars categorical": frame.with_columns(pl.col("word", "class").cast(pl.Categorical)),
         "pyarrow dictionary": pa.table(frame.to_arrow()).set_column(
-            8, "class", frame.to_arrow()["class"].cast(pa.string()).dictionary_encode()
+            9, "class", frame.to_arrow()["class"].cast(pa.string()).dictionary_encode()
         ),
     }
     want = codes_of(frame)
@@ -293,8 +311,7 @@ def test_the_container_does_not_matter(tmp_path_factory: pytest.TempPathFactory,
 @given(st.lists(RECORD, max_size=6), st.integers(0, 9))
 def test_a_public_order_changes_codes_but_not_values(records: list[Any], seed: int) -> None:
     names = [field.name for field in TABLE.fields]
-    types = [pl.Int64, pl.Float64, pl.String, pl.Int64, pl.Boolean, pl.Date, pl.Datetime("us"), pl.String, pl.String]
-    frame = pl.DataFrame(records, schema=dict(zip(names, types, strict=True)), orient="row")
+    frame = pl.DataFrame(records, schema=dict(zip(names, TYPES, strict=True)), orient="row")
 
     def cleaned(domain: Domain) -> pl.DataFrame:
         codes, classes = domain.encode(frame)

@@ -40,6 +40,7 @@ FIELDS: dict[str, dict[str, Any]] = {
         "constraints": {"minimum": -1000, "maximum": 9},
         "missingValues": ["-999.0"],
     },
+    "nearest": {"type": "number", "step": 5, "constraints": {"minimum": -1000, "maximum": 9, "multipleOf": 0.25}},
     "string": {"type": "string", "categories": WORDS, "missingValues": ["-999", "x"]},
     "known": {"type": "string", "categories": WORDS, "unknown": "drop", "missingValues": ["-999"]},
     "code": {"type": "integer", "categories": [1, 0, 7, 20200101], "unknown": 7},
@@ -52,7 +53,7 @@ FIELDS: dict[str, dict[str, Any]] = {
         "constraints": {"minimum": "2019-12-31", "maximum": "2020-01-02"},
     },
 }
-ALIKE = "datetime", "code", "known", "wide"
+ALIKE = "datetime", "code", "known", "wide", "nearest"
 """Fields that are read like another one; they run with `-m slow`."""
 SCHEMAS = {name: Schema.from_dict({"fields": [{"name": "x", **field}]}) for name, field in FIELDS.items()}
 ANY_FIELD = SCHEMAS["integer"]

@@ -19,6 +19,7 @@ from cantle.errors import SchemaError, VerifyError
 from cantle.methods import mosaic_run
 from cantle.methods.mosaic import Mosaic
 from cantle.methods.mosaic_plan import first_tables
+from cantle.postprocess.counts import STREAMS, public_streams
 from cantle.postprocess.mosaic.column_cells import column_of
 from cantle.postprocess.mosaic.frames import drawn_codes
 from cantle.release import Release
@@ -83,6 +84,10 @@ BRANCHES: dict[str, tuple[Callable[[], Release], set[str]]] = {
     "a hub": (lambda: published(many_columns()[1], many_columns()[0]), {"hub column"}),
     "one column": (lambda: published(WIDE[2:]), {"number of records", "first tables, 3 to 4 cells"}),
     "the target alone": (lambda: published([YES]), {"first tables, 2 cells"}),
+    "the target and one category": (
+        lambda: published([YES, category("town", "a", constraints={"required": True})]),
+        {"first tables, 2 cells"},
+    ),
     "no record": (lambda: published([*WIDE, YES], people().head(0)), {"leaves by class"}),
 }
 
@@ -176,21 +181,25 @@ def test_more_records_follow_the_noisy_tables(name: str) -> None:
 
 def test_more_records_keep_dependences_between_columns() -> None:
     _, release = of_many()
-    means = [
-        [frame.filter(pl.col("ill") == label)["income"].mean() for label in "ny"]
+    released, *drawn = [
+        {label: frame.filter(pl.col("ill") == label)["income"].to_numpy() for label in "ny"}
         for frame in (release.records, release.sample(3_000, seed=1), release.sample(30_000, seed=1))
     ]
-    for label in (0, 1):
-        assert abs(means[1][label] - means[0][label]) < 0.1 * means[0][label]
-        assert abs(means[2][label] - means[0][label]) < 0.05 * means[0][label]
+    assert np.mean(released["y"]) > 8 * np.mean(released["n"])
+    for more in drawn:
+        assert np.mean(more["y"]) > 7 * np.mean(more["n"])
+        for label in "ny":
+            chance = np.hypot(*(np.std(one[label]) / len(one[label]) ** 0.5 for one in (released, more)))
+            assert abs(np.mean(more[label]) - np.mean(released[label])) < 3 * chance
 
 
 def test_the_released_records_follow_from_the_saved_tables() -> None:
     """`sample` and `verify` compute from the saved tables what the run computed from its answers."""
     for release in map(branch, BRANCHES):
         tables = released_tables(release)
-        codes = tables.records(release.manifest.postprocessing["seed"])
-        assert drawn_codes(tables.domain, codes).frame().equals(release.records)
+        seed = release.manifest.postprocessing["seed"]
+        places = public_streams(seed, STREAMS)["places"]
+        assert drawn_codes(tables.domain, tables.records(seed), places).frame().equals(release.records)
 
 
 def test_rates_of_tables_follow_from_their_charges() -> None:

@@ -11,11 +11,12 @@ import pytest
 
 import cantle
 from cantle.errors import CantleError, ParameterError
-from cantle.methods import METHODS, degrees
+from cantle.methods import METHODS
 from cantle.methods.base import LEAST_NANO
 from cantle.methods.diffgen import DiffGen
 from cantle.methods.rps import RPS
 from cantle.postprocess import from_degrees, records
+from cantle.release.verify import verify_folder
 from cantle.schema import as_schema
 from cantle.trusted.budget import NANO
 from cantle.trusted.ledger import Ledger
@@ -64,7 +65,7 @@ CASES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
 def few_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits the number of drawn records to keep tests quick; the noise of a tiny epsilon asks for very many."""
     monkeypatch.setattr(records, "MOST_ITEMS", 1000)
-    for module in (from_degrees, degrees):
+    for module in (from_degrees, records):
         monkeypatch.setattr(module, "MOST_DRAWN", 1000)
 
 
@@ -120,3 +121,43 @@ def test_an_automatic_depth_gives_way_to_prices_below_one_nano_unit() -> None:
     )
     assert 0 < release.manifest.summary["depth"] < 3
     release.verify()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"method": "rps", "preset": "paper", "stop": "narrow:2"},
+        {"method": "rps", "summary": "depth", "records": 5_000},
+        {"method": "rps", "values": "set"},
+        {"method": "diffgen", "preset": "paper"},
+        {"method": "diffgen", "records": 5_000},
+    ],
+    ids=str,
+)
+def test_a_table_has_no_more_records_than_fit_and_the_release_says_so(tmp_path: Path, given: dict[str, Any]) -> None:
+    """Noise in many leaves once called for 54 million records of 6,000."""
+    people = pl.concat([PEOPLE] * 50)
+    release = cantle.publish(people, TABLE, epsilon="0.01", insecure_seed=3, **given)
+    summary = release.manifest.summary
+    assert 990 <= summary["records"] <= 1000 < summary["records_wanted"]
+    said = summary["records_wanted"] / summary["records"]
+    assert any(f"each released record stands for {said:.3g} records" in note for note in release.notes)
+    assert f"Each released record stands for {said:.3g} records" in release.statement
+    assert verify_folder(release.save(tmp_path / "out")) == []
+    if "preset" in given:  # otherwise noisy one-way tables answer by themselves
+        assert release.count().value == pytest.approx(summary["records_wanted"])
+
+
+def test_a_measured_error_is_that_of_all_records_that_the_released_ones_stand_for() -> None:
+    """Without noise to speak of, 1,000 released records stand for 6,000 exactly enough."""
+    people = pl.concat([PEOPLE] * 100)
+    release = cantle.publish(people, TABLE, epsilon=1000, method="rps", insecure_seed=3)
+    assert release.manifest.summary["records_wanted"] == 6000
+    assert release.accuracy is not None
+    assert release.accuracy.one_column is not None
+    assert release.accuracy.one_column.records < 300
+
+
+def test_wide_tables_have_fewer_records() -> None:
+    assert records.most_records(1) == records.MOST_DRAWN
+    assert records.most_records(records.MOST_VALUES) == 1

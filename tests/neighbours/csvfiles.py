@@ -21,6 +21,9 @@ RAW = [b"\xff", b"\xc3", b"\x81", b"\xe2\x82", b"\x1b$B", b"\x1b(J", b"~{", b"+A
        b"\x1a", b"\x85", b"\x00", b"\xf0\x9f", b"\x8f\xa2", b"Ash\x81", b"1\xc3"]  # fmt: skip
 """Bytes that are incomplete: a lead byte at the end of a field, a shift that is never ended."""
 
+TITLES = ["", "Patients of ward 7", '"never closed', '"a title, in quotes"', ";;", "it's"]
+"""Lines above a header. A quote in one of them must not be closed by a record."""
+
 
 class Writer:
     """Writes lines in one dialect, with random choices."""
@@ -30,6 +33,7 @@ class Writer:
         self.dice, self.encoding, self.end = dice, dice.choice(encodings), dice.choice(ENDS)
         self.delimiter, self.header = dice.choice([",", ",", ";", "\t"]), dice.random() < 0.6
         self.quote = dice.choice(['"', '"', "'", ""])
+        self.titles = dice.choices(TITLES, k=dice.randint(1, 3)) if self.header and dice.random() < 0.3 else []
         self.all_quoted = bool(self.quote) and dice.random() < 0.3
         self.fields = fields_of(dice, 4)
         self.dialect = {
@@ -38,7 +42,7 @@ class Writer:
             "header": self.header,
             "quoteChar": self.quote,
             "skipInitialSpace": dice.random() < 0.2,
-        }
+        } | ({"headerRow": len(self.titles) + 1} if self.titles else {})
 
     def text(self, text: str) -> bytes:
         name = codecs.lookup(self.encoding).name
@@ -78,7 +82,7 @@ class Writer:
     def file(self, lines: list[bytes], *, last_end: bool) -> bytes:
         end = self.text(self.end)
         head = [self.text(self.delimiter.join(self.fields))] if self.header else []
-        lines = [*head, *lines]
+        lines = [*map(self.text, self.titles), *head, *lines]
         mark = {"utf-8-sig": codecs.BOM_UTF8, "utf-16": codecs.BOM_UTF16, "utf-32": codecs.BOM_UTF32}
         begin = mark.get(self.encoding, b"") if self.dice.random() < 0.8 or self.encoding != "utf-8-sig" else b""
         closed = last_end or not lines or not lines[-1]

@@ -173,6 +173,7 @@ def sheet_pair(write: Write, name: str) -> Callable[[Random, Path], Pair]:
     def pair(dice: Random, folder: Path) -> Pair:
         fields, header, named = fields_of(dice, 3), dice.random() < 0.5, dice.random() < 0.3
         tame = dice.choice([CELLS, INTS, [None, 1], WORDS])
+        titles = [dice.choice([[], ["Ward 7"], [None, 2024]]) for _ in range(dice.randint(0, 3))] if header else []
 
         def row(cells: list[Any]) -> list[Any]:
             size = len(fields) + dice.randint(-1, 1)
@@ -183,8 +184,9 @@ def sheet_pair(write: Write, name: str) -> Callable[[Random, Path], Pair]:
         for part, held in zip(("one", "two"), both, strict=True):
             (folder / part).mkdir(exist_ok=True)
             paths.append(folder / part / name)
-            write([fields, *held] if header else held, paths[-1], "made up" if named else None)
+            write([*titles, fields, *held] if header else held, paths[-1], "made up" if named else None)
         dialect = {"header": header} | ({"sheetName": "Sheet1"} if named else {})
+        dialect |= {"headerRow": len(titles) + 1} if titles else {}
         return Pair(document(fields, dialect=dialect), *paths, adds_at_most(1), f"{dialect} {both}")
 
     return pair

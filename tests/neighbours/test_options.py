@@ -37,6 +37,7 @@ OPTIONS: dict[str, list[tuple[str, str]]] = {
     "field: role": [("persons, CSV", MEMORY)],
     **{f"constraint: {key}": [("CSV", MEMORY)] for key in CONSTRAINT_KEYS if key != "step"},
     **{f"dialect: {key}": [("CSV", MEMORY)] for key in DIALECT_KEYS if key != "sheetName"},
+    "dialect: headerRow": [("CSV", MEMORY), ("Excel", MEMORY), ("ODS", MEMORY)],
     "dialect: sheetName": [("Excel", MEMORY), ("ODS", MEMORY)],
     "ending: .gz": [("CSV, packed", MEMORY), ("graph, edge list", MEMORY)],
     "ending: .zst": [("CSV, packed", MEMORY)],

@@ -14,6 +14,8 @@ import pandas as pd
 FIELDS: dict[str, dict[str, Any]] = {
     "whole": {"type": "integer", "constraints": {"minimum": -3, "maximum": 12}},
     "real": {"type": "number", "step": 0.5, "constraints": {"minimum": -2, "maximum": 6}},
+    "stepped": {"type": "integer", "step": 4, "constraints": {"minimum": -3, "maximum": 12}},
+    "nearest": {"type": "number", "step": 1, "constraints": {"minimum": -2, "maximum": 6, "multipleOf": 0.25}},
     "word": {
         "type": "string",
         "categories": ["Ash", "1", "1.0", "1.5", "0.1", "true", "True", "2020-01-03", "9007199254740992", "é", "0"],

@@ -155,8 +155,8 @@ def test_a_wide_table_is_shown_in_part_unless_all_columns_are_requested() -> Non
 
 def test_statement_overview_and_registry_have_the_accuracy(tmp_path: Path) -> None:
     release = released("mosaic")
-    lines = accuracy_lines(release.accuracy, tables.ABOUT, release.summary["records"])
-    assert len(lines) == 3
+    lines = accuracy_lines(release.accuracy, tables.ABOUT, release.summary["records"], ["weight", "seen"])
+    assert len(lines) == 4
     assert all(line in release.statement for line in lines)
     assert dict(sections(release))["Accuracy"] == [*lines, *filter(None, [added_for_noise(release.accuracy)])]
     assert facts(release)["accuracy"]["bought"] is True

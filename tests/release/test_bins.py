@@ -42,7 +42,7 @@ def test_an_interval_contains_the_truth_whatever_values_a_bin_has(order: str) ->
     lowest, whole = release.count("gain == 0"), release.count("gain < 1250")
     assert lowest.low <= 7_200 <= lowest.high
     assert whole.high - whole.low < 1_000 < lowest.high - lowest.low
-    towns = release.table(["town"])
+    towns = release.count(by=["town"])
     assert (towns["low"][:3] <= 8_000 / 3 + 200).all()
     assert (towns["high"][:3] >= 8_000 / 3 - 200).all()
 
@@ -96,3 +96,17 @@ def test_whole_and_touched_bins_agree_with_brute_force(
             OneColumn("x", CodeSet.of(whole, size)),
             OneColumn("x", CodeSet.of(touched, size)),
         )
+
+
+def test_bins_of_rps_hold_whole_steps() -> None:
+    fields = [SCHEMA["fields"][0] | {"step": 300}, SCHEMA["fields"][1]]
+    dice = np.random.default_rng(2)
+    frame = pl.DataFrame({"gain": dice.integers(0, 10_000, 4_000), "town": dice.choice(TOWNS, 4_000)})
+    release = cantle.publish(frame, {"fields": fields}, epsilon=5, method="rps", bins=8)
+    gain = bins_of(release.manifest)["gain"]
+    assert (gain.width, gain.wide) == (1_500, True)
+    assert _errors(Asker(release)) == [None, None]
+    release.verify()
+    fine = cantle.publish(frame, {"fields": fields[:1]}, epsilon=5, method="rps")
+    assert (bins_of(fine.manifest)["gain"].width, bins_of(fine.manifest)["gain"].wide) == (300, False)
+    assert None not in _errors(Asker(fine))  # its groups in the report hold whole steps

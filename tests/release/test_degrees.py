@@ -18,8 +18,7 @@ import yaml
 
 import cantle
 from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
-from cantle.methods import degrees
-from cantle.postprocess import from_degrees
+from cantle.postprocess import from_degrees, records
 from cantle.release.show import overview, tree_lines
 from cantle.release.spending import budget_lines
 from cantle.release.statement import statement
@@ -257,7 +256,7 @@ def test_noise_that_asks_for_too_many_nodes_releases_fewer_and_says_so(
 def test_noise_that_asks_for_too_many_nodes_in_ranges_of_degrees_releases_fewer(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(degrees, "MOST_DRAWN", 500)
+    monkeypatch.setattr(records, "MOST_DRAWN", 500)
     release = cantle.publish(edges(), GRAPH, epsilon="0.01", insecure_seed=2, **given)
     assert 400 < len(release.records) <= 500
     assert release.manifest.summary["nodes_wanted"] > 500

@@ -72,6 +72,16 @@ def test_details_of_the_formats(tmp_path: Path) -> None:
     assert by_name["income"]["categories"] == ["<=50K", ">50K"]
     assert by_name["income"]["role"] == "target"
     assert (by_name["mass"]["type"], by_name["mass"]["step"]) == ("number", 0.01)
+    (tmp_path / "more.csv").write_text(
+        "name,type,min,max,multipleOf,step\nprice,number,0,9,0.01,\npay,integer,0,90,5,10\n"
+    )
+    price, pay = (one.entry() for one in read_code_book(tmp_path / "more.csv"))
+    assert price == {
+        "name": "price",
+        "type": "number",
+        "constraints": {"minimum": 0, "maximum": 9, "multipleOf": 0.01},
+    }
+    assert (pay["step"], pay["constraints"]) == (10, {"minimum": 0, "maximum": 90, "multipleOf": 5})
     (tmp_path / "d.json").write_text(
         '{"NOC": {"description": "d", "values": {"N": "none", "0": "no child", "min": 1, "max": 19}},'
         ' "PINCP": {"description": "d", "N": "N/A", "min": -9000, "max": 10},'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -12,9 +13,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cantle.errors import ParameterError
+from cantle.errors import ParameterError, SchemaError
 from cantle.schema import Schema
 from cantle.schema.domain import Attribute, Steps
+from cantle.schema.table import TableSchema
 from cantle.schema.taxonomy import Taxonomy
 
 
@@ -69,10 +71,90 @@ def test_integers_are_clamped_floored_or_missing() -> None:
     assert encode(AGE, [Decimal("18.75")]) == [1]
 
 
-def test_integers_with_a_step_go_to_the_lower_grid_point() -> None:
+def test_integers_are_counted_in_steps() -> None:
     attr = attribute(step=5, constraints=span(0, 22))
-    assert (attr.grid, attr.edge(attr.bins)) == (5, 25)
-    assert encode(attr, [0, 4, 5, 9, 20, 22, 99]) == [0, 0, 1, 1, 4, 4, 4]
+    assert (attr.grid, attr.bins, attr.edge(attr.bins)) == (23, 5, 23)
+    assert encode(attr, [0, 4, 5, 9, 20, 22, 99, -3, None]) == [0, 0, 1, 1, 4, 4, 4, 0, 5]
+    assert attr.decode(np.array([0, 0, 4, 4, 5]), np.array([0.0, 0.99, 0.0, 0.99, 0.5])).to_list() == [
+        0,
+        4,
+        20,
+        22,
+        None,
+    ]
+    ends = attribute(step=5, constraints=span(0, 20))
+    assert ends.decode(np.array([4]), np.array([0.9])).to_list() == [20]  # the maximum is a cell of its own
+
+
+def test_multiples_go_to_the_nearest_grid_point_and_to_the_lower_of_two_as_near() -> None:
+    fives = attribute(constraints=span(-10, 12) | {"multipleOf": 5})
+    assert (fives.width, fives.bins) == (1, 5)
+    assert encode(fives, [-99, -8, -7, 2, 3, 7, 8, 12, 99]) == [0, 0, 1, 2, 3, 3, 4, 4, 4]
+    fours = attribute(constraints=span(0, 12) | {"multipleOf": 4})
+    assert encode(fours, [1, 2, 3, 6, 7]) == [0, 0, 1, 1, 2]
+    tenths = attribute(type="number", constraints=span(0, 1) | {"multipleOf": 0.1})
+    assert encode(tenths, ["0.3", "0.29999", "0.25", "0.2500001", "0.349", "9", "-1"]) == [3, 3, 2, 3, 3, 10, 0]
+    assert tenths.decode(np.arange(11), np.zeros(11)).to_list() == [k / 10 for k in range(11)]
+    both = attribute(step=20, constraints=span(0, 60) | {"multipleOf": 5})
+    assert (both.width, both.bins) == (4, 4)
+    assert encode(both, [17, 18, 22, 37, 60]) == [0, 1, 1, 1, 3]
+    assert both.decode(np.array([0, 1]), np.array([0.99, 0.5])).to_list() == [15, 30]
+
+
+def test_a_target_is_a_grid_of_its_steps() -> None:
+    schema = Schema.from_dict(
+        {"fields": [{"name": "x", "type": "integer", "step": 5, "role": "target", "constraints": span(0, 22)}]}
+    )
+    assert isinstance(schema, TableSchema)
+    target = schema.domain().target
+    assert target is not None
+    assert (target.width, target.bins) == (1, 5)
+    assert encode(target, [0, 2, 3, 22]) == [0, 0, 1, 4]
+
+
+def test_places_inside_a_step_follow_from_the_step_alone() -> None:
+    def places(step: object, **keys: Any) -> tuple[int, int]:
+        attr = attribute(step=step, **keys)
+        assert isinstance(attr.scale, Steps)
+        return attr.scale.step, attr.width
+
+    days: Any = {"type": "datetime", "constraints": span("2020-01-01", "2022-01-01")}
+    assert [places(step, **days) for step in ("15min", "1h", "1d", "7d", "60d", 3001)] == [
+        (1, 900), (60, 60), (60, 1440), (3600, 168), (86_400, 60), (1, 3001),
+    ]  # fmt: skip
+    assert places(7, type="date", constraints=span("2020-01-01", "2022-01-01")) == (1, 7)
+    assert places(0.5, type="number", constraints=span(0, 10)) == (1, 100)
+    assert places("0.000001", type="number", constraints=span(0, 100)) == (1, 1)  # 10**10 places are too many
+    assert places(2**20, constraints=span(-(2**53) + 1, 2**53 - 1)) == (2**20, 1)
+
+
+def test_releases_of_version_1_round_down_to_the_step() -> None:
+    fields: list[Any] = [{"name": "x", "type": "integer", "step": 5, "constraints": span(0, 22) | {"multipleOf": 7}}]
+    old = Schema.from_dict({"schemaVersion": 1, "fields": fields})
+    assert isinstance(old, TableSchema)
+    attr = old.domain().attributes[0]
+    assert (attr.width, attr.bins, encode(attr, [4, 5, 22])) == (1, 5, [0, 1, 4])
+    assert old.to_dict() == {"fields": fields}
+    new = Schema.from_dict({"fields": [{**fields[0], "constraints": span(0, 22)}]})
+    assert new.to_dict()["schemaVersion"] == 2
+    assert new.hash() != Schema.from_dict({**new.to_dict(), "schemaVersion": 1}).hash()
+    with pytest.raises(SchemaError, match="schemaVersion 3 is not known"):
+        Schema.from_dict({"schemaVersion": 3, "fields": fields})
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"constraints": {"minimum": 17, "maximum": 90, "multipleOf": 5}}, "write `minimum: 15` or 20"),
+        ({"step": 7, "constraints": {"minimum": 0, "maximum": 90, "multipleOf": 5}}, "is not a multiple of"),
+        ({"constraints": {"minimum": 0, "maximum": 90, "multipleOf": 0}}, "multipleOf 0 is not positive"),
+        ({"type": "number", "constraints": {"minimum": 0, "maximum": 9}}, "needs a `step` or `multipleOf`"),
+        ({"type": "number", "constraints": {"minimum": 0.5, "maximum": 9, "multipleOf": "x"}}, "is not a number"),
+    ],
+)
+def test_wrong_multiples_are_refused(keys: dict[str, Any], said: str) -> None:
+    with pytest.raises(SchemaError, match=re.escape(said)):
+        attribute(**keys)
 
 
 def test_int64_extremes_do_not_overflow() -> None:
@@ -90,7 +172,7 @@ def test_int64_extremes_do_not_overflow() -> None:
 
 def test_numbers_are_moved_to_an_exact_decimal_grid() -> None:
     attr = attribute(type="number", step=0.1, constraints=span(0, 1))
-    assert attr.grid == 11
+    assert (attr.grid, attr.bins) == (1001, 11)
     assert attr.decode(np.arange(11), np.zeros(11)).to_list() == [float(f"0.{k}") for k in range(10)] + [1.0]
     assert encode(attr, [k / 10 for k in range(11)]) == list(range(11))
     assert encode(attr, ["0.3", "0.30", ".3", "3e-1", "0.29999", "7", "-7", "inf"]) == [3, 3, 3, 3, 2, 10, 0, 10]
@@ -115,7 +197,7 @@ def test_dates_are_encoded() -> None:
 
 def test_datetimes_without_a_zone_are_utc() -> None:
     attr = attribute(type="datetime", step="1h", constraints=span("2020-01-01", "2020-01-02"))
-    assert attr.grid == 25
+    assert (attr.grid, attr.bins) == (24 * 60 + 1, 25)
     text = ["2020-01-01T01:59:59.9", "2020-01-01 02:00:00", "2020-01-01T02:00:00Z", "2020-01-01T02:00:00+01:00"]
     assert encode(attr, [*text, "2020-01-01", "2020-01-01T03:30", "noon"]) == [1, 2, 2, 1, 0, 3, attr.bins]
     moment = datetime(2020, 1, 1, 2, tzinfo=UTC)
@@ -182,7 +264,7 @@ def test_spans_of_codes_are_described() -> None:
     assert AGE.describe(70, 75) == "[87, 91) or null"
     assert AGE.describe(74, 75) == "null"
     tenth = attribute(type="number", step=0.1, constraints=span(0, 1))
-    assert tenth.describe(3, 11) == "[0.3, 1.1)"
+    assert tenth.describe(3, 10) == "[0.3, 1)"
     jobs = attribute(type="string", categories=["Private", "State-gov", "Other"])
     assert jobs.describe(0, 2) == "Private | State-gov"
     assert jobs.describe(2, 4) == "Other or null"

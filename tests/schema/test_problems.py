@@ -112,6 +112,6 @@ def test_commands_print_the_list(tmp_path: Path, cantle: Cantle, words: tuple[st
     (tmp_path / "s.yaml").write_text(WRONG)
     (tmp_path / "t.csv").write_text("age\n1\n")
     done = cantle(*words, "--schema", "s.yaml", "--json")
-    assert done.code == 1
+    assert done.code == 3
     assert "\n  line 8: field 'weight': minimum 'heavy'" in done.err
     assert len(json.loads(done.out)["problems"]) == len(FOUND)

@@ -35,7 +35,7 @@ def table() -> pl.DataFrame:
 
 
 FRAME = table()
-ATTRIBUTES = {one.name: one for one in FULL.domain().with_target_as_column().attributes}
+ATTRIBUTES = {one.name: one.on_places for one in FULL.domain().with_target_as_column().attributes}
 CODES = {name: one.encode(FRAME[name]) for name, one in ATTRIBUTES.items()}
 
 

@@ -16,7 +16,7 @@ from cantle.schema.table import TableSchema
 
 FIELDS: list[dict[str, Any]] = [
     {"name": "age", "type": "integer", "constraints": {"minimum": 10, "maximum": 19}},
-    {"name": "income", "type": "integer", "step": 10, "constraints": {"minimum": 0, "maximum": 40}},
+    {"name": "income", "type": "integer", "constraints": {"minimum": 0, "maximum": 40, "multipleOf": 10}},
     {"name": "married", "type": "boolean", "constraints": {"required": True}},
     {"name": "job", "type": "string", "categories": ["none", "clerk", "baker"], "role": "target"},
 ]
@@ -137,3 +137,22 @@ def test_an_arrow_in_quotes_is_text_and_rules_go_into_the_canonical_form() -> No
     schema = Schema.from_dict({"fields": [*FIELDS, odd], "rules": ["way == 'a->b' -> age > 12"]})
     assert Schema.from_dict(schema.to_dict()) == schema
     assert schema.hash() != Schema.from_dict({"fields": [*FIELDS, odd]}).hash()
+
+
+def test_rules_about_places_are_the_same_rules_about_whole_steps() -> None:
+    stepped = [{**FIELDS[1], "step": 10, "constraints": {"minimum": 0, "maximum": 44}}, FIELDS[0]]
+    rules = ["age < 15 -> income is null", "income < 10 or income >= 30 or income is null", "income < 40 -> age >= 12"]
+    schema = Schema.from_dict({"fields": stepped, "rules": rules})
+    assert isinstance(schema, TableSchema)
+    domain = schema.domain()
+    about_places, about_steps = domain.rules, domain.rules_on_codes
+    assert about_places is not None
+    assert about_steps is not None
+    income, age = domain.attributes
+    assert (income.width, income.bins, income.grid) == (10, 5, 45)
+    place, years = (part.reshape(-1) for part in np.meshgrid(np.arange(46), np.arange(11)))
+    step = np.where(place == 45, 5, place // 10)
+    at_places, in_steps = {"income": place, "age": years}, {"income": step, "age": years}
+    want = about_places.breaking(lambda key: at_places[str(key)])
+    assert 0 < want.sum() < len(want)
+    assert np.array_equal(want, about_steps.breaking(lambda key: in_steps[str(key)]))

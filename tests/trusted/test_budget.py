@@ -159,6 +159,22 @@ def test_messages_name_the_question_the_price_and_the_fix() -> None:
         budget.charge(np.array([0]), prices(5, 1), why="a", verb="measure", sensitivity=1, depth=0)
 
 
+@pytest.mark.parametrize("poor", [0, 1, 2])
+def test_a_charge_that_one_region_cannot_pay_is_refused_for_all(poor: int) -> None:
+    """Whichever of the regions it is; nothing is subtracted from the others either."""
+    budget = Budget(10, Unit())
+    ids = budget.inherit(np.array([0]), np.array([3]))
+    budget.charge(ids[[poor]], prices(6, 1), why="a", verb="measure", sensitivity=1, depth=1)
+    before = budget.left(ids)
+    with pytest.raises(BudgetExceeded, match="0.000000004 left"):
+        budget.charge(ids, prices(5, 3), why="b", verb="measure", sensitivity=1, depth=1)
+    uneven = np.array([1, 1, 1])
+    uneven[poor] = 5
+    with pytest.raises(BudgetExceeded, match="needs epsilon 0.000000005"):
+        budget.charge(ids, prices(uneven, 3), why="b", verb="measure", sensitivity=1, depth=1)
+    assert budget.left(ids).tolist() == before.tolist()
+
+
 def test_the_receipt_lists_each_kind_of_path_once_in_order() -> None:
     budget = Budget(100, Unit(2))
     budget.charge(np.array([0]), prices(10, 1), why="count", verb="measure", sensitivity=2, depth=0)

@@ -200,6 +200,21 @@ def test_setting_a_cap_creates_the_ledger(empty: str) -> None:
     assert charge(Ledger(empty)).line["cap_nano"] == 10**9
 
 
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are those of POSIX")
+def test_a_ledger_file_and_its_log_are_readable_by_their_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    Ledger(path).cap("patients", 3)
+    with sqlite3.connect(path) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("UPDATE cantle_dataset SET unit = 'record'")
+        modes = {one.name: one.stat().st_mode & 0o777 for one in tmp_path.iterdir()}
+    connection.close()
+    assert modes == dict.fromkeys(("ledger.db", "ledger.db-wal", "ledger.db-shm"), 384)
+    path.chmod(0o660)  # whoever shares a ledger with a group may do so
+    Ledger(path).cap("patients", 4)
+    assert path.stat().st_mode & 0o777 == 0o660
+
+
 def test_unknown_data_sets_and_charges_are_refused(where: str) -> None:
     ledger = Ledger(where)
     ledger.cap("patients", 1)

@@ -14,6 +14,7 @@ class Constraints(TypedDict, total=False):
     required: bool
     minimum: float | str
     maximum: float | str
+    multipleOf: float
     enum: list[str]
 
 

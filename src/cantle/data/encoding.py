@@ -198,7 +198,8 @@ class _Tables:
                     texts += [form for text in scale.texts for form in (text.lower(), text.upper(), text.capitalize())]
             else:
                 last, numbers = scale.first + (scale.grid - 1) * scale.step, list(filter(_WHOLE.fullmatch, texts))
-                info |= {kernel.LEAST: scale.first, kernel.MOST: last, kernel.STEP: scale.step * attribute.width}
+                least = scale.first - scale.ahead  # smaller numbers than the first still get code 0
+                info |= {kernel.LEAST: least, kernel.MOST: last, kernel.STEP: scale.step * attribute.width}
                 info |= {kernel.MARKS: len(self._marks), kernel.MARKED: len(self._marks) + len(numbers)}
                 self._marks += [int(text) for text in numbers]
                 texts = [text for text in texts if text not in numbers]

@@ -9,8 +9,10 @@ from __future__ import annotations
 import codecs
 import glob
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TypeGuard, cast
 
@@ -29,6 +31,8 @@ UNPACKED = (".gz", ".zst")
 """Endings of packed text files that are unpacked while they are read."""
 _PACKED = (*UNPACKED, ".xz", ".bz2", ".zip", ".7z", ".lz4")
 
+MOST_NAMED = 20
+_LINE_END = re.compile(rb"\r\n?|\n")
 _PIECE = 1 << 24  # bytes read together
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
@@ -78,6 +82,15 @@ def files(data: Paths) -> list[Path]:
     if not paths:
         raise DataError(f"{path.name!r} holds or matches no file with a table; check the path.")
     return paths
+
+
+def taken(data: str) -> str:
+    """Which files a folder or a pattern stands for, in words; empty for a single file."""
+    if not os.path.isdir(data) and (os.path.exists(data) or not is_pattern(data)):
+        return ""
+    found = [str(path) for path in files(data)]
+    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    return f"{data!r} stands for {len(found)} file{'s' * (len(found) > 1)}: {', '.join(found[:MOST_NAMED])}{more}"
 
 
 def require_files(paths: list[Path]) -> None:
@@ -189,3 +202,16 @@ def _by_mark(first: bytes, encoding: str) -> str:
         return encoding
     known = next((name for mark, name in _MARKS.items() if first.startswith(mark)), None)
     return known or ("utf-16-le" if name_of(encoding) == UTF_16 else encoding)
+
+
+def below(pieces: Iterator[bytes], lines: int) -> Iterator[bytes]:
+    """The bytes below so many lines of titles.
+
+    A line ends at its line end, whatever quotes are in it: a quote in a title that a later record closes would make the
+    number of lines depend on that record.
+    """
+    for piece in pieces:
+        ends = [one.end() for one in islice(_LINE_END.finditer(piece), lines)] if lines else []
+        lines -= len(ends)
+        if not lines and (rest := piece[ends[-1] :] if ends else piece):
+            yield rest

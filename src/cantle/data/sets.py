@@ -106,6 +106,10 @@ def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: o
     """Refuses FIMI lines if they cannot hold the declared items or if Spark would have to read them; and a list of
     nodes."""
     refuse_nodes(nodes)
+    if choice.engine == "spark":
+        from cantle.data.spark_files import require_header_first
+
+        require_header_first(schema.dialect)
     if isinstance(data, str | os.PathLike):
         lines = schema.form is None and ending(data) in FIMI
         if schema.form == "fimi" or lines:

@@ -5,8 +5,8 @@ so that the meaning of a cell depends on that cell alone: numbers with a decimal
 form with their time, true and false. What a number format adds (percent signs, leading zeros) is not part of the cell.
 Errors (#DIV/0!) and empty cells are missing. A row without any value is not a record.
 
-Reading begins at the first row that has a value. In a sheet without a header, columns are counted from column A,
-whether or not a record has a value there.
+Reading begins at the first row that has a value, or at row `headerRow` of the sheet. In a sheet without a header,
+columns are counted from column A, whether or not a record has a value there.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def read_sheet(
 
     In the columns `ids`, which hold identifiers, texts that numbers may have been rounded to are missing.
     """
-    places, frame = _cells(path, dialect.sheet_name)
+    places, frame = _cells(path, dialect)
     names, columns = _named(path, dialect, fields, places, frame, frame)
     if ids:
-        numbers = _named(path, dialect, fields, places, frame, _cells(path, dialect.sheet_name, "float")[1])[1]
+        numbers = _named(path, dialect, fields, places, frame, _cells(path, dialect, "float")[1])[1]
         for place, name in enumerate(names):
             columns[place] = _exact_ids(columns[place], numbers[place]) if name in ids else columns[place]
     return names, columns
@@ -57,6 +57,8 @@ def _named(
 ) -> tuple[list[str], list[pl.Series]]:
     """The names of the columns, and their values in all rows that have a text."""
     frame, columns = texts, values.get_columns()
+    if dialect.header_row > 1 and not any(one[0] is not None for one in frame[:1].get_columns()):
+        raise DataError(f"row {dialect.header_row} of {path.name!r} is empty; correct `headerRow`.")
     if texts.width:
         kept = texts.select(~pl.all_horizontal(pl.all().is_null())).to_series()
         frame, columns = texts.filter(kept), values.filter(kept).get_columns()
@@ -84,13 +86,19 @@ def _exact_ids(texts: pl.Series, numbers: pl.Series) -> pl.Series:
     return pl.select(pl.when(numbers.is_null() | ~rounded.fill_null(True)).then(texts)).to_series().alias(texts.name)
 
 
-def _cells(path: Path, sheet: str | None, kind: str = "string") -> tuple[list[int], pl.DataFrame]:
-    """The distance from column A of each column that has a value, and these columns as text or of another kind."""
-    excel = load()
+def _cells(path: Path, dialect: Dialect, kind: str = "string") -> tuple[list[int], pl.DataFrame]:
+    """The distance from column A of each column that has a value, and these columns as text or of another kind.
+
+    They begin at the row of the header, if the dialect names one, and otherwise at the first row that has a value.
+    """
+    excel, sheet, above = load(), dialect.sheet_name, dialect.header_row - 1
     try:
         source = path if path.suffix.lower() == ".ods" else readable(path)
-        cells = excel.read_excel(source).load_sheet(0 if sheet is None else sheet, header_row=None, dtypes=kind)
+        cells = excel.read_excel(source).load_sheet(
+            0 if sheet is None else sheet, header_row=None, skip_rows=above or None, dtypes=kind
+        )
         return [one.absolute_index for one in cells.selected_columns], cells.to_polars()
     except Exception:  # noqa: BLE001 - whatever the library objects to, it may do so in words that quote a value
         what = "has no such sheet, " if sheet is not None else ""
+        what += f"ends above row {above + 1}, " if above else ""
         raise_alone(DataError(f"{path.name!r} {what}is not a readable spreadsheet, or is damaged; save it again."))

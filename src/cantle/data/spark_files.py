@@ -43,10 +43,18 @@ def require_readable(data: object, schema: TableSchema) -> None:
     path = Path(data)
     if _ending(path) in ARROW + SHEETS or path.suffix.lower() == ".zst":
         raise ParameterError(f"the spark engine cannot read {path.name!r}; give CSV, JSON lines, Parquet or ORC")
+    if _ending(path) in CSV:
+        require_header_first(schema.dialect)
     if _ending(path) in CSV + JSON and not _keeps_ascii(schema.dialect):
         raise ParameterError(
             f"the spark engine cannot find line ends in encoding {schema.dialect.encoding!r}; write the file as UTF-8"
         )
+
+
+def require_header_first(dialect: Dialect) -> None:
+    """Refuses titles above a header: Spark reads a file in parts, whose lines it does not number."""
+    if dialect.header_row > 1:
+        raise ParameterError("the spark engine cannot skip lines above a header; remove them, and leave out headerRow")
 
 
 def _keeps_ascii(dialect: Dialect) -> bool:

@@ -174,15 +174,15 @@ def _step(ibis: ModuleType, column: Column, scale: Steps) -> Value | None:
     number = _number(ibis, column)
     if scale.type == "number" and number is not None:
         value, missing = number.cast("float64"), _is_missing(column, number, scale.marks)
-        return ibis.cases((missing, MISSING), else_=_floor_float(ibis, value, scale))
+        return ibis.cases((missing, MISSING), else_=_place_float(ibis, value, scale))
     if scale.type == "integer" and number is not None:
         missing = _is_missing(column, number, scale.marks)
         whole = _clamped(ibis, number, scale.first, scale.first + (scale.grid - 1) * scale.step)
         whole = whole.floor().cast("int64") if not kind.is_integer() and not kind.is_boolean() else whole
-        return ibis.cases((missing, MISSING), else_=(whole - scale.first) // scale.step)
+        return ibis.cases((missing, MISSING), else_=(whole - scale.first + scale.ahead) // scale.step)
     if scale.type in ("date", "datetime") and (kind.is_date() or _is_plain_timestamp(column)):
         whole = _days_or_seconds(ibis, column, scale)
-        return ibis.cases((column.isnull(), MISSING), else_=(whole - scale.first) // scale.step)
+        return ibis.cases((column.isnull(), MISSING), else_=(whole - scale.first + scale.ahead) // scale.step)
     return None
 
 
@@ -218,7 +218,7 @@ def _clamped(ibis: ModuleType, value: Value, low: Value | float, high: Value | f
     return ibis.greatest(ibis.least(value, high), low)
 
 
-def _floor_float(ibis: ModuleType, value: Value, scale: Steps) -> Value:
+def _place_float(ibis: ModuleType, value: Value, scale: Steps) -> Value:
     """The same operations on the same floats as `Steps.locate`, and so the same places."""
 
     def grid_value(k: Value) -> Value:
@@ -230,7 +230,11 @@ def _floor_float(ibis: ModuleType, value: Value, scale: Steps) -> Value:
     above = ibis.cases((above.abs() < _TINY, 0.0), else_=above)
     k = _clamped(ibis, (above / float(scale.step)).floor().cast("int64"), 0, scale.grid - 1)
     k = ibis.cases(((grid_value(k + 1) <= value) & (k < scale.grid - 1), k + 1), else_=k)
-    return ibis.cases(((grid_value(k) > value) & (k > 0), k - 1), else_=k)
+    k = ibis.cases(((grid_value(k) > value) & (k > 0), k - 1), else_=k)
+    if not scale.nearest:
+        return k
+    between = (2 * (k * scale.step + scale.first) + scale.step).cast("float64") / float(2 * scale.scale)
+    return ibis.cases(((between < value) & (k < scale.grid - 1), k + 1), else_=k)
 
 
 def _is_plain_timestamp(column: Column) -> bool:

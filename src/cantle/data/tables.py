@@ -8,7 +8,8 @@ in fixed texts; exceptions of libraries may quote values, so ours are raised wit
 CSV follows RFC 4180, with these rules for what it leaves open. A quote inside an unquoted field is an ordinary
 character. A quoted field that is not closed properly (by a quote before a delimiter or a line end) is read as if its
 quotes were ordinary characters, so that it ends with its line. CR LF, LF and CR all end a line, and a byte order mark
-at the start of a line is ignored. In a table of more than one column, a blank line is not a record.
+at the start of a line is ignored. In a table of more than one column, a blank line is not a record. `headerRow` says in
+which line of the file the header is; titles above it are skipped.
 `skipInitialSpace` removes the spaces at the start of every value.
 """
 
@@ -35,6 +36,7 @@ from cantle.data.file_forms import (
     TABLES,
     Paths,
     are_paths,
+    below,
     check_packing,
     ending,
     files,
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
 _KNOWN = "numbers, text, booleans, dates or datetimes"
 _READ = (pl.Boolean, pl.String, pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Null)  # beside numbers
 _FEW = 8  # most columns that a message names
-_DIALECT = ", or say there how the file is written: `delimiter`, `encoding`, `header: false`"
+_DIALECT = ", or say there how the file is written: `delimiter`, `encoding`, `header: false`, `headerRow: 3`"
 # any exception of a library; its message may quote a value, so only the fact that it failed is used
 _ANYTHING = (Exception, pl.exceptions.PanicException)
 
@@ -289,14 +291,14 @@ def read_lines(path: Path, schema: TableSchema, wanted: list[str], piece: int | 
 
 
 def _pieces(path: Path, dialect: Dialect, size: int | None = None) -> Iterator[bytes]:
-    return pieces(path, dialect.encoding, size, marked=dialect.header)
+    return below(pieces(path, dialect.encoding, size, marked=dialect.header), dialect.header_row - 1)
 
 
 def _split_header(pieces: Iterator[bytes], dialect: CsvDialect) -> tuple[list[str], bytes]:
     """The column names, and the bytes after the header in the pieces that were read to find its end."""
     data = next(pieces, b"")
     if not data:
-        raise DataError("the file is empty, not even a header; write one, or say `header: false` in the schema.")
+        raise DataError("the file is empty, or ends before its header; write one, or correct `header` and `headerRow`.")
     fields, end = Grammar(dialect).record(data, 0)
     while end == len(data) and not data.endswith((b"\r", b"\n")) and (more := next(pieces, b"")):
         data += more

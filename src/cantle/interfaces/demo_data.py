@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     import polars as pl
 
-Number = int | float | None
+    from cantle.release import Release
+    from cantle.release.estimates import Estimate
 
 PEOPLE = 24_000
 REGIONS = ("North", "East", "South", "West", "Islands")
@@ -22,7 +24,7 @@ SCHEMA: Any = {
         {"name": "region", "type": "string", "categories": list(REGIONS), "constraints": {"required": True}},
         {"name": "schooling", "type": "string", "categories": list(SCHOOLING), "categoriesOrdered": True},
         {"name": "employed", "type": "boolean", "constraints": {"required": True}},
-        {"name": "income", "type": "number", "step": 50, "constraints": {"minimum": 0, "maximum": 12000}},
+        {"name": "income", "type": "number", "constraints": {"minimum": 0, "maximum": 12000, "multipleOf": 50}},
         {"name": "last_visit", "type": "date", "constraints": {"minimum": "2023-01-01", "maximum": "2025-12-31"}},
         {"name": "diabetes", "type": "string", "categories": ["no", "yes"], "role": "target"},
     ],
@@ -62,37 +64,38 @@ def population(seed: int = 2012, people: int = PEOPLE) -> pl.DataFrame:
     )
 
 
-def comparison(truth: pl.DataFrame, released: pl.DataFrame) -> list[tuple[str, Number, Number]]:
-    """A few facts as (name, value in the private table, value in the release).
+@dataclass(frozen=True)
+class Compared:
+    """One fact in the private table, which only a demo may show, and in the release with its margin of error."""
 
-    Only a demo may show the second column.
-    """
+    fact: str
+    question: str
+    private: float
+    released: Estimate
+
+
+def comparison(truth: pl.DataFrame, release: Release) -> list[Compared]:
+    """A few counts, and means of a column, each as the answer to a question about the release."""
     import polars as pl
 
-    facts: list[tuple[str, pl.Expr]] = [
-        ("people", pl.len()),
-        ("mean age", pl.col("age").mean()),
-        ("mean income", pl.col("income").mean()),
-        ("employed", pl.col("employed").mean()),
-        ("university", (pl.col("schooling") == "university").mean()),
-        ("schooling missing", pl.col("schooling").is_null().mean()),
-        ("seen in 2025", (pl.col("last_visit") >= pl.date(2025, 1, 1)).fill_null(False).mean()),
-        ("diabetes", (pl.col("diabetes") == "yes").mean()),
-        ("diabetes over 65", (pl.col("diabetes") == "yes").filter(pl.col("age") > 65).mean()),
-        ("income, employed", pl.col("income").filter(pl.col("employed")).mean()),
-        ("income, not employed", pl.col("income").filter(~pl.col("employed")).mean()),
+    everybody, employed, ill = pl.lit(True), pl.col("employed"), pl.col("diabetes") == "yes"
+    asked: list[tuple[str, str, pl.Expr, str | None]] = [
+        ("people", "", everybody, None),
+        ("mean age", "", everybody, "age"),
+        ("mean income", "", everybody, "income"),
+        ("employed", "employed", employed, None),
+        ("university", "schooling == 'university'", pl.col("schooling") == "university", None),
+        ("schooling missing", "schooling is null", pl.col("schooling").is_null(), None),
+        ("seen in 2025", "last_visit >= 2025-01-01", pl.col("last_visit") >= pl.date(2025, 1, 1), None),
+        ("diabetes", "diabetes == 'yes'", ill, None),
+        ("diabetes over 65", "age > 65 and diabetes == 'yes'", ill & (pl.col("age") > 65), None),
+        ("mean income, employed", "employed", employed, "income"),
+        ("mean income, others", "not employed", ~employed, "income"),
     ]
-    rows = []
-    for name, expression in facts:
-        pair = [frame.select(expression).item() for frame in (truth, released)]
-        rows.append((name, pair[0], pair[1]))
-    return rows
-
-
-def in_words(value: Number) -> str:
-    """A number as text for people: a float between 0 and 1 is a share, and is written in percent."""
-    if value is None:
-        return "-"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{100 * value:.1f} %" if 0 <= value <= 1 else f"{value:,.1f}"
+    made = []
+    for fact, question, chosen, mean in asked:
+        rows = truth.filter(chosen)
+        private = len(rows) if mean is None else rows.select(pl.col(mean).mean()).item()
+        released = release.count(question) if mean is None else release.mean(mean, question)
+        made.append(Compared(fact, question, private, released))
+    return made

@@ -23,7 +23,7 @@ from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.interfaces.opening import preflight
 from cantle.interfaces.publishing import EngineName, MethodName, PresetName, carry_out
 from cantle.release import Release
-from cantle.release.load import table_schema_of
+from cantle.release.load import generalise, table_schema_of
 from cantle.schema import Schema, as_schema
 
 if TYPE_CHECKING:
@@ -105,11 +105,21 @@ class Publisher:
         return self
 
     def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self._shown().items())})"
+
+    def _shown(self) -> dict[str, str]:
+        """The parameters that differ from the default, as text."""
         usual = {name: one.default for name, one in inspect.signature(type(self)).parameters.items()}
         given = {name: value for name, value in self.get_params().items() if repr(value) != repr(usual[name])}
         hidden = ("schema", "ledger")  # long, and perhaps with a password in its URL
-        shown = ", ".join(f"{name}={'...' if name in hidden else repr(value)}" for name, value in given.items())
-        return f"{type(self).__name__}({shown})"
+        return {name: "..." if name in hidden else repr(value) for name, value in given.items()}
+
+    def _repr_html_(self) -> str:
+        """The parameters that differ from the default, and after `fit` the main facts of the release."""
+        from cantle.schema.html import table
+
+        given = table(f"cantle {type(self).__name__}", self._shown().items())
+        return given + (self.release_._repr_html_() if hasattr(self, "release_") else "")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "release_")
@@ -180,8 +190,8 @@ class RPS(Publisher):
         The whole privacy budget of one call of `fit`.
     preset : {"default", "paper"}
         The method as improved here, or as it was published.
-    depth, bins, values, records
-        Parameters of the method (docs/reference.md); None leaves the choice to the preset.
+    depth, attributes, quality, stop, bins, values, records, accuracy_share, …
+        All parameters of the method (docs/reference.md); None leaves the choice to the preset.
     engine, ledger, dataset, insecure_seed
         As in `cantle.publish`.
 
@@ -201,20 +211,37 @@ class RPS(Publisher):
 
     method: ClassVar[MethodName] = "rps"
 
-    depth: int | None = None
-    bins: int | None = None
+    depth: int | str | None = None
+    attributes: str | None = None
+    quality: str | None = None
+    stop: str | None = None
+    skip: int | None = None
+    leaf_share: float | str | Fraction | None = None
+    oneway_share: float | str | Fraction | None = None
+    count_share: float | str | Fraction | None = None
+    stop_share: float | str | Fraction | None = None
+    levels: str | None = None
+    summary: str | None = None
+    label: str | None = None
     values: str | None = None
-    records: int | None = None
+    consistency: bool | None = None
+    bins: int | None = None
+    order: str | None = None
+    order_seed: int | None = None
+    records: int | str | None = None
+    accuracy_share: float | str | Fraction | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DiffGen(Publisher):
     """Publishes a table whose generalised records train classifiers (Mohammed et al. 2011). It is a transformer.
 
-    `transform` generalises any table with the released cuts: each value becomes the label of its group. Its result is
-    NOT PRIVATE, because it is derived from its input without noise; neither is a model that later steps of a pipeline
-    learn from the private table. To train a model under the promise of the release, use `release_.records` or
-    `release_.generalised()`, and `transform` for test data only.
+    `transform` generalises any table with the released cuts: each value becomes the number of its group, so that any
+    classifier can be the next step of a pipeline. Its result is NOT PRIVATE, because it is derived from its input
+    without noise; neither is a model that later steps of a pipeline learn from the private table. To train a model
+    under the promise of the release, use `release_.records`, or `release_.generalised()` with test data from
+    `release_.generalise(X)`, which both have labels. Every call of `fit` spends epsilon; `cross_val_score` makes one
+    per fold.
 
     Parameters
     ----------
@@ -224,8 +251,8 @@ class DiffGen(Publisher):
         The whole privacy budget of one call of `fit`.
     preset : {"default", "paper"}
         The method as improved here, or as it was published.
-    rounds, cells, score, objective, records
-        Parameters of the method (docs/reference.md); None leaves the choice to the preset.
+    rounds, cells, score, objective, records, accuracy_share, …
+        All parameters of the method (docs/reference.md); None leaves the choice to the preset.
     engine, ledger, dataset, insecure_seed
         As in `cantle.publish`.
 
@@ -249,14 +276,18 @@ class DiffGen(Publisher):
 
     method: ClassVar[MethodName] = "diffgen"
 
-    rounds: int | None = None
-    cells: int | None = None
+    rounds: int | str | None = None
+    cells: int | str | None = None
     score: str | None = None
     objective: str | None = None
-    records: int | None = None
+    structure_share: float | str | Fraction | None = None
+    count_share: float | str | Fraction | None = None
+    oneway_share: float | str | Fraction | None = None
+    records: int | str | None = None
+    accuracy_share: float | str | Fraction | None = None
 
     def transform(self, X: object) -> NativeFrame:
-        """The table with every value replaced by the label of its group; NOT PRIVATE.
+        """The table with every value replaced by the number of its group; NOT PRIVATE.
 
         Parameters
         ----------
@@ -265,10 +296,10 @@ class DiffGen(Publisher):
 
         Returns
         -------
-        A data frame of the same library as X, with one row per record and one column of texts per feature. A value that
-        the schema drops has no label (null).
+        A data frame of the same library as X, with one row per record and one column of floats per feature: the groups
+        of a column are 0, 1, 2 and so on in its order. A value that the schema drops has no group (null).
         """
-        return self._fitted().generalise(X, target=False)
+        return generalise(self._fitted(), X, target=False, numbered=True)
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:  # noqa: ARG002
         """The names of the columns that `transform` returns."""

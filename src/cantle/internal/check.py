@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from cantle.errors import ParameterError
 from cantle.internal.findings import Checked, percent
 from cantle.internal.kinds import kind_for
-from cantle.schema import Schema
+from cantle.schema import Schema, as_schema
 
 _MOST_NAMED = 10
 """Most problems that the conclusion names."""
 
 
-def check(path: Path, schema: Schema, nodes: Path | None = None) -> Checked:
-    """What `publish` would do with the records of a file."""
-    return kind_for(schema.kind, nodes).check(path, schema, nodes)
+def check(
+    data: object, schema: Schema | Mapping[str, object] | str | os.PathLike[str], nodes: Path | None = None
+) -> Checked:
+    """What a schema does to the data, before anything is published or spent. INTERNAL: the result shows private facts.
+
+    Parameters
+    ----------
+    data : path or data frame
+        The private data: a file, or for tables a data frame too.
+    schema : Schema, dict or path
+        What is public about the data.
+    nodes : path, optional
+        The private list of a graph's nodes.
+
+    Returns
+    -------
+    Checked
+        `print` shows what would be changed or lost in each column, and lines of the schema that would read more.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> schema = {"fields": [{"name": "sex", "type": "string", "categories": ["F", "M"]}]}
+    >>> checked = check(pl.DataFrame({"sex": ["F", "M", "f", "n/a"]}), schema)
+    >>> checked.read, checked.worst()[0], checked
+    (4, 0.5, Checked(private; print it to read it))
+    """
+    public = as_schema(schema)
+    kind = kind_for(public.kind, nodes)
+    return kind.check(kind.source(data), public, nodes)
 
 
 def limit_of(text: str) -> float:

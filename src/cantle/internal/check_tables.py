@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cantle.data.tables import as_ids, read_batches
 from cantle.internal.findings import Checked, Examples, Finding, Section
-from cantle.internal.hints import MOST_TEXTS, hint, hint_for_categories
+from cantle.internal.hints import MOST_TEXTS, Hint, hint, lines
 from cantle.schema.domain import DROP, MISSING, Attribute, Labels, Steps
 from cantle.schema.table import TableSchema
 from cantle.schema.values import MIXED, Mask, text_of
 
 
-def check_table(path: Path, schema: TableSchema, nodes: Path | None = None) -> Checked:  # noqa: ARG001
+def check_table(data: object, schema: TableSchema, nodes: Path | None = None) -> Checked:  # noqa: ARG001
     """What `publish` would do with each record of a table."""
     domain = schema.domain().with_target_as_column()
     tallies = [_Tally(attribute) for attribute in domain.attributes]
     read, kept, persons = 0, [np.zeros(0, dtype=bool)], []
     broken = dict.fromkeys(schema.rules, 0)
-    for batch in read_batches(path, schema):
+    for batch in read_batches(data, schema):
         frame = batch.frame
         read += frame.height
         keep = np.ones(frame.height, dtype=bool)
@@ -42,7 +44,8 @@ def check_table(path: Path, schema: TableSchema, nodes: Path | None = None) -> C
         for text, number in broken.items()
     ]
     sections = [Section("records", (dropped, *whole, *against)), *(tally.section(read) for tally in tallies)]
-    return Checked("table", "records", read, used, tuple(sections), facts)
+    better = tuple(lines(schema, {tally.attribute.name: tally.hint() for tally in tallies}))
+    return Checked("table", "records", read, used, tuple(sections), facts, better)
 
 
 def _persons(
@@ -73,6 +76,9 @@ class _Tally:
     absent: int = 0
     below: int = 0
     above: int = 0
+    known: int = 0
+    multiples: dict[int, int] = field(default_factory=dict)
+    """How many of the known values are multiples of each of these numbers of places."""
     undeclared: Examples = field(default_factory=Examples)
     unreadable: Examples = field(default_factory=Examples)
 
@@ -99,9 +105,34 @@ class _Tally:
         given = missing & _has_text(series, scale)
         self.absent += int((missing & ~given).sum())
         self.unreadable.add(text_of(series.filter(pl.Series(given))))
+        self._count_multiples(series, scale)
         below, above = _outside(series, scale)
         self.below += int(below.sum())
         self.above += int(above.sum())
+
+    def _count_multiples(self, series: pl.Series, scale: Steps) -> None:
+        values, missing = scale.read(series)
+        values = values[~missing]
+        self.known += len(values)
+        for places in _tried(scale):
+            self.multiples[places] = self.multiples.get(places, 0) + int(_are_multiples(values, scale, places).sum())
+
+    def _of_multiples(self, scale: Steps) -> list[Finding]:
+        """What the data say about `multipleOf`: a step whose values are all multiples, or multiples that are none."""
+        if scale.nearest and self.multiples:
+            off = self.known - self.multiples.get(1, 0)
+            text = scale.distance(1)
+            advice = f"to count them in steps, write in the schema: step: {text}, and no multipleOf"
+            return [Finding(f"between multiples of {text}", off, self.known, becomes="the nearest", advice=advice)]
+        whole = next((places for places in _tried(scale) if self.known and self.multiples[places] == self.known), None)
+        if whole is None:
+            return []
+        text = scale.distance(whole)
+        beside = "no step" if whole == scale.cell else f"step: {scale.distance(scale.cell)} as before"
+        line = f"constraints: {{…, multipleOf: {text}}}, and {beside}"
+        advice = f"to release multiples only, write in the schema: {line}"
+        what = f"all of them multiples of {text}, released as any value of their step"
+        return [Finding(what, self.known, self.known, problem=False, advice=advice)]
 
     def section(self, read: int) -> Section:
         attribute, scale = self.attribute, self.attribute.scale
@@ -112,20 +143,20 @@ class _Tally:
             (f"not readable as {_ARTICLES.get(scale.type, 'a')} {scale.type}", self.unreadable, missing),
         ):
             count, distinct, shown = examples.found()
-            texts = examples.most_frequent(MOST_TEXTS)
-            keys = (
-                hint_for_categories(scale, texts)
-                if isinstance(scale, Labels)
-                else hint(scale.type, texts, scale.formats)
-            )
-            findings.append(Finding(what, count, read, becomes=becomes, distinct=distinct, examples=shown, hint=keys))
+            findings.append(Finding(what, count, read, becomes=becomes, distinct=distinct, examples=shown))
         if isinstance(scale, Steps):
             first, last = scale.text(0), scale.text(scale.grid - 1)
             findings += [
                 Finding("below the minimum", self.below, read, becomes=first),
                 Finding("above the maximum", self.above, read, becomes=last),
+                *self._of_multiples(scale),
             ]
         return Section(attribute.name, tuple(findings), _declared(attribute))
+
+    def hint(self) -> Hint:
+        """What would make more of the values readable."""
+        examples = self.undeclared if isinstance(self.attribute.scale, Labels) else self.unreadable
+        return hint(self.attribute.scale, examples.most_frequent(MOST_TEXTS))
 
     def _unknown(self, missing: str) -> str:
         """A sentence about what becomes of undeclared categories."""
@@ -135,7 +166,26 @@ class _Tally:
         return "record dropped" if isinstance(scale, Labels) and scale.unknown == DROP else missing
 
 
+_PARTS = (1, 2, 5, 10, 20, 50, 100)
 _ARTICLES = {"integer": "an"}
+
+
+def _tried(scale: Steps) -> list[int]:
+    """Numbers of places that values may be multiples of: the declared one, or parts of a step, the largest first."""
+    decimals = scale.type == "number"
+    if scale.nearest or scale.cell == 1:
+        return [1] if scale.nearest and (decimals or scale.step > 1) else []
+    parts = [scale.cell // part for part in _PARTS if scale.cell % part == 0]
+    return [places for places in parts if places > 1 or decimals or scale.type == "datetime"]
+
+
+def _are_multiples(values: NDArray[Any], scale: Steps, places: int) -> Mask:
+    """Which values are multiples; dates and times count from the minimum."""
+    distance = scale.step * places
+    if scale.type == "number":
+        return np.asarray(np.rint(values * (scale.scale / distance)) * distance / scale.scale == values)
+    start = 0 if scale.type == "integer" else scale.first
+    return np.asarray((values - start) % distance == 0)
 
 
 def _declared(attribute: Attribute) -> str:

@@ -11,16 +11,17 @@ import numpy as np
 import polars as pl
 
 from cantle.data.tables import as_ids, read_batches
-from cantle.internal.comparison import Comparison, Distribution, Fact, Matrices
+from cantle.internal.comparison import BEFORE, Comparison, Distribution, Fact, Matrices
 from cantle.internal.questions import ask
 from cantle.internal.train_test import train_and_test
+from cantle.postprocess.table_workload import coded
 from cantle.release import Release
 from cantle.release.asking import Asker
 from cantle.release.load import table_schema_of
 from cantle.release.report.groupings import middle_of
-from cantle.release.report.pairs import associations, cross_table, distance, thinned
+from cantle.release.report.pairs import Floats, associations, cross_table, distance, thinned
 from cantle.release.report.table_view import TableView
-from cantle.schema.domain import Attribute
+from cantle.schema.domain import Attribute, Steps
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
 from cantle.trusted.bounding.persons import person_numbers, within_bound
@@ -50,9 +51,10 @@ class ConnectedColumns(Matrices):
         yield f"Strength of connection (Cramer's V) differs by {differs}"
 
 
-def compare_table(path: Path, release: Release, nodes: Path | None = None) -> Comparison:  # noqa: ARG001
+def compare_table(data: object, release: Release, nodes: Path | None = None) -> Comparison:  # noqa: ARG001
     view, schema = TableView.of(release), table_schema_of(release.manifest)
-    raw = read_used(path, schema)
+    used = read_used(data, schema)
+    raw = used.codes
     facts = (Fact("records", len(raw[0]), release.manifest.summary["records"]),)
     if view is None:
         reason = "Values are sets of values (preset paper), so columns cannot be compared."
@@ -60,7 +62,7 @@ def compare_table(path: Path, release: Release, nodes: Path | None = None) -> Co
     columns = tuple(
         Distribution(
             one.name, grouping.labels, grouping.counts(private), grouping.counts(released),
-            _facts(one, private, released), grouping.ticks if grouping.numeric else None,
+            _facts(one, private, released, used.means.get(one.name)), grouping.ticks if grouping.numeric else None,
         )
         for one, grouping, private, released in zip(view.attributes, view.shown, raw, view.codes, strict=True)
     )  # fmt: skip
@@ -71,30 +73,59 @@ def compare_table(path: Path, release: Release, nodes: Path | None = None) -> Co
     )
 
 
-def read_used(path: Path, schema: TableSchema) -> list[Codes]:
-    """The records that `publish` would use, as codes by column: those that fit the schema, bounded per person."""
-    attributes = schema.domain().with_target_as_column().attributes
-    parts, ids = [], []
-    for batch in read_batches(path, schema):
+@dataclass(frozen=True, eq=False, repr=False)
+class Used:
+    """The records that `publish` uses: their places by column, and the means of columns of numbers as they are given,
+    with the bounds and without them."""
+
+    codes: list[Codes]
+    means: dict[str, tuple[float, float]]
+
+
+def read_used(data: object, schema: TableSchema) -> Used:
+    """The records that `publish` would use: those that fit the schema, bounded per person."""
+    domain = schema.domain().with_target_as_column()
+    attributes, counted = domain.on_places.attributes, domain.attributes
+    numbers = [one for one in attributes if middle_of(one) is not None]
+    parts, given, ids = [], [], []
+    for batch in read_batches(data, schema):
         parts.append([one.encode(batch.frame[one.name]) for one in attributes])
+        given.append([_given(one, batch.frame[one.name]) for one in numbers])
         if schema.person is not None:
             ids.append(as_ids(batch.frame[schema.person], schema.missing_values))
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    keep = np.logical_and.reduce([column >= 0 for column in columns])
-    columns = [column[keep] for column in columns]
+    kept = np.flatnonzero(np.logical_and.reduce([column >= 0 for column in columns]))
     if schema.person is not None:
-        person = person_numbers(pl.concat(ids))[keep]
-        known = person >= 0
-        columns = [column[known] for column in columns]
-        used = within_bound(person[known], columns, schema.max_records)
-        columns = [column[used] for column in columns]
-    return columns
+        person = person_numbers(pl.concat(ids))[kept]
+        kept, person = kept[person >= 0], person[person >= 0]
+        codes = [coded(one, column[kept]) for one, column in zip(counted, columns, strict=True)]
+        kept = kept[within_bound(person, codes, schema.max_records)]
+    values = [np.concatenate(column, axis=1)[:, kept] for column in zip(*given, strict=True)]
+    means = {one.name: _means_of(both) for one, both in zip(numbers, values, strict=True)}
+    return Used([column[kept] for column in columns], means)
 
 
-def _facts(attribute: Attribute, private: Codes, released: Codes) -> tuple[Fact, ...]:
+def _given(attribute: Attribute, series: pl.Series) -> Floats:
+    """The numbers of a column with the bounds and without them, NaN if they are missing."""
+    assert isinstance(attribute.scale, Steps)
+    values, missing = attribute.scale.read(series)
+    return np.stack([attribute.scale.bounded(series), np.where(missing, np.nan, values)])
+
+
+def _means_of(both: Floats) -> tuple[float, float]:
+    known = both[:, ~np.isnan(both[0])]
+    inside, given = (float(row.mean()) if len(row) else float("nan") for row in known)
+    return inside, given
+
+
+def _facts(
+    attribute: Attribute, private: Codes, released: Codes, means: tuple[float, float] | None
+) -> tuple[Fact, ...]:
     facts = []
-    if (mean := middle_of(attribute)) is not None:
-        facts.append(Fact("mean", mean(private), mean(released)))
+    if means is not None and (mean := middle_of(attribute)) is not None:
+        facts.append(Fact("mean", means[0], mean(released)))
+        if means[1] != means[0]:
+            facts.append(Fact(BEFORE, means[1], None))
     if attribute.nullable:
         shares = [float((codes == attribute.bins).mean()) if len(codes) else 0.0 for codes in (private, released)]
         facts.append(Fact("missing", *shares))

@@ -10,12 +10,16 @@ from typing import ClassVar
 import numpy as np
 
 from cantle.internal.questions import Asked
+from cantle.internal.shown import Shown
 from cantle.release.estimates import NOISE_ONLY
 from cantle.release.kinds import KINDS
 from cantle.release.report.groupings import Ints
 from cantle.release.report.pairs import Floats, distance
 
 Number = int | float | None
+
+BEFORE = "mean before the bounds"
+"""The name of the private mean before values were moved to the bounds, where it differs."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ class Trained:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Shown):
     """A release beside its data. `missing` says in words what could not be compared."""
 
     kind: str
@@ -178,14 +182,18 @@ def number(value: Number) -> str:
 def _distance_lines(distributions: Sequence[Distribution]) -> Iterator[str]:
     header, means = ["", "distance"], any(fact.name == "mean" for one in distributions for fact in one.facts)
     rows = [[one.name, f"{one.distance:.3f}", *(_means(one.facts) if means else ())] for one in distributions]
-    yield from _table([*header, "mean, private", "mean, released"] if means else header, rows)
+    columns = ["mean, private", "mean, released"]
+    if before := any(fact.name == BEFORE for one in distributions for fact in one.facts):
+        columns.append("private before the bounds")
+    yield from _table([*header, *columns] if means else header, [row[: None if before else 4] for row in rows])
 
 
-def _means(facts: Sequence[Fact]) -> tuple[str, str]:
-    for fact in facts:
-        if fact.name == "mean":
-            return number(fact.private), number(fact.released)
-    return "", ""
+def _means(facts: Sequence[Fact]) -> tuple[str, str, str]:
+    known = {fact.name: fact for fact in facts}
+    if "mean" not in known:
+        return "", "", ""
+    before = number(known[BEFORE].private) if BEFORE in known else ""
+    return number(known["mean"].private), number(known["mean"].released), before
 
 
 def _error_lines(asked: Sequence[Asked], part: str) -> Iterator[str]:

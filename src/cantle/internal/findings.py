@@ -7,11 +7,17 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from cantle.internal.shown import Shown
+
 MOST_EXAMPLES = 5
+_ADVICE = (
+    "To read more of these values, paste these lines over those of the schema. They come from the data, and the schema",
+    "is public: keep what such files are known to have, and leave out spellings that only a few records have.",
+)
 _LONGEST = 40  # most letters of an example
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Finding:
     """A number of records or values that the schema treats in the same way.
 
@@ -25,7 +31,7 @@ class Finding:
     becomes: str = ""
     distinct: int = 0
     examples: tuple[tuple[str, int], ...] = ()
-    hint: str = ""
+    advice: str = ""
 
     @property
     def share(self) -> float:
@@ -43,16 +49,14 @@ class Finding:
         if self.examples:
             values["distinct"] = self.distinct
             values["examples"] = [{"value": value, "count": count} for value, count in self.examples]
-        if self.hint:
-            values["hint"] = self.hint
+        if self.advice:
+            values["advice"] = self.advice
         return values
 
-    def lines(self) -> Iterator[str]:
-        """The finding as text, with a hint if there is one."""
+    def __str__(self) -> str:
         becomes = f" -> {self.becomes}" if self.becomes else ""
-        yield f"{self.count:>12,}  {percent(self.share):>6}  {self.what}{becomes}{self._shown()}"
-        if self.hint:
-            yield f"{'':22}to read them, write in the schema: {self.hint}"
+        line = f"{self.count:>12,}  {percent(self.share):>6}  {self.what}{becomes}{self._shown()}"
+        return f"{line}\n{'':22}{self.advice}" if self.advice else line
 
     def _shown(self) -> str:
         if not self.examples:
@@ -62,7 +66,7 @@ class Finding:
         return f": {shown}" + (f" and {more:,} more" if more > 0 else "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Section:
     """The findings about one column, or about the records as a whole."""
 
@@ -81,8 +85,8 @@ class Section:
         return {"title": self.title, "declared": self.declared, "findings": findings}
 
 
-@dataclass(frozen=True)
-class Checked:
+@dataclass(frozen=True, repr=False)
+class Checked(Shown):
     """All that a check found. `used` is the number of records (graphs: of edges) that `publish` would count."""
 
     kind: str
@@ -91,6 +95,8 @@ class Checked:
     used: int
     sections: tuple[Section, ...]
     facts: dict[str, int | float] = field(default_factory=dict)
+    suggested: tuple[str, ...] = ()
+    """Lines of a schema with which more of the values could be read."""
 
     def worst(self) -> tuple[float, str]:
         """The largest share that a problem has, and where."""
@@ -109,7 +115,7 @@ class Checked:
         parts = [part.to_dict() for part in self.sections]
         share, where = self.worst()
         read = {"kind": self.kind, "read": self.read, "used": self.used, "facts": self.facts}
-        return read | {"worst": {"share": share, "where": where}, "sections": parts}
+        return read | {"worst": {"share": share, "where": where}, "sections": parts, "suggested": list(self.suggested)}
 
     def lines(self) -> Iterator[str]:
         """The result as text. Columns without findings, or with nulls only, are named together at the end."""
@@ -118,7 +124,7 @@ class Checked:
             yield f"  {name}: {value:,.1f}" if isinstance(value, float) else f"  {name}: {value:,}"
         fine, nulls = [], []
         for part in self.sections:
-            lines = [line for one in part.findings if one.count for line in one.lines()]
+            lines = [str(one) for one in part.findings if one.count]
             if part.only_null:
                 nulls.append(f"{part.title} {percent(part.only_null.share)}")
             elif lines:
@@ -128,6 +134,8 @@ class Checked:
         for title, names in (("as declared, but some are missing -> null", nulls), ("as declared", fine)):
             if names:
                 yield from ("", f"{title}: {', '.join(names)}")
+        if self.suggested:
+            yield from ("", *_ADVICE, *self.suggested)
 
 
 class Examples:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,13 +24,22 @@ from cantle.release import Release
 class InternalKind:
     """The functions for one kind of data. Their last argument is the private list of a graph's nodes."""
 
-    check: Callable[[Path, Any, Path | None], Checked]
-    compare: Callable[[Path, Release, Path | None], Comparison]
+    check: Callable[[Any, Any, Path | None], Checked]
+    compare: Callable[[Any, Release, Path | None], Comparison]
     takes_nodes: bool = False
+    takes_frames: bool = False
+
+    def source(self, data: object) -> object:
+        """The data as these functions read it: a path, or a frame if they take one."""
+        if isinstance(data, str | os.PathLike):
+            return Path(data)
+        if not self.takes_frames:
+            raise ParameterError("only tables are compared as data frames; give the path of the file")
+        return data
 
 
 KINDS = {
-    "table": InternalKind(check_table, compare_table),
+    "table": InternalKind(check_table, compare_table, takes_frames=True),
     "sets": InternalKind(check_sets, compare_sets),
     "graph": InternalKind(check_graph, compare_graph, takes_nodes=True),
 }

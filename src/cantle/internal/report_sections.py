@@ -58,6 +58,8 @@ def _card(one: Distribution) -> Figure:
         if fact.private is not None and fact.released is not None:
             words = share_text if fact.name == "missing" else plain
             facts.append((fact.name, f"{words(fact.private)}, released {words(fact.released)}"))
+        elif fact.private is not None:
+            facts.append((fact.name, plain(fact.private)))
     groups = zip(one.labels, one.private.tolist(), one.released.tolist(), strict=True)
     rows = [(name, f"{a:,}", f"{b:,}") for name, a, b in groups]
     return Figure(one.name, chart, facts, header=("", "private", "released"), rows=rows)

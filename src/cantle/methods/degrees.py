@@ -8,7 +8,6 @@ change.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,8 +18,7 @@ from cantle.methods.rps import RPS
 from cantle.methods.settings import Echo, echo, maybe, one_of, portion, read_settings, setting, share, whole
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.from_degrees import FEW_EDGES, Answers, degree_results
-from cantle.postprocess.from_tree import summarise
-from cantle.postprocess.records import MOST_DRAWN
+from cantle.postprocess.records import RECORDS_WANTED
 from cantle.postprocess.results import Results
 from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.schema.graph import GraphSchema
@@ -222,13 +220,9 @@ class DegreeSequence:
     def _ranges(self, inner: RPS, generator: Dice) -> Results:
         """The release of RPS. Noise alone may require billions of nodes; then fewer are drawn, and the summary says
         so."""
-        s = inner.settings
-        leaves = summarise(inner.tree, least_squares=s.consistency, by_depth=False, label=s.label)
-        wanted = float(leaves.count.sum(dtype=float))
-        if wanted <= MOST_DRAWN:
-            return inner.results(generator)
-        results = inner.results(generator, MOST_DRAWN / wanted)
-        return replace(results, summary=results.summary | {"nodes_wanted": math.ceil(wanted)})
+        results = inner.results(generator)
+        summary = {"nodes_wanted" if name == RECORDS_WANTED else name: value for name, value in results.summary.items()}
+        return replace(results, summary=summary)
 
     # ---- one edge -----------------------------------------------------------------------------------------
 

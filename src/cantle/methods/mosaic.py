@@ -74,7 +74,7 @@ class Mosaic(TableMethod):
             public_streams(self.seed, STREAMS),
             curator.unit.max_records,
             lambda noisy: self.own_accuracy.decide(curator, whole, noisy),
-            rules=self.domain.rules,
+            rules=self.domain.rules_on_codes,
         )
         self._records = self._run.run()
 
@@ -84,4 +84,6 @@ class Mosaic(TableMethod):
         names = [column.name for column in self.columns]
         lead = None if self._run.lead is None else names[self._run.lead]
         classes = self._run.learned is not None
-        return mosaic_results(self.domain, self._run.edges, self._records, self._questions.answers, lead, classes)
+        places = public_streams(self.seed, STREAMS)["places"]
+        answers = self._questions.answers
+        return mosaic_results(self.domain, self._run.edges, self._records, answers, lead, classes, places)

@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from cantle.postprocess.mosaic.answers import FIRST
+from cantle.postprocess.mosaic.column_cells import Column
 
 NANO = 10**9
 SIZE, SHUT, HUB = Fraction(2, 100), Fraction(1, 100), Fraction(5, 100)
@@ -30,6 +31,13 @@ GATE = 100
 HUB_COLUMNS = 40
 MOST_CLASSES = 8
 """The largest number of cells of a target."""
+
+
+def usable_target(columns: Sequence[Column], target: int | None) -> int | None:
+    """The declared target, if it has 2 to 8 cells and another column has more than one value; otherwise None."""
+    if target is None or not 2 <= columns[target].codes <= MOST_CLASSES:
+        return None
+    return target if any(one.codes > 1 for number, one in enumerate(columns) if number != target) else None
 
 
 def price(share: Fraction, epsilon: Fraction) -> Fraction:

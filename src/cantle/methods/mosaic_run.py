@@ -64,7 +64,7 @@ class MosaicRun:
     def run(self) -> list[Codes]:
         """Codes of the synthetic records, one array per column; also sets `edges`, `plan`, `fitted`, `learned`."""
         noisy = self.questions.size(self._price(rules.SIZE))
-        self.lead = self._usable_target()
+        self.lead = rules.usable_target(self.columns, self.target)
         self._open(noisy)
         self._shape_cells()
         self._choose_lead()
@@ -82,11 +82,6 @@ class MosaicRun:
 
     def _rate(self, price: Fraction, sensitivity: int) -> float:
         return float(price) / (sensitivity * self.persons)
-
-    def _usable_target(self) -> int | None:
-        """The target if it has 2 to 8 cells and is not the only column; otherwise None."""
-        few = self.target is not None and 2 <= self.columns[self.target].codes <= rules.MOST_CLASSES
-        return self.target if few and len(self.columns) > 1 else None
 
     def _others(self) -> list[int]:
         return [number for number in range(len(self.columns)) if number != self.lead]

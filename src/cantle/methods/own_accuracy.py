@@ -24,7 +24,7 @@ from cantle.postprocess.accuracy import (
     worth_measuring,
 )
 from cantle.postprocess.counts import Dice, workload_dice
-from cantle.postprocess.records import Drawn, share_drawn
+from cantle.postprocess.records import Drawn, records_meant, share_drawn
 from cantle.postprocess.results import Results
 from cantle.postprocess.set_workload import set_workload
 from cantle.postprocess.table_workload import columns_of, engine_codes, table_workload
@@ -107,7 +107,7 @@ class OwnAccuracy:
         workload, released = self._workload(results, workload_dice(seed))
         kinds = kinds_of(workload)
         noisy = curator.own_error(workload, released) if kinds else None
-        numbers = {} if noisy is None else _numbers(kinds, noisy, results.summary["records"])
+        numbers = {} if noisy is None else _numbers(kinds, noisy, records_meant(results.summary))
         return Accuracy(
             bought=True,
             share=self.share,
@@ -118,15 +118,17 @@ class OwnAccuracy:
 
     def _workload(self, results: Results, dice: Dice) -> tuple[TableWorkload | SetWorkload, Ints]:
         """The questions, and their answers from the released records."""
+        asked: TableWorkload | SetWorkload
         if self._domain is not None:
             assert isinstance(results.drawn, Drawn)
             codes: Sequence[Any] = engine_codes(self._domain, results.drawn)
-            return table_workload(columns_of(self._domain), codes, dice)
-        assert results.sets is not None
-        sets = set_workload(self._universe, results.sets, dice)
-        drawn = count_sets(sets, *results.sets)
+            asked, drawn = table_workload(columns_of(self._domain), codes, dice)
+        else:
+            assert results.sets is not None
+            asked = sets = set_workload(self._universe, results.sets, dice)
+            drawn = count_sets(sets, *results.sets)
         share = share_drawn(results.summary)  # if fewer records were drawn, each stands for several
-        return sets, drawn if share == 1 else np.round(drawn / share).astype(np.int64)
+        return asked, drawn if share == 1 else np.round(drawn / share).astype(np.int64)
 
 
 def _numbers(kinds: dict[str, int], noisy: Noisy, released: int) -> dict[str, Any]:

@@ -119,10 +119,10 @@ class RPS(TableMethod):
         """Asks all questions, level by level."""
         grow(self, curator)
 
-    def results(self, generator: Dice, drawn_share: float = 1.0) -> Results:
-        """Records and groups from the noisy tree; with a share below 1, fewer records are drawn than were counted."""
+    def results(self, generator: Dice) -> Results:
+        """Records and groups from the noisy tree."""
         oneways = None if self.oneways is None else (self.cells, self.oneways)
-        return tree_results(self.domain, self.tree, oneways, self.settings, self.depth, generator, drawn_share)
+        return tree_results(self.domain, self.tree, oneways, self.settings, self.depth, generator)
 
     # ---- budget -------------------------------------------------------------------------------------------
 

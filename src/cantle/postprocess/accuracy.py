@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from cantle.postprocess.counts import variance
+from cantle.schema.html import table
 from cantle.trusted.budget import NANO
 from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
 
@@ -99,6 +100,15 @@ class Accuracy:
     more_columns: QuestionError | None = None
     pairs: PairDistance | None = None
     workload: str = ""
+
+    def _repr_html_(self) -> str:
+        numbers = {
+            name.replace("_", " "): f"{max(0, one.records):,} records, ± {one.sd:,.0f}"
+            for name, one in vars(self).items()
+            if one in self.numbers()
+        }
+        known = {"share of epsilon": self.share, "noisy records": f"{self.noisy_records:,}"}
+        return table("cantle accuracy, measured privately", [*known.items(), *numbers.items()])
 
     def numbers(self) -> list[QuestionError | PairDistance]:
         """The measured numbers, in the order of their questions."""

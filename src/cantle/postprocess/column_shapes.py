@@ -95,8 +95,8 @@ class ColumnShapes:
 
     def shape(self, number: int, attribute: Attribute) -> Shape:
         """The distribution of a column's values on its whole grid."""
-        whole = np.array([0, attribute.size]), np.ones(1)
-        return Shape(*self._shapes.get(number, whole))
+        edges, mass = self._shapes.get(number, (np.array([0, attribute.size]), np.ones(1)))
+        return Shape(attribute.places(edges), mass)
 
 
 def _smoothed(attribute: Attribute, edges: Ints, counts: Floats, variance: float, total: int) -> Floats:

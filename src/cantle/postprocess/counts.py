@@ -59,7 +59,7 @@ def public_dice(seed: int, *, compiled: bool = False) -> Dice:
     return Dice(np.random.PCG64(seed), compiled=compiled)
 
 
-STREAMS = ("pools", "sets", "subset", "records", "workload", "classes")
+STREAMS = ("pools", "sets", "subset", "records", "workload", "classes", "places")
 """The uses of public dice that have a stream of their own."""
 
 

@@ -11,7 +11,7 @@ from cantle.postprocess.column_shapes import ColumnShapes, ColumnTable, tables_f
 from cantle.postprocess.counts import Dice, Floats, project_rows, round_rows
 from cantle.postprocess.group_frames import column_of, span_columns
 from cantle.postprocess.obey_rules import Regions
-from cantle.postprocess.records import Drawn
+from cantle.postprocess.records import Drawn, drawable
 from cantle.postprocess.results import Results
 from cantle.schema.domain import Attribute, Domain, unsigned
 from cantle.trusted.answers import NoisyCells
@@ -42,6 +42,7 @@ def cell_results(
     may = possible(domain, grid, noisy.cells)
     estimate, count = np.zeros(len(may)), np.zeros(len(may), dtype=np.int64)
     estimate[may], count[may] = _projected(noisy.value[may], total)
+    count, wanted = drawable(count, len(domain.columns), generator)
     records = drawn_from_cells(domain, grid, noisy.cells, count, tables, generator)
     frames = {"marginals": tables_frame(domain, tables)} if tables else {}
     summary = {
@@ -50,7 +51,7 @@ def cell_results(
         "listed": len(noisy.cells),
         "at_least": int(noisy.at_least[0]),
         "rounds": rounds,
-    }
+    } | wanted
     named = zip(domain.attributes, grid.edges, strict=True)
     structure: dict[str, JSON] = {"cuts": {attribute.name: edge.tolist() for attribute, edge in named}}
     if tables:
@@ -148,14 +149,17 @@ def drawn_from_cells(
     for a, attribute in enumerate(domain.attributes):
         edge = grid.edges[a]
         lo, hi = edge[place[:, a]], edge[place[:, a] + 1]
-        columns[attribute.name] = attribute, shapes.draw(a, attribute, lo, hi, count, order, generator)
+        codes = shapes.draw(a, attribute, lo, hi, count, order, generator)
+        if attribute.width > 1:
+            codes = attribute.fine(codes, generator.random(total))
+        columns[attribute.name] = attribute, codes
     if domain.target:
         columns[domain.target.name] = domain.target, label.astype(unsigned(domain.target.size))[row]
     if domain.rules is not None:
-        codes = {name: codes for name, (_, codes) in columns.items()}
+        places = {name: codes for name, (_, codes) in columns.items()}
         within = {attribute.name: shapes.shape(a, attribute) for a, attribute in enumerate(domain.attributes)}
         regions = Regions.of(domain, domain.rules, *_spans(grid, cell))
-        regions.redraw(codes, row.astype(np.int64), within, generator)
+        regions.redraw(places, row.astype(np.int64), within, generator)
     return Drawn.of([columns[name] for name in domain.columns], total, compiled=generator.compiled)
 
 
@@ -172,17 +176,19 @@ def grid_of(domain: Domain, cuts: dict[str, list[int]]) -> Grid:
     return Grid(tuple(np.array(cuts[a.name], dtype=np.int64) for a in domain.attributes))
 
 
-def generalise(domain: Domain, grid: Grid, frame: pl.DataFrame) -> pl.DataFrame:
+def generalise(domain: Domain, grid: Grid, frame: pl.DataFrame, *, numbered: bool = False) -> pl.DataFrame:
     """Another table generalised to the grid: one row per record, one label per attribute, the target unchanged.
 
-    This adds no noise: if the table is private, so is the result. A value that the schema drops has no label.
+    This adds no noise: if the table is private, so is the result. A value that the schema drops has no label. With
+    `numbered`, groups have numbers in the order of the column instead of labels, as classifiers need them.
     """
     import polars as pl
 
     columns: dict[str, pl.Series] = {}
     for attribute, edge in zip(domain.attributes, grid.edges, strict=True):
         code = attribute.encode(frame[attribute.name])
-        labels = pl.Series([*_labels(attribute, edge), None], dtype=pl.String)
+        groups = np.arange(len(edge) - 1.0).tolist() if numbered else _labels(attribute, edge)
+        labels = pl.Series([*groups, None], dtype=pl.Float64 if numbered else pl.String)
         place = np.searchsorted(edge, code, side="right") - 1
         columns[attribute.name] = labels.gather(np.where(code < 0, len(labels) - 1, place))
     if domain.target and domain.target.name in frame.columns:

@@ -22,7 +22,7 @@ from cantle.postprocess.counts import (
 from cantle.postprocess.group_frames import groups_frame, tree_frame
 from cantle.postprocess.obey_rules import Regions, Shape
 from cantle.postprocess.one_ways import OneWayTables, estimated, marginals_frame, one_way_tables
-from cantle.postprocess.records import Drawn
+from cantle.postprocess.records import Drawn, drawable
 from cantle.postprocess.results import Results
 from cantle.postprocess.tree import Leaves, Tree
 from cantle.schema.domain import Attribute, Domain, unsigned
@@ -60,19 +60,15 @@ def tree_results(
     settings: TreeSettings,
     depth: int,
     generator: Dice,
-    drawn_share: float = 1.0,
 ) -> Results:
-    """Everything a release of a tree holds; `oneways` are the edges of the cells of one-way tables and their counts.
-
-    With a `drawn_share` below 1 each leaf gets that share of its count, rounded down.
-    """
+    """Everything a release of a tree holds; `oneways` are the edges of the cells of one-way tables and their counts."""
     frontier = tree.leaf_frontier()
     may = None if domain.rules is None else possible_in(domain, domain.rules, frontier.lo, frontier.hi)
     leaves = summarise(
         tree, least_squares=settings.consistency, by_depth=settings.summary == "depth", label=settings.label, may=may
     )
-    if drawn_share < 1:
-        leaves = replace(leaves, count=np.floor(leaves.count * drawn_share).astype(np.int64))
+    count, wanted = drawable(leaves.count, len(domain.columns), generator)
+    leaves = replace(leaves, count=count)
     frames = {"tree": tree_frame(domain, tree)}
     tables = None
     if oneways is not None:
@@ -84,7 +80,7 @@ def tree_results(
     else:
         within = masses(domain, leaves, settings.values, tables, compiled=generator.compiled)
         records = drawn_records(domain, leaves, settings.values, within, generator)
-    summary = {"records": len(records), "leaves": len(leaves.ids), "depth": depth}
+    summary = {"records": len(records), "leaves": len(leaves.ids), "depth": depth} | wanted
     return Results(records, groups_frame(domain, leaves), frames, summary)
 
 
@@ -277,11 +273,11 @@ def draw_generalised(domain: Domain, leaves: Leaves, generator: Dice) -> pl.Data
 
 
 def _grid_mass(attribute: Attribute) -> Floats:
-    """Masses that are uniform over the fine grid: that of a bin is its number of values, and null counts as one."""
+    """Masses that are uniform over the fine grid: that of a bin is its number of values; null counts as one step."""
     mass = np.full(attribute.size, float(attribute.width))
     mass[attribute.bins - 1] = attribute.grid - attribute.width * (attribute.bins - 1)
     if attribute.nullable:
-        mass[-1] = 1.0
+        mass[-1] = attribute.cell
     return mass
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cantle.postprocess.records import ITEMS_WANTED, MOST_ITEMS, Drawn, share_drawn
+from cantle.postprocess.records import ITEMS_WANTED, MOST_ITEMS, RECORDS_WANTED, Drawn, share_drawn
 from cantle.postprocess.results import Results
 from cantle.schema import Schema
 
@@ -40,6 +40,7 @@ def notes_of(schema: Schema, method: str, results: Results, epsilon: float, pers
 
 def _of_table(schema: TableSchema, method: str, results: Results, strength: float) -> Iterator[str]:
     yield from _strength(results.summary["records"], strength)
+    yield from _fewer_records(results.summary)
     yield from _missing(results.drawn)
     if method == "mosaic" and schema.target is None:
         yield from _no_target(strength)
@@ -84,6 +85,18 @@ def _thinned(summary: dict[str, int]) -> Iterator[str]:
             f"The noisy counts call for {summary[ITEMS_WANTED]:,} items, and a release holds at most {MOST_ITEMS:,}: "
             f"each released set stands for {1 / share:.3g} sets. Multiply counts by that; `cantle query` does so. "
             "If the data has fewer items, epsilon is too small for it."
+        )
+
+
+def _fewer_records(summary: dict[str, int]) -> Iterator[str]:
+    """A note if fewer records of a table were drawn than were counted."""
+    share = share_drawn(summary)
+    if share < 1:
+        yield (
+            f"The noisy counts call for {summary[RECORDS_WANTED]:,} records, and {summary['records']:,} are the most "
+            f"that a release of this table holds: each released record stands for {1 / share:.3g} records. Multiply "
+            "counts by that; `cantle query` does so. If the data has fewer records, these settings leave little but "
+            "noise: raise epsilon, or make fewer regions."
         )
 
 

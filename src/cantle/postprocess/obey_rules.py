@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cantle.postprocess.counts import Dice, Floats
-from cantle.schema.domain import Attribute, Domain
+from cantle.schema.domain import Domain
 from cantle.schema.rules import EVERYWHERE, SOMEWHERE, Rules
 from cantle.trusted.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
@@ -21,12 +21,6 @@ ROUNDS = 30
 _FLOOR = 1e-9
 
 Spans = tuple[Ints, Ints]
-
-
-def fine_span(attribute: Attribute, lo: Ints, hi: Ints) -> Spans:
-    """Spans of codes as spans of places on the grid; null is the place after the last."""
-    first = np.minimum(lo * attribute.width, attribute.grid)
-    return first, np.where(hi > attribute.bins, attribute.grid + 1, np.minimum(hi * attribute.width, attribute.grid))
 
 
 class Shape:
@@ -61,7 +55,7 @@ class Regions:
     def of(domain: Domain, rules: Rules, lo: Ints, hi: Ints) -> Regions:
         """The regions of a tree or grid, one row per region and one column per attribute."""
         named = enumerate(domain.attributes)
-        spans = {attribute.name: fine_span(attribute, lo[:, a], hi[:, a]) for a, attribute in named}
+        spans = {attribute.name: (attribute.places(lo[:, a]), attribute.places(hi[:, a])) for a, attribute in named}
         return Regions(rules, spans, None if domain.target is None else domain.target.name)
 
     def _box(self, region: int, label: int) -> dict[str | int, tuple[int, int]]:

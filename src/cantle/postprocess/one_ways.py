@@ -57,7 +57,7 @@ def cell_edges(attribute: Attribute, expected: float | None) -> Ints:
     if isinstance(attribute.scale, Steps) and expected is not None:
         widths = int(np.clip(expected / PER_CELL, LEAST_WIDTHS, attribute.bins))
         if 2 * widths <= attribute.bins:
-            origin = column_of(attribute).origin
+            origin = column_of(attribute.on_places).origin
             edges = ladder_edges(attribute.bins, widths, None if origin is None else -origin // attribute.width)
     return np.append(edges, attribute.size) if attribute.nullable else edges
 

@@ -1,6 +1,6 @@
 """Synthetic records as integer codes, one array per column; converted to a frame only when needed.
 
-Released values only. The files are byte for byte those that polars would write (`csv_of`).
+Released values only. The files are byte for byte those that polars would write (`csv_of`). Datetimes are whole seconds.
 
 Writing overlaps with encoding: `in_background` hashes and writes in a second thread, which releases the GIL, while the
 next records are encoded. The same was tried for reading lines, scoring the next regions, moving rows and drawing
@@ -25,11 +25,14 @@ import numpy.typing as npt
 from cantle.errors import MissingExtra, ParameterError, raise_alone
 from cantle.schema.domain import Attribute, Labels
 from cantle.trusted.arrays import Codes
+from cantle.trusted.geometry.boxes import Ints
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow
+
+    from cantle.postprocess.counts import Dice
 
     NativeFrame: TypeAlias = pl.DataFrame | pd.DataFrame | pyarrow.Table
 
@@ -41,8 +44,9 @@ LISTED = 1 << 16
 LARGE = 1 << 18
 """Records from which on starting a second thread pays off."""
 
-MOST_DRAWN, MOST_ITEMS = 50_000_000, 150_000_000
-"""Most records, and most items of sets, in one release: they fit in the memory of an ordinary machine."""
+MOST_DRAWN, MOST_ITEMS, MOST_VALUES = 50_000_000, 150_000_000, 300_000_000
+"""Most records, most items of sets, and most values of a table in one release: they fit in the memory of an ordinary
+machine."""
 
 _ROWS = 1 << 14  # records written together by the kernel
 _MANY = 1 << 18  # records written together as frames
@@ -62,8 +66,35 @@ def wanted_items(items: float) -> dict[str, int]:
     return {ITEMS_WANTED: math.ceil(items)} if items > MOST_ITEMS else {}
 
 
+RECORDS_WANTED = "records_wanted"
+"""In the summary of a release of a table: the records that the noisy counts call for, if these are too many to draw."""
+
+
+def most_records(columns: int) -> int:
+    """Most records that are drawn for a table of so many columns."""
+    return min(MOST_DRAWN, MOST_VALUES // max(1, columns))
+
+
+def drawable(count: Ints, columns: int, dice: Dice) -> tuple[Ints, dict[str, int]]:
+    """Numbers of records to draw, and the entry in the summary if all of them are too many: then each number is scaled
+    down by the same factor and rounded at random."""
+    wanted, most = float(count.sum(dtype=np.float64)), most_records(columns)
+    if wanted <= most:
+        return count, {}
+    running = np.floor(np.cumsum(count.reshape(-1) * (most / wanted)) + dice.random())
+    fewer = np.diff(running, prepend=0.0).astype(np.int64)
+    return fewer.reshape(count.shape), {RECORDS_WANTED: math.ceil(wanted)}
+
+
+def records_meant(summary: Mapping[str, int]) -> int:
+    """The records of a table that the released records stand for: their number, or more if not all were drawn."""
+    return summary.get(RECORDS_WANTED, summary["records"])
+
+
 def share_drawn(summary: Mapping[str, int]) -> float:
-    """The share of the records in the noisy counts that are drawn: 1, or less if they have too many items."""
+    """The share of the records in the noisy counts that are drawn: 1, or less if these are too many."""
+    if RECORDS_WANTED in summary:
+        return summary["records"] / summary[RECORDS_WANTED]
     return MOST_ITEMS / max(MOST_ITEMS, summary.get(ITEMS_WANTED, 0))
 
 
@@ -76,14 +107,19 @@ def require_drawable(items: float) -> None:
         )
 
 
+SECONDS = "%Y-%m-%dT%H:%M:%S"
+"""How datetimes are written."""
+
+
 def write_csv(frame: pl.DataFrame, path: Path) -> None:
     """Writes the text of `csv_of` to a file without holding it in memory."""
-    frame.write_csv(path, null_value='""' if frame.width == 1 else None)
+    frame.write_csv(path, null_value='""' if frame.width == 1 else None, datetime_format=SECONDS)
 
 
 def csv_of(frame: pl.DataFrame, *, include_header: bool = True) -> str:
     """A released table as CSV. A null in a table of one column is a pair of quotes: many readers skip empty lines."""
-    return frame.write_csv(include_header=include_header, null_value='""' if frame.width == 1 else None)
+    null = '""' if frame.width == 1 else None
+    return frame.write_csv(include_header=include_header, null_value=null, datetime_format=SECONDS)
 
 
 def give_back(frame: pl.DataFrame, kind: str, nullable: Collection[str] = ()) -> NativeFrame:
@@ -291,7 +327,8 @@ class _Words:
 
         values = attribute.values(np.arange(attribute.grid + 1))
         written = pl.DataFrame([values.alias("a"), pl.repeat(0, len(values), eager=True).alias("b")])
-        text = np.frombuffer(written.write_csv(include_header=False, separator=",").encode(), dtype=np.uint8).copy()
+        lines = written.write_csv(include_header=False, separator=",", datetime_format=SECONDS)
+        text = np.frombuffer(lines.encode(), dtype=np.uint8).copy()
         ends = np.flatnonzero(text == 10)
         if len(ends) != len(values) or (text == 13).any():
             return None

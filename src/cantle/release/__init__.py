@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
 from cantle.postprocess.accuracy import Accuracy
@@ -22,6 +21,7 @@ from cantle.release.manifest import Manifest
 from cantle.release.registry import registry
 from cantle.release.statement import datapackage, statement
 from cantle.schema import canonical_json
+from cantle.schema.html import table
 from cantle.trusted.budget import NANO
 
 if TYPE_CHECKING:
@@ -133,11 +133,19 @@ class Release:
         """A few numbers: how many records there are, and how many regions, tables or sets they were drawn from."""
         return dict(self.manifest.summary)
 
+    def report(self) -> str:
+        """The report of the release: one HTML page, made from the release alone, which a notebook shows.
+
+        To keep it, write the text to a file, as `cantle report` does. This needs the extra `report`.
+        """
+        from cantle.release.report.page import Page, render
+
+        return Page(render(self))
+
     def _repr_html_(self) -> str:
         from cantle.release.show import overview
 
-        rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in overview(self))
-        return f"<table><caption>cantle release</caption>{rows}</table>"
+        return table("cantle release", overview(self))
 
     # ---- saving -------------------------------------------------------------------------------------------
 
@@ -212,9 +220,11 @@ class Release:
 
         Raises VerifyError with a list of all problems.
         """
-        from cantle.release.verify import file_problems, problems
+        from cantle.release.verify import file_problems, problems, report_problems
 
         found = (file_problems(self.folder) if self.folder is not None else []) + problems(self)
+        if self.folder is not None and not found:
+            found = report_problems(self.folder, self, [])
         if found:
             raise VerifyError("; ".join(found))
 
@@ -226,20 +236,30 @@ class Release:
 
         return Asker(self)
 
-    def count(self, question: str = "", *, confidence: float = 0.95) -> Estimate:
+    @overload
+    def count(self, question: str = "", *, confidence: float = 0.95) -> Estimate: ...
+    @overload
+    def count(self, question: str = "", *, by: str | Sequence[str], confidence: float = 0.95) -> pl.DataFrame: ...
+    def count(
+        self, question: str = "", *, by: str | Sequence[str] = (), confidence: float = 0.95
+    ) -> Estimate | pl.DataFrame:
         """How many records a question holds for, with an interval. It reads only the release, so it costs no budget.
 
         Parameters
         ----------
         question : str
             For example "age >= 65 and diabetes == 'yes'" (docs/reference.md, questions). Empty means all records.
+        by : str or list of str
+            Columns of a table, to get one count per combination of their values. Of a column of numbers with more than
+            64 values, ranges are counted.
         confidence : float
             The share of such intervals that contain the true number.
 
         Returns
         -------
-        Estimate
-            value, low, high, confidence, and what the interval covers.
+        Estimate, or with `by` a polars.DataFrame
+            value, low, high, confidence, and what the interval covers. The frame has the columns of `by`, then value,
+            low, high, covers, in one row per group.
 
         Examples
         --------
@@ -250,11 +270,23 @@ class Release:
         >>> estimate = release.count("sex == 'M'")
         >>> estimate.low <= 1000 <= estimate.high
         True
+        >>> release.count(by="sex").columns
+        ['sex', 'value', 'low', 'high', 'covers']
         """
         asker = self._asker
+        if by:
+            return asker.table([by] if isinstance(by, str) else list(by), asker.parse(question), None, confidence)
         return asker.count(asker.parse(question), confidence)
 
-    def mean(self, column: str, question: str = "", *, confidence: float = 0.95) -> Estimate:
+    @overload
+    def mean(self, column: str, question: str = "", *, confidence: float = 0.95) -> Estimate: ...
+    @overload
+    def mean(
+        self, column: str, question: str = "", *, by: str | Sequence[str], confidence: float = 0.95
+    ) -> pl.DataFrame: ...
+    def mean(
+        self, column: str, question: str = "", *, by: str | Sequence[str] = (), confidence: float = 0.95
+    ) -> Estimate | pl.DataFrame:
         """The mean of a column of numbers over the records that a question holds for; records without a value are
         left out.
 
@@ -262,38 +294,18 @@ class Release:
         ----------
         column : str
             A column of numbers.
-        question, confidence
+        question, by, confidence
             As in `count`.
 
         Returns
         -------
-        Estimate
-            Its value is NaN if no released record has a value.
+        Estimate, or with `by` a polars.DataFrame
+            The value of an estimate is NaN if no released record has a value.
         """
         asker = self._asker
+        if by:
+            return asker.table([by] if isinstance(by, str) else list(by), asker.parse(question), column, confidence)
         return asker.mean(column, asker.parse(question), confidence)
-
-    def table(
-        self, by: Sequence[str], question: str = "", *, mean: str | None = None, confidence: float = 0.95
-    ) -> pl.DataFrame:
-        """Counts (or means) by group: one row per combination of values of these columns.
-
-        Parameters
-        ----------
-        by : list of str
-            Columns of a table. The values of a column of numbers with more than 64 values are put into ranges.
-        question, confidence
-            As in `count`.
-        mean : str, optional
-            A column of numbers, to get its means instead of counts.
-
-        Returns
-        -------
-        polars.DataFrame
-            The columns of `by`, then value, low, high, and what the interval covers.
-        """
-        asker = self._asker
-        return asker.table([by] if isinstance(by, str) else list(by), asker.parse(question), mean, confidence)
 
     # ---- further records ----------------------------------------------------------------------------------
 

@@ -6,14 +6,15 @@ their noise, whose law is known exactly. The narrower interval decides. If a rel
 interval of the first way covers only the noise in the counts behind the records.
 
 The measured error is a noisy number and may be too small. If the noise in the counts behind the records is larger, the
-interval covers that noise, as far as the measurement leaves room for it. If a question cuts a bin of values that were
-counted together, the interval reaches from the records in bins inside the question to those in bins that it touches.
+interval covers that noise, as far as the measurement leaves room for it. If a question cuts a step, or a bin of values
+that were counted together, the interval reaches from the records in bins inside the question to those in bins that it
+touches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan
 from typing import TYPE_CHECKING
@@ -30,9 +31,9 @@ from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY, Estimate, resc
 from cantle.release.kinds import KINDS
 from cantle.release.noise_behind import NoiseOfAnswer, noise_behind
 from cantle.release.noisy_tables import Tables, tables_of
-from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, is_box, join
+from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, edges_of, holds, is_box, join
 from cantle.schema.domain import Attribute
-from cantle.schema.question_columns import Misfit, Vocabulary
+from cantle.schema.question_columns import Misfit, Points, Vocabulary
 from cantle.schema.questions import parse
 from cantle.schema.scales import Labels, Steps
 from cantle.trusted.arrays import Bools, Codes, Floats, Ints
@@ -133,7 +134,18 @@ class Asker:
         covers = NOISE_ONLY if measured is None else MEASURED
         margin = self._noise_margin(question, drawn, confidence) if measured is None else measured
         low, high = (released + more for more in self._cut_bins(question))
-        return Estimate(released, low - margin, high + margin, confidence, covers).at_least_zero()
+        said = self.cut_steps(question)
+        return Estimate(released, low - margin, high + margin, confidence, covers, said).at_least_zero()
+
+    def cut_steps(self, question: Question) -> str:
+        """Says which steps a question cuts, and which bounds are exact; empty if it cuts none."""
+        cut = [
+            f"{one.name} cuts a step of {one.step_in_words}; bounds at {' and '.join(around)} (< or >=) are exact"
+            for key in columns_of(question)
+            if isinstance(one := self.vocabulary.columns.get(str(key)), Points)
+            for around in one.exact_around_all(edges_of(question, key))
+        ]
+        return "; ".join(cut)
 
     def _cut_bins(self, question: Question) -> tuple[float, float]:
         """How many fewer and more records a question may hold for, because of the bins that it cuts."""
@@ -226,18 +238,29 @@ class Asker:
         total = int(times.sum())
         below = np.cumsum(times)[:-1]
         side = np.minimum(np.minimum(below, total - below) * 2.0, error)
-        margin = float((np.diff(values) * side).sum() / total) + self._bin_width(attribute)
+        margin = float((np.diff(values) * side).sum() / total) + self._inside_bins(attribute, inside)
         value = float(values @ times / total)
         low, high = max(float(ends.min()), value - margin), min(float(ends.max()), value + margin)
-        return Estimate(value, low, high, confidence, covers)
+        return Estimate(value, low, high, confidence, covers, self.cut_steps(asked))
 
-    def _bin_width(self, attribute: Attribute) -> float:
-        """How far a value may be off inside the bin that it was counted in."""
-        mine = self.bins.get(attribute.name)
+    def _inside_bins(self, attribute: Attribute, inside: Bools) -> float:
+        """How far the mean of the records inside may be off, because values were counted in bins.
+
+        Values are drawn evenly inside a step of width s. If their density is linear there, the mean of a step is off
+        its middle by s (f_right - f_left) / (12 f_mean), and all together by at most s / 12 times the sum of the
+        differences between the shares of neighbouring steps. Where decimals are counted, half a place more is lost to
+        rounding down. About bins of several steps nothing is assumed.
+        """
+        mine, scale = self.bins.get(attribute.name), attribute.scale
         if mine is None:
             return 0.0
-        codes = np.array([0, mine.width - 1]) if isinstance(attribute.scale, Steps) else np.arange(attribute.grid)
-        return float(np.ptp(numbers_of(attribute, codes)))
+        if mine.wide or not isinstance(scale, Steps):
+            codes = np.array([0, mine.width - 1]) if isinstance(scale, Steps) else np.arange(attribute.grid)
+            return float(np.ptp(numbers_of(attribute, codes)))
+        place = scale.step / scale.scale
+        varies = _variation(self.codes(attribute.name)[inside] // mine.width)
+        lost = place / 2 if scale.type == "number" and not scale.nearest else 0.0
+        return mine.width * place * varies / 12 + lost
 
     def _numbers(self, name: str) -> Attribute:
         attribute = self.attributes.get(name)
@@ -288,7 +311,7 @@ class Asker:
         except Misfit as why:
             raise_alone(ParameterError(str(why)))
         attribute = self.attributes[name]
-        if isinstance(attribute.scale, Labels) or attribute.grid <= MOST_VALUES:
+        if isinstance(attribute.scale, Labels) or (attribute.grid <= MOST_VALUES and attribute.cell == 1):
             labels = attribute.values(np.arange(attribute.size))
             return Groups(name, labels, np.arange(attribute.size))
         edges = self._ranges(attribute)
@@ -299,7 +322,8 @@ class Asker:
     def _ranges(self, attribute: Attribute) -> Ints:
         cells = self._release.manifest.structure.get("cells", {})
         if self._release.manifest.method == "mosaic" and attribute.name in cells:
-            return np.array(cells[attribute.name], dtype=np.int64)
+            counted = replace(attribute, width=attribute.cell)
+            return counted.places(np.array(cells[attribute.name], dtype=np.int64))
         bins = self.bins.get(attribute.name)
         if bins is not None:  # some bins each
             step = -(-attribute.grid // (bins.width * RANGES)) * bins.width
@@ -319,6 +343,17 @@ def numbers_of(attribute: Attribute, codes: Codes) -> Floats:
     if isinstance(attribute.scale, Steps):
         return (attribute.scale.first + codes.astype(np.int64) * attribute.scale.step) / attribute.scale.scale
     return np.array(attribute.scale.labels, dtype=float)[codes]
+
+
+def _variation(steps: Codes) -> float:
+    """The sum of the differences between the shares of neighbouring steps, from none before to none after them."""
+    if not len(steps):
+        return 0.0
+    held, times = np.unique(steps, return_counts=True)
+    shares = times / len(steps)
+    apart = np.diff(held) > 1
+    jumps = np.where(apart, shares[1:] + shares[:-1], np.abs(np.diff(shares)))
+    return float(shares[0] + jumps.sum() + shares[-1])
 
 
 def _around(value: float, margin: float, confidence: float, covers: str) -> Estimate:

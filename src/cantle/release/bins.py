@@ -1,7 +1,8 @@
 """Bins of values that a release was counted in, and what they leave open of a question.
 
-rps counts columns of many values in bins. Which values the records of a bin have was never asked, so neither the noise
-nor the measured error of a release says how far a count is off that cuts a bin.
+A step of a schema is such a bin, and rps counts columns of many values in wider ones. Which values the records of a bin
+have was never asked, so neither the noise nor the measured error of a release says how far a count is off that cuts a
+bin.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ Change: TypeAlias = Callable[["Counted", CodeSet], CodeSet]
 class Bins:
     """The bins of one column: `width` codes each in the order of `place`, null by itself after the last one.
 
-    `place` says where each code stands; None if bins follow the order of the codes.
+    `place` says where each code stands; None if bins follow the order of the codes. `wide` bins hold several declared
+    steps or categories.
     """
 
     width: int
     grid: int
     place: tuple[int, ...] | None = None
+    wide: bool = True
 
     def whole(self, codes: CodeSet) -> CodeSet:
         """The codes of all bins that lie inside a set of codes."""
@@ -51,15 +54,19 @@ class Bins:
 
 
 def bins_of(manifest: Manifest) -> dict[Key, Bins]:
-    """The bins of the columns of a release that were not counted value by value but in bins; none of most releases."""
+    """The bins of the columns of a release that were not counted value by value but in bins."""
     from cantle.release.load import DOMAINS, table_schema_of  # which imports the package
 
-    if manifest.method != "rps":
+    if manifest.method not in DOMAINS:
         return {}
     domain = table_schema_of(manifest).domain()
     declared = {attribute.name: attribute for attribute in domain.attributes}
     counted = DOMAINS[manifest.method](domain, manifest.parameters).attributes
-    return {one.name: Bins(one.width, one.grid, _places(declared[one.name], one)) for one in counted if one.width > 1}
+    return {
+        one.name: Bins(one.width, one.grid, _places(declared[one.name], one), one.width > declared[one.name].width)
+        for one in counted
+        if one.width > 1
+    }
 
 
 def _places(declared: Attribute, counted: Attribute) -> tuple[int, ...] | None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from math import log, sqrt
 from statistics import NormalDist
 
+from cantle.schema.html import table
+
 MEASURED = "measured"
 NOISE = "noise"
 NOISE_ONLY = "noise only"
@@ -28,6 +30,8 @@ class Estimate:
         "measured": the answer comes from the released records, and the interval from their measured error.
         "noise only": the answer comes from the released records, whose error was not measured. The interval covers the
         noise in the counts they were drawn from, but not the error that drawing records adds.
+    note : str
+        What makes the interval wide, if the question can be asked better, such as a bound inside a step.
 
     Examples
     --------
@@ -40,10 +44,15 @@ class Estimate:
     high: float
     confidence: float
     covers: str = MEASURED
+    note: str = ""
 
     def __str__(self) -> str:
         value, low, high = (in_words(number, self.high - self.low) for number in (self.value, self.low, self.high))
-        return f"{value} ({100 * self.confidence:g} % interval {low} to {high})"
+        note = f"; {self.note}" if self.note else ""
+        return f"{value} ({100 * self.confidence:g} % interval {low} to {high}){note}"
+
+    def _repr_html_(self) -> str:
+        return table("cantle estimate", [("estimate", self), ("the interval covers", self.covers)])
 
     def to_dict(self) -> dict[str, float | str | None]:
         """The fields as a dictionary; numbers that are not finite become None, because JSON has no such numbers."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cantle.schema.domain import Attribute
     from cantle.trusted.arrays import Codes
 
+UNSAID: dict[str, JSON] = {}
 FORMATS: tuple[str, ...] = ("csv", "parquet")
 NOUN, RECORD, RECORDS = "a graph", "record", "degrees, one per node"
 PRODUCT, BARE = "Summary statistics", "Statistics"

@@ -71,6 +71,10 @@ class ReleasedKind(Protocol[Kind]):
         """What the two kinds of questions with a measured error are about."""
 
     @property
+    def UNSAID(self) -> dict[str, JSON]:  # noqa: N802
+        """Keys of the schemas of releases that were made before cantle wrote them."""
+
+    @property
     def NOISE_NOTE(self) -> str:  # noqa: N802
         """What an interval covers if the error of the released records was not measured."""
 

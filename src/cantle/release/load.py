@@ -100,7 +100,7 @@ def schema_of(manifest: Manifest) -> Schema:
         raise VerifyError("items or nodes in release.json are a path; a release holds them inline")
     if isinstance(fields, list) and any(isinstance(field.get("hierarchy"), str) for field in fields):
         raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
-    return Schema.from_dict(manifest.schema)
+    return Schema.from_dict({**KINDS[manifest.kind].UNSAID, **manifest.schema})
 
 
 def table_schema_of(manifest: Manifest) -> TableSchema:
@@ -164,13 +164,13 @@ def grid_and_domain(release: Release) -> tuple[Domain, Grid]:
     return domain, grid_of(domain, release.manifest.structure["cuts"])
 
 
-def generalise(release: Release, data: object, *, target: bool) -> NativeFrame:
+def generalise(release: Release, data: object, *, target: bool, numbered: bool = False) -> NativeFrame:
     """Another table, generalised with the released cuts, in the kind of frame that was given; persons are ignored."""
     domain, grid = grid_and_domain(release)
     schema = table_schema_of(release.manifest)
     fields = tuple(field for field in schema.fields if target or field.role != "target")
     raw = read_columns(data, replace(schema, fields=fields, rules=(), person=None))
-    return give_back(from_cells.generalise(domain, grid, raw.frame), raw.kind)
+    return give_back(from_cells.generalise(domain, grid, raw.frame, numbered=numbered), raw.kind)
 
 
 _MOST_TRIED = 10_000_000

@@ -108,7 +108,7 @@ class ReleasedTables:
         noisy_size = int(size.noisy[0]), size.variance
         others = [name for number, name in enumerate(self._names) if number != self._lead]
         counts = [(first[name].noisy, first[name].variance) for name in others]
-        fitted = first_tables(columns, self.edges, self._lead, doubt, noisy_size, counts, self.domain.rules)
+        fitted = first_tables(columns, self.edges, self._lead, doubt, noisy_size, counts, self.domain.rules_on_codes)
         self._add_heaps(fitted)
         for answer in self._answers:
             if answer.why.startswith("table "):
@@ -190,7 +190,7 @@ def sample_mosaic(release: Release, n: int, dice: Dice) -> pl.DataFrame:
     """n new records from the noisy tables alone."""
     released = released_tables(release)
     try:
-        return drawn_codes(released.domain, released.sample(n, dice)).frame()
+        return drawn_codes(released.domain, released.sample(n, dice), dice).frame()
     except (VerifyError, MemoryError):
         raise
     except Exception as error:

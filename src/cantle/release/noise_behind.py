@@ -21,7 +21,6 @@ from cantle.release.load import domain_of, graph_schema_of, grid_and_domain, uni
 from cantle.release.noisy_tables import tables_of
 from cantle.release.sets import SetCodes
 from cantle.schema.code_sets import CodeSet, Key, Question, columns_of, holds, hull
-from cantle.schema.domain import Attribute
 from cantle.trusted.arrays import Codes, Floats, Ints
 
 if TYPE_CHECKING:
@@ -80,8 +79,10 @@ def _overlap(first: Codes, end: Codes, codes: CodeSet) -> Floats:
 def _rps_regions(release: Release) -> Regions:
     domain = domain_of(release.manifest)
     leaves = leaves_from(domain, release.groups)
-    first, end = (np.stack([_fine(a, part[:, j]) for j, a in enumerate(domain.attributes)], axis=1)
-                  for part in (leaves.lo, leaves.hi))  # fmt: skip
+    first, end = (
+        _side_by_side([a.places(part[:, j]) for j, a in enumerate(domain.attributes)], len(part))
+        for part in (leaves.lo, leaves.hi)
+    )
     names = [attribute.name for attribute in domain.attributes]
     rate = leaves.rate_num / leaves.rate_den if len(leaves.rate_num) else np.full(len(first), np.inf)
     spread = np.where(np.isinf(rate), 0.0, variance(np.where(np.isinf(rate), 1.0, rate)))
@@ -94,17 +95,17 @@ def _rps_regions(release: Release) -> Regions:
     return Regions([*names, domain.target.name], *joined, np.repeat(spread, classes))
 
 
-def _fine(attribute: Attribute, codes: Ints) -> Ints:
-    """The first code of the schema in each bin; null stays the last one."""
-    return np.where(codes > attribute.bins, attribute.grid + 1, np.minimum(codes * attribute.width, attribute.grid))
+def _side_by_side(columns: list[Ints], rows: int) -> Ints:
+    """The columns of an array with so many rows; there is none if the target is the only column of the table."""
+    return np.array(columns, dtype=np.int64).reshape(len(columns), rows).T
 
 
 def _diffgen_regions(release: Release) -> Regions:
     domain, grid = grid_and_domain(release)
     place = grid.unravel(release.groups["leaf"].to_numpy().astype(np.int64))
-    edges = [np.asarray(edge) for edge in grid.edges]
-    first = np.stack([edge[place[:, j]] for j, edge in enumerate(edges)], axis=1)
-    end = np.stack([edge[place[:, j] + 1] for j, edge in enumerate(edges)], axis=1)
+    edges = [a.places(np.asarray(edge)) for a, edge in zip(domain.attributes, grid.edges, strict=True)]
+    first = _side_by_side([edge[place[:, j]] for j, edge in enumerate(edges)], len(place))
+    end = _side_by_side([edge[place[:, j] + 1] for j, edge in enumerate(edges)], len(place))
     names = [attribute.name for attribute in domain.attributes]
     if domain.target is not None:
         label = domain.target.encode(release.groups[column_of(domain.target.name)]).astype(np.int64)[:, None]

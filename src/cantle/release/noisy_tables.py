@@ -158,12 +158,14 @@ def tables_of(release: Release) -> Tables:
 def _mosaic(release: Release) -> Tables:
     """Every table over cells of columns; the first one, over no column, is the number of records."""
     frame = release.frames["tables"].partition_by("table", as_dict=True, maintain_order=True)
+    counted = {one.name: one for one in domain_of(release.manifest).attributes}
     tables, size = list[NoisyTable](), None
     for number, stated in enumerate(release.manifest.structure["tables"]):
         rows = frame.get((number,))
         if rows is None or "columns" not in stated:
             continue
-        edges = tuple(np.array(edge, dtype=np.int64) for edge in stated["edges"])
+        both = zip(stated["columns"], stated["edges"], strict=True)
+        edges = tuple(counted[name].places(np.array(edge, dtype=np.int64)) for name, edge in both)
         counts = rows["noisy"].to_numpy().astype(float).reshape([len(edge) - 1 for edge in edges])
         spread = float(variance(rows["rate_num"][0] / rows["rate_den"][0]))
         table = NoisyTable(tuple(stated["columns"]), edges, counts, spread)

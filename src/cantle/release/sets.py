@@ -12,7 +12,7 @@ import numpy as np
 from cantle.data.fimi import read_tokens
 from cantle.errors import DataError, VerifyError, raise_alone
 from cantle.postprocess.counts import Dice
-from cantle.postprocess.records import csv_of, give_back, give_back_lists, share_drawn
+from cantle.postprocess.records import csv_of, give_back, give_back_lists
 from cantle.postprocess.results import Results
 from cantle.postprocess.set_frames import give_back_sets, to_frame, to_long, write_fimi
 from cantle.release.bars import bars
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cantle.trusted.geometry.workloads import SetWorkload
 
 _MOST = 8  # most items that are shown in bars
+UNSAID: dict[str, JSON] = {}
 FORMATS: tuple[str, ...] = ("csv", "parquet", "fimi")
 NOUN, RECORD, RECORDS = "sets", "set", "synthetic sets"
 PRODUCT, BARE = "Synthetic data", "Synthetic data"
@@ -232,13 +233,7 @@ def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.Da
 
 
 def outcome(manifest: Manifest, regions: str) -> str:
-    return drawn_records(manifest, "set", regions) + _thinned(manifest) + _not_measured(manifest) + _filled_in(manifest)
-
-
-def _thinned(manifest: Manifest) -> str:
-    """A sentence if a released set stands for several, because all of them would have been too many."""
-    share = share_drawn(manifest.summary)
-    return "" if share == 1 else f"\n**Each released set stands for {1 / share:.3g} sets**: all of them were too many."
+    return drawn_records(manifest, "set", regions) + _not_measured(manifest) + _filled_in(manifest)
 
 
 def _not_measured(manifest: Manifest) -> str:

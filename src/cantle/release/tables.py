@@ -32,6 +32,8 @@ _MOST_COLUMNS = 12  # columns that are shown in bars, unless all are requested
 _SPANS = 6  # bars per column of numbers
 _MOST = 8  # most categories that are shown one by one
 
+UNSAID: dict[str, JSON] = {"schemaVersion": 1}
+"""Keys of the schemas of releases that were made before cantle wrote them."""
 FORMATS: tuple[str, ...] = ("csv", "parquet")
 NOUN, RECORD, RECORDS = "a table", "record", "synthetic records"
 PRODUCT, BARE = "Synthetic data", "Synthetic data"
@@ -49,7 +51,13 @@ def require_format(schema: TableSchema, asked: str) -> None:
 
 
 def column_types(manifest: Manifest) -> dict[str, pl.DataType]:
-    return _types(TableSchema.from_dict(manifest.schema), manifest)
+    return _types(_schema_of(manifest), manifest)
+
+
+def _schema_of(manifest: Manifest) -> TableSchema:
+    from cantle.release.load import table_schema_of  # which imports this module
+
+    return table_schema_of(manifest)
 
 
 def _types(schema: TableSchema, manifest: Manifest) -> dict[str, pl.DataType]:
@@ -93,7 +101,7 @@ def given_back(results: Results, form: dict[str, str], schema: TableSchema) -> D
 
 
 def in_frame(frame: pl.DataFrame, kind: str, manifest: Manifest) -> NativeFrame:
-    return give_back(frame, kind, _nullable(TableSchema.from_dict(manifest.schema)))
+    return give_back(frame, kind, _nullable(_schema_of(manifest)))
 
 
 def _nullable(schema: TableSchema) -> list[str]:
@@ -104,7 +112,7 @@ def _nullable(schema: TableSchema) -> list[str]:
 
 def attributes(schema: TableSchema) -> dict[str, Attribute]:
     domain = schema.domain().with_target_as_column()
-    return {attribute.name: attribute for attribute in domain.attributes}
+    return {attribute.name: attribute for attribute in domain.on_places.attributes}
 
 
 def code_reader(frame: pl.DataFrame, manifest: Manifest, schema: TableSchema) -> Callable[[Key], Codes]:  # noqa: ARG001
@@ -175,6 +183,8 @@ def _values(one: Mapping[str, JSON]) -> str:
         text += f", {printable(bounds['minimum'])} to {printable(bounds['maximum'])}"
     if "step" in one:
         text += f", in steps of {printable(one['step'])}"
+    if "multipleOf" in bounds:
+        text += f", multiples of {printable(bounds['multipleOf'])}"
     return f"{text} (target)" if one.get("role") == "target" else text
 
 

@@ -6,6 +6,7 @@ It shows integrity, not authorship: a person who can rewrite the whole folder ca
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,12 +42,40 @@ if TYPE_CHECKING:
 
 
 REPORT = "report.html"
-"""A page that anyone can make from the release. Its hash is not recorded, but it must name this release."""
+"""A page that anyone can make from the release. Its hash is not recorded: it must be the page that the release makes.
+"""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is wrong with a saved release, and what this installation could not check."""
+
+    problems: list[str]
+    unchecked: list[str]
 
 
 def verify_folder(folder: Path) -> list[str]:
     """All problems of a saved release; empty if there are none."""
-    return file_problems(folder) or _found(lambda: problems(load(folder)))
+    return findings(folder).problems
+
+
+def findings(folder: Path) -> Findings:
+    """All problems of a saved release, and what could not be checked. The report is looked at last."""
+    bad = file_problems(folder) or _found(lambda: problems(load(folder)))
+    unchecked: list[str] = []
+    if not bad:
+        bad = _found(lambda: report_problems(folder, load(folder), unchecked))
+        unchecked += _texts_unchecked(load(folder).manifest)
+    return Findings(bad, unchecked)
+
+
+def report_problems(folder: Path, release: Release, unchecked: list[str]) -> list[str]:
+    """All problems with the report in the folder of a release; `unchecked` receives what could not be checked."""
+    from cantle.release.report.check import report_findings
+
+    bad, more = report_findings(folder, release)
+    unchecked += more
+    return bad
 
 
 def file_problems(folder: Path) -> list[str]:
@@ -99,18 +128,10 @@ def _files(folder: Path, document: dict[str, JSON]) -> Iterator[str]:
     yield from (f"{name} is not part of the release" for name in sorted(needed - listed))
     yield from (f"{name} is listed and missing" for name in sorted(listed - there))
     yield from (f"{name} is not listed" for name in sorted(there - listed - {prefix + REPORT}))
-    if prefix + REPORT in there and f'content="{manifest.sha256}"' not in _start_of(folder / (prefix + REPORT)):
-        yield f"{prefix + REPORT} was made from another release; make it again with `cantle report`"
     for name in sorted(listed & there - {own}):
         if sha256_of(folder / name) != manifest.files[name]:
             yield f"{name} does not have the listed hash"
     yield from _texts(folder, prefix, manifest, listed & there)
-
-
-def _start_of(path: Path) -> str:
-    """The first lines of a page, which name the release that it shows."""
-    with path.open("rb") as file:
-        return file.read(4096).decode("utf-8", "replace")
 
 
 def _texts(folder: Path, prefix: str, manifest: Manifest, there: set[str]) -> Iterator[str]:
@@ -118,7 +139,7 @@ def _texts(folder: Path, prefix: str, manifest: Manifest, there: set[str]) -> It
 
     Another version of cantle may word them differently; then only their hashes are checked.
     """
-    if manifest.software.get("cantle") != version("cantle"):
+    if _texts_unchecked(manifest):
         return
     for name, text in (("statement", statement), ("registry", registry)):
         said = prefix + FILES[name]
@@ -128,6 +149,15 @@ def _texts(folder: Path, prefix: str, manifest: Manifest, there: set[str]) -> It
     package = prefix + FILES["datapackage"]
     if package in there and data and (folder / package).read_bytes() != rfc8785.dumps(datapackage(manifest, data[0])):
         yield f"{package} does not describe this release"
+
+
+def _texts_unchecked(manifest: Manifest) -> list[str]:
+    """A sentence if the texts were made by another version of cantle, which may word them differently."""
+    made, here = manifest.software.get("cantle"), version("cantle")
+    if made == here:
+        return []
+    texts = ", ".join(FILES[name] for name in ("statement", "registry", "datapackage"))
+    return [f"{texts} have their hashes, but their words were not checked: cantle {made} made them, this is {here}"]
 
 
 def _receipt(receipt: Receipt) -> Iterator[str]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from cantle.postprocess.accuracy import WHY, Accuracy, PairDistance, kinds_of, total_variation, worth_measuring
 from cantle.postprocess.counts import workload_dice
+from cantle.postprocess.records import records_meant
 from cantle.release import Release
 from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS
@@ -59,8 +60,9 @@ def _numbers(accuracy: Accuracy, manifest: Manifest, price: int) -> Iterator[str
     rate = price, len(numbers) * manifest.receipt.unit.max_records * NANO
     if any(one.rate != rate for one in numbers):
         yield "the noise of the accuracy is not what the receipt paid for"
+    records = records_meant(manifest.summary)
     for one in numbers:
-        if isinstance(one, PairDistance) and one.distance != total_variation(one.records, manifest.summary["records"]):
+        if isinstance(one, PairDistance) and one.distance != total_variation(one.records, records):
             yield "the distance of the accuracy is not that of its noisy number"
 
 

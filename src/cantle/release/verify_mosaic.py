@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.errors import VerifyError
-from cantle.postprocess.mosaic.frames import cell_frame
+from cantle.postprocess.counts import STREAMS, public_streams
+from cantle.postprocess.mosaic.frames import cell_frame, placed
 from cantle.release.data_file import as_polars
 from cantle.release.load import domain_of
 from cantle.release.manifest import Document
@@ -108,10 +109,15 @@ def _shape(number: int, about: Document, frame: pl.DataFrame | None, sizes: dict
 
 
 def _recount(release: Release, domain: Domain, edges: list[Ints]) -> Iterator[str]:
-    """Puts every released record into its cells and compares with the counts."""
-    codes, _ = domain.encode_columns(as_polars(release.records, release.manifest))
+    """Puts every released record into its cells and compares with the counts; draws places inside steps again."""
+    frame = as_polars(release.records, release.manifest)
+    codes, _ = domain.encode_columns(frame)
     if len(codes[0]) != release.manifest.summary["records"]:
         yield "the records are not as many as stated, or not all in the schema's domain"
         return
     if not cell_frame(domain, edges, codes).equals(release.groups):
         yield "the records do not have the counts of the cells"
+    dice = public_streams(release.manifest.postprocessing["seed"], STREAMS)["places"]
+    for one, again in zip(domain.attributes, placed(domain, codes, dice), strict=True):
+        if one.width > 1 and not np.array_equal(one.on_places.encode(frame[one.name]), again):
+            yield f"the values of {one.name} are not at the places inside their steps that the stated seed draws"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cantle.postprocess.records import write_csv
+from cantle.postprocess.records import share_drawn, write_csv
 from cantle.release.manifest import Manifest
 from cantle.schema.outlines import printable as printable
 from cantle.schema.outlines import text_of
@@ -30,7 +30,15 @@ def declared_names(m: Manifest, what: str) -> str:
 def drawn_records(manifest: Manifest, noun: str, regions: str) -> str:
     """A sentence about what was released, for methods that draw records at random."""
     drawn = f"{manifest.summary['records']:,} synthetic {noun}s, drawn from the noisy counts of {regions}."
-    return f"{drawn}\nA drawn {noun} may happen to equal a real one, which says nothing about anyone."
+    chance = f"A drawn {noun} may happen to equal a real one, which says nothing about anyone."
+    return f"{drawn}\n{chance}{_thinned(manifest, noun)}"
+
+
+def _thinned(manifest: Manifest, noun: str) -> str:
+    """A sentence if a released record stands for several, because all of them would have been too many."""
+    share = share_drawn(manifest.summary)
+    each = f"**Each released {noun} stands for {1 / share:.3g} {noun}s**"
+    return "" if share == 1 else f"\n{each}: all of them were too many."
 
 
 def write_plain(frame: pl.DataFrame, path: Path, data: str, manifest: Manifest) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from cantle.schema import canonical_json
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import Folder
 from cantle.schema.documents import fail
+from cantle.schema.html import table
 
 if TYPE_CHECKING:
     from cantle.schema.question_columns import Vocabulary
@@ -81,6 +83,16 @@ class Schema(ABC):
     @abstractmethod
     def vocabulary(self) -> Vocabulary:
         """What questions about releases with this schema may name."""
+
+    def _repr_html_(self) -> str:
+        document = self.to_dict()
+        rows = {key: value for key, value in document.items() if key not in ("fields", "kind")}
+        for one in cast("list[dict[str, JSON]]", document.get("fields", [])):
+            rows[str(one["name"])] = {key: value for key, value in one.items() if key != "name"}
+        most, unit = self.protects
+        whom = unit if most == 1 else f"{unit} with up to {most} records"
+        texts = [(name, json.dumps(value, ensure_ascii=False)) for name, value in rows.items()]
+        return table(f"cantle schema: {self.kind}, protects one {whom}", texts)
 
     def hash(self) -> str:
         """SHA-256 of the canonical JSON, in hex."""

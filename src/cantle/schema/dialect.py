@@ -15,20 +15,28 @@ from cantle.schema.text_encodings import UTF_16, is_allowed, may_swallow, name_o
 DIALECT_KEYS = {
     "delimiter": "delimiter",
     "header": "header",
+    "headerRow": "header_row",
     "skipInitialSpace": "skip_initial_space",
     "encoding": "encoding",
     "quoteChar": "quote_char",
     "sheetName": "sheet_name",
 }
+MOST_ROWS = 1000
+"""The last line in which a header may be."""
+
 _HARMLESS = {"lineTerminator", "doubleQuote", "$schema", "type", "name", "title", "description", "csvddfVersion"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """How a CSV file is written; `delimiter` None means a tab for .tsv files and a comma for the rest."""
+    """How a CSV file or a sheet is written; `delimiter` None means a tab for .tsv files and a comma for the rest.
+
+    `header_row` is the line of the header, counted from 1. What stands above it are titles, which nothing reads.
+    """
 
     delimiter: str | None = None
     header: bool = True
+    header_row: int = 1
     skip_initial_space: bool = False
     encoding: str = "utf-8"
     quote_char: str | None = '"'
@@ -80,6 +88,7 @@ def parse_dialect(document: Mapping[str, object]) -> Dialect:
     dialect = Dialect(
         delimiter=_character("delimiter", given.get("delimiter")),
         header=flag("dialect", "header", given.get("header", True)),
+        header_row=_row(given.get("headerRow", 1)),
         skip_initial_space=flag("dialect", "skipInitialSpace", given.get("skipInitialSpace", False)),
         encoding=encoding,
         sheet_name=_sheet(given.get("sheetName")),
@@ -87,7 +96,16 @@ def parse_dialect(document: Mapping[str, object]) -> Dialect:
     )
     if dialect.quote_char == (dialect.delimiter or ","):
         fail("dialect", "delimiter and quoteChar are the same", "change one")
+    if not dialect.header and dialect.header_row > 1:
+        fail("dialect", "`header: false` says that there is no header, and `headerRow` where it is", "leave one out")
     return dialect
+
+
+def _row(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_ROWS:
+        rule = f"`headerRow` must be the number of the line that holds the header, from 1 to {MOST_ROWS}"
+        fail("dialect", rule, "write `headerRow: 3` if two lines of titles stand above it")
+    return value
 
 
 def _sheet(value: object) -> str | None:

@@ -1,10 +1,11 @@
 """The public domain: every column as a span of small integer codes.
 
 On loading, each value becomes a code on a public grid: numbers and dates by steps, categories by their
-place in the declared list, null last. Everything in this file is public except the series passed to
-`encode`, and `encode` maps each value by itself, whatever the other records hold (docs/privacy.md, cleaning):
-out-of-range numbers are clamped, numbers between two grid points go to the lower one, and unreadable values
-are missing. It never raises, warns or logs because of a value.
+place in the declared list, null last. A step may hold several places of the grid (`Steps.cell`): its values have one
+code, and released values are written at places drawn evenly inside it. Everything in this file is public except the
+series passed to `encode`, and `encode` maps each value by itself, whatever the other records hold (docs/privacy.md,
+cleaning): out-of-range numbers are clamped, numbers go to their step or grid point, and unreadable values are missing.
+It never raises, warns or logs because of a value.
 
 Dates are whole days. Datetimes are whole seconds without a time zone; a value with an offset is
 converted to UTC first.
@@ -41,6 +42,8 @@ _SHOWN = 8  # most labels that `describe` writes out in full
 class Attribute:
     """One column as a span of codes: bins of `width` grid values each, then null as the last code.
 
+    Grid values are also called places; with `on_places`, each place is a code.
+
     A category may have a `taxonomy`: its leaves are the labels, in their order, and its nodes spans of codes.
 
     >>> age = Attribute("age", Steps(type="integer", first=17, step=1, grid=74), nullable=True)
@@ -76,6 +79,16 @@ class Attribute:
         return self.bins + self.nullable
 
     @property
+    def cell(self) -> int:
+        """How many places a declared step has; 1 for categories, and for values that lie on the grid."""
+        return self.scale.cell if isinstance(self.scale, Steps) else 1
+
+    @cached_property
+    def on_places(self) -> Attribute:
+        """The attribute with one code per place."""
+        return self if self.width == 1 else replace(self, width=1)
+
+    @property
     def ordered(self) -> bool:
         """Whether the order of the codes has a meaning."""
         return self.scale.ordered or self.taxonomy is not None
@@ -83,14 +96,16 @@ class Attribute:
     def coarsen(self, codes: int) -> Attribute:
         """The attribute with at most `codes` codes, null included: equal bins, only the last may be shorter.
 
-        Bins do not follow the nodes of a taxonomy, so an attribute whose bins get wider loses its taxonomy.
+        A bin holds whole steps. Bins do not follow the nodes of a taxonomy, so an attribute whose bins get wider loses
+        its taxonomy.
         """
         if codes < 1 + self.nullable:
             least = 1 + self.nullable
             raise ParameterError(f"column {self.name!r} cannot have {codes} codes; ask for at least {least}.")
         if self.size <= codes:
             return self
-        return replace(self, width=-(-self.grid // (codes - self.nullable)), taxonomy=None)
+        steps = -(-self.grid // (self.cell * (codes - self.nullable)))
+        return replace(self, width=steps * self.cell, taxonomy=None)
 
     def reordered(self, order: Sequence[int]) -> Attribute:
         """The attribute with fine code i standing for declared value order[i]; unordered categories only."""
@@ -134,6 +149,11 @@ class Attribute:
         """For each bin, and for null after them: its first place on the grid, and its number of places."""
         start = np.minimum(np.arange(self.bins + 1) * self.width, self.grid)
         return start, np.append(np.diff(start), 1)
+
+    def places(self, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Edges between codes as edges between places; null stays the last code."""
+        inside = np.minimum(edges * self.width, self.grid)
+        return np.where(edges > self.bins, self.grid + 1, inside)
 
     def values(self, fine: Codes) -> pl.Series:
         """Values in the natural type, given their places on the grid (null is the place after the last)."""
@@ -187,6 +207,20 @@ class Domain:
         every = {attribute.name: attribute for attribute in (*self.attributes, self.target)}
         return replace(self, attributes=tuple(every[name] for name in self.columns), target=None)
 
+    @property
+    def on_places(self) -> Domain:
+        """The domain with one code per place."""
+        target = None if self.target is None else self.target.on_places
+        return replace(self, attributes=tuple(one.on_places for one in self.attributes), target=target)
+
+    @property
+    def rules_on_codes(self) -> Rules | None:
+        """The rules about codes, for codes that are whole steps: no rule cuts a step."""
+        if self.rules is None:
+            return None
+        both = (*self.attributes, *([] if self.target is None else [self.target]))
+        return self.rules.on_codes({one.name: one for one in both if one.width > 1})
+
     def with_orders(self, seed: int) -> Domain:
         """The domain with unordered categories permuted by a public seed; the target keeps its order."""
         shuffled, rules = [], self.rules
@@ -225,8 +259,9 @@ class Domain:
         return columns, classes[keep]
 
     def coder(self, frame: pl.DataFrame) -> Callable[[str | int], Codes]:
-        """A function that returns the codes of a frame's column by name, for rules."""
-        every = {one.name: one for one in (*self.attributes, *([] if self.target is None else [self.target]))}
+        """A function that returns the places of a frame's column by name, for rules."""
+        both = (*self.attributes, *([] if self.target is None else [self.target]))
+        every = {one.name: one.on_places for one in both}
         return lambda name: every[str(name)].encode(frame[str(name)])
 
     def _classes(self, frame: pl.DataFrame, keep: Mask) -> Codes:

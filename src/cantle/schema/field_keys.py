@@ -44,7 +44,7 @@ FIELD_KEYS: dict[str, Key] = {
 }
 """All keys of a field that cantle reads."""
 
-CONSTRAINT_KEYS = ("required", "minimum", "maximum", "enum", "step")
+CONSTRAINT_KEYS = ("required", "minimum", "maximum", "enum", "step", "multipleOf")
 """All keys of `constraints`."""
 
 WRITING = (

@@ -27,15 +27,13 @@ from cantle.schema.declared_values import (
 )
 from cantle.schema.documents import MAX_INTEGER, fail
 from cantle.schema.field_keys import CONSTRAINT_KEYS, FIELD_KEYS, TYPE_WORDS, TYPES
-from cantle.schema.fields import Bound, Field, since_1970, whole_grid
+from cantle.schema.fields import MAX_DIGITS, MAX_GRID, Bound, Field, grid_of, since_1970
 from cantle.schema.problems import Problems
 from cantle.schema.written_values import BOUNDS, check_place, with_number_form, with_spellings
 
 if TYPE_CHECKING:
     from cantle.schema.taxonomy import Label, Taxonomy
 
-MAX_GRID = 2**53
-_MAX_DIGITS = 10**15  # a float holds numbers of up to 15 digits without change
 
 _FIELD_KEYS = {*FIELD_KEYS, "title", "description", "example", "examples", "rdfType"}
 _OTHER_CONSTRAINTS = {"unique", "exclusiveMinimum", "exclusiveMaximum", "pattern", "minLength", "maxLength"}
@@ -44,8 +42,13 @@ _SECONDS = {"s": 1, "sec": 1, "min": 60, "h": 3600, "d": 86_400}
 _YEAR_10000 = 2_932_897  # days from 1970
 
 
-def parse_field(entry: object, number: int, missing: tuple[str, ...], base_dir: Folder = None) -> Field:
-    """A checked field; the path of a hierarchy file is relative to `base_dir`."""
+def parse_field(
+    entry: object, number: int, missing: tuple[str, ...], base_dir: Folder = None, *, old_steps: bool = False
+) -> Field:
+    """A checked field; the path of a hierarchy file is relative to `base_dir`.
+
+    `old_steps` is the meaning of `step` in schema version 1, which had no `multipleOf`.
+    """
     name = entry.get("name") if isinstance(entry, Mapping) else None
     if not isinstance(entry, Mapping) or not isinstance(name, str) or not name:
         fail(f"field number {number}", "it has no name", "give it `name:` as the column is called (in quotes)")
@@ -70,6 +73,7 @@ def parse_field(entry: object, number: int, missing: tuple[str, ...], base_dir: 
             fail(where, f"role {role!r} is not known", "use target, identifier or leave it out")
     required = problems.value(False, flag, where, "constraints.required", constraints.get("required", False))
     marks = entry.get("missingValues", [])
+    ours = [key for key in CONSTRAINT_KEYS if not (old_steps and key == "multipleOf")]
     common = Field(
         name=name,
         type=kind if isinstance(kind, str) else "string",
@@ -78,7 +82,8 @@ def parse_field(entry: object, number: int, missing: tuple[str, ...], base_dir: 
         required=required,
         missing_values=problems.value((), texts, where, "missingValues", marks) if "missingValues" in entry else None,
         extra=plain_mapping(entry, without=FIELD_KEYS),
-        extra_constraints=plain_mapping(constraints, without=CONSTRAINT_KEYS),
+        extra_constraints=plain_mapping(constraints, without=ours),
+        old_step=old_steps,
     )
     problems.refuse()
     if role == "identifier":  # it is not read as a value, so no other key matters
@@ -223,12 +228,19 @@ def _with_grid(common: Field, where: str, entry: Mapping[str, object], constrain
     with problems.during("unknown"):
         if "unknown" in entry:
             fail(where, "`unknown` is for categories", "take it out: numbers out of range are clamped")
-    step = problems.value(None, _step, where, common.type, entry.get("step", constraints.get("step")))
+    multiple = None if common.old_step else constraints.get("multipleOf")
+    given = entry.get("step", constraints.get("step"))
+    if multiple is not None:
+        multiple = problems.value(None, _distance, where, common.type, "multipleOf", multiple)
+    elif given is None and common.type in _NEEDS_STEP:
+        with problems.during("step"):
+            fail(where, f"a {common.type} needs a `step` or `multipleOf`", _NEEDS_STEP[common.type])
+    step = None if given is None else problems.value(None, _distance, where, common.type, "step", given)
     problems.refuse()
     low, high = bounds
     if since_1970(low) > since_1970(high):
         fail(where, f"minimum {plain(low)} is above maximum {plain(high)}", "swap them", "minimum", "maximum")
-    field = replace(common, minimum=low, maximum=high, step=step)
+    field = replace(common, minimum=low, maximum=high, step=step, multiple_of=multiple)
     _check_grid(where, field)
     return field
 
@@ -242,20 +254,23 @@ def _bound(where: str, kind: str, key: str, entry: Mapping[str, object], constra
     return BOUNDS[kind](where, key, constraints[key])
 
 
-def _step(where: str, kind: str, value: object) -> int | Fraction | None:
-    if value is None:
-        if kind in ("integer", "date"):
-            return None
-        example = "`step: 0.1`" if kind == "number" else "`step: 1h` (or seconds, 15min, 1d)"
-        fail(where, f"a {kind} needs a `step`", f"add the precision worth keeping, such as {example}")
+_NEEDS_STEP = {
+    "number": "add the precision worth keeping, such as `step: 0.5`, or what all values are multiples of, such as "
+    "`constraints: {multipleOf: 0.01}`",
+    "datetime": "add the precision worth keeping, such as `step: 1h` (or seconds, 15min, 1d)",
+}
+
+
+def _distance(where: str, kind: str, key: str, value: object) -> int | Fraction:
+    """A checked `step` or `multipleOf`."""
     length = re.fullmatch(r"(\d+)\s*(s|sec|min|h|d)", value) if isinstance(value, str) else None
     if kind == "datetime" and length:
         value = int(length[1]) * _SECONDS[length[2]]
     if kind == "date" and length and length[2] == "d":
         value = int(length[1])
-    step = exact(where, "step", value) if kind == "number" else integer(where, "step", value)
+    step = exact(where, key, value) if kind == "number" else integer(where, key, value)
     if step <= 0:
-        fail(where, f"step {step} is not positive", "give the distance between two values", "step")
+        fail(where, f"{key} {step} is not positive", "give the distance between two values", key)
     return step
 
 
@@ -280,11 +295,27 @@ def _pattern(where: str, value: object) -> str:
 
 
 def _check_grid(where: str, one: Field) -> None:
-    first, last, step, scale = whole_grid(one)
-    if (last - first) // step + 1 > MAX_GRID:
+    if one.multiple_of is not None:
+        _check_multiples(where, one, one.multiple_of)
+    grid = grid_of(one)
+    first, end, scale = grid.first, grid.beyond, grid.scale
+    if grid.places > MAX_GRID:
         fail(where, "the grid has more than 2**53 values", "narrow the bounds or take a larger step")
-    end = first + ((last - first) // step + 1) * step
-    if one.type == "number" and max(abs(first), abs(end), scale) >= _MAX_DIGITS:
+    if one.type == "number" and max(abs(first), abs(end), scale) >= MAX_DIGITS:
         fail(where, "bounds and step need more than 15 digits", "narrow the bounds or take a larger step")
     if one.type in ("date", "datetime") and end >= _YEAR_10000 * (1 if one.type == "date" else _SECONDS["d"]):
         fail(where, "the grid runs to the end of the year 9999", "lower the maximum by a step")
+
+
+def _check_multiples(where: str, one: Field, multiple: int | Fraction) -> None:
+    """Refuses a step that is not made of whole multiples, and a minimum that is none, from which the grid starts."""
+    if one.step is not None and (one.step / Fraction(multiple)).denominator != 1:
+        rule = f"`step` {plain(one.step)} is not a multiple of `multipleOf` {plain(multiple)}"
+        fail(where, rule, "give a step that holds whole multiples, or only one of the two", "step")
+    if one.type in ("integer", "number"):
+        assert one.minimum is not None
+        low = since_1970(one.minimum)
+        below = low // multiple * multiple
+        if below != low:
+            near = f"write `minimum: {plain(Fraction(below))}` or {plain(Fraction(below + multiple))}"
+            fail(where, f"minimum {plain(one.minimum)} is not a multiple of {plain(multiple)}", near, "minimum")

@@ -1,4 +1,10 @@
-"""Declared columns: the checked content of a schema's field, and the span of codes that it makes."""
+"""Declared columns: the checked content of a schema's field, and the span of codes that it makes.
+
+`step: s` means that values are counted in cells [v, v + s), and released at places drawn evenly inside their cell.
+`multipleOf: s` means that the values themselves are multiples of s, so that each of them is a place. With both, values
+are multiples of the second, and counted in cells of the first. A class target, whose values are counted one by one, is
+always a grid of its steps. Releases of schema version 1 had `step` only, as a grid on which values were rounded down.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import plain
@@ -21,12 +27,25 @@ if TYPE_CHECKING:
 Bound = int | Fraction | date
 """An exact bound: an integer, a number, a date, or a datetime (which is a date to Python)."""
 
+MAX_DIGITS = 10**15  # a float holds numbers of up to 15 digits without change
+
+MAX_GRID = 2**53
+
+_PLACES = 100
+"""Places inside a step of decimals, which could be anything."""
+_MOST_PLACES = 2**31
+_UNITS = (86_400, 3_600, 60, 1)
+"""Seconds between two places inside a step of datetimes: the first of these that is at most 1/50 of the step."""
+
 _TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """One declared column. Bounds are exact: int, Fraction, date or datetime; a datetime's step is in seconds."""
+    """One declared column. Bounds are exact: int, Fraction, date or datetime; a datetime's step is in seconds.
+
+    `old_step` is the meaning of `step` in schema version 1.
+    """
 
     name: str
     type: str = "string"
@@ -35,6 +54,8 @@ class Field:
     minimum: Bound | None = None
     maximum: Bound | None = None
     step: int | Fraction | None = None
+    multiple_of: int | Fraction | None = None
+    old_step: bool = False
     categories: tuple[Label, ...] | None = None
     value_labels: tuple[tuple[Label, str], ...] = ()
     ordered: bool = False
@@ -54,7 +75,8 @@ class Field:
     def to_dict(self) -> dict[str, JSON]:
         """The field in canonical form: values that JSON has, without defaults."""
         constraints: dict[str, JSON] = {
-            **self.extra_constraints,
+            "multipleOf": plain(self.multiple_of),
+            **self.extra_constraints,  # of a release of version 1, a `multipleOf` too
             "required": self.required or None,
             "minimum": plain(self.minimum),
             "maximum": plain(self.maximum),
@@ -109,7 +131,8 @@ class Field:
         marks = self.missing_values if self.missing_values is not None else missing_values
         scale = self._labels(marks) if self.categories or self.type == "boolean" else self._steps(marks)
         nullable = not (self.required or self.role == "target")
-        return Attribute(self.name, scale, nullable, taxonomy=self.hierarchy)
+        width = 1 if self.categories or self.type == "boolean" else grid_of(self).width
+        return Attribute(self.name, scale, nullable, width, taxonomy=self.hierarchy)
 
     def _labels(self, marks: tuple[str, ...]) -> Labels:
         """The list of categories, with their spellings and what becomes of other values."""
@@ -141,14 +164,15 @@ class Field:
     def _steps(self, marks: tuple[str, ...]) -> Steps:
         from cantle.schema.scales import Steps
 
-        first, last, step, scale = whole_grid(self)
-        grid = (last - first) // step + 1
+        grid = grid_of(self)
         return Steps(
             type=self.type,
-            first=first,
-            step=step,
-            scale=scale,
-            grid=grid,
+            first=grid.first,
+            step=grid.step,
+            scale=grid.scale,
+            grid=grid.places,
+            cell=grid.width,
+            nearest=grid.nearest,
             marks=marks,
             formats=self.formats,
             form=self.form,
@@ -161,13 +185,54 @@ class Field:
         return float(value) if isinstance(value, Fraction) else int(since_1970(value))
 
 
-def whole_grid(one: Field) -> tuple[int, int, int, int]:
-    """First and last bound, step and common denominator of a field's grid, as whole numbers."""
+class Grid(NamedTuple):
+    """The places of a column of numbers or dates: first and last bound, and their distance, as whole numbers over
+    `scale`; `width` places per step."""
+
+    first: int
+    last: int
+    step: int
+    scale: int
+    width: int
+    nearest: bool
+
+    @property
+    def places(self) -> int:
+        return (self.last - self.first) // self.step + 1
+
+    @property
+    def beyond(self) -> int:
+        """The end of the last step, if it were whole."""
+        return self.first + (self.places // self.width + 1) * self.width * self.step
+
+
+def grid_of(one: Field) -> Grid:
+    """The places of a field with bounds."""
     assert one.minimum is not None
     assert one.maximum is not None
-    low, high, step = since_1970(one.minimum), since_1970(one.maximum), one.step or 1
-    scale = math.lcm(low.denominator, step.denominator)
-    return int(low * scale), math.floor(high * scale), int(step * scale), scale
+    low, high = since_1970(one.minimum), since_1970(one.maximum)
+    if one.old_step or one.role == "target":
+        return _grid(low, high, one.step or one.multiple_of or 1, 1, nearest=not one.old_step)
+    if one.multiple_of is not None:
+        step = one.step or one.multiple_of
+        return _grid(low, high, one.multiple_of, int(step / one.multiple_of), nearest=True)
+    step = Fraction(one.step or 1)
+    if one.type != "number":
+        unit = 1 if one.type != "datetime" else next((u for u in _UNITS if 50 * u <= step and step % u == 0), 1)
+        fine = _grid(low, high, unit, int(step / unit))
+        fits = fine.places <= MAX_GRID
+    else:
+        fine = _grid(low, high, step / _PLACES, _PLACES)
+        fits = fine.places < _MOST_PLACES and max(abs(fine.first), abs(fine.beyond), fine.scale) < MAX_DIGITS
+    return fine if fits else _grid(low, high, step, 1)
+
+
+def _grid(
+    low: int | Fraction, high: int | Fraction, unit: int | Fraction, width: int, *, nearest: bool = False
+) -> Grid:
+    """Places that are `unit` apart."""
+    scale = math.lcm(low.denominator, unit.denominator)
+    return Grid(int(low * scale), math.floor(high * scale), int(unit * scale), scale, width, nearest)
 
 
 def since_1970(bound: Bound) -> int | Fraction:

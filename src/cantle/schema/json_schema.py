@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK
+from cantle.schema.dialect import MOST_ROWS
 from cantle.schema.field_keys import TYPES
 
 FILE_NAME = "cantle.schema.json"
@@ -63,7 +64,8 @@ FIELD: dict[str, Part] = {
         {"type": ["string", "integer", "boolean", "null"], **_FILLED},
     ),
     "step": _said(
-        "The precision worth keeping: 0.1, or 15min, 1h, 1d for datetimes.", {"type": ["number", "string"], **_FILLED}
+        "Values are counted in cells of this width, and written at places inside: 0.1, or 15min, 1h, 1d for datetimes.",
+        {"type": ["number", "string"], **_FILLED},
     ),
     "hierarchy": _said("Groups of categories: nested, a file beside the schema, or a rule such as {fanout: 4}.", _TREE),
     "format": _said('How dates are written, such as "%d.%m.%Y", or a list of formats; ISO by default.', _ANY),
@@ -87,6 +89,10 @@ CONSTRAINTS: dict[str, Part] = {
     "maximum": _said("The highest value that could occur; higher ones are moved down to it.", _BOUND),
     "required": _said("true drops records without a value; otherwise null is a value of its own.", {"type": "boolean"}),
     "enum": _said("The categories, as Frictionless spells them.", _CATEGORIES),
+    "multipleOf": _said(
+        "All values are multiples of this, such as 0.01 for prices in cents; dates count from the minimum.",
+        {"type": ["number", "string"], **_FILLED},
+    ),
     "step": _said("The step, if it does not stand beside the type.", {"type": ["number", "string"], **_FILLED}),
     "exclusiveMinimum": _said("Not supported: give minimum.", {"type": "null"}),
     "exclusiveMaximum": _said("Not supported: give maximum.", {"type": "null"}),
@@ -98,7 +104,11 @@ CONSTRAINTS: dict[str, Part] = {
 }
 DIALECT: dict[str, Part] = {
     "delimiter": _said("What separates the fields of a line; a comma by default.", _CHARACTER),
-    "header": _said("Whether the first line holds column names.", {"type": "boolean"}),
+    "header": _said("Whether the file has a line with column names.", {"type": "boolean"}),
+    "headerRow": _said(
+        "The line that holds the column names, if titles stand above it; 1 by default.",
+        {"type": "integer", "minimum": 1, "maximum": MOST_ROWS},
+    ),
     "skipInitialSpace": _said("Whether blanks after a delimiter are skipped.", {"type": "boolean"}),
     "encoding": _said("utf-8 by default.", {"type": "string"}),
     "sheetName": _said("The sheet of a spreadsheet; the first by default.", {"type": ["string", "null"], **_FILLED}),
@@ -136,6 +146,7 @@ TABLE: dict[str, Part] = {
         "What is known to hold for every record, such as 'age < 15 -> income is null'; nothing else is released.",
         {"type": ["array", "null"], "items": _TEXT},
     ),
+    "schemaVersion": _said("The meaning of `step`, written by cantle; leave it out.", {"enum": [1, 2]}),
     "primaryKey": _ANY,
     "foreignKeys": _ANY,
     "uniqueKeys": _ANY,
@@ -207,7 +218,8 @@ def _field() -> Part:
             _object({"constraints": _object({}, "enum")}, "constraints"),
         ]
     }
-    stepped: Part = {"anyOf": [{"required": ["step"]}, _object({"constraints": _object({}, "step")}, "constraints")]}
+    inside: list[JSON] = [_object({"constraints": _object({}, key)}, "constraints") for key in ("step", "multipleOf")]
+    stepped: Part = {"anyOf": [{"required": ["step"]}, *inside]}
     needs: list[JSON] = [
         {"if": _is("type", "integer"), "then": {"anyOf": [bounded, listed]}},
         {"if": _is("type", "date"), "then": bounded},

@@ -60,6 +60,9 @@ class Column(Protocol):
     def truth(self) -> CodeSet | None:
         """The codes that the name alone means: true, for a column of truth values; None for other columns."""
 
+    def exact_around(self, edge: int) -> tuple[str, str] | None:
+        """If a question that changes at this code cuts a step, the two values around it that cut none."""
+
 
 class Points:
     """Numbers, dates and times on a grid."""
@@ -67,7 +70,8 @@ class Points:
     def __init__(self, attribute: Attribute) -> None:
         assert isinstance(attribute.scale, Steps)
         self.name = self.key = attribute.name
-        self._scale, self.size, self.values = attribute.scale, attribute.size, attribute.grid
+        self._scale, self.values = attribute.scale, attribute.grid
+        self.size = attribute.on_places.size
 
     def codes(self, sign: str, value: Token) -> CodeSet:
         place = (self._exact(value) * self._scale.scale - self._scale.first) / self._scale.step
@@ -77,6 +81,24 @@ class Points:
 
     def truth(self) -> CodeSet | None:
         return None
+
+    def exact_around(self, edge: int) -> tuple[str, str] | None:
+        cell = self._scale.cell
+        if not edge % cell or edge >= self.values:
+            return None
+        below = edge // cell * cell
+        return self._scale.text(below), self._scale.text(min(below + cell, self.values))
+
+    def exact_around_all(self, edges: Iterable[int]) -> list[tuple[str, str]]:
+        """The values around each step that a question with these edges cuts, with commas between thousands."""
+        around = dict.fromkeys(filter(None, map(self.exact_around, sorted(edges))))
+        return [(_with_commas(low), _with_commas(high)) for low, high in around]
+
+    @property
+    def step_in_words(self) -> str:
+        """The width of a step."""
+        text = _with_commas(self._scale.distance(self._scale.cell))
+        return f"{text} days" if self._scale.type == "date" else text
 
     def _range(self) -> str:
         step = Fraction(self._scale.step, self._scale.scale)
@@ -102,6 +124,11 @@ class Points:
         moment = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
         seconds = Fraction(int((moment - EPOCH).total_seconds()))
         return seconds / 86_400 if self._scale.type == "date" else seconds
+
+
+def _with_commas(text: str) -> str:
+    """A number as text with commas between thousands; a date as it is."""
+    return f"{int(text):,}" if text.lstrip("-").isdigit() else text
 
 
 def _number(text: str) -> Fraction | None:
@@ -167,6 +194,9 @@ class Categories:
     def truth(self) -> CodeSet | None:
         return CodeSet.of([1], self.size) if self._labels.type == "boolean" else None
 
+    def exact_around(self, edge: int) -> None:  # noqa: ARG002 - categories are counted one by one
+        return None
+
     def _named(self, value: Token) -> CodeSet:
         """The codes of a category, or of all categories below a name in the hierarchy."""
         text = value.text
@@ -225,6 +255,9 @@ class Counted:
         return _compared(sign, place, self.values, self.size)
 
     def truth(self) -> CodeSet | None:
+        return None
+
+    def exact_around(self, edge: int) -> None:  # noqa: ARG002 - bins of sizes and degrees are shown as such
         return None
 
 

@@ -27,6 +27,7 @@ from cantle.schema.problems import Problems
 from cantle.trusted.arrays import Bools, Codes, Ints
 
 if TYPE_CHECKING:
+    from cantle.schema.domain import Attribute
     from cantle.schema.question_columns import Vocabulary
 
 NOWHERE, SOMEWHERE, EVERYWHERE = 0, 1, 2
@@ -121,6 +122,11 @@ class Rules:
         sizes = tuple((key, len(edges[key]) - 1) for key, _ in self.sizes)
         return Rules(self.texts, tuple(_on_cells(one, edges) for one in self.broken), sizes)
 
+    def on_codes(self, columns: Mapping[Key, Attribute]) -> Rules:
+        """The rules about codes of whole steps instead of places, for columns in which no rule cuts a step."""
+        sizes = tuple((key, columns[key].size if key in columns else size) for key, size in self.sizes)
+        return Rules(self.texts, tuple(_on_codes(one, columns) for one in self.broken), sizes)
+
     def cuts(self, key: Key) -> list[int]:
         """The codes of a column at which a condition changes, with 0 and the number of codes."""
         return [0, *self._edges[key], dict(self.sizes)[key]]
@@ -158,6 +164,16 @@ def _on_cells(question: Question, edges: Mapping[Key, Ints]) -> Question:
     return OneColumn(question.key, CodeSet.of(np.flatnonzero(whole).tolist(), len(lo)))
 
 
+def _on_codes(question: Question, columns: Mapping[Key, Attribute]) -> Question:
+    if not isinstance(question, OneColumn):
+        return type(question)(question.every, tuple(_on_codes(part, columns) for part in question.parts))
+    mine = columns.get(question.key)
+    if mine is None:
+        return question
+    edges = (mine.bins + edge - mine.grid if edge >= mine.grid else edge // mine.width for edge in question.codes.edges)
+    return OneColumn(question.key, CodeSet(tuple(edges), mine.size))
+
+
 def _reordered(question: Question, key: Key, order: Sequence[int]) -> Question:
     if not isinstance(question, OneColumn):
         return type(question)(question.every, tuple(_reordered(part, key, order) for part in question.parts))
@@ -179,6 +195,7 @@ def compiled(texts: Sequence[str], vocabulary: Vocabulary) -> Rules | None:
     for number, text in enumerate(texts):
         with problems.during("rules", number):
             broken.append(_broken(text, vocabulary))
+            _check_steps(text, broken[-1], vocabulary)
     problems.refuse()
     keys = dict.fromkeys(key for one in broken for key in columns_of(one))
     sizes = tuple((key, vocabulary.columns[str(key)].size) for key in keys)
@@ -187,6 +204,18 @@ def compiled(texts: Sequence[str], vocabulary: Vocabulary) -> Rules | None:
         rule = "they contradict each other, so that every record would break one (or are too many to be sure)"
         fail("rules", rule, "correct or remove one", "rules")
     return rules
+
+
+def _check_steps(text: str, broken: Question, vocabulary: Vocabulary) -> None:
+    """Refuses a rule that is broken in a part of a step, whose records are not told apart."""
+    for key in columns_of(broken):
+        column = vocabulary.columns[str(key)]
+        for edge in sorted(edges_of(broken, key)):
+            around = column.exact_around(edge)
+            if around is not None:
+                rule = f"{text!r} cuts the step of {key} from {around[0]} to {around[1]}, which is counted as a whole"
+                fix = f"let the condition begin or end at one of the two, as in `{key} < {around[0]}` or "
+                fail("rules", rule, f"{fix}`{key} >= {around[1]}`, or declare a smaller step or `multipleOf`")
 
 
 def _broken(text: str, vocabulary: Vocabulary) -> Question:

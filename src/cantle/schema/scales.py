@@ -1,8 +1,8 @@
 """Scales: the grid of a column of numbers or dates, and the list of a column of categories.
 
 A scale gives each value its place, by itself, whatever the other records hold (docs/privacy.md, cleaning): out-of-range
-numbers are clamped, numbers between two grid points go to the lower one, and unreadable values are missing. It never
-raises, warns or logs because of a value.
+numbers are clamped, numbers between two grid points go to the lower one (to the nearest if the schema says that values
+are multiples of something), and unreadable values are missing. It never raises, warns or logs because of a value.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MISSING, DROP = -1, -2  # what `locate` returns for a value that has no place on the grid
 EPOCH = datetime(1970, 1, 1)
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +34,11 @@ class Steps:
     """An evenly spaced grid: value k is (first + k * step) / scale, for k in range(grid).
 
     `first` and `step` are whole numbers: integers, days or seconds since 1970, or for numbers multiples of 1 / scale,
-    so that a step of 0.1 is exact. `formats` (of dates), `form` (of numbers) and `replaced` (texts that stand for a
-    value) say how texts are read; columns that hold numbers or dates are used as they are.
+    so that a step of 0.1 is exact. `cell` grid values, from the first one on, are what the schema calls a step: values
+    are counted together in it, and written at one of its grid values. With `nearest`, a value between two grid points
+    goes to the nearest (to the lower one if both are as near); otherwise it goes to the lower one. `formats` (of
+    dates), `form` (of numbers) and `replaced` (texts that stand for a value) say how texts are read; columns that hold
+    numbers or dates are used as they are.
 
     >>> tenths = Steps(type="number", first=0, step=1, scale=10, grid=11)
     >>> [tenths.value(k) for k in (0, 3, 11)]
@@ -46,6 +50,8 @@ class Steps:
     step: int
     grid: int
     scale: int = 1
+    cell: int = 1
+    nearest: bool = False
     marks: tuple[str, ...] = ()
     formats: tuple[str, ...] = ()
     form: NumberForm = PLAIN
@@ -72,12 +78,20 @@ class Steps:
             return f"{value:.15g}"
         return value.isoformat() if isinstance(value, date) else str(value)
 
+    def distance(self, places: int) -> str:
+        """The distance of so many places as a schema has it: 0.5, 7 (days), 15min."""
+        whole = self.step * places
+        if self.type == "datetime":
+            size, unit = next((size, unit) for size, unit in _UNITS if whole % size == 0)
+            return f"{whole // size}{unit}"
+        return f"{whole / self.scale:.15g}" if self.scale > 1 else str(whole)
+
     def locate(self, series: pl.Series) -> Codes:
         """The place of each value on the grid; MISSING if there is none."""
         values, missing = self.read(series)
         if self.type == "number":
-            return self._floor_floats(np.where(missing, np.nan, values))
-        return np.where(missing, MISSING, self._floor_whole(values))
+            return self._place_floats(np.where(missing, np.nan, values))
+        return np.where(missing, MISSING, self._place_whole(values))
 
     def read(self, series: pl.Series) -> tuple[NDArray[Any], Mask]:
         """Each value before it is moved to the grid (floats, whole numbers, days or seconds), and which are missing."""
@@ -91,19 +105,33 @@ class Steps:
             values, missing = np.where(here, value, values).astype(values.dtype), missing & ~here
         return values, missing | tidy.is_in(list(self.marks)).fill_null(False).to_numpy()
 
+    def bounded(self, series: pl.Series) -> NDArray[np.float64]:
+        """Each number after the bounds and before the grid, NaN if it is missing."""
+        values, missing = self.read(series)
+        if self.type == "number":
+            return np.clip(values, self.number(0), self.number(self.grid - 1))
+        whole = np.clip(values, self.first, self.first + (self.grid - 1) * self.step)
+        return np.where(missing, np.nan, whole)
+
     def _parse(self, series: pl.Series) -> tuple[NDArray[Any], Mask]:
         if self.type == "number":
             values = floats(series, self.marks)
             return values, np.isnan(values)
         return WHOLE[self.type](series, self.marks, self.formats)
 
-    def _floor_whole(self, whole: NDArray[np.int64]) -> NDArray[np.int64]:
+    @property
+    def ahead(self) -> int:
+        """What is added to a whole number before it is divided by the step, rounding down: 0, or enough for the
+        nearest grid point."""
+        return (self.step - 1) // 2 if self.nearest else 0
+
+    def _place_whole(self, whole: NDArray[np.int64]) -> NDArray[np.int64]:
         clamped = np.clip(whole, self.first, self.first + (self.grid - 1) * self.step)
         # with bounds near both ends of int64, the distance fits only an unsigned integer
-        distance = clamped.view(np.uint64) - np.uint64(self.first % 2**64)
+        distance = clamped.view(np.uint64) - np.uint64(self.first % 2**64) + np.uint64(self.ahead)
         return (distance if self.step == 1 else distance // np.uint64(self.step)).view(np.int64)
 
-    def _floor_floats(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _place_floats(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
         missing = np.isnan(values)
         low, high = self.number(0), self.number(self.grid - 1)
         values = np.clip(np.where(missing, low, values), low, high)
@@ -111,11 +139,17 @@ class Steps:
         # the division above may be off by one (0.3 / 0.1 < 3): compare with the grid values themselves
         k += (self._floats(k + 1) <= values) & (k < self.grid - 1)
         k -= (self._floats(k) > values) & (k > 0)
+        if self.nearest:
+            k += (self._floats_between(k) < values) & (k < self.grid - 1)
         return np.where(missing, MISSING, k)
 
     def _floats(self, k: NDArray[np.int64]) -> NDArray[np.float64]:
         # both parts are below 1e15 (the schema ensures it), so the quotient is the float nearest to the decimal
         return (self.first + k * self.step) / np.float64(self.scale)
+
+    def _floats_between(self, k: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The middle between grid values k and k + 1. Below 2e15, both parts are exact too."""
+        return (2 * (self.first + k * self.step) + self.step) / np.float64(2 * self.scale)
 
     def values(self, k: Codes) -> pl.Series:
         """Grid values k as a series of the natural type; null if k is the place after the last."""

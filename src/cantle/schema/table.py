@@ -5,7 +5,8 @@ inferred from the data is marked (`guarantee: none`), and so is every release ma
 
     fields:
       - {name: age, type: integer, constraints: {minimum: 17, maximum: 90}}
-      - {name: weight, type: number, step: 0.1, constraints: {minimum: 0, maximum: 300}}
+      - {name: income, type: integer, step: 500, constraints: {minimum: 0, maximum: 50000}}  # counted in cells of 500
+      - {name: price, type: number, constraints: {minimum: 0, maximum: 99, multipleOf: 0.01}}  # written in cents
       - {name: visit, type: datetime, step: 15min, constraints: {minimum: 2024-01-01, maximum: 2025-01-01}}
       - {name: job, type: string, categories: [Clerk, Farmer], unknown: drop}
       - {name: town, type: string, categories: [Graz, Linz, Oslo], hierarchy: {Austria: [Graz, Linz], Norway: [Oslo]}}
@@ -46,11 +47,14 @@ if TYPE_CHECKING:
     from cantle.schema.question_columns import Vocabulary
     from cantle.schema.rules import Rules
 
-_OURS = {"fields", "rules", "missingValues", "dialect", "unit", "kind", "guarantee", *DIALECT_KEYS}
+_OURS = {"fields", "rules", "missingValues", "dialect", "unit", "kind", "guarantee", "schemaVersion", *DIALECT_KEYS}
 _SCHEMA_KEYS = _OURS | {"title", "description", "name", "primaryKey", "foreignKeys", "uniqueKeys", "fieldsMatch"}
 _SCHEMA_KEYS |= {"profile", "$schema"}
 _MOST_RULES = 200
 
+
+VERSION = 2
+"""The meaning of `step`: a cell since version 2, a grid before. Only releases of version 1 have no version."""
 
 _SHOWN = 12
 """Most columns that the text of a schema object names."""
@@ -67,6 +71,7 @@ class TableSchema(RecordSchema):
 
     fields: tuple[Field, ...]
     rules: tuple[str, ...] = ()
+    version: int = VERSION
     kind: ClassVar[str] = "table"
 
     def __repr__(self) -> str:
@@ -90,8 +95,9 @@ class TableSchema(RecordSchema):
         with problems.during():
             check_values({key: value for key, value in document.items() if key != "fields"}, "schema")
             check_keys("schema", document, _SCHEMA_KEYS)
+        version = problems.value(VERSION, _version, document.get("schemaVersion", VERSION))
         missing = problems.value(("",), texts, "schema", "missingValues", document.get("missingValues", [""]))
-        fields = _parse_fields(problems, listed, missing, base_dir)
+        fields = _parse_fields(problems, listed, missing, base_dir, old_steps=version == 1)
         with problems.during():
             _check_together(listed, fields)
         person, most = problems.value((None, 1), parse_unit, document.get("unit"))
@@ -106,6 +112,7 @@ class TableSchema(RecordSchema):
         schema = cls(
             fields=tuple(fields),
             rules=rules,
+            version=version,
             missing_values=missing,
             dialect=dialect,
             inferred=inferred,
@@ -120,7 +127,10 @@ class TableSchema(RecordSchema):
     def to_dict(self) -> dict[str, JSON]:
         """The canonical form: values that JSON has, without defaults; `from_dict` returns the same schema."""
         rules: dict[str, JSON] = {"rules": list(self.rules)} if self.rules else {}
-        return {**self.extra, "fields": [one.to_dict() for one in self.fields], **rules, **self._common_keys()}
+        stepped = any(one.step is not None or one.multiple_of is not None for one in self.fields)
+        version: dict[str, JSON] = {"schemaVersion": VERSION} if stepped and self.version == VERSION else {}
+        fields: list[JSON] = [one.to_dict() for one in self.fields]
+        return {**self.extra, "fields": fields, **rules, **version, **self._common_keys()}
 
     @property
     def target(self) -> str | None:
@@ -153,7 +163,7 @@ class TableSchema(RecordSchema):
 
 
 def _parse_fields(
-    problems: Problems, listed: Sequence[object], missing: tuple[str, ...], base_dir: Folder
+    problems: Problems, listed: Sequence[object], missing: tuple[str, ...], base_dir: Folder, *, old_steps: bool
 ) -> list[Field]:
     """The fields that have no problems."""
     fields = []
@@ -161,8 +171,15 @@ def _parse_fields(
         name = entry.get("name") if isinstance(entry, Mapping) else None
         with problems.during("fields", place):
             check_values(entry, f"field {name!r}" if isinstance(name, str) else f"field number {place + 1}")
-            fields.append(parse_field(entry, place + 1, missing, base_dir))
+            fields.append(parse_field(entry, place + 1, missing, base_dir, old_steps=old_steps))
     return fields
+
+
+def _version(declared: object) -> int:
+    """The checked version. Version 1 is that of releases without one."""
+    if isinstance(declared, bool) or declared not in (1, VERSION):
+        fail("schema", f"schemaVersion {declared!r} is not known", f"leave it out, or write {VERSION}", "schemaVersion")
+    return int(str(declared))
 
 
 def _rule_texts(declared: object) -> tuple[str, ...]:

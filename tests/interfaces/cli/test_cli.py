@@ -59,8 +59,37 @@ def test_publish_show_verify_sample(folder: Path) -> None:
     assert cantle("sample", "out", "-n", "7", "-o", "more.csv", cwd=folder).returncode == 1
     (folder / "out" / "data.csv").write_text("age\n1\n")
     broken = cantle("verify", "out", "--json", cwd=folder)
-    assert broken.returncode == 1
+    assert broken.returncode == 5
     assert json.loads(broken.stdout)["ok"] is False
+
+
+def test_exit_codes_say_what_is_wrong(folder: Path) -> None:
+    order = ("publish", "people.csv", "--schema", "schema.yaml", "--epsilon", "1")
+    (folder / "bad.yaml").write_text("fields: 3\n")
+    (folder / "other.csv").write_text("name\nAnn\n")
+    (folder / "broken").mkdir()
+    (folder / "broken" / "release.json").write_text("{}")
+    codes = {
+        2: [(*order, "--set", "deep=1"), (*order, "--no-such-option"), ("publish", "people.csv", "--epsilon", "1")],
+        3: [("plan", "--schema", "bad.yaml", "--records", "9", "--epsilon", "1"), (*order, "--schema", "bad.yaml")],
+        4: [("publish", "none.csv", *order[2:]), ("publish", "other.csv", *order[2:])],
+        5: [("show", "broken"), ("verify", "broken")],
+        1: [(*order, "--ledger", "none.db", "--dataset", "d")],
+    }
+    for code, calls in codes.items():
+        assert [cantle(*call, cwd=folder).returncode for call in calls] == [code] * len(calls)
+
+
+def test_the_files_of_a_folder_are_named(folder: Path) -> None:
+    (folder / "parts").mkdir()
+    for name in ("b.csv", "a.csv"):
+        people().write_csv(folder / "parts" / name)
+    (folder / "parts" / "notes.md").touch()
+    order = ("--schema", "schema.yaml", "--epsilon", "1", "--method", "rps")
+    for given in ("parts", "parts/*.csv"):
+        said = cantle("publish", given, *order, "-o", f"out {len(given)}", cwd=folder).stderr
+        assert f"note: '{given}' stands for 2 files: parts/a.csv, parts/b.csv\n" in said
+    assert "stands for" not in cantle("publish", "people.csv", *order, "-o", "out", cwd=folder).stderr
 
 
 def test_parquet_in_and_out_with_settings_and_json(folder: Path) -> None:
@@ -105,7 +134,7 @@ def test_sample_writes_parquet_where_the_name_says_so(folder: Path) -> None:
     for name in ("more.parquet", "more.csv"):
         assert cantle("sample", "out", "-n", "3", "--seed", "1", "-o", name, cwd=folder).returncode == 0
     drawn = pl.read_parquet(folder / "more.parquet")
-    assert drawn.write_csv() == (folder / "more.csv").read_text()
+    assert drawn.write_csv(datetime_format="%Y-%m-%dT%H:%M:%S") == (folder / "more.csv").read_text()
     missing = cantle("sample", "out", "-n", "3", "-o", "none/more.parquet", cwd=folder)
     assert (missing.returncode, "cannot write none/more.parquet" in missing.stderr) == (1, True)
     assert cantle("sample", "out", "-n", "3", cwd=folder).stderr == ""  # a private release needs no warning
@@ -136,7 +165,7 @@ def test_init_then_publish(folder: Path) -> None:
     blank = cantle("init", "people.csv", "--header", "yes", "-o", "draft.yaml", cwd=folder)
     assert blank.returncode == 0, blank.stderr
     refused = cantle("publish", "people.csv", "--schema", "draft.yaml", "--epsilon", "1", cwd=folder)
-    assert refused.returncode == 1
+    assert refused.returncode == 3
     assert not (folder / "release").exists()
     assert (
         cantle("init", "people.csv", "--header", "yes", "-o", "draft.yaml", cwd=folder).returncode == 1
@@ -156,7 +185,16 @@ def test_the_demo_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo_data, "population", lambda: fewer)
     facts = json.loads(cantle("demo", "--json", cwd=tmp_path).stdout)
     assert facts["release"] == "cantle-demo-2"
-    assert all(isinstance(row["released"], int | float) for row in facts["comparison"])
+    for row in facts["comparison"]:
+        released = row["released"]
+        assert released["low"] <= released["value"] <= released["high"]
+    taught = ("--schema", facts["schema"], "--epsilon", "1", "-o", "again")
+    assert (facts["data"], facts["schema"]) == ("cantle-demo-2.csv", "cantle-demo-2.yaml")
+    assert cantle("check", facts["data"], "--schema", facts["schema"], cwd=tmp_path).returncode == 0
+    assert cantle("publish", facts["data"], *taught, cwd=tmp_path).returncode == 0
+    (tmp_path / "new.yaml").touch()
+    assert "new.yaml exists already" in cantle("demo", "-o", "new", cwd=tmp_path).stderr
+    assert not (tmp_path / "new").exists()
 
 
 def test_help_loads_nothing_heavy_and_shows_examples(tmp_path: Path) -> None:
@@ -172,8 +210,8 @@ def test_help_loads_nothing_heavy_and_shows_examples(tmp_path: Path) -> None:
 
 
 BAD: list[tuple[list[Any], int, str]] = [
-    (["people.csv", "--schema", "none.yaml", "--epsilon", "1"], 1, "none.yaml"),
-    (["none.csv", "--schema", "schema.yaml", "--epsilon", "1"], 1, "none.csv"),
+    (["people.csv", "--schema", "none.yaml", "--epsilon", "1"], 3, "none.yaml"),
+    (["none.csv", "--schema", "schema.yaml", "--epsilon", "1"], 4, "none.csv"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "much"], 2, "epsilon must be a positive number"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "-1"], 2, "epsilon must be between"),
     (["people.csv", "--schema", "schema.yaml"], 2, "--epsilon"),
@@ -189,11 +227,13 @@ BAD: list[tuple[list[Any], int, str]] = [
     (["people.csv", "--epsilon", "1"], 2, "cantle init DATA"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "epsilon=2"], 2, "option of its own"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "rounds=[1]"], 2, "YAML scalar"),
+    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--set", "preset=paper"], 2, "write --preset NAME"),
+    (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--preset", "best"], 2, "no preset 'best'"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--method", "magic"], 2, "use one of"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "--format", "xml"], 2, "csv or parquet"),
     (["people.csv", "--schema", "schema.yaml", "--epsilon", "1", "-o", "."], 1, "exists already"),
-    (["junk.parquet", "--schema", "schema.yaml", "--epsilon", "1"], 1, "junk.parquet"),
-    (["short.csv", "--schema", "schema.yaml", "--epsilon", "1"], 1, "weight"),
+    (["junk.parquet", "--schema", "schema.yaml", "--epsilon", "1"], 4, "junk.parquet"),
+    (["short.csv", "--schema", "schema.yaml", "--epsilon", "1"], 4, "weight"),
 ]
 
 

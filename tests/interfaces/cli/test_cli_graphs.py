@@ -57,7 +57,7 @@ def test_publish_show_verify_sample_graph(folder: Path, cantle: Cantle, unit: st
     assert cantle("graph", "out", "-o", "new.txt").code == 1  # never overwritten
     (folder / "out" / "data.csv").write_text("degree\n1\n")
     broken = cantle("verify", "out", "--json")
-    assert broken.code == 1
+    assert broken.code == 5
     assert json.loads(broken.out)["problems"] == ["data.csv does not have the listed hash"]
 
 
@@ -120,10 +120,10 @@ BAD: list[tuple[list[Any], int, str]] = [
     (["friends.txt", "--schema", "node.yaml", "--format", "fimi"], 2, "csv or parquet for a graph"),
     (["friends.txt", "--schema", "node.yaml", "--set", "fanout=3"], 2, "known: edges_share"),
     (["friends.txt", "--schema", "edge.yaml", "--nodes", "nodes.txt"], 2, "under `unit: edge` the nodes are public"),
-    (["friends.txt", "--schema", "node.yaml", "--nodes", "none.txt"], 1, "there is no file 'none.txt'"),
+    (["friends.txt", "--schema", "node.yaml", "--nodes", "none.txt"], 4, "there is no file 'none.txt'"),
     (["friends.txt", "--schema", "edge.yaml", "--set", "theta=3"], 2, "nothing is projected"),
     (["friends.txt", "--schema", "node.yaml", "--set", "nodes=3"], 2, "option of its own"),
-    (["none.txt", "--schema", "node.yaml"], 1, "there is no file 'none.txt'"),
+    (["none.txt", "--schema", "node.yaml"], 4, "there is no file 'none.txt'"),
 ]
 
 

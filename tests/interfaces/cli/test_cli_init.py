@@ -21,7 +21,8 @@ def test_without_the_option_header_nothing_is_written(
     (tmp_path / "t.csv").write_text("SECRET,17\nHIDDEN,18\n")
     done = cantle("init", "t.csv", *more)
     assert done.code == 2
-    assert "add --header yes if it holds names, --header no if it holds a record" in done.err
+    assert "add --header yes if it holds names" in done.err
+    assert "--header no if it holds a record" in done.err
     assert "SECRET" not in done.out + done.err
     assert not (tmp_path / "s.yaml").exists()
 
@@ -38,7 +39,10 @@ def test_the_header_is_used_as_the_option_says(tmp_path: Path, cantle: Cantle) -
     assert "SECRET" not in numbered["schema"]
 
 
-@pytest.mark.parametrize(("answer", "shown", "code"), [("yes", True, 0), ("No", False, 0), ("maybe", False, 2)])
+@pytest.mark.parametrize(
+    ("answer", "shown", "code"),
+    [("yes", True, 0), ("No", False, 0), ("maybe", False, 2), ("0", False, 2), ("1", True, 0)],
+)
 def test_on_a_terminal_it_asks_about_the_header(
     tmp_path: Path,
     cantle: Cantle,  # noqa: F811
@@ -60,7 +64,7 @@ def test_on_a_terminal_it_asks_about_the_header(
     monkeypatch.setattr(typer, "prompt", prompt)
     done = cantle("init", "t.csv")
     assert done.code == code
-    assert asked == ["Does the first line of t.csv hold column names? (yes or no)"]
+    assert asked == ["Does the first line of t.csv hold column names? (yes, no, or the number of the line that does)"]
     assert ("SECRET" in done.out) is shown
 
 
@@ -81,3 +85,31 @@ def test_a_long_table_of_sets_gives_the_names_of_its_columns(tmp_path: Path, can
     assert "is a table of 2 columns" in cantle("check", "orders.csv", "--schema", "s.yaml").err
     (tmp_path / "s.yaml").write_text(text.replace("items: ???", "items: items.txt"))
     assert "1 sets read, 1 would be used" in cantle("check", "orders.csv", "--schema", "s.yaml").out
+
+
+def test_of_a_long_table_with_more_columns_it_lists_them_to_choose_from(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
+    (tmp_path / "orders.csv").write_text("Shop 12\norder,day,product\n1,Monday,bread\n")
+    drafted = cantle("init", "orders.csv", "--kind", "sets", "--header", "2", "-o", "s.yaml")
+    assert drafted.code == 0
+    text = (tmp_path / "s.yaml").read_text()
+    assert text.count('"???"   # one of "order", "day", "product"') == 2
+    assert "Monday" not in text
+    blank = cantle("check", "orders.csv", "--schema", "s.yaml").err
+    assert "id" in blank
+    assert "item" in blank
+    for line, name in (("id", "order"), ("item", "product")):
+        text = text.replace(f'{line}: "???"', f"{line}: {name}")
+    (tmp_path / "s.yaml").write_text(text.replace("items: ???", "items: [bread]"))
+    assert "1 sets read, 1 would be used" in cantle("check", "orders.csv", "--schema", "s.yaml").out
+
+
+def test_titles_above_the_header_are_skipped_if_the_line_is_given(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
+    (tmp_path / "t.csv").write_text("Ward 7;;\n\nname;age;\nSECRET;17;\n")
+    titled = cantle("init", "t.csv", "--header", "yes", "-o", "title.yaml")
+    assert "If that is a title, delete the draft, and say in which line the names are: --header 3" in titled.out
+    drafted = cantle("init", "t.csv", "--header", "3").out
+    assert '{name: "name", type: "???"}\n  - {name: "age", type: "???"}\n\n' in drafted
+    assert 'dialect: {"delimiter": ";", "headerRow": 3}' in drafted
+    assert "SECRET" not in drafted
+    assert "ends before its header" in cantle("init", "t.csv", "--header", "9").err
+    assert "a line from 1 to 1000" in cantle("init", "t.csv", "--header", "1001").err

@@ -61,7 +61,7 @@ def test_calls_that_can_be_refused_early_are_not_charged(folder: Path) -> None: 
     assert shown["datasets"][0]["spent"] == "0"
     (folder / "people.csv").write_text("age,town\n3,Ash\n")
     opened = cantle(*PUBLISH, "--epsilon", "0.5", *BOOK, cwd=folder)
-    assert opened.returncode == 1
+    assert opened.returncode == 4
     assert "schema; the charge to data set 'people' stands" in opened.stderr
     shown = json.loads(cantle("ledger", "show", *BOOK, "--json", cwd=folder).stdout)
     assert (shown["datasets"][0]["spent"], shown["datasets"][0]["unrecorded"]) == ("0.5", 1)
@@ -114,8 +114,12 @@ def test_a_run_that_is_stopped_says_that_its_charge_stands(
     assert done.code == code
     assert done.out == ""
     assert done.err == f"error: {words}; the charge to data set 'people' stands: the data was opened\n"
-    assert Ledger(folder / "ledger.db").account("people").to_dict()["unrecorded"] == 1
     assert not (folder / "out").exists()
+    (shown,) = json.loads(inside("ledger", "show", *BOOK, "--json").out)["datasets"]
+    assert (shown["charges"], shown["releases"], shown["unrecorded"]) == (1, 0, 1)
+    header, row = inside("ledger", "show", *BOOK).out.strip().splitlines()
+    assert header.rstrip().split("  ")[-2:] == ["releases", "charges without release"]
+    assert row.split()[-2:] == ["0", "1"]
 
 
 @pytest.mark.usefixtures("folder")

@@ -52,6 +52,7 @@ WRONG = [
     (["--records", "50", "--epsilon", "1", "much"], "epsilon"),
     (["--records", "50", "--epsilon", "1", "--method", "degrees"], "degrees"),
     (["--records", "50", "--epsilon", "1", "--set", "nothing=1"], "nothing"),
+    (["--records", "50", "--epsilon", "1", "--preset", "best"], "no preset 'best'"),
 ]
 
 

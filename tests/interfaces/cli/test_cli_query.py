@@ -58,7 +58,7 @@ def test_errors_in_questions_point_at_the_position(asked: Cantle) -> None:
     assert done.err.splitlines()[1:] == ["  age >= 65 and twon == 'Ash'", "                ^"]
     assert asked("query", "out", "--mean", "town").code == 2
     assert asked("query", "out", "-o", "all.parquet").code == 2
-    assert asked("query", "nothing", "age > 3").code == 1
+    assert asked("query", "nothing", "age > 3").code == 5
     assert "Example: cantle query" in asked("query", "--help").out
 
 

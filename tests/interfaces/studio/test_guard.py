@@ -93,6 +93,7 @@ def test_an_upload_is_in_a_private_folder_that_is_removed_with_the_studio(site: 
     assert upload.name == "_img onerror_1_.csv"
     assert upload.is_relative_to(site.studio.private.path)
     assert stat.S_IMODE(site.studio.private.path.stat().st_mode) == 0o700
+    assert stat.S_IMODE(upload.stat().st_mode) == 0o600
     assert upload.name in site.get("/data").text
     site.studio.close()
     assert not site.studio.private.path.exists()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cantle.interfaces.studio.column_form import entry_of, form_of
+from cantle.interfaces.studio.column_form import entry_of, form_of, summary_of
 from cantle.interfaces.studio.outline_text import hierarchy_of, outline_of
 from cantle.release.verify import verify_folder
 from cantle.schema import load_schema
@@ -45,6 +45,13 @@ def test_the_header_of_a_long_table_of_sets_is_asked_for_too(site: Site) -> None
     site.post("/data/draft", kind="sets", header="yes", replace="yes")
     drafted = yaml.safe_load((site.folder / "schema.yaml").read_text())
     assert (drafted["id"], drafted["item"], drafted["dialect"]) == ("order", "product", {"delimiter": ";"})
+    (site.folder / "orders.csv").write_text("Shop 12\norder;product\n1;tea\n")
+    assert (
+        "the line of the header is a number"
+        in site.post("/data/draft", kind="sets", header="yes", row="x", replace="yes").text
+    )
+    site.post("/data/draft", kind="sets", header="yes", row="2", replace="yes")
+    assert yaml.safe_load((site.folder / "schema.yaml").read_text())["dialect"] == {"delimiter": ";", "headerRow": 2}
     site.post("/data/draft", kind="graph", replace="yes")
     assert "nodes" in (site.folder / "schema.yaml").read_text()
 
@@ -98,6 +105,8 @@ def test_two_tabs_do_not_undo_each_others_changes(site: Site) -> None:
 @pytest.mark.parametrize("entry", [
     {"name": "a", "type": "integer", "constraints": {"minimum": -5, "maximum": 5, "unique": True}, "title": "A"},
     {"name": "a", "type": "number", "step": 0.1, "constraints": {"minimum": "0.3", "maximum": 2.5}},
+    {"name": "a", "type": "number", "constraints": {"minimum": 0, "maximum": 2.5, "multipleOf": 0.01}},
+    {"name": "a", "type": "integer", "step": 20, "constraints": {"minimum": 0, "maximum": 99, "multipleOf": 5}},
     {"name": "a", "type": "string", "categories": [" x", "yes", "1e5", HOSTILE], "unknown": "drop"},
     {"name": "a", "type": "integer", "categories": [3, 1, 2], "categoriesOrdered": True},
     {"name": "a", "type": "string", "categories": ["a", "b", "c"], "hierarchy": [["a", "b"], "c"]},
@@ -113,6 +122,15 @@ def test_two_tabs_do_not_undo_each_others_changes(site: Site) -> None:
 ])  # fmt: skip
 def test_saving_an_unchanged_form_changes_nothing(entry: dict[str, object]) -> None:
     assert entry_of(form_of(entry), entry) == entry
+
+
+def test_a_column_of_numbers_needs_a_step_or_multiples() -> None:
+    typed = {"type": "number", "minimum": "0", "maximum": "9"}
+    assert entry_of(typed, {"name": "a"})["step"] == "???"
+    cents = entry_of(typed | {"multipleOf": "0.01"}, {"name": "a"})
+    assert cents == {"name": "a", "type": "number", "constraints": {"minimum": 0, "maximum": 9, "multipleOf": 0.01}}
+    assert summary_of(cents) == "0 to 9, multiples of 0.01"
+    assert "multipleOf" not in str(entry_of(typed | {"step": "0.5"}, cents))
 
 
 def test_boxes_accept_several_formats_of_dates_signs_of_numbers_and_labels_of_codes() -> None:
@@ -234,6 +252,11 @@ def test_a_release_from_the_form_to_the_archive(site: Site, tmp_path: Path) -> N
     assert len(Ledger(site.folder / "ledger.db").account("people").entries) == 1
     look = site.get("/look").text
     assert "Verified" in look
+    assert "The table is small for this epsilon" in look, "the notes of the release"
+    assert 'href="/look/release/statement"' in look
+    statement = site.get("/look/release/statement")
+    assert statement.headers["content-type"] == "text/plain; charset=utf-8"
+    assert statement.text == (site.folder / "release" / "statement.md").read_text(encoding="utf-8")
     packed = site.get("/look/release/zip")
     with zipfile.ZipFile(io.BytesIO(packed.content)) as archive:
         archive.extractall(tmp_path / "taken")
@@ -276,6 +299,32 @@ def test_a_page_publishes_the_epsilon_that_it_shows_or_nothing(site: Site) -> No
     assert "were changed since" in answer.text
     assert site.studio.desk.job is None
     assert site.word().rpartition(".")[2] != word.rpartition(".")[2]
+
+
+@pytest.mark.parametrize("ledger", [True, False])
+def test_of_two_tabs_that_show_the_same_one_publishes(site: Site, ledger: bool) -> None:
+    """The second was loaded before, and is sent after the release of the first is finished."""
+    ready(site)
+    if not ledger:
+        site.post("/protect/ledger", none="yes")
+    first, second = site.word(), site.word()
+    site.post("/publish", word=first)
+    site.wait()
+    assert "were changed since" in site.post("/publish", word=second).text
+    site.wait()
+    assert [one.name for one in site.folder.glob("release*")] == ["release"]
+    if ledger:
+        assert len(Ledger(site.folder / "ledger.db").account("people").entries) == 1
+
+
+def test_a_page_does_not_publish_after_a_charge_that_it_does_not_show(site: Site) -> None:
+    """A run that was stopped leaves a charge, but no folder."""
+    ready(site)
+    word = site.word()
+    ledger = Ledger(site.folder / "ledger.db")
+    ledger.charge("people", epsilon_nano=10**9, unit="record", method="rps", parameters={}, guarantee="", software="")
+    assert "were changed since" in site.post("/publish", word=word).text
+    assert site.studio.desk.job is None
 
 
 def test_a_release_that_would_exceed_the_cap_cannot_be_started(site: Site) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 from cantle.errors import ParameterError
 from cantle_lab.papers import figures, report, rps_figures, synthetic
 from tests.effort import slow
+from tests.entropy import shared
 
 
 @dataclass
@@ -53,7 +53,7 @@ Made = Callable[[str], tuple[list[Path], str, StandIn, Points]]
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """Runs a figure once for all tests that use it; also returns the points that were reported as progress."""
 
-    @cache
+    @shared
     def by_name(name: str) -> tuple[list[Path], str, StandIn, Points]:
         points: Points = []
         return *run([name], tmp_path_factory.mktemp(name) / "out", progress=points.append), points

@@ -14,9 +14,10 @@ import polars as pl
 import pytest
 
 import cantle as library
+from cantle.errors import VerifyError
 from cantle.release.report.glossary import GLOSSARY
 from cantle.release.report.page import render
-from cantle.release.verify import verify_folder
+from cantle.release.verify import Findings, findings, verify_folder
 from tests.interfaces.cli.inside import Cantle, cantle  # noqa: F401
 from tests.release.people import SCHEMA, people
 
@@ -184,6 +185,50 @@ def test_the_page_says_which_release_it_shows(tmp_path: Path) -> None:
     assert verify_folder(tmp_path / "one") == ["report.internal.html is not listed"]
 
 
+def edited(page: Path, old: str, new: str) -> None:
+    head, begin, body = page.read_text(encoding="utf-8").partition("<body")  # hashes in the head may hold the digits
+    assert old in body
+    page.write_text(head + begin + body.replace(old, new, 1), encoding="utf-8", newline="\n")
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_verify_notices_a_changed_digit(name: str, tmp_path: Path) -> None:
+    folder = RELEASES[name]().save(tmp_path / "out")
+    page, loaded = folder / "NOT-PRIVATE.report.html", library.Release.load(folder)
+    page.write_text(render(loaded), encoding="utf-8", newline="\n")
+    assert findings(folder) == Findings([], [])
+    loaded.verify()
+    number = f"{loaded.summary['records']:,}"
+    edited(page, number, number[:-1] + str((int(number[-1]) + 1) % 10))
+    (problem,) = verify_folder(folder)
+    assert "is not the page that this release makes" in problem
+    with pytest.raises(VerifyError, match="is not the page"):
+        loaded.verify()
+
+
+def test_what_cannot_be_checked_is_said(cantle: Cantle, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    made("diffgen").save("out")
+    cantle("report", "out")
+    page = Path("out/NOT-PRIVATE.report.html")
+    with monkeypatch.context() as patch:
+        patch.setattr("cantle.release.report.page.installed", lambda: False)
+        done = cantle("verify", "out")
+        assert done.code == 0
+        assert "NOT CHECKED: NOT-PRIVATE.report.html was not checked, because that needs jinja2" in done.out
+        assert "out: verified, except for that" in done.out
+    edited(page, f'content="cantle {library.__version__}"', 'content="cantle 9.9"')
+    done = cantle("verify", "out", "--json")
+    assert json.loads(done.out)["ok"]
+    assert "another version of cantle" in json.loads(done.out)["unchecked"][0]
+
+
+def test_verify_says_if_another_version_worded_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = made("diffgen").save(tmp_path / "out")
+    monkeypatch.setattr("cantle.release.verify.version", lambda _: "9.9")
+    assert findings(folder).problems == []
+    assert "their words were not checked" in findings(folder).unchecked[0]
+
+
 def test_the_command_writes_a_report(cantle: Cantle) -> None:  # noqa: F811
     made("diffgen").save("seeded")
     done = cantle("report", "seeded", "--json")
@@ -206,7 +251,14 @@ def test_a_report_may_show_the_present_state_of_the_ledger(cantle: Cantle) -> No
     first = Path(cantle("report", "out0", "--json").out and "out0/report.html").read_text()
     assert "Epsilon 1 spent by 1 releases; the cap is 3" in first
     cantle("report", "out0", "--ledger", "ledger.db", "--dataset", "people")
-    assert "Epsilon 2 spent by 2 releases; the cap is 3" in Path("out0/report.html").read_text()
+    page = Path("out0/report.html")
+    assert "Epsilon 2 spent by 2 releases; the cap is 3" in page.read_text()
+    checked = cantle("verify", "out0")
+    assert (checked.code, "later releases was not checked" in checked.out) == (0, True)
+    edited(page, "Epsilon 2 spent by 2 releases", "Epsilon 1 spent by 2 releases")
+    assert "is not the page that this release makes" in cantle("verify", "out0").out
+    edited(page, 'name="cantle-account" content="[', 'name="cantle-account" content="')
+    assert "is not the page that this release makes" in cantle("verify", "out0").out
 
 
 def test_the_internal_report_is_marked(cantle: Cantle) -> None:  # noqa: F811
@@ -253,3 +305,13 @@ def test_a_small_graph_is_not_called_good_for_numbers_that_noise_hides(epsilon: 
         sentences, nodes = verdict(release), release.manifest.summary["records"]
         assert sentences.good[0].startswith(good if nodes else "nothing")
         assert (sentences.tiles[-1].name == "accuracy") == (nodes > 0)
+
+
+def test_in_python_a_report_is_a_page_that_notebooks_frame() -> None:
+    release = made("rps")
+    page = release.report()
+    assert page == render(release)
+    assert repr(page).startswith("Page(")
+    framed = page._repr_html_()  # type: ignore[attr-defined]
+    assert framed.startswith("<iframe srcdoc=")
+    assert framed.count("<") == 2, "the page inside is escaped"

@@ -56,6 +56,13 @@ TENTHS = {"type": "number", "step": 0.1, "constraints": {"minimum": -0.5, "maxim
 TENS = {"type": "number", "step": 10, "constraints": {"minimum": 0, "maximum": 90}}
 DATES = {"type": "date", "step": 3, "constraints": {"minimum": "1969-12-30", "maximum": "2020-02-29"}}
 HOURS = {"type": "datetime", "step": "90min", "constraints": {"minimum": "1969-12-31", "maximum": "1970-01-03"}}
+FOURS = {"type": "integer", "constraints": {"minimum": -12, "maximum": 33, "multipleOf": 4}}
+NEAREST = {"type": "number", "constraints": {"minimum": -0.5, "maximum": 2, "multipleOf": 0.1}}
+BOTH = {"type": "number", "step": 5, "constraints": {"minimum": -5, "maximum": 90, "multipleOf": 0.5}}
+THIRDS = {"type": "date", "constraints": {"minimum": "1969-12-30", "maximum": "2020-02-29", "multipleOf": 3}}
+QUARTERS = {"type": "datetime", "step": "1h"} | {
+    "constraints": {"minimum": "1969-12-31", "maximum": "1970-01-03", "multipleOf": "15min"}
+}
 TOWNS = {"type": "string", "categories": ["Ash", "It's", '"', "é"]}
 FOLDED = {
     "type": "string",
@@ -74,21 +81,22 @@ REALS += [float("nan"), float("inf"), float("-inf"), -999.0, 0.30000000000000004
 DAYS = [None, dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.date(1969, 12, 29), dt.date(1969, 12, 30)]
 DAYS += [dt.date(1970, 1, day) for day in (1, 2, 3, 4, 5)] + [dt.date(2020, 2, 29), dt.date(2020, 3, 1)]
 TIMES = [None, *(dt.datetime(d.year, d.month, d.day, h, 59, 59, 999_999) for d in DAYS[1:] for h in (0, 11, 23))]
+SINGLES = [None, 0.5, 1.5, float("nan"), 3e38, -3e38, 1e-45]
 CENTS = [Decimal(text) for text in ("0.10", "1.99", "39.99", "-3.01", "99999999.99")]
 TEXTS = [None, "", "Ash", "ash", "Ash ", "It's", '"', "é", "?", "1", "02", "2", "true", "false", "ja", "nein", "True"]
 TEXTS += ["\u3000ash\t", " é ", "é ", " É ", "\u212a9", "K9", " ? ", "TRUE", "\xa0", "It's\n"]
 
 COLUMNS: dict[str, tuple[str, Any, list[Any], list[dict[str, Any]]]] = {
-    "smallint": ("SMALLINT", pl.Int16, WHOLE, [INTEGER, EVEN, TENTHS, TENS, NUMBERED, WORDS, FLAG]),
+    "smallint": ("SMALLINT", pl.Int16, WHOLE, [FOURS, INTEGER, EVEN, TENTHS, TENS, NUMBERED, WORDS, FLAG]),
     "integer": ("INTEGER", pl.Int32, [*WHOLE, 2**31 - 1, -(2**31)], [INTEGER, EVEN, TENTHS, TENS, NUMBERED, WORDS]),
     "bigint": ("BIGINT", pl.Int64, [*WHOLE, 2**63 - 1, -(2**63)], [INTEGER, EVEN, TENTHS, TENS, NUMBERED, WORDS]),
-    "real": ("REAL", pl.Float32, [None, 0.5, 1.5, float("nan"), 3e38, -3e38, 1e-45], [INTEGER, EVEN, TENTHS, TENS]),
-    "double": ("DOUBLE PRECISION", pl.Float64, REALS, [INTEGER, EVEN, TENTHS, TENS]),
-    "decimal": ("NUMERIC(10, 2)", pl.Decimal(10, 2), CENTS, [INTEGER, EVEN, TENTHS, TENS]),
+    "real": ("REAL", pl.Float32, SINGLES, [INTEGER, EVEN, TENTHS, BOTH, TENS]),
+    "double": ("DOUBLE PRECISION", pl.Float64, REALS, [INTEGER, EVEN, TENTHS, TENS, NEAREST, BOTH, FOURS]),
+    "decimal": ("NUMERIC(10, 2)", pl.Decimal(10, 2), CENTS, [INTEGER, NEAREST, EVEN, TENTHS, TENS]),
     "boolean": ("BOOLEAN", pl.Boolean, [None, True, False], [INTEGER, TENTHS, FLAG, SPELT, WORDS, NUMBERED]),
     "text": ("TEXT", pl.String, TEXTS, [TOWNS, FOLDED, WORDS, FLAG, SPELT]),
-    "date": ("DATE", pl.Date, DAYS, [DATES, HOURS]),
-    "timestamp": ("TIMESTAMP", pl.Datetime("us"), TIMES, [DATES, HOURS]),
+    "date": ("DATE", pl.Date, DAYS, [DATES, HOURS, THIRDS]),
+    "timestamp": ("TIMESTAMP", pl.Datetime("us"), TIMES, [DATES, QUARTERS, HOURS, THIRDS]),
 }  # fmt: skip
 VARIANTS: list[dict[str, Any]] = [{}, {"constraints": {"required": True}}, {"missingValues": ["?", "-999", "30000"]}]
 CASES = [

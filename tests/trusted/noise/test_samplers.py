@@ -221,6 +221,27 @@ def test_a_word_on_a_boundary_is_decided_by_the_next_words() -> None:
     assert picks[1] == 1
 
 
+@pytest.mark.parametrize(("sides", "most"), [(3, 2**64 - 2), (7, 2**64 - 3), (2**63 - 1, 2**64 - 3), (6, 2**64 - 5)])
+def test_words_of_the_last_incomplete_run_are_rejected(sides: int, most: int) -> None:
+    """There are 2**64 words; if their remainders were taken of all of them, the first sides would come up more often.
+
+    `most` is the last word of a complete run.
+    """
+    assert (most + 1) % sides == 0 < 2**64 - 1 - most < sides
+    lane = Lanes(0, np.arange(3))
+    kept = Scripted(most, 0)
+    assert kept.coin(lane, sides).tolist() == [sides - 1] * 3
+    assert kept.asked == 1
+    for rejected in (most + 1, 2**64 - 1):
+        source = Scripted(rejected, 2**64 - 1, 1)
+        assert source.coin(lane, sides).tolist() == [1] * 3
+        assert source.asked == 3
+
+
+def test_a_coin_with_a_power_of_two_of_sides_rejects_no_word() -> None:
+    assert Scripted(2**64 - 1).coin(Lanes(0, np.arange(2)), 2**62).tolist() == [2**62 - 1] * 2
+
+
 def test_a_laplace_draw_on_a_boundary_reads_more_words() -> None:
     low, _ = exact.tail_bounds(1, 1, 3, True, 127)
     first, second = low >> 64, low & (2**64 - 1)

@@ -99,5 +99,5 @@ def _grid(field: FieldDocument) -> Grid:
     if categories:
         kind: Literal["ordered", "nominal"] = "ordered" if field.get("categoriesOrdered") else "nominal"
         return Grid(name=name, kind=kind, size=len(categories), categories=tuple(map(str, categories)))
-    (low, high), step = bounds(field), field.get("step", 1)
+    (low, high), step = bounds(field), field.get("step", rules.get("multipleOf", 1))
     return Grid(name=name, kind="number", size=round((high - low) / step) + 1, low=low, step=step)

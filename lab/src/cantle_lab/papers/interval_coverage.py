@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cantle.interfaces import demo_data
-from cantle.release.asking import Asker, numbers_of
+from cantle.release.asking import Asker
 from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, join
 from cantle.schema.domain import Attribute
@@ -78,15 +78,17 @@ def _measure(setting: Setting, table: TableSet, epsilon: float, repeat: int) -> 
 
 
 class Truth:
-    """The private records as codes, without those that the schema drops."""
+    """The private records at places inside steps, without those that the schema drops; for means as they were given,
+    after the bounds."""
 
     def __init__(self, table: TableSet) -> None:
         schema = TableSchema.from_dict(table.schema)
-        domain = schema.domain().with_target_as_column()
-        columns, _ = domain.encode_columns(table.frame)
-        names = [attribute.name for attribute in domain.attributes]
-        self._codes = dict(zip(names, columns, strict=True))
-        self.records = len(columns[0])
+        attributes = schema.domain().with_target_as_column().on_places.attributes
+        codes = {one.name: one.encode(table.frame[one.name]) for one in attributes}
+        kept = np.logical_and.reduce([part >= 0 for part in codes.values()])
+        self._codes = {name: part[kept] for name, part in codes.items()}
+        self._frame = table.frame.filter(kept)
+        self.records = int(kept.sum())
 
     def codes(self, column: Key) -> Codes:
         return self._codes[str(column)]
@@ -95,9 +97,10 @@ class Truth:
         return np.broadcast_to(holds(question, self.codes), self.records)
 
     def mean(self, attribute: Attribute, question: Question) -> float:
-        codes = self._codes[attribute.name]
-        inside = self.inside(question) & (codes < attribute.grid)
-        return float(numbers_of(attribute, codes[inside]).mean()) if inside.any() else float("nan")
+        assert isinstance(attribute.scale, Steps)
+        values = attribute.scale.bounded(self._frame[attribute.name])
+        inside = self.inside(question) & ~np.isnan(values)
+        return float(values[inside].mean()) if inside.any() else float("nan")
 
 
 def check_counts(asker: Asker, truth: Truth, number: int, dice: np.random.Generator) -> Iterator[Checked]:

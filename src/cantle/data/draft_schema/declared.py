@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from cantle.data.file_forms import ARROW, JSON_LINES, PARQUET, ending
 from cantle.data.frames import as_frame
 from cantle.data.tables import column_types, header
 from cantle.errors import DataError, ParameterError
-from cantle.schema.dialect import Dialect
+from cantle.schema.dialect import MOST_ROWS, Dialect
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,33 +34,40 @@ def require_file(path: Path) -> None:
         raise DataError(f"there is no file {path.name!r}; check the path.")
 
 
-def declared_columns(path: Path, has_header: bool | None) -> tuple[list[tuple[str, str | None]], Dialect]:
+def declared_columns(path: Path, header_row: int | None) -> tuple[list[tuple[str, str | None]], Dialect]:
     """The name of each column, its type if the file declares one, and the dialect; no value is read."""
-    columns, dialect = declared(path, has_header)
+    columns, dialect = declared(path, header_row)
     return [(name, kind) for name, kind, _ in columns], dialect
 
 
-def declared(path: Path, has_header: bool | None) -> tuple[list[Column], Dialect]:
-    """Names and declared types of the columns, and the dialect; its delimiter is the one that the first line uses
-    most."""
+def declared(path: Path, header_row: int | None) -> tuple[list[Column], Dialect]:
+    """Names and declared types of the columns, and the dialect; its delimiter is the one that the line uses most.
+
+    `header_row` is the line that holds the names (True is the first one), or 0 if there is none. A column without a
+    name cannot be declared, so it is left out.
+    """
     if ending(path) in JSON_LINES:
         rule = "the names in a file of JSON lines are part of its records"
         raise ParameterError(f"{path.name!r}: {rule}; write the schema from a code book")
     if names_its_columns(path):
         return [(name, type_of(dtype), {}) for name, dtype in column_types(path).items()], Dialect()
-    if has_header is None:
+    if header_row is None:
         rule = "nothing in it says whether the first line holds column names or a record"
-        raise ParameterError(f"{path.name!r}: {rule}; say which: header=True or header=False")
-    headers = {one: header(path, Dialect(delimiter=one)) for one in (None, ";", "\t", "|")}
+        raise ParameterError(f"{path.name!r}: {rule}; say which: header=True, header=False or its line")
+    if not 0 <= header_row <= MOST_ROWS:
+        raise ParameterError(f"the header is in a line from 1 to {MOST_ROWS}, got {header_row}")
+    row = max(1, int(header_row))
+    headers = {one: header(path, Dialect(delimiter=one, header_row=row)) for one in (None, ";", "\t", "|")}
     best = max(headers, key=lambda one: len(headers[one]))
     names = headers[best]
     if len(names) > _MOST_NAMES:
         raise DataError(f"the first line of {path.name!r} has more than {_MOST_NAMES:,} fields; check its line ends.")
-    dialect = Dialect(delimiter=best, header=has_header)
-    if has_header and any("\ufffd" in name for name in names):
-        dialect = Dialect(delimiter=best, encoding=WESTERN)
+    dialect = Dialect(delimiter=best, header=bool(header_row), header_row=row)
+    if header_row and any("\ufffd" in name for name in names):
+        dialect = replace(dialect, encoding=WESTERN)
         names = header(path, dialect)
-    if has_header:
+    if header_row:
+        names = [name for name in names if name.strip()]
         _check_names(path, names)
     else:
         names = [f"column_{number}" for number in range(1, len(names) + 1)]
@@ -81,7 +89,7 @@ def frame_columns(data: object) -> list[Column]:
 
 def _check_names(path: Path, names: list[str]) -> None:
     """Refuses texts that cannot be column names; the message does not quote them, because they may be values."""
-    problem = None
+    problem = None if names else "has no name in it"
     if len(set(names)) < len(names):
         problem = "repeats a name"
     elif any(len(name) > _LONGEST_NAME for name in names):
@@ -89,7 +97,7 @@ def _check_names(path: Path, names: list[str]) -> None:
     elif any(unicodedata.category(letter) in ("Cc", "Zl", "Zp") for name in names for letter in name):
         problem = "has a control character in a name"
     if problem:
-        fix = "correct it, or say that the file has none (--header no)"
+        fix = "correct it, or say that the file has none (--header no) or in which line it is (--header 3)"
         raise DataError(f"the header of {path.name!r} {problem}; {fix}.")
 
 

@@ -36,6 +36,6 @@ def needs_header(path: str | os.PathLike[str]) -> bool:  # noqa: ARG001
     return False
 
 
-def draft_of(path: Path, has_header: bool | None) -> str:  # noqa: ARG001
+def draft_of(path: Path, header_row: int | None) -> str:  # noqa: ARG001
     require_file(path)
     return EDITOR_LINE + _GRAPH

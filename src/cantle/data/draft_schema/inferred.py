@@ -7,6 +7,8 @@ from datetime import MAXYEAR, MINYEAR, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cantle.data.draft_schema.declared import type_of
 from cantle.data.draft_schema.table_text import Column, Known
 from cantle.data.tables import read_columns
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 _MARKS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", ".")
 _MANY = 1000  # an inferred column with more distinct texts becomes an identifier
 _MOST_DECIMALS = 6
+_UNITS = {"1d": "1d", "1h": "1h", "1min": "1m", "1s": "1s"}
+"""Distances of datetimes as a schema and as polars has them, the longest first."""
 
 
 def inferred(path: str | os.PathLike[str], names: list[str], dialect: Dialect) -> tuple[list[Column], list[str]]:
@@ -84,14 +88,23 @@ def _filled(values: pl.Series, kind: str) -> tuple[str | None, Known]:
     if kind == "number":
         step = _decimal_step(values)
         return kind, {
-            "step": float(step),
+            "multipleOf" if _all_multiples(values, step) else "step": float(step),
             "minimum": float((Decimal(str(low)) / step).to_integral_value(ROUND_FLOOR) * step),
             "maximum": float((Decimal(str(high)) / step).to_integral_value(ROUND_CEILING) * step),
         }
     if isinstance(low, datetime) and isinstance(high, datetime):
         first, last = (moment.replace(microsecond=0, tzinfo=None) for moment in (low, high))
-        return kind, {"step": "1s", "minimum": first.isoformat(), "maximum": last.isoformat()}
+        bounds: Known = {"minimum": first.isoformat(), "maximum": last.isoformat()}
+        whole = next((ours for ours, theirs in _UNITS.items() if (values.dt.truncate(theirs) == values).all()), None)
+        return kind, {"step": "1s", **bounds} if whole is None else {"multipleOf": whole, **bounds}
     return kind, {"minimum": plain(low), "maximum": plain(high)}
+
+
+def _all_multiples(values: pl.Series, step: Decimal) -> bool:
+    """Whether every number is the float nearest to a multiple of the step."""
+    above, below = step.as_integer_ratio()
+    given = values.to_numpy().astype(np.float64)
+    return bool((np.rint(given * below / above) * above / below == given).all())
 
 
 def _decimal_step(values: pl.Series) -> Decimal:

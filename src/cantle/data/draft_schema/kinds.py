@@ -29,8 +29,8 @@ class DraftedKind(Protocol):
     def needs_header(self, path: str | os.PathLike[str]) -> bool:
         """Whether a draft needs to know if the file starts with column names."""
 
-    def draft_of(self, path: Path, has_header: bool | None) -> str:
-        """The text of the draft; `has_header` says whether the file starts with column names, if that is needed."""
+    def draft_of(self, path: Path, header_row: int | None) -> str:
+        """The text of the draft; `header_row` is the line that holds column names (0: none), if that is needed."""
 
 
 KINDS: dict[str, DraftedKind] = {"table": tables, "sets": sets, "graph": graphs}

@@ -18,6 +18,7 @@ LISTS_COLUMNS = False
 LONG_TABLES = (".csv", ".tsv")
 """Endings of the files that may start with column names."""
 
+_CHOICE = "(columns)\n"
 _SETS = f"""\
 # A schema says what is public about sets of items: baskets, visits, clicks; a record is one set. Fill in every {BLANK}
 # from what could occur (a catalogue, a list of pages), never from the data: items and their order are published.
@@ -29,10 +30,12 @@ items: {BLANK}
 
 # form: long        # fimi (one record per line), long (one item per row) or list (a column of lists); by default
 #                   # recognised: .dat and .txt are FIMI lines, .csv is a long table, .parquet by its columns
+{_CHOICE}# column: products  # list: the column of lists (default items, or the only such column)
+# unit: {{person: customer, max_records: 3}}   # long: protect people who have several sets (default: one set)
+"""
+_COLUMNS = """\
 # id: basket        # long: the column that identifies the record (default id)
 # item: product     # long: the column of the item (default item)
-# column: products  # list: the column of lists (default items, or the only such column)
-# unit: {{person: customer, max_records: 3}}   # long: protect people who have several sets (default: one set)
 """
 
 
@@ -51,16 +54,22 @@ def needs_header(path: str | os.PathLike[str]) -> bool:
     return ending_of(path) in LONG_TABLES
 
 
-def draft_of(path: Path, has_header: bool | None) -> str:
-    """The draft; `has_header` says whether a long table starts with column names."""
+def draft_of(path: Path, header_row: int | None) -> str:
+    """The draft. If a long table has column names, in line `header_row`, the draft offers them to choose from."""
     require_file(path)
-    text = EDITOR_LINE + _SETS
-    if not has_header:
-        return text
-    columns, dialect = declared(path, True)
-    names = [one_line(name) for name, _, _ in columns]
-    if len(names) == 2:
-        text = text.replace("# id: basket   ", f"id: {names[0]}").replace("# item: product", f"item: {names[1]}")
-    else:
-        text += f"# The columns of the file are {', '.join(names)}.\n"
+    if not header_row:
+        return EDITOR_LINE + _SETS.replace(_CHOICE, _COLUMNS)
+    columns, dialect = declared(path, header_row)
+    text = EDITOR_LINE + _SETS.replace(_CHOICE, _to_choose([one_line(name) for name, _, _ in columns]))
     return text + (f"\ndialect: {one_line(dialect.to_dict())}\n" if dialect != Dialect() else "")
+
+
+def _to_choose(names: list[str]) -> str:
+    """The lines of the draft that name columns: blanks and what to choose from. Of two columns, the first one is taken
+    for the set, and the other for the item."""
+    id_, item = names if len(names) == 2 else [f'"{BLANK}"'] * 2
+    choice = f"   # one of {', '.join(names)}" if len(names) != 2 else ""
+    return f"""\
+id: {id_}{choice or "   # the column that identifies the record"}
+item: {item}{choice or "   # the column of the item"}
+"""

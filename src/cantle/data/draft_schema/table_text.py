@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 
 from cantle.schema.canonical_json import JSON
@@ -11,7 +12,7 @@ from cantle.schema.dialect import Dialect
 from cantle.schema.json_schema import EDITOR_LINE
 
 Known = dict[str, JSON]
-"""What is known of a column: its role, categories, step, minimum and maximum, if any."""
+"""What is known of a column: its role, categories, step, multipleOf, minimum and maximum, if any."""
 Column = tuple[str, str | None, Known]  # name, type, what is known of it
 
 _INTRO = f"""\
@@ -20,8 +21,9 @@ _INTRO = f"""\
 # `cantle plan`, `check` and `publish` list everything that is still blank or wrong, with its line.
 #
 #   {{name: age, type: integer, constraints: {{minimum: 0, maximum: 110}}}}            values outside are clamped
-#   {{name: weight, type: number, step: 0.1, constraints: {{minimum: 0, maximum: 300}}}}   step: precision
+#   {{name: income, type: number, step: 500, constraints: {{minimum: 0, maximum: 99999}}}}  counted in steps of 500
 #   {{name: seen, type: datetime, step: 15min, constraints: {{minimum: 2024-01-01, maximum: 2025-01-01}}}}  or date
+#   {{name: price, type: number, constraints: {{minimum: 0, maximum: 99, multipleOf: 0.01}}}}  whole cents in the data
 #   {{name: job, type: string, categories: ["Clerk", "Farmer"]}}   every value that could occur;  or type: boolean
 #   {{name: ssn, role: identifier}}                               never published
 #
@@ -47,6 +49,7 @@ _WARNING = """\
 # to what could occur, and only then remove the line `guarantee: none`.
 guarantee: none
 """
+_WORDS = {"yes", "no", "on", "off", "true", "false", "null"}
 WESTERN = "cp1252"
 """The encoding of a header that is not UTF-8: that of Excel in Western Europe."""
 
@@ -59,7 +62,7 @@ def text_of(
 ) -> str:
     """The text of a schema with one line per field."""
     dialect = dialect or Dialect()
-    listed = "fields:\n" + "".join(f"  - {_flow(one)}\n" for one in fields)
+    listed = "fields:\n" + "".join(f"  - {flow(one)}\n" for one in fields)
     if not dialect.header:
         listed = _NO_HEADER + listed
     parts = [EDITOR_LINE + _INTRO, *([_WARNING] if inferred else []), listed]
@@ -80,18 +83,26 @@ def entry_of(name: str, kind: str | None, known: Known) -> dict[str, JSON]:
         return {"name": name, "type": kind, "categories": known.get("categories", BLANK)}
     if kind == "boolean":
         return {"name": name, "type": kind}
-    step: dict[str, JSON] = {"step": known.get("step", BLANK)} if kind in ("number", "datetime") else {}
-    bounds: dict[str, JSON] = {key: known.get(key, BLANK) for key in ("minimum", "maximum")}
+    multiple: dict[str, JSON] = {"multipleOf": known["multipleOf"]} if "multipleOf" in known else {}
+    needed = kind in ("number", "datetime") and not multiple
+    step: dict[str, JSON] = {"step": known.get("step", BLANK)} if needed else {}
+    bounds: dict[str, JSON] = {key: known.get(key, BLANK) for key in ("minimum", "maximum")} | multiple
     return {"name": name, "type": kind, **step, "constraints": bounds}
 
 
-def _flow(value: JSON | Mapping[str, JSON], key: str = "") -> str:
+def flow(value: JSON | Mapping[str, JSON], key: str = "") -> str:
     """A value as YAML on one line, with plain keys; a blank (???) needs quotes there."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name}: {_flow(one, name)}" for name, one in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(name)}: {flow(one, name)}" for name, one in value.items()) + "}"
     if isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
-        return "[" + ", ".join(map(_flow, value)) + "]"
+        return "[" + ", ".join(map(flow, value)) + "]"
     return str(value) if key in ("type", "role") and value != BLANK else one_line(value)
+
+
+def _key(name: str) -> str:
+    """A key as YAML: without quotes if it is a plain word that means nothing else there."""
+    plain = re.fullmatch(r"[A-Za-z]\w+", name, re.ASCII) and name.lower() not in _WORDS
+    return name if plain else one_line(name)
 
 
 def one_line(value: object) -> str:

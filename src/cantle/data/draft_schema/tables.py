@@ -25,14 +25,14 @@ def needs_header(path: str | os.PathLike[str]) -> bool:
     return not names_its_columns(path)
 
 
-def draft_of(path: Path, has_header: bool | None) -> str:
-    return draft(path, header=has_header)
+def draft_of(path: Path, header_row: int | None) -> str:
+    return draft(path, header=header_row)
 
 
 def draft(
     data: object,
     *,
-    header: bool | None = None,
+    header: int | None = None,
     infer: bool = False,
     book: Sequence[BookColumn] = (),
 ) -> str:
@@ -45,8 +45,9 @@ def draft(
     ----------
     data : path or data frame
         The table.
-    header : bool, optional
-        Whether a CSV file starts with column names. It is required, because otherwise a record could become public.
+    header : bool or int, optional
+        Whether a CSV file starts with column names, or in which line they are, if titles stand above them. It is
+        required, because otherwise a record could become public.
     infer : bool
         Files only: guess bounds and categories from the values. Releases made with such a schema are NOT private.
     book : sequence of columns

@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.core
 
-from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError, install_command
+from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError
 from cantle.interfaces.cli.audit import audit_command
 from cantle.interfaces.cli.config import chosen, needed
+from cantle.interfaces.cli.demo import demo_command
 from cantle.interfaces.cli.internal import check_command, evaluate_command
 from cantle.interfaces.cli.lab import COMMANDS, command_of, unloaded
 from cantle.interfaces.cli.ledger import ledger_app
-from cantle.interfaces.cli.output import Json, print_result, progress, speak_utf8, table
+from cantle.interfaces.cli.output import Json, print_result, progress, speak_utf8
 from cantle.interfaces.cli.plan import (
     MethodName,
+    Preset,
     make_plans,
     note_caution,
     plan_command,
@@ -30,13 +32,13 @@ from cantle.interfaces.cli.plan import (
 )
 from cantle.interfaces.cli.query import query_command
 from cantle.interfaces.cli.release import apply_command, graph_command, sample_command, show_command, verify_command
-from cantle.interfaces.cli.report import report_command, write_report
+from cantle.interfaces.cli.report import report_command
 from cantle.interfaces.cli.schema import init_command, schema_command
 from cantle.interfaces.cli.settings import settings_of
 from cantle.interfaces.cli.studio import studio_command
 
 if TYPE_CHECKING:
-    from cantle.release import Release
+    pass
 
 _NO_LEDGER = "no ledger is charged, so earlier releases of this data are unknown; see `cantle ledger`"
 
@@ -74,17 +76,16 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Runs a command. Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 130 Ctrl-C, 143 SIGTERM."""
+    """Runs a command. Exit codes: 0 done, 2 wrong usage, 3 schema, 4 data, 5 not verified, 130 Ctrl-C, 143 SIGTERM, and
+    1 for all else."""
     signal.signal(
         signal.SIGTERM, lambda *_: sys.exit(143)
     )  # as an exception, so that temporary private folders are deleted
     speak_utf8()
     try:
         app()
-    except ParameterError as error:
-        _complain(error, 2)
     except CantleError as error:
-        _complain(error, 1)
+        _complain(error)
     except BrokenPipeError:
         sys.exit(1)
     except (SystemExit, KeyboardInterrupt):
@@ -119,74 +120,14 @@ def _stoppable() -> Iterator[None]:
     sys.exit(code)
 
 
-def _complain(error: CantleError, code: int) -> None:
+def _complain(error: CantleError) -> None:
     notes = getattr(error, "__notes__", [])
     message = "; ".join([str(error).rstrip("."), *notes]) if notes else str(error)
     if "--json" in sys.argv:
         more = {"problems": [one.text for one in error.problems]} if isinstance(error, SchemaError) else {}
         print(json.dumps({"error": type(error).__name__, "message": message, **more}))
     print(f"error: {message}", file=sys.stderr)
-    sys.exit(code)
-
-
-@app.command()
-def demo(
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="The folder for the release. Default: cantle-demo."),
-    ] = None,
-    epsilon: Annotated[str, typer.Option(metavar="E", help="The privacy budget.")] = "1",
-    as_json: Json = False,
-) -> None:
-    """Publish a small made-up population.
-
-    It compares what went in with what came out.
-
-    Example: cantle demo
-    """
-    from cantle.interfaces import demo_data
-    from cantle.interfaces.publishing import publish
-    from cantle.release import Release, check_free
-    from cantle.release.report.page import installed
-
-    folder = check_free(output) if output else _free_name("cantle-demo")
-    truth = demo_data.population()
-    with progress():
-        publish(truth, demo_data.SCHEMA, epsilon=epsilon).save(folder)
-        release = Release.load(folder)
-        report = _demo_report(release, folder)
-    compared = demo_data.comparison(truth, release.records)
-    rows = [(name, demo_data.in_words(private), demo_data.in_words(released)) for name, private, released in compared]
-
-    def show() -> None:
-        print(f"{len(truth):,} made-up people, published with epsilon {release.manifest.epsilon} in {folder}/\n")
-        table("What went in (shown only because this is a demo) and what came out", ("", "private", "released"), rows)
-        print(f"\n{report}" if installed() else f"\nNo report: {report}")
-        print(f"Read {folder}/statement.md for the promise, then try:")
-        print(f"  cantle show {folder}\n  cantle verify {folder}\n  cantle sample {folder} -n 5")
-
-    facts = [{"fact": name, "private": private, "released": released} for name, private, released in compared]
-    print_result(as_json, {"release": str(folder), "comparison": facts}, show)
-
-
-def _demo_report(release: Release, folder: Path) -> str:
-    """Writes the report; returns a sentence that says where it is, or why there is none."""
-    from cantle.release.report.page import installed, render
-
-    if not installed():
-        return f"it needs jinja2 ({install_command('report')})"
-    target = folder / "report.html"
-    write_report(target, render(release))
-    return f"Open {target} in a browser to see the release."
-
-
-def _free_name(stem: str) -> Path:
-    """The first of stem, stem-2, stem-3, … that does not exist yet."""
-    number, folder = 1, Path(stem)
-    while folder.exists():
-        number += 1
-        folder = Path(f"{stem}-{number}")
-    return folder
+    sys.exit(error.exit_code)
 
 
 @app.command("publish")
@@ -200,6 +141,7 @@ def publish_command(
     ] = None,
     epsilon: Annotated[str | None, typer.Option(metavar="E", help="The whole privacy budget of this release.")] = None,
     method: MethodName = None,
+    preset: Preset = "default",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="A new folder. Default: release.")
     ] = None,
@@ -261,7 +203,7 @@ def publish_command(
 
     Options may also be set in cantle.toml in the working folder (schema, epsilon, out, ledger, dataset, …).
 
-    Parameters that --set takes, besides preset=paper (docs/reference.md has all):
+    Parameters that --set takes (docs/reference.md has all):
 
     mosaic: accuracy_share.
 
@@ -279,7 +221,7 @@ def publish_command(
     from cantle.interfaces.publishing import carry_out, noting_the_charge
     from cantle.trusted.budget import NANO
 
-    parameters = settings_of(settings)
+    parameters = settings_of(settings, preset)
     public, budget = Path(needed(schema, "schema", "--schema")), needed(epsilon, "epsilon", "--epsilon")
     method, engine = chosen(method, "method", "auto"), chosen(engine, "engine", "memory")
     memory, table, form = chosen(memory, "memory"), chosen(table, "table"), chosen(form, "format")
@@ -296,7 +238,7 @@ def publish_command(
             public,
             epsilon=budget,
             method=method,
-            preset=str(parameters.pop("preset", "default")),
+            preset=str(parameters.pop("preset")),
             engine=engine,
             memory=memory,
             table=table,
@@ -320,6 +262,7 @@ def publish_command(
         if insecure_seed is None:
             require_yes(spent, yes)
             note_caution(spent)
+        _name_files(data, engine)
         release = carry_out(order)
         with noting_the_charge(release.ticket):
             release.save(folder, data=form)
@@ -336,6 +279,15 @@ def publish_command(
     print_result(as_json, {"release": str(folder), **facts(release)}, show)
 
 
+def _name_files(data: str, engine: str) -> None:
+    """Says which files are about to be read, if a folder or pattern was given; Spark and databases list their own."""
+    from cantle.data.file_forms import taken
+
+    if engine in ("memory", "duckdb") and (words := taken(data)):
+        print(f"note: {words}", file=sys.stderr)
+
+
+app.command("demo")(demo_command)
 app.command("init")(init_command)
 app.command("schema")(schema_command)
 app.command("check")(check_command)

@@ -39,6 +39,8 @@ def create_command(ledger: Where = None, as_json: Json = False) -> None:
 def show_command(ledger: Where = None, dataset: AnyName = None, as_json: Json = False) -> None:
     """Show what data sets have spent, and what is left of their caps.
 
+    A run that was stopped leaves a charge without a release.
+
     Example: cantle ledger show --ledger ledger.db
     """
     from cantle.trusted.ledger import Ledger

@@ -25,6 +25,14 @@ MethodName = Annotated[
         help="auto (default), mosaic, rps, diffgen, baskets, diffpart or degrees.",
     ),
 ]
+Preset = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        autocompletion=lambda: ["default", "paper"],
+        help="default, or paper: a method from a paper as it was published.",
+    ),
+]
 Records = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="About how many records (sets, nodes) there are, from public knowledge."),
@@ -53,6 +61,7 @@ def plan_command(
         ),
     ] = None,
     method: MethodName = None,
+    preset: Preset = "default",
     settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method.")] = [],  # noqa: B006
     as_json: Json = False,
 ) -> None:
@@ -64,7 +73,7 @@ def plan_command(
 
     Example: cantle plan --schema schema.yaml --records 50000 --want "one-way 0.5%"
     """
-    parameters = settings_of(settings)
+    parameters = settings_of(settings, preset)
     if records is None:
         raise ParameterError("plan needs --records N: about how many records there are, from public knowledge")
     public, method = Path(needed(schema, "schema", "--schema")), chosen(method, "method", "auto")
@@ -83,7 +92,7 @@ def make_plans(
     from cantle.methods.planning import plan, solve, want_of
     from cantle.schema import load_schema
 
-    public, preset = load_schema(schema), str(parameters.pop("preset", "default"))
+    public, preset = load_schema(schema), str(parameters.pop("preset"))
 
     def made_with(epsilon: float | str) -> Plan:
         return plan(public, epsilon=epsilon, records=records, method=method, preset=preset, **parameters)

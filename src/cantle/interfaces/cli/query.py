@@ -52,6 +52,7 @@ def query_command(
     Example: cantle query degrees "degree >= 10"
     """
     from cantle.release import Release
+    from cantle.release.asking import Asker
     from cantle.release.kinds import KINDS
 
     if output is not None and output.suffix.lower() != ".csv":
@@ -60,11 +61,18 @@ def query_command(
     warn_unless_private(release)
     target = None if output is None else marked_file(output, release)
     facts: dict[str, object] = {"question": question, "mean": mean, "confidence": confidence}
+    given = confidence
     if by:
-        rows = release.table(by, question, mean=mean, confidence=confidence)
+        rows = (
+            release.mean(mean, question, by=by, confidence=given)
+            if mean
+            else release.count(question, by=by, confidence=given)
+        )
+        asker = Asker(release)
+        if said := asker.cut_steps(asker.parse(question)):
+            print(f"note: {said}", file=sys.stderr)
         answer = facts | {"by": by, "rows": _plain(rows)}
     else:
-        given = confidence
         one = release.mean(mean, question, confidence=given) if mean else release.count(question, confidence=given)
         rows = _frame(one)
         answer = facts | one.to_dict()
@@ -89,14 +97,19 @@ def _plain(rows: pl.DataFrame) -> list[dict[str, object]]:
     import polars as pl
     import polars.selectors as cs
 
-    return rows.with_columns(cs.float().fill_nan(None), cs.temporal().cast(pl.String)).to_dicts()
+    from cantle.postprocess.records import SECONDS
+
+    texts = cs.datetime().dt.strftime(SECONDS), cs.date().cast(pl.String)
+    return rows.with_columns(cs.float().fill_nan(None), *texts).to_dicts()
 
 
 def _write(rows: pl.DataFrame, target: Path) -> None:
     import polars.selectors as cs
 
+    from cantle.postprocess.records import SECONDS
+
     try:
-        text = rows.with_columns(cs.float().fill_nan(None)).write_csv()
+        text = rows.with_columns(cs.float().fill_nan(None)).write_csv(datetime_format=SECONDS)
         target.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cantle.errors import ParameterError, raise_alone
+from cantle.errors import ParameterError, VerifyError, raise_alone
 from cantle.interfaces.cli.config import chosen
 from cantle.interfaces.cli.output import Json, print_result, write_internal
 
@@ -55,23 +55,27 @@ def show_command(
 
 
 def verify_command(folder: ReleaseDirOrDefault = None, as_json: Json = False) -> None:
-    """Check a release: receipt, hashes, schema, statement and counts.
+    """Check a release: receipt, hashes, schema, statement, counts and report.
 
     Example: cantle verify release
     """
-    from cantle.release.verify import verify_folder
+    from cantle.release.verify import findings
 
     where = release_folder(folder)
-    problems = verify_folder(where)
+    found = findings(where)
+    verdict = "NOT verified" if found.problems else "verified, except for that" if found.unchecked else "verified"
 
     def show() -> None:
-        for problem in problems:
+        for problem in found.problems:
             print(f"FAILED: {problem}")
-        print(f"{where}: {'NOT verified' if problems else 'verified'}")
+        for remark in found.unchecked:
+            print(f"NOT CHECKED: {remark}")
+        print(f"{where}: {verdict}")
 
-    print_result(as_json, {"release": str(where), "ok": not problems, "problems": problems}, show)
-    if problems:
-        raise typer.Exit(1)
+    facts = {"problems": found.problems, "unchecked": found.unchecked}
+    print_result(as_json, {"release": str(where), "ok": not found.problems, **facts}, show)
+    if found.problems:
+        raise typer.Exit(VerifyError.exit_code)
 
 
 def sample_command(

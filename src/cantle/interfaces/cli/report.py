@@ -86,7 +86,7 @@ def _public_file(folder: Path, output: Path | None, release: Release) -> Path:
 
 def write_report(target: Path, text: str) -> None:
     try:
-        target.write_text(text, encoding="utf-8")
+        target.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
 

@@ -34,7 +34,10 @@ def init_command(
     kind: Annotated[str | None, typer.Option(metavar="table|sets|graph", help="Default: by the file's name.")] = None,
     header: Annotated[
         str | None,
-        typer.Option(metavar="yes|no", help="CSV and Excel files: whether the first line holds column names."),
+        typer.Option(
+            metavar="yes|no|LINE",
+            help="CSV and Excel files: whether the first line holds column names, or the line that does.",
+        ),
     ] = None,
     codebook: Annotated[
         Path | None,
@@ -118,8 +121,8 @@ def _draft(
     if header is not None and not drafted.needs_header(data):
         raise ParameterError("--header is for tables and sets in CSV files; leave it out")
     if not drafted.LISTS_COLUMNS:
-        return drafted.draft_of(data, header is not None and _has_header(data, header, as_json))
-    named = _has_header(data, header, as_json) if drafted.needs_header(data) else None
+        return drafted.draft_of(data, 0 if header is None else _header_row(data, header, as_json))
+    named = _header_row(data, header, as_json) if drafted.needs_header(data) else None
     if ask:
         from cantle.interfaces.cli.ask import ask_about
 
@@ -142,21 +145,27 @@ def _to_do(output: Path, data: Path | None, infer: bool) -> str:
         fields = dict.fromkeys(name for one in error.problems for name in re.findall("field '(.*?)'[,:]", one.text))
         named = ", ".join(list(fields)[:_MOST_NAMED]) + (", …" if len(fields) > _MOST_NAMED else "")
         of = f" of {len(fields)} column{'s' * (len(fields) != 1)} ({named})" if fields else ""
-        return f"Fill in the blanks (???){of}. Next: {after}"
+        title = " If that is a title, delete the draft, and say in which line the names are: --header 3."
+        return f"Fill in the blanks (???){of}.{title if len(fields) == 1 else ''} Next: {after}"
     return f"It is complete; read it through. Next: {after}"
 
 
-def _has_header(data: Path, given: str | None, as_json: bool) -> bool:
-    """Whether the first line holds column names: as given, or as the user answers.
+def _header_row(data: Path, given: str | None, as_json: bool) -> int:
+    """The line that holds column names, 0 if there is none: as given, or as the user answers.
 
     It is never guessed, because a record mistaken for names would be published with the schema.
     """
     if given is None and sys.stdin.isatty() and sys.stderr.isatty() and not as_json:
-        given = typer.prompt(f"Does the first line of {data.name} hold column names? (yes or no)", err=True).strip()
-    answer = {"yes": True, "y": True, "no": False, "n": False}.get((given or "").lower())
+        asked = f"Does the first line of {data.name} hold column names? (yes, no, or the number of the line that does)"
+        given = typer.prompt(asked, err=True).strip()
+    said = (given or "").strip().lower()
+    if said.isascii() and said.isdigit() and int(said[:9]) > 0:
+        return int(said[:9])
+    answer = {"yes": 1, "y": 1, "no": 0, "n": 0}.get(said)
     if answer is None:
         rule = "a schema is public, and the first line of a CSV file or a sheet may hold column names or a record"
-        raise ParameterError(f"{rule}; add --header yes if it holds names, --header no if it holds a record")
+        names = "--header yes if it holds names, --header 3 if the third line does (below titles)"
+        raise ParameterError(f"{rule}; add {names}, --header no if it holds a record")
     return answer
 
 

@@ -41,6 +41,7 @@ LOOKING: tuple[tuple[str, str, Page], ...] = (
     ("GET", "/look", look_page.newest),
     ("GET", "/look/{name}", look_page.look),
     ("GET", "/look/{name}/report", look_page.report),
+    ("GET", "/look/{name}/statement", look_page.statement),
     ("GET", "/look/{name}/zip", look_page.as_zip),
     ("POST", "/look/{name}/ask", look_page.ask),
     ("POST", "/look/{name}/sample", look_page.sample),

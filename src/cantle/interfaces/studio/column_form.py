@@ -33,6 +33,7 @@ def form_of(entry: Mapping[str, object]) -> Texts:
         "minimum": bounds.get("minimum"),
         "maximum": bounds.get("maximum"),
         "step": entry.get("step", bounds.get("step")),
+        "multipleOf": bounds.get("multipleOf"),
         "unknown": entry.get("unknown"),
         "hierarchy_file": tree if isinstance(tree, str) else None,
     }
@@ -76,7 +77,9 @@ def entry_of(form: Mapping[str, str], before: Mapping[str, object]) -> Entry:
     has_list = kind == "string" or (kind == "integer" and bool(form.get("categories", "").strip()))
     if kind in _GRID and not has_list:
         constraints |= {key: value(key) for key in ("minimum", "maximum")}
-        if kind in ("number", "datetime") or form.get("step"):
+        if form.get("multipleOf"):
+            constraints["multipleOf"] = value("multipleOf")
+        if form.get("step") or (kind in ("number", "datetime") and not form.get("multipleOf")):
             entry["step"] = value("step")
     if kind in ("integer", "number") and not has_list:
         entry |= _number_form(form, before, shown)
@@ -94,7 +97,7 @@ def entry_of(form: Mapping[str, str], before: Mapping[str, object]) -> Entry:
 
 _BOXES = {"name", "type", "role", "format", "constraints", "step", "unknown", "categories", "categoriesOrdered"}
 _BOXES |= {"hierarchy", "decimalChar", "groupChar", "bareNumber"}
-_CONSTRAINTS = {"minimum", "maximum", "required", "enum", "step"}
+_CONSTRAINTS = {"minimum", "maximum", "required", "enum", "step", "multipleOf"}
 
 
 def _formats(text: str) -> object:
@@ -194,5 +197,6 @@ def summary_of(entry: Mapping[str, object]) -> str:
         return "categories of its hierarchy"
     if boxes["minimum"] or boxes["maximum"]:
         step = f" in steps of {boxes['step']}" if boxes["step"] else ""
+        step += f", multiples of {boxes['multipleOf']}" if boxes["multipleOf"] else ""
         return f"{boxes['minimum'] or '?'} to {boxes['maximum'] or '?'}{step}"
     return ""

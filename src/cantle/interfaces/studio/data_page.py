@@ -109,20 +109,22 @@ def draft_schema(studio: Studio, visit: Visit) -> Response:
         studio.project.set_own(kind=kind)
         if studio.schema.exists and not visit.text("replace"):
             return go("/columns", "kept")
-        write(studio.project.schema_file, _draft(data, kind, visit.text("header")))
+        write(studio.project.schema_file, _draft(data, kind, visit.text("header"), visit.text("row") or "1"))
         write(studio.project.schema_file.with_name(FILE_NAME), json.dumps(json_schema(), indent=1) + "\n")
     except CantleError as error:
         return show(studio, visit, str(error))
     return go("/columns" if KINDS[kind].has_boxes else "/columns/text", "schema")
 
 
-def _draft(data: Path, kind: str, header: str) -> str:
+def _draft(data: Path, kind: str, header: str, row: str) -> str:
     drafted = DRAFTS[kind]
     if not drafted.needs_header(data):
         return drafted.draft_of(data, None)
     if header not in ("yes", "no"):
         rule = "a schema is public, and the first line may hold column names or a record"
         raise ParameterError(f"{rule}; say which it is")
+    if not row.isascii() or not row.isdigit() or not int(row[:9]):
+        raise ParameterError("the line of the header is a number, counted from 1")
     if data.stat().st_size == 0:
         raise DataError("the file is empty; choose another")
-    return drafted.draft_of(data, header == "yes")
+    return drafted.draft_of(data, int(row[:9]) if header == "yes" else 0)

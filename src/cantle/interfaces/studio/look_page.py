@@ -7,7 +7,7 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 from starlette.background import BackgroundTask
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 
 from cantle.errors import CantleError, ParameterError
 from cantle.interfaces.studio.commands import shown as in_a_shell
@@ -99,6 +99,11 @@ def report(studio: Studio, visit: Visit) -> Response:
     return _with(studio, visit, lambda one: HTMLResponse(one.report, headers=DOCUMENT))
 
 
+def statement(studio: Studio, visit: Visit) -> Response:
+    """The statement of privacy, as text. It is made anew, like the report."""
+    return _with(studio, visit, lambda one: PlainTextResponse(one.release.statement))
+
+
 def _query(path: str, visit: Visit) -> list[str]:
     by, mean = visit.text("by"), visit.text("mean")
     return ["query", path, visit.text("question"), *(["--by", by] if by else []), *(["--mean", mean] if mean else [])]
@@ -126,7 +131,7 @@ def _answer(one: Opened, visit: Visit) -> dict[str, object]:
         release = one.release
         value = release.mean(mean, question) if mean else release.count(question)
         return {"value": str(value), "covers": value.covers}
-    rows = one.release.table([by], question, mean=mean)
+    rows = one.release.mean(mean, question, by=by) if mean else one.release.count(question, by=by)
     captions, lines = table_schema_of(one.release.manifest).captions()[by], []
     for row in rows.head(_MOST_ROWS).iter_rows(named=True):
         width = row["high"] - row["low"]

@@ -77,7 +77,7 @@ def show(studio: Studio, visit: Visit, error: str = "") -> Response:
         commands=[_arguments(studio, studio.data_shown, studio.project.free_release())],
         lines=lines,
         ready=not any(line.problem for line in lines),
-        word=f"{fresh_word()}.{_shown(studio)}",
+        word=f"{fresh_word()}.{_shown(studio, now)}",
         epsilon=studio.settings.epsilon,
         reckless=_above(studio.settings.epsilon),
         limit=RECKLESS,
@@ -100,9 +100,15 @@ def _arguments(studio: Studio, data: str, out: str) -> list[str]:
     return [*commands.publish(data, one.schema, one.epsilon, out, one.ledger, one.dataset), *sure]
 
 
-def _shown(studio: Studio) -> str:
-    """A hash of all that the form shows. If another tab changed something meanwhile, this form does not publish it."""
-    return stamp([studio.schema.text, *_arguments(studio, studio.data, "")])
+def _shown(studio: Studio, now: Standing) -> str:
+    """A hash of all that the form shows. If something has changed since, this form does not publish it: another tab may
+    have set a larger epsilon, or made the release already."""
+    arguments = _arguments(studio, studio.data, studio.project.free_release())
+    return stamp([studio.schema.text, *arguments, now.charges])
+
+
+class _Changed(Exception):
+    """What the form showed is not what is there now."""
 
 
 def start(studio: Studio, visit: Visit) -> Response:
@@ -114,15 +120,20 @@ def start(studio: Studio, visit: Visit) -> Response:
         return show(
             studio, visit, f"epsilon is above {RECKLESS} and protects next to nothing; tick the box if it is meant"
         )
-    if not studio.desk.busy and visit.text("word").rpartition(".")[2] != _shown(studio):
-        return show(studio, visit, "data, schema or settings were changed since; read this page again, then publish")
-    if not studio.desk.start(visit.text("word"), lambda: _job(studio)):
-        return go("/publish", "used")
-    return go("/publish")
+    word = visit.text("word")
+    try:
+        started = studio.desk.start(word, lambda: _job(studio, word.rpartition(".")[2]))
+    except _Changed:
+        what = "data, schema, settings, ledger or releases were changed since"
+        return show(studio, visit, f"{what}; read this page again, then publish")
+    return go("/publish") if started else go("/publish", "used")
 
 
-def _job(studio: Studio) -> Job:
-    out = studio.project.free_release()
+def _job(studio: Studio, shown: str) -> Job:
+    """The run that the form showed. No other run can start meanwhile, because the desk makes one job at a time."""
+    now, out = standing(studio.project), studio.project.free_release()
+    if shown != _shown(studio, now):
+        raise _Changed
     job = Job(
         studio.launch,
         _arguments(studio, studio.data, out),
@@ -131,7 +142,7 @@ def _job(studio: Studio) -> Job:
         studio.private.lock,
         _seconds(studio),
     )
-    job.out, job.charges_before = out, standing(studio.project).charges
+    job.out, job.charges_before = out, now.charges
     return job
 
 

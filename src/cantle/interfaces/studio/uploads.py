@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Callable, Coroutine
@@ -41,7 +42,7 @@ def upload_endpoint(studio: Studio) -> Callable[[Request], Coroutine[Any, Any, R
 
 async def _receive(request: Request, place: Path, most: int) -> None:
     size = 0
-    with place.open("xb") as file:
+    with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         async for part in request.stream():
             size += len(part)
             if size > most:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import log, sqrt
 
 from cantle.methods.planning.words import EpsilonInWords
+from cantle.schema.html import table
 
 MEAN_ERROR = 0.8
 """The mean of |x| for a normal x, in standard deviations; for Laplace noise it is 0.71."""
@@ -113,6 +114,15 @@ class Plan:
         return "\n".join(
             [f"{head}; errors to expect, on average:", *errors, *self.outline.too_fine, *self.outline.remarks]
         )
+
+    def _repr_html_(self) -> str:
+        head, *_ = str(self).splitlines()
+        budget = [
+            (part.question, f"{100 * part.share:.1f} %" + ("" if part.noise is None else f", noise {part.noise:,.1f}"))
+            for part in self.outline.budget
+        ]
+        warned = [("note", text) for text in (*self.outline.too_fine, *self.outline.remarks)]
+        return table(head, self.errors()) + table("budget", budget) + (table("notes", warned) if warned else "")
 
     def errors(self) -> list[tuple[str, str]]:
         """The expected errors for people, as (what is counted, average error)."""

@@ -35,7 +35,7 @@ def noise_of(rate: float) -> float:
 def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> Outline:
     """The shares of mosaic, and the noise in its first tables."""
     columns, rate = method.columns, epsilon / persons
-    target = method.target if _usable(method) else None
+    target = rules.usable_target(columns, method.target)
     others = [column for number, column in enumerate(columns) if number != target]
     wide = [column for column in others if column.wide]
     round_values = any(len(column.classes.periods) > 1 for column in wide)
@@ -88,13 +88,6 @@ def _first_noise(cells: Sequence[int], shares: rules.Plan, rate: float) -> list[
         for number in group.columns:
             noise[number] = noise_of(float(group.paid) * rate / len(group.columns))
     return noise
-
-
-def _usable(method: Mosaic) -> bool:
-    """Whether mosaic uses the declared target as a target (mosaic_run.py)."""
-    if method.target is None or len(method.columns) < 2:
-        return False
-    return 2 <= method.columns[method.target].codes <= rules.MOST_CLASSES
 
 
 def _cells(columns: Sequence[Column], widths: int) -> list[int]:

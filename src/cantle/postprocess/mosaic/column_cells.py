@@ -64,9 +64,9 @@ def column_of(attribute: Attribute) -> Column:
     """The public facts about a column of a domain."""
     scale = attribute.scale
     if isinstance(scale, Steps):
-        rounds = scale.type in ("integer", "number") and scale.first % scale.step == 0
-        origin = scale.first // scale.step if rounds else None
-        return Column(attribute.name, scale.grid, attribute.nullable, True, origin)
+        each = scale.step * attribute.width
+        rounds = scale.type in ("integer", "number") and scale.first % each == 0
+        return Column(attribute.name, attribute.bins, attribute.nullable, True, scale.first // each if rounds else None)
     return Column(attribute.name, scale.grid, attribute.nullable, levels=_levels(attribute))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import polars as pl
 
+from cantle.postprocess.counts import Dice
 from cantle.postprocess.mosaic.answers import CellsOf, NoisyAnswer, TreeNode
 from cantle.postprocess.records import Drawn
 from cantle.postprocess.results import Results
@@ -21,12 +22,19 @@ if TYPE_CHECKING:
     from cantle.schema.canonical_json import JSON
 
 
-def drawn_codes(domain: Domain, codes: Sequence[Codes]) -> Drawn:
-    """Records from their codes by column."""
-    columns = zip(domain.attributes, codes, strict=True)
-    drawn = [(one, part.astype(unsigned(one.size + 1), copy=False)) for one, part in columns]
+def drawn_codes(domain: Domain, codes: Sequence[Codes], dice: Dice) -> Drawn:
+    """Records from their codes by column; public dice draw a place evenly inside each step."""
     records = len(codes[0]) if codes else 0
+    drawn = list(zip(domain.attributes, placed(domain, codes, dice), strict=True))
     return Drawn.of(drawn, records, compiled=kernel_choice.worth_loading(records))
+
+
+def placed(domain: Domain, codes: Sequence[Codes], dice: Dice) -> list[Codes]:
+    """The places of the records. Columns in which each code is a place need no dice."""
+    return [
+        one.fine(part, dice.random(len(part))) if one.width > 1 else part.astype(unsigned(one.size + 1), copy=False)
+        for one, part in zip(domain.attributes, codes, strict=True)
+    ]
 
 
 def mosaic_results(
@@ -36,13 +44,15 @@ def mosaic_results(
     answers: Sequence[NoisyAnswer],
     lead: str | None,
     classes: bool,
+    places: Dice,
 ) -> Results:
     """Everything a mosaic release holds: the records, `groups` with the cells of every column, and `tables` with every
     noisy count.
 
-    `lead` is the leading column; `classes` says whether learned classes drew the records.
+    `lead` is the leading column; `classes` says whether learned classes drew the records; `places` are the dice that
+    draw values inside their steps.
     """
-    drawn = drawn_codes(domain, codes)
+    drawn = drawn_codes(domain, codes, places)
     records = len(codes[0]) if codes else 0
     names = [attribute.name for attribute in domain.attributes]
     tables = pl.concat([_answer_frame(number, answer) for number, answer in enumerate(answers)])

@@ -97,9 +97,9 @@ def ask_degrees(degrees: Ints, release: Release) -> Box:
 def _errors(asker: Asker) -> list[float | None]:
     """The half width of a 95 % interval, for questions about one column and about several.
 
-    The page does not know the noise behind a question, so that more is added to the measured error. It does not know
-    bins either: where values were counted in bins, it gives no interval.
+    The page does not know the noise behind a question, so that more is added to the measured error. Its groups hold
+    whole steps, but it does not know wider bins: where values were counted in such, it gives no interval.
     """
-    if asker.bins:
+    if any(mine.wide for mine in asker.bins.values()):
         return [None, None]
     return [asker.measured_error(columns, CONFIDENCE, MORE_DOUBT) for columns in (1, 2)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from cantle.release.manifest import Manifest
 from cantle.release.report.charts import stacked, steps
@@ -32,6 +33,16 @@ class Account:
     dataset: str
     releases: Sequence[Spent]
     cap_nano: int | None
+
+    def stated(self) -> str:
+        """The account as JSON, with which the page can be made again."""
+        return json.dumps([self.dataset, self.cap_nano, *map(astuple, self.releases)])
+
+    @staticmethod
+    def parse(text: str) -> Account:
+        """The account that a page states."""
+        dataset, cap, *releases = json.loads(text)
+        return Account(dataset, [Spent(*one) for one in releases], cap)
 
 
 def budget_section(manifest: Manifest, account: Account | None = None) -> Section:

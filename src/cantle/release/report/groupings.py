@@ -118,7 +118,7 @@ def _intervals(attribute: Attribute, codes: Codes, most: int) -> Grouping:
     """Round intervals over the range of nearly all released values (98 %), with an open interval at each end."""
     scale, bins = attribute.scale, attribute.bins
     assert isinstance(scale, Steps)
-    if bins <= most and attribute.width == 1:
+    if bins <= most and scale.cell == 1:
         labels = [scale.text(k) for k in range(bins)]
         return _by_starts(attribute, np.arange(bins + 1), labels, labels)
     known = np.sort(codes[codes < bins].astype(np.int64))
@@ -126,15 +126,21 @@ def _intervals(attribute: Attribute, codes: Codes, most: int) -> Grouping:
     if high - low < 2:
         low, high = 0, bins
     for cuts in _cuts(scale, low, high):
-        inner = [cut for cut in cuts if 0 < cut < bins]
+        inner = sorted({cut for cut in _between_steps(scale, cuts) if 0 < cut < bins})
         if len(inner) < most:
             break
     else:
-        inner = np.linspace(0, bins, most + 1).round().astype(np.int64)[1:-1].tolist()
-    edges = np.array([0, *sorted(set(inner)), bins], dtype=np.int64)
+        cuts = np.linspace(0, bins, most + 1).round().astype(np.int64)[1:-1].tolist()
+        inner = sorted({cut for cut in _between_steps(scale, cuts) if cut < bins})
+    edges = np.array([0, *inner, bins], dtype=np.int64)
     labels = [_span(scale, int(lo), int(hi), bins) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
     ticks = [_number_text(scale, int(lo)).removesuffix("-01") for lo in edges[:-1]]
     return _by_starts(attribute, edges, labels, ticks)
+
+
+def _between_steps(scale: Steps, cuts: list[int]) -> list[int]:
+    """Each place moved up to the next one where a step begins: the places inside a step were drawn evenly."""
+    return [-(-cut // scale.cell) * scale.cell for cut in cuts]
 
 
 def _cuts(scale: Steps, low: int, high: int) -> Iterator[list[int]]:
@@ -151,7 +157,7 @@ def _round_numbers(scale: Steps, low: int, high: int) -> Iterator[list[int]]:
     """Multiples of 1, 2, 5, 10, 20, … declared steps."""
     first, last, power = scale.first + low * scale.step, scale.first + high * scale.step, 1
     while power <= 10 * (high - low):
-        for wide in (nice * power * scale.step for nice in _NICE):
+        for wide in (nice * power * scale.step * scale.cell for nice in _NICE):
             marks = range(-(-first // wide) * wide, last + 1, wide)
             if len(marks) < _ENOUGH:
                 yield [-(-(mark - scale.first) // scale.step) for mark in marks]
@@ -185,14 +191,17 @@ def _place(scale: Steps, day: date, unit: int) -> int:
 
 def _span(scale: Steps, lo: int, hi: int, bins: int) -> str:
     """The values from lo to hi - 1 as people write an interval."""
-    first, last = _number_text(scale, lo), _number_text(scale, hi - 1)
+    decimals = scale.cell > 1 and scale.type == "number"  # with any number of digits: 1 to 2, not 1 to 1.99
+    first, last = _number_text(scale, lo), _number_text(scale, hi if decimals else hi - 1)
     if hi - lo == 1:
         return first
     if hi == bins:
         return f"{first} or more" if scale.type in ("integer", "number") else f"from {first}"
     if scale.type == "date" and (whole := _whole_period(scale, lo, hi)):
         return whole
-    return f"up to {last}" if lo == 0 else f"{first} to {last}"
+    if lo == 0:
+        return f"below {last}" if decimals else f"up to {last}"
+    return f"{first} to {last}"
 
 
 def _number_text(scale: Steps, k: int) -> str:

@@ -6,6 +6,8 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
+from html import escape
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -23,6 +25,19 @@ from cantle.release.report.verdict import verdict
 
 FOLDER = Path(__file__).parent / "templates"
 NAME = "report.html"
+
+
+class Page(str):
+    """The text of a page that a notebook shows in a frame of its own."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"Page({len(self):,} characters of HTML)"
+
+    def _repr_html_(self) -> str:
+        style = "width: 100%; height: 45em; border: 0"
+        return f'<iframe srcdoc="{escape(self)}" sandbox="allow-scripts" style="{style}"></iframe>'
 
 
 def installed() -> bool:
@@ -56,6 +71,8 @@ def render(
         lstrip_blocks=True,
     )
     return environment.get_template("report.html.jinja").render(
+        generator=f"cantle {version('cantle')}",
+        account=account,
         title=_title(release),
         policy=_policy(style, script),
         style=_Raw(style),

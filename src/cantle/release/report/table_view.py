@@ -20,7 +20,7 @@ SHOWN = 16
 
 @dataclass(frozen=True, eq=False)
 class TableView:
-    """Attributes and codes of all released columns, in the order of the schema."""
+    """Attributes and codes of all released columns, in the order of the schema; each code is a place."""
 
     attributes: Sequence[Attribute]
     codes: Sequence[Codes]
@@ -32,7 +32,7 @@ class TableView:
         if release.manifest.parameters.get("values") == "set":
             return None
         schema = table_schema_of(release.manifest)
-        domain = schema.domain().with_target_as_column()
+        domain = schema.domain().with_target_as_column().on_places
         codes, _ = domain.encode_columns(as_polars(release.records, release.manifest))
         return TableView(domain.attributes, codes, {one.name: one for one in schema.fields})
 

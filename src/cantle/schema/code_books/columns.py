@@ -25,6 +25,7 @@ class BookColumn:
     minimum: JSON = None
     maximum: JSON = None
     step: JSON = None
+    multiple_of: JSON = None
     title: str | None = None
     categories: list[str] | None = None
     labels: dict[str, str] = field(default_factory=dict)
@@ -58,8 +59,12 @@ class BookColumn:
             field["categories"] = BLANK
         elif kind in ("integer", "number", "date", "datetime"):
             constraints = {"minimum": _or_blank(self.minimum), "maximum": _or_blank(self.maximum)}
-            if kind in ("number", "datetime") or self.step is not None:
-                field["step"] = self.step if self.step is not None else self._decimals() or BLANK
+            if self.multiple_of is not None:
+                constraints["multipleOf"] = self.multiple_of
+            if self.step is not None:
+                field["step"] = self.step
+            elif kind in ("number", "datetime") and self.multiple_of is None:
+                field["step"] = self._decimals() or BLANK
         if self.missing:
             field["missingValues"] = ["", *self.missing]
         if self.required:
@@ -79,7 +84,8 @@ class BookColumn:
         if self.hierarchy:
             return "string"
         bounds = [bound for bound in (self.minimum, self.maximum) if bound is not None]
-        whole = bool(bounds) and self.step is None and all(_WHOLE.fullmatch(str(bound)) for bound in bounds)
+        fine = self.step is not None or self.multiple_of is not None
+        whole = bool(bounds) and not fine and all(_WHOLE.fullmatch(str(bound)) for bound in bounds)
         if (kind is None or word in _VAGUE or word in ("object", "character")) and whole:
             return "integer"
         return "number" if kind is None and bounds and self._decimals() is not None else kind

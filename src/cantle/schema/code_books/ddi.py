@@ -42,7 +42,7 @@ class _Reader:
             self._now = _Variable(BookColumn(name=given.get("name", ""), type=kind))
             decimals = given.get("dcml", "")
             if decimals.isdecimal() and 0 < int(decimals) <= 6:
-                self._now.column.step = float(f"1e-{decimals}")
+                self._now.column.multiple_of = float(f"1e-{decimals}")
         elif self._now is not None and local == "varFormat":
             self._format(self._now.column, given)
         elif self._now is not None and local == "range":
@@ -59,7 +59,7 @@ class _Reader:
             column.type = "string"
         elif given.get("category") in ("date", "time"):
             column.type = "date" if given["category"] == "date" else "datetime"
-        elif column.type is None or (column.type == "continuous" and column.step is None):
+        elif column.type is None or (column.type == "continuous" and column.multiple_of is None):
             column.type = "numeric"
 
     def end(self, tag: str) -> None:

@@ -47,6 +47,7 @@ def _frictionless_column(field: Document, is_key: bool) -> BookColumn:
         minimum=number_of(constraints.get("minimum")),
         maximum=number_of(constraints.get("maximum")),
         step=number_of(field.get("step")),
+        multiple_of=number_of(constraints.get("multipleOf")),
         title=_words(field.get("title")),
         categories=_listed(listed),
         labels=_labels(listed),

@@ -19,6 +19,7 @@ _HEADS = {
     "required": "required mandatory not_null",
     "nullable": "nullable optional null",
     "step": "step precision resolution",
+    "multiple_of": "multiple_of multipleof",
     "role": "role",
     "missing": "missing missing_values missingvalues na",
     "format": "format date_format",
@@ -56,7 +57,7 @@ def _add(column: BookColumn, cells: dict[str, str]) -> None:
     """Adds the cells of one row of the code book to its column."""
     column.type, column.title = column.type or cells.get("type"), column.title or cells.get("title")
     column.ordered = column.ordered or (column.type or "").lower() == "ordinal"
-    for key, given in (("minimum", "min"), ("maximum", "max"), ("step", "step")):
+    for key, given in (("minimum", "min"), ("maximum", "max"), ("step", "step"), ("multiple_of", "multiple_of")):
         if given in cells:
             setattr(column, key, number_of(cells[given]))
     column.format, column.hierarchy = cells.get("format", column.format), cells.get("hierarchy", column.hierarchy)

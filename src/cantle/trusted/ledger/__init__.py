@@ -120,7 +120,8 @@ class Account:
             "unit": self.unit,
             **{name: None if nano is None else words_of(nano) for name, nano in sums.items()},
             **{f"{name}_nano": nano for name, nano in sums.items()},
-            "releases": len(self.entries),
+            "charges": len(self.entries),
+            "releases": sum(entry.sha256 is not None for entry in self.entries),
             "unrecorded": sum(entry.sha256 is None for entry in self.entries),
         }
 

@@ -42,7 +42,9 @@ class SqliteStore:
 
     @contextmanager
     def writing(self, *, create: bool = False) -> Iterator[Sql]:
-        if not create:
+        if create:
+            self._make_file()
+        else:
             self._require_file()
         with self._connected("rwc" if create else "rw") as connection:
             sql = self._runner(connection)
@@ -69,6 +71,11 @@ class SqliteStore:
             if not self._has_tables(sql):
                 raise self._empty()
             yield sql
+
+    def _make_file(self) -> None:
+        """Makes an empty file that only its owner can read, unless there is one; SQLite gives its log the same mode."""
+        with suppress(OSError):  # then SQLite says why the file cannot be opened
+            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
     def _require_file(self) -> None:
         if not os.path.exists(self._path):

@@ -1,0 +1,99 @@
+"""The command `cantle demo`."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cantle.errors import OutputError, install_command
+from cantle.interfaces.cli.output import Json, print_result, progress, table
+from cantle.interfaces.cli.report import write_report
+
+if TYPE_CHECKING:
+    from cantle.release import Release
+
+
+def demo_command(
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="The folder for the release. Default: cantle-demo."),
+    ] = None,
+    epsilon: Annotated[str, typer.Option(metavar="E", help="The privacy budget.")] = "1",
+    as_json: Json = False,
+) -> None:
+    """Publish a small made-up population.
+
+    It compares what went in with what came out. Beside the folder of the release it writes the made-up people and their
+    schema, with which other commands can be tried.
+
+    Example: cantle demo
+    """
+    from cantle.data.draft_schema.table_text import text_of
+    from cantle.interfaces import demo_data
+    from cantle.interfaces.publishing import publish
+    from cantle.release import Release
+    from cantle.release.estimates import in_words
+    from cantle.release.report.page import installed
+
+    folder = _free(output) if output else _free_name("cantle-demo")
+    people, schema = _beside(folder)
+    truth = demo_data.population()
+    with progress():
+        publish(truth, demo_data.SCHEMA, epsilon=epsilon).save(folder)
+        release = Release.load(folder)
+        report = _report(release, folder)
+    truth.write_csv(people)
+    schema.write_text(text_of(demo_data.SCHEMA["fields"]), encoding="utf-8")
+    compared = demo_data.comparison(truth, release)
+    rows = [
+        (one.fact, in_words(one.private, one.released.high - one.released.low), str(one.released)) for one in compared
+    ]
+
+    def show() -> None:
+        print(f"{len(truth):,} made-up people, published with epsilon {release.manifest.epsilon} in {folder}/\n")
+        table("What went in (shown only because this is a demo) and what came out", ("", "private", "released"), rows)
+        print(f"\n{report}" if installed() else f"\nNo report: {report}")
+        print(f"Read {folder}/statement.md for the promise, then try:")
+        print(f"  cantle show {folder}\n  cantle verify {folder}\n  cantle sample {folder} -n 5")
+        print(f"The made-up people are in {people}, and their schema in {schema}:")
+        print(f"  cantle check {people} --schema {schema}")
+        print(f"  cantle publish {people} --schema {schema} --epsilon 1 -o release")
+
+    facts = [vars(one) | {"released": one.released.to_dict()} for one in compared]
+    print_result(
+        as_json, {"release": str(folder), "data": str(people), "schema": str(schema), "comparison": facts}, show
+    )
+
+
+def _report(release: Release, folder: Path) -> str:
+    """Writes the report; returns a sentence that says where it is, or why there is none."""
+    from cantle.release.report.page import installed
+
+    if not installed():
+        return f"it needs jinja2 ({install_command('report')})"
+    target = folder / "report.html"
+    write_report(target, release.report())
+    return f"Open {target} in a browser to see the release."
+
+
+def _beside(folder: Path) -> tuple[Path, Path]:
+    """The files of the made-up people and of their schema, which are not part of the release."""
+    return folder.with_name(f"{folder.name}.csv"), folder.with_name(f"{folder.name}.yaml")
+
+
+def _free(folder: Path) -> Path:
+    from cantle.release import check_free
+
+    taken = next((one for one in _beside(check_free(folder)) if one.exists()), None)
+    if taken is not None:
+        raise OutputError(f"{taken} exists already; choose another -o folder")
+    return folder
+
+
+def _free_name(stem: str) -> Path:
+    """The first of stem, stem-2, stem-3, … of which nothing exists yet."""
+    names = (Path(stem if number == 1 else f"{stem}-{number}") for number in count(1))
+    return next(name for name in names if not any(one.exists() for one in (name, *_beside(name))))
