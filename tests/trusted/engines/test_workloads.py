@@ -10,7 +10,7 @@ import pytest
 
 from cantle.trusted import kernel_choice
 from cantle.trusted.engines.sets import SetEngine
-from cantle.trusted.geometry import count_tables, workloads
+from cantle.trusted.geometry import workloads
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept
@@ -107,11 +107,23 @@ def test_the_sizes_of_blocks_change_no_count(monkeypatch: pytest.MonkeyPatch) ->
     assert np.array_equal(workloads.count_table(WORKLOAD, columns), whole)
 
 
-def test_kernels_count_the_tables_of_workloads(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16])
+def test_kernels_answer_questions_as_specified(kind: type) -> None:
+    """Also where the last 64 records of a block are not complete, and beyond one block."""
+    pytest.importorskip("numba", reason="numba is not installed")
+    for n in (0, 1, 64, 100, 513):
+        table = records(n, seed=n)
+        cells = WITHIN.locate([*table.codes.T, table.labels]).astype(kind)
+        for questions in (WORKLOAD.one_column, WORKLOAD.more_columns, random_questions(0, 1, 1)):
+            want = workloads.count_questions(cells, questions)
+            assert np.array_equal(workloads.count_questions(cells, questions, compiled=True), want)
+
+
+def test_kernels_count_workloads_of_many_records(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba", reason="numba is not installed")
     table = records(300)
     monkeypatch.setattr(kernel_choice, "FROM", 300)
-    monkeypatch.setattr(count_tables, "count_tables_plainly", lambda *_: pytest.fail("it was counted without kernels"))
+    monkeypatch.setattr(workloads, "count_plainly", lambda *_: pytest.fail("it was counted without kernels"))
     assert workloads.count_table(WORKLOAD, [*table.codes.T, table.labels]).tolist() == by_hand(table)
 
 

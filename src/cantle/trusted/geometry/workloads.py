@@ -168,13 +168,26 @@ def count_table(workload: TableWorkload, columns: Sequence[Codes], *, compiled: 
     counts = np.zeros(workload.cells, dtype=np.int64)
     for first in range(0, len(columns[0]), _SLICE):
         cells = workload.within.locate([column[first : first + _SLICE] for column in columns])
-        asked = [count_questions(cells, one) for one in (workload.one_column, workload.more_columns)]
+        asked = [count_questions(cells, one, compiled=compiled) for one in (workload.one_column, workload.more_columns)]
         counts += np.concatenate([*asked, count_tables(cells, workload.pairs, compiled=compiled)])
     return counts
 
 
-def count_questions(cells: Codes, questions: Questions) -> Ints:
-    """How many records satisfy each question; `cells` has one row per column."""
+def count_questions(cells: Codes, questions: Questions, *, compiled: bool = False) -> Ints:
+    """How many records satisfy each question; `cells` has one row per column. Kernels return the same counts."""
+    if not compiled or not len(questions):
+        return count_plainly(cells, questions)
+    from cantle.trusted.geometry import _count_kernels
+
+    # Many questions share a condition, which is checked once.
+    every = np.stack([questions.column, questions.lo, questions.hi])
+    (column, lo, hi), place = np.unique(every, axis=1, return_inverse=True)
+    asked = _padded(questions.starts, place.reshape(-1), MOST_CONDITIONS)
+    return _count_kernels.count_questions(cells, column, lo, hi - lo - 1, asked)
+
+
+def count_plainly(cells: Codes, questions: Questions) -> Ints:
+    """The specification of `count_questions`."""
     counts = np.zeros(len(questions), dtype=np.int64)
     alone = np.diff(questions.starts) == 1
     at = questions.starts[:-1][alone]
