@@ -34,7 +34,7 @@ def engine() -> None:
 
         return run
 
-    for name in ("_count", "split", "dense"):
+    for name in ("count", "split", "dense", "_add"):
         setattr(WordEngine, name, plainly(getattr(WordEngine, name)))
 
 
