@@ -47,13 +47,6 @@ def tables() -> None:
     LabelTree.locate = lambda self, cells, **_: self.locate_plainly(cells)
 
 
-def questions() -> None:
-    """Questions of own error are counted without a kernel."""
-    from cantle.trusted.geometry import workloads
-
-    workloads.count_questions = lambda cells, asked, **_: workloads.count_plainly(cells, asked)
-
-
 def drawing() -> None:
     """Records are drawn from counts without kernels (rps and diffgen)."""
     from cantle.interfaces import publishing
@@ -83,7 +76,7 @@ def writer() -> None:
     Drawn._words = lambda _: None
 
 
-GROUPS = {one.__name__: one for one in (engine, tables, questions, drawing, generators, reader, writer)}
+GROUPS = {one.__name__: one for one in (engine, tables, drawing, generators, reader, writer)}
 
 
 def seconds(table: Path, schema: Path, run: str, off: str) -> float:

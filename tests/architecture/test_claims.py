@@ -38,16 +38,21 @@ def symbol_of(name: str) -> Any:
     return None
 
 
-def claims_in(text: str) -> set[int]:
+def claims_in(text: str) -> set[str]:
     """The claims that a text mentions, such as "Claim 3", "Claims 1, 20-22", "Claims 2 to 6, 18 and 19"."""
-    numbers: set[int] = set()
+    numbers = set(re.findall(r"Claim (\d+[a-z])", text))
     for listed in re.findall(r"Claims? (\d+(?:(?:, | and | to |-)\d+)*)", text):
         for first, last in re.findall(r"(\d+)(?:(?:-| to )(\d+))?", listed):
-            numbers |= set(range(int(first), int(last or first) + 1))
+            numbers |= {str(number) for number in range(int(first), int(last or first) + 1)}
     return numbers
 
 
-def argued(text: str, number: int) -> bool:
+def order(number: str) -> tuple[int, str]:
+    digits = number.rstrip("abc")
+    return int(digits), number[len(digits) :]
+
+
+def argued(text: str, number: str) -> bool:
     """Whether a text states a claim and argues for it in at least ten words."""
     argument = re.search(rf"Claim {number}\b(.*)", text, re.DOTALL)
     return argument is not None and len(argument[1].split()) >= 10
@@ -92,7 +97,7 @@ def has_test(row: Row) -> bool:
 def problems(page: str) -> Iterator[str]:
     """Yields what is missing or wrong in the table of claims."""
     table = rows(page)
-    if [row.number for row in table] != sorted({number for number, _ in defined()} | {1}):
+    if [row.number for row in table] != sorted({number for number, _ in defined()} | {"1"}, key=order):
         yield "the claims made in the code are not those of the table"
     for row in table:
         if not file_of(row.symbol):

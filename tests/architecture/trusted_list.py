@@ -44,7 +44,7 @@ The claims above rest on these files as well.
 class Row:
     """A line of the table of claims."""
 
-    number: int
+    number: str
     says: str
     symbol: str
     proof: str
@@ -55,9 +55,9 @@ def rows(page: str) -> list[Row]:
     """The rows of the table of claims; lines of another form are ignored."""
     table = []
     for line in page.split(HEAD)[1].split("\n## ")[0].splitlines():
-        if match := re.fullmatch(r"\| (\d+) \| ([^|]+) \| `([\w.]+)` \| ([^|]+) \| ([^|]+) \|", line):
+        if match := re.fullmatch(r"\| (\d+[a-z]?) \| ([^|]+) \| `([\w.]+)` \| ([^|]+) \| ([^|]+) \|", line):
             number, says, symbol, proof, tests = match.groups()
-            table.append(Row(int(number), says, symbol, proof, tuple(re.findall(r"`(tests/[\w./]+)`", tests))))
+            table.append(Row(number, says, symbol, proof, tuple(re.findall(r"`(tests/[\w./]+)`", tests))))
     return table
 
 

@@ -15,10 +15,12 @@ import cantle as library
 from cantle.internal import WARNING
 from cantle.internal.evaluate import evaluate
 from cantle.internal.report_sections import internal_sections
+from cantle.release.accuracy import MORE_DOUBT
+from cantle.release.asking import Asker
 from cantle.release.report.page import render
 from tests.browser.chromium import AXE, Tab, needs_axe, needs_chromium
 from tests.effort import one_in, slow
-from tests.release.people import people
+from tests.release.people import SCHEMA, people
 from tests.release.report.test_report import RELEASES, hostile, made
 
 pytestmark = needs_chromium
@@ -182,3 +184,31 @@ def test_every_method_has_a_page() -> None:
 
     assert set(METHODS) <= {name.split(",")[0] for name in RELEASES} | {"auto"}
     assert isinstance(made("diffgen"), library.Release)
+
+
+def test_the_interval_of_the_box_is_that_of_its_class_and_scale(tab: Tab, tmp_path: Path) -> None:
+    """As `cantle query` has it, with as much doubt as the page needs, because it does not know the noise."""
+    release = library.publish(people(1_500), SCHEMA, epsilon=20, method="mosaic", insecure_seed=3)
+    (tmp_path / "page.html").write_text(render(release), encoding="utf-8")
+    page = opened(tab, tmp_path / "page.html")
+    asker = Asker(release)
+    widths = asker.widths
+    conditions = [("grade", "mid", "high"), ("member", "true", "true"), ("town", "Birch", "Birch")]
+    texts = ["grade >= 'mid'", "member", "town == 'Birch'"]
+    for number, (column, first, last) in enumerate(conditions):
+        if number:
+            page.get_by_role("button", name="Add a condition").click()
+        box = page.locator(".condition").nth(number)
+        box.get_by_label("column", exact=True).select_option(label=column)
+        box.get_by_label("from", exact=True).select_option(label=first)
+        box.get_by_label("to", exact=True).select_option(label=last)
+        question = asker.parse(" and ".join(texts[: number + 1]))
+        columns = [name for name, *_ in conditions[: number + 1]]
+        level = widths.level(columns, 0.95, MORE_DOUBT)
+        assert level is not None
+        margin = level * widths._scale(question) / widths._stated(columns)  # noqa: SLF001 - the page has the same rule
+        value = asker.drawn(question)
+        low, high = (f"{round(max(0, value + side * margin)):,}" for side in (-1, 1))
+        said = page.locator("#answer").inner_text()
+        assert said.startswith(f"{value:,} records"), (said, texts[: number + 1])
+        assert f"95 % interval {low} to {high}" in said, (said, low, high, columns)

@@ -178,7 +178,8 @@ def test_the_published_partition_pays_for_all_records_of_a_node() -> None:
     plan, receipt = ran({}, nodes=NODES, preset="paper", theta=4)
     questions = {charge["why"] for path in receipt["paths"] for charge in path["charges"]}
     assert questions >= {"split", "leaf"}
-    assert {charge["sensitivity"] for path in receipt["paths"] for charge in path["charges"]} == {9}
+    charged = {(charge["why"], charge["sensitivity"]) for path in receipt["paths"] for charge in path["charges"]}
+    assert charged == {("number of nodes", 1), ("split", 9), ("leaf", 9)}
     assert all(path["epsilon_nano"] == NANO for path in receipt["paths"])
     assert plan.inner is not None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ import pytest
 
 import cantle
 from cantle.errors import ParameterError, VerifyError
-from cantle.postprocess.accuracy import Accuracy, QuestionError, worth_measuring
-from cantle.release import tables
-from cantle.release.accuracy import accuracy_from, accuracy_in_short, accuracy_lines, accuracy_to, added_for_noise
-from cantle.release.show import facts, sections
+from cantle.postprocess.accuracy import Accuracy, PairError, QuestionError, affordable
+from cantle.release.accuracy import accuracy_from, accuracy_to, share_errors
+from cantle.release.kinds import accuracy_lines
+from cantle.release.report.measured_error import accuracy_tile
+from cantle.release.show import facts, overview, sections
 from cantle.release.verify import problems, verify_folder
 from cantle.trusted.budget import NANO
 from tests.release.changes import with_manifest, with_parts
@@ -43,8 +45,8 @@ def measured(release: cantle.Release) -> Accuracy:
 def test_every_method_measures_its_error_and_saves_it(method: str, tmp_path: Path) -> None:
     release = released(method)
     accuracy = measured(release)
-    numbers = 3 if method in TABLES else 2
-    assert len(accuracy.numbers()) == numbers
+    numbers = len(accuracy.numbers())
+    assert numbers == 2 + (accuracy.together is not None and accuracy.apart is not None)
     assert {one.rate for one in accuracy.numbers()} == {(10 * NANO // 25, numbers * NANO)}
     for path in release.manifest.receipt.paths:
         assert [charge.why for charge in path.charges if charge.verb == "reserve"] == ["accuracy of the release"]
@@ -59,7 +61,7 @@ def test_every_method_measures_its_error_and_saves_it(method: str, tmp_path: Pat
 
 @pytest.mark.parametrize("method", [*TABLES, *SETS])
 def test_with_few_records_nothing_is_spent_on_accuracy(method: str) -> None:
-    """n0 * epsilon must be at least 3,750, and is about 1,000 here."""
+    """n0 * epsilon must be at least 1,250 for tables and 2,475 for sets, and is about 600 here."""
     release = released(method, epsilon=1)
     accuracy = release.accuracy
     assert accuracy is not None
@@ -67,7 +69,8 @@ def test_with_few_records_nothing_is_spent_on_accuracy(method: str) -> None:
     assert accuracy.numbers() == []
     assert not any(charge.verb == "reserve" for charge in release.manifest.receipt.charges())
     assert max(path.epsilon_nano for path in release.manifest.receipt.paths) == NANO
-    assert "was not measured" in release.statement
+    assert "Accuracy not measured: too few records at this epsilon." in release.statement
+    assert str(release.accuracy) == "Accuracy not measured: too few records at this epsilon."
     release.verify()
 
 
@@ -75,7 +78,7 @@ def test_with_few_records_nothing_is_spent_on_accuracy(method: str) -> None:
 def test_a_share_of_zero_switches_the_measurement_off(method: str) -> None:
     release = released(method, accuracy_share=0)
     assert release.accuracy is None
-    assert "How accurate" not in release.statement
+    assert "Accuracy not measured: no part of epsilon was spent on it." in release.statement
     release.verify()
 
 
@@ -96,10 +99,60 @@ def test_a_share_may_be_chosen_up_to_a_quarter() -> None:
 
 def test_persons_need_more_records() -> None:
     """With k records per person noise is k times larger, so n0 * epsilon must be k times as large."""
-    assert worth_measuring(Fraction(1, 25), NANO, 3750, 1)
-    assert not worth_measuring(Fraction(1, 25), NANO, 2 * 3750 - 1, 2)
-    assert worth_measuring(Fraction(1, 25), NANO, 2 * 3750, 2)
-    assert not worth_measuring(Fraction(1, 25), NANO, -5, 1)
+    share = Fraction(1, 25)
+    for is_table in (True, False):
+        for k in (1, 2):
+            assert affordable(share, NANO, k * 2475, k, of_tables=is_table) == 3
+            assert affordable(share, NANO, k * 2475 - 1, k, of_tables=is_table) == is_table
+        assert affordable(share, NANO, -5, 1, of_tables=is_table) == 0
+
+
+def test_between_two_thresholds_one_number_is_about_all_pairs() -> None:
+    """n0 * epsilon is about 1,800, which is enough for one number of three."""
+    release = released("mosaic", epsilon=3)
+    accuracy = measured(release)
+    assert [accuracy.one_column, accuracy.together] == [None, None]
+    assert accuracy.apart is not None
+    assert accuracy.apart.pairs == accuracy.all_pairs > accuracy.pairs_together > 0
+    assert accuracy.apart.rate == (3 * NANO // 25, NANO)
+    release.verify()
+
+
+def test_the_numbers_of_classes_that_were_not_measured_are_those_of_the_other_class() -> None:
+    near, far = (PairError(pairs=3, records=records, rate=(1, 1)) for records in (70, 50))
+    both = Accuracy(bought=True, share=Fraction(1, 25), noisy_records=9_000, together=near, apart=far)
+    assert both.of_pairs(together=True) == [near]
+    assert both.of_pairs(together=False) == [near, far]
+    assert replace(both, together=None).of_pairs(together=True) == [far]
+    assert replace(both, apart=None).of_pairs(together=False) == [near]
+    assert replace(both, apart=None, together=None).of_pairs(together=True) == []
+
+
+def test_levels_are_shares_that_never_fall_and_include_the_noise_of_the_measurement() -> None:
+    rate = (1, 10)
+    one, near, far = (
+        QuestionError(q=9, records=100, rate=rate),
+        *(PairError(pairs=3, records=records, rate=rate) for records in (20, 300)),
+    )
+    accuracy = Accuracy(
+        bought=True, share=Fraction(1, 25), noisy_records=9_000, one_column=one, together=near, apart=far
+    )
+    levels, doubt = share_errors(accuracy, 1_000), 10 * np.log(5)
+    assert levels is not None
+    assert levels.one_column == pytest.approx((100 + doubt) / 1_000, rel=0.01)
+    assert levels.together == levels.one_column, "one column never looks worse than two"
+    assert levels.apart == pytest.approx(1.44 * (300 + doubt) / 1_000, rel=0.01)
+    assert levels.missing == 1.0
+    assert share_errors(accuracy, 100_000).missing == pytest.approx(2 * (300 + doubt) / 30_000, rel=0.01)  # type: ignore[union-attr]
+    assert levels.noisy == frozenset()
+    drowned = share_errors(
+        replace(accuracy, together=replace(near, records=2), apart=replace(far, records=-9), one_column=None), 1_000
+    )
+    assert drowned is not None
+    assert drowned.one_column is None
+    assert drowned.noisy == {"together", "apart"}
+    assert share_errors(replace(accuracy, together=None, apart=None), 1_000) is None
+    assert share_errors(None, 1_000) is None
 
 
 def test_measured_errors_are_near_the_truth_and_show_what_is_lost() -> None:
@@ -118,26 +171,9 @@ def test_measured_errors_are_near_the_truth_and_show_what_is_lost() -> None:
     assert lost.one_column.records > 2000
 
 
-def test_the_sentences_about_accuracy() -> None:
+def test_an_accuracy_survives_release_json() -> None:
     error = QuestionError(q=500, records=527, rate=(NANO // 25, 3 * NANO))
-    accuracy = Accuracy(bought=True, share=Fraction(1, 25), noisy_records=45_000, more_columns=error)
-    assert accuracy_lines(accuracy, tables.ABOUT, 45_000) == [
-        "95 % of random counting questions about two or three columns are off by fewer than 530 records of 45,000 "
-        "(measured privately, ± 110)."
-    ]
-    assert accuracy_in_short(accuracy, tables.ABOUT) == (
-        "95 % of counts are off by at most 648 (two or three columns), noise of the measurement included"
-    )
-    assert "add at least 121 records" in added_for_noise(accuracy), "648 - 527"
-    assert accuracy_lines(None, tables.ABOUT, 45_000) == []
-    drowned = Accuracy(
-        bought=True,
-        share=Fraction(1, 25),
-        noisy_records=45_000,
-        more_columns=QuestionError(q=500, records=-177, rate=(NANO // 25, 3 * NANO)),
-    )
-    assert "off by fewer than about 120 records of 45,000. The" in accuracy_lines(drowned, tables.ABOUT, 45_000)[0]
-    assert added_for_noise(drowned) == "", "the 120 already include the noise"
+    accuracy = Accuracy(bought=True, share=Fraction(1, 25), noisy_records=45_000, one_column=error)
     assert accuracy_from(accuracy_to(accuracy)) == accuracy
 
 
@@ -153,14 +189,16 @@ def test_a_wide_table_is_shown_in_part_unless_all_columns_are_requested() -> Non
     assert len(whole["Noisy tables"]) > len(part["Noisy tables"]) == 21
 
 
-def test_statement_overview_and_registry_have_the_accuracy(tmp_path: Path) -> None:
-    release = released("mosaic")
-    lines = accuracy_lines(release.accuracy, tables.ABOUT, release.summary["records"], ["weight", "seen"])
-    assert len(lines) == 4
-    assert all(line in release.statement for line in lines)
-    assert dict(sections(release))["Accuracy"] == [*lines, *filter(None, [added_for_noise(release.accuracy)])]
+@pytest.mark.parametrize("method", ["mosaic", "baskets"])
+def test_every_output_has_the_same_sentence_about_accuracy(method: str, tmp_path: Path) -> None:
+    release = released(method)
+    line, *more = accuracy_lines(release.manifest)
+    assert str(release.accuracy) == dict(overview(release))["accuracy"] == line
+    assert accuracy_tile(release, 0.1).words == line
+    assert dict(sections(release))["Accuracy"] == [line, *more]
+    assert line in release.statement
+    assert line in (release.save(tmp_path / "out") / "registry.yaml").read_text(encoding="utf-8")
     assert facts(release)["accuracy"]["bought"] is True
-    assert lines[0] in (release.save(tmp_path / "out") / "registry.yaml").read_text(encoding="utf-8")
 
 
 # ---- verify -------------------------------------------------------------------------------------------------------
@@ -175,8 +213,9 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "another share": (of("", lambda one: one.update(share=[1, 20])), "is not that of the parameters"),
     "too few records": (of("", lambda one: one.update(noisy_records=3)), "does not follow from the noisy number"),
     "not bought": (of("", lambda one: one.update(bought=False)), "does not follow"),
-    "less noise": (of("pairs", lambda one: one.update(rate=[1, 1])), "is not what the receipt paid for"),
-    "another distance": (of("pairs", lambda one: one.update(distance=0.5)), "not that of its noisy number"),
+    "less noise": (of("apart", lambda one: one.update(rate=[1, 1])), "is not what the receipt paid for"),
+    "more pairs together": (of("", lambda one: one.update(pairs_together=99)), "not those of the released tables"),
+    "fewer pairs asked": (of("apart", lambda one: one.update(pairs=1)), "not those that the stated seed"),
     "fewer questions": (of("questions", lambda one: one["one_column"].update(q=1)), "not those that the stated seed"),
     "other questions": (of("", lambda one: one.update(workload="0" * 64)), "not those that the stated seed"),
     "one number less": (of("questions", lambda one: one.pop("one_column")), "is not what the receipt paid for"),
@@ -219,8 +258,8 @@ def test_questions_about_other_records_are_found(sound: cantle.Release) -> None:
         of("", lambda one: one.update(share=[1, 0])),
         of("", lambda one: one.update(share=[2, 1])),
         of("", lambda one: one.update(bought=1)),
-        of("pairs", lambda one: one.update(distance="0")),
-        of("pairs", lambda one: one.pop("rate")),
+        of("apart", lambda one: one.update(pairs="0")),
+        of("apart", lambda one: one.pop("rate")),
         of("questions", lambda one: one.update(four_columns=one["one_column"])),
         of("", lambda one: one.update(more=1)),
     ],

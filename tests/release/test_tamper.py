@@ -218,7 +218,7 @@ def test_charges_are_whole_numbers(folder: Path, number: Any) -> None:
 @pytest.mark.parametrize("method", ["rps", "diffgen"])
 def test_an_additional_record_is_reported(method: str) -> None:
     """The release is in memory, so that no hash shows the change."""
-    release = cantle.publish(people(200), SCHEMA, epsilon=9, method=method, insecure_seed=1)
+    release = cantle.publish(people(200), SCHEMA, epsilon=3, method=method, insecure_seed=1)
     more = Release(
         pl.concat([release.records, release.records.head(1)]), release.groups, release.frames, release.manifest
     )

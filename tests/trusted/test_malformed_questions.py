@@ -12,8 +12,9 @@ import pytest
 from cantle.trusted.degree_queries import Bounds, Lag
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable, LabelTree, are_tables
+from cantle.trusted.geometry.rectangles import Rectangles
 from cantle.trusted.geometry.value_classes import ValueClasses
-from cantle.trusted.geometry.workloads import Questions, SetWorkload, TableWorkload
+from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
 from cantle.trusted.keys import ChildSizes, GraphDomain, MergedOneWays, OneWayEach, OneWays
 from cantle.trusted.scores import Max, Mix
 from cantle.trusted.specialisations import OneValue, SplitPoints, Value
@@ -37,7 +38,7 @@ def groups(*numbers: int) -> np.ndarray:
 
 
 CLASSES_OF_VALUES = ValueClasses(0, (1, 2))
-ASKED = Questions(ints(0, 1), ints(0), ints(0), ints(2))
+ASKED = Rectangles(ints(0, 1), ints(0), ints(1), ints(0), ints(2), ints(65_536))
 TABLE = CrossTable((0, 1), (groups(0, 0, 1, 1), groups(0, 1)))
 WITHIN = ColumnCells((ints(0, 1, 2, 3, 4), ints(0, 1, 2), ints(0, 1, 2, 3)))
 TREE = LabelTree(
@@ -72,27 +73,29 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
             {"periods": (1, 2, 3)}, {"periods": (1, 1)},
         ],
     ),
-    "questions": (
+    "rectangles": (
         ASKED,
-        lambda query: query.fits(SIZES),
+        lambda query: query.fits((TABLE,)),
         [
             {"starts": (0, 1)}, {"starts": ints(1, 1)}, {"starts": ints(0, 2)}, {"starts": ints(0, 0, 1)},
-            {"lo": FLOATS}, {"column": ints(-1)}, {"column": ints(2)}, {"lo": ints(-1)}, {"lo": ints(2)},
-            {"hi": ints(5)},
+            {"left": FLOATS}, {"top": ints(-1)}, {"bottom": ints(3)}, {"top": ints(1)}, {"right": ints(3)},
+            {"weights": ints(65_537)}, {"weights": ints(-1)},
         ],
     ),
     "a workload": (
-        TableWorkload(WITHIN, ASKED, ASKED, (CrossTable((0, 1), (groups(0, 0, 1, 1), groups(0, 1))),)),
+        TableWorkload(WITHIN, (TABLE,), ints(2), ASKED),
         lambda query: query.fits(DOMAIN),
         [
-            {"within": None}, {"within": ColumnCells((ints(0, 4), ints(0, 2)))}, {"one_column": None},
-            {"more_columns": replace(ASKED, column=ints(3))}, {"pairs": [TABLE]},
+            {"within": None}, {"within": ColumnCells((ints(0, 4), ints(0, 2)))}, {"rectangles": None},
+            {"classes": ints(0)}, {"classes": ints(3)}, {"classes": ints(2, 2)}, {"tables": [TABLE]}, {"tables": ()},
         ],
     ),
     "a workload of sets": (
-        SetWorkload(ints(0, 2), ints(0, 2), ints(0, 1)),
+        SetWorkload(ints(0, 2), ints(0, 1, 2), ints(0, 2), ints(0, 1), 1),
         lambda query: query.fits(Taxonomy),
-        [{"items": FLOATS}, {"groups": FLOATS}, {"starts": ints(0, 1)}, {"items": ints(3)}, {"groups": ints(-1, 0)}],
+        [{"items": FLOATS}, {"groups": FLOATS}, {"starts": ints(0, 1)}, {"items": ints(3)}, {"groups": ints(-1, 0)},
+         {"bands": ints(0, 1)}, {"bands": ints(0, 0, 2)}, {"bands": ints(1, 2)}, {"bands": ints()}, {"bands": [0, 2]},
+         {"together": 2}, {"together": -1}, {"together": True}],
     ),
     "a cross table": (
         TABLE,

@@ -220,8 +220,10 @@ def _release(order: Order, made: Made, form: Form, ticket: Ticket | None, starte
         created=None if order.insecure_seed is not None else started,
         ledger=None if ticket is None else LedgerLine.from_dict(ticket.line),
     )
-    records = KINDS[order.schema.kind].given_back(results, form, order.schema)
-    return Release(records, results.groups, results.frames, manifest, ticket)
+    kind = KINDS[order.schema.kind]
+    records = kind.given_back(results, form, order.schema)
+    release = Release(records, results.groups, results.frames, manifest, ticket)
+    return replace(release, manifest=replace(manifest, notes=(*manifest.notes, *kind.verdict_notes(release))))
 
 
 def _manifest(order: Order, receipt: Receipt, seed: int, results: Results) -> Manifest:

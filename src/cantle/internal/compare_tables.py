@@ -12,7 +12,7 @@ import polars as pl
 
 from cantle.data.tables import as_ids, read_batches
 from cantle.internal.comparison import BEFORE, Comparison, Distribution, Fact, Matrices
-from cantle.internal.questions import ask
+from cantle.internal.questions import ask, ask_related
 from cantle.internal.train_test import train_and_test
 from cantle.postprocess.table_workload import coded
 from cantle.release import Release
@@ -66,11 +66,11 @@ def compare_table(data: object, release: Release, nodes: Path | None = None) -> 
         )
         for one, grouping, private, released in zip(view.attributes, view.shown, raw, view.codes, strict=True)
     )  # fmt: skip
-    asked = ask(view, raw, Asker(release)) if view.records and len(raw[0]) else []
+    matrices, asker = _matrices(view, raw), Asker(release)
+    some = view.records and len(raw[0])
+    asked = [*ask(view, raw, asker), *ask_related(view, raw, asker, matrices.private)] if some else []
     trained, reason = train_and_test(schema, view, raw)
-    return Comparison(
-        "table", facts, columns, _matrices(view, raw), tuple(asked), trained, missing=(reason,) if reason else ()
-    )
+    return Comparison("table", facts, columns, matrices, tuple(asked), trained, missing=(reason,) if reason else ())
 
 
 @dataclass(frozen=True, eq=False, repr=False)

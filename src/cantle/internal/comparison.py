@@ -11,7 +11,7 @@ import numpy as np
 
 from cantle.internal.questions import Asked
 from cantle.internal.shown import Shown
-from cantle.release.estimates import NOISE_ONLY
+from cantle.release.estimates import WITHOUT_CONFIDENCE
 from cantle.release.kinds import KINDS
 from cantle.release.report.groupings import Ints
 from cantle.release.report.pairs import Floats, distance
@@ -154,10 +154,12 @@ class ErrorRow:
 
 
 def error_table(asked: Sequence[Asked], part: str) -> list[ErrorRow]:
-    """The errors of questions about one part (a column or an item), and of those about two or three."""
+    """The errors of questions about one part (a column or an item), of those about two or three, and of those about the
+    pairs that are most strongly connected in the private data."""
     rows, single = [], [one for one in asked if one.columns == 1]
-    several = [one for one in asked if one.columns > 1]
-    for about, some in ((f"one {part}", single), (f"two or three {part}s", several)):
+    several, related = ([one for one in asked if one.columns > 1 and one.related == near] for near in (False, True))
+    kinds = (f"one {part}", single), (f"two or three {part}s", several), (f"strongly connected {part}s", related)
+    for about, some in kinds:
         if not some:
             continue
         errors = np.array([one.error for one in some])
@@ -206,10 +208,10 @@ def _error_lines(asked: Sequence[Asked], part: str) -> Iterator[str]:
         )
         for one in error_table(asked, part)
     ]
-    header = ("random questions about", "asked", "median error", "95 % below", "interval, +-", "truth inside")
+    header = ("questions about", "asked", "median error", "95 % below", "interval, +-", "truth inside")
     yield from _table(header, rows)
-    if any(one.covers == NOISE_ONLY for one in asked):
-        yield "Some intervals cover the noise only, because the release did not measure its error."
+    if any(one.covers in WITHOUT_CONFIDENCE for one in asked):
+        yield "Some are no 95 % intervals: they are limits, or cover the noise only, where no error was measured."
 
 
 def _trained_lines(trained: Trained) -> Iterator[str]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
 from cantle.postprocess.counts import Dice, public_dice
 from cantle.release.asking import Asker
+from cantle.release.report.pairs import Floats
 from cantle.release.report.table_view import TableView
 from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
 from cantle.schema.domain import Attribute, Steps
 from cantle.schema.values import Codes
 
 QUESTIONS = 200
+PER_PAIR = 16
 CONFIDENCE = 0.95
 _TRIES = 40
 _LEAST, _MOST = 0.02, 0.5  # shares of the released records
@@ -24,7 +27,8 @@ _LEAST, _MOST = 0.02, 0.5  # shares of the released records
 class Asked:
     """A question, its true answer in records, and the release's own estimate with its 95 % interval.
 
-    `covers` says what the interval covers (cantle.release.estimates).
+    `covers` says what the interval covers (cantle.release.estimates). `related` questions are about two columns that
+    are among those most strongly connected in the private data.
     """
 
     text: str
@@ -34,6 +38,7 @@ class Asked:
     low: float
     high: float
     covers: str
+    related: bool = False
 
     @property
     def error(self) -> float:
@@ -64,6 +69,18 @@ def ask(view: TableView, raw: Sequence[Codes], asker: Asker, seed: int = 0) -> l
             if _LEAST <= _holding(view.codes, spans) / view.records <= _MOST:
                 answers.append(_answered(view, raw, asker, spans))
                 break
+    return answers
+
+
+def ask_related(view: TableView, raw: Sequence[Codes], asker: Asker, strength: Floats, seed: int = 0) -> list[Asked]:
+    """16 questions about each of the tenth of pairs of columns that are most strongly connected in the private data, of
+    any share; `strength` is that of the connections."""
+    dice, answers = public_dice(seed), []
+    pairs = sorted(combinations(range(len(strength)), 2), key=lambda pair: -strength[pair])
+    for pair in pairs[: -(-len(pairs) // 10)]:
+        for _ in range(PER_PAIR):
+            spans = {place: _span(view.attributes[place], raw[place], dice) for place in pair}
+            answers.append(replace(_answered(view, raw, asker, spans), related=True))
     return answers
 
 

@@ -88,14 +88,14 @@ def _questions(asked: tuple[Asked, ...], part: str) -> Section:
         (one.predicted, one.error, f"{one.text}: true {one.true:,}, released {one.released:,.0f}", one.inside)
         for one in asked
     ]
-    label = f"True error against predicted error of {len(asked)} random questions. All are in the table below."
+    label = f"True error against predicted error of {len(asked)} questions. All are in the table below."
     chart = error_chart(points, "half width of the 95 % interval, in records", "true error, in records", label)
     rows = [
         (one.about, f"{one.questions}", f"{one.median_error:,.0f}", f"{one.error_of_95_percent:,.0f}",
          f"{one.median_predicted:,.0f}", f"{100 * one.inside:.0f} %")
         for one in error_table(asked, part)
     ]  # fmt: skip
-    header = ("random questions about", "asked", "median error", "95 % below", "interval, ±", "truth inside")
+    header = ("questions about", "asked", "median error", "95 % below", "interval, ±", "truth inside")
     worst = sorted(asked, key=lambda one: -one.error)[:20]
     listed = [
         (one.text, f"{one.true:,}", f"{one.released:,.0f}", f"{one.low:,.0f}", f"{one.high:,.0f}") for one in worst

@@ -73,7 +73,7 @@ class Baskets:
         self.terms = Terms.of(schema, pairs=self.settings.pairs == "on")
         # No question of baskets uses the taxonomy, and no record is cut.
         self.tree, self.most = ItemTree.of(size, MOST_CHILDREN, even=True), size
-        self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, universe=size)
+        self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, universe=schema.universe)
         self.answers: Answers | None = None
         self.measured: Measured | None = None
         self.path = 0

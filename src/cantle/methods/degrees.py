@@ -8,6 +8,7 @@ change.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -17,7 +18,7 @@ from cantle.errors import ParameterError
 from cantle.methods.rps import RPS
 from cantle.methods.settings import Echo, echo, maybe, one_of, portion, read_settings, setting, share, whole
 from cantle.postprocess.counts import Dice
-from cantle.postprocess.from_degrees import FEW_EDGES, Answers, degree_results
+from cantle.postprocess.from_degrees import FEW_EDGES, Answers, degree_results, known_nodes
 from cantle.postprocess.records import RECORDS_WANTED
 from cantle.postprocess.results import Results
 from cantle.schema.domain import Attribute, Domain, Steps
@@ -48,9 +49,10 @@ EDGE_QUESTIONS = 2
 
 MOST_BINS = 1 << 16
 PUBLISHED: Mapping[str, str | int] = {
-    "depth": 15, "attributes": "all", "quality": "balance", "values": "low", "consistency": False,
+    "depth": 15, "attributes": "all", "quality": "balance", "values": "low",
 }  # fmt: skip
-"""Section 5.1: depth 15, balanced cuts, and all nodes of a region get the degree at its lower end."""
+"""Section 5.1: depth 15, balanced cuts, and all nodes of a region get the degree at its lower end. The sequence has as
+many degrees as there are nodes: the counts of the regions are fitted to that number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +68,7 @@ class DegreeSettings:
 
 PRESETS: Mapping[str, Mapping[str, object]] = {
     "default": {"theta": None, "mode": "counts", "theta_share": "1/5", "edges_share": "1/10", "nodes_share": "3/100"},
-    "paper": {"theta": None, "mode": "rps", "theta_share": "1/5", "edges_share": "0", "nodes_share": "0"},
+    "paper": {"theta": None, "mode": "rps", "theta_share": "1/5", "edges_share": "0", "nodes_share": "3/100"},
 }
 
 
@@ -140,16 +142,13 @@ class DegreeSequence:
         """Asks all questions for the units node and node-isolate: bound, edges, nodes, then counts or RPS."""
         s, total = self.settings, int(curator.left(root)[0])
         listed = _domain(curator).listed and self.schema.unit == "node"
-        unknown = not listed and self.schema.unit == "node" and self.schema.node_count is None and s.mode == "counts"
-        for_edges = portion(total, s.edges_share)
+        unknown = not listed and self.schema.unit == "node" and self.schema.node_count is None
+        for_edges = portion(total, s.edges_share) if s.mode == "counts" else 0
         for_nodes = portion(total, s.nodes_share if listed else self._share_of_nodes(total)) if listed or unknown else 0
         for_bound = 0 if s.theta else portion(total, s.theta_share)
         rest = total - for_edges - for_bound - for_nodes
         theta = s.theta or self._choose(root, curator, for_bound, rest, listed)
         self.answers.theta, self.answers.listed = theta, listed
-        if s.mode == "rps":
-            self._partition(root, curator, theta)
-            return
         if for_edges:
             # The bound here is 1.5 theta: edges between the two bounds help to restore the tail of the degrees. Beyond
             # that, noise grows faster than the tail.
@@ -160,6 +159,9 @@ class DegreeSequence:
         elif for_nodes and theta > FEW_EDGES:
             key_of_few = AtLeast(FEW_EDGES)
             self._keep("nodes with edges", curator.measure(root, key_of_few, for_nodes, why="nodes with edges"), 1)
+        if s.mode == "rps":
+            self._partition(root, curator, theta)
+            return
         left = int(curator.left(root)[0])
         if listed:
             self._keep("at most", curator.measure(root, AtMost(theta), left, why="degrees at most k"), 0)
@@ -187,6 +189,10 @@ class DegreeSequence:
         thetas = self._bounds()
         part = Fraction(1, 5) if rest > NANO // 10 else Fraction(12, 100)
         cost = [(theta + 1) ** 2 if listed else 2 * theta * theta for theta in thetas]
+        if self.settings.mode == "rps":
+            # Each of about theta ranges of degrees gets noise of scale 4 theta / rest, because half of the budget
+            # counts. In edges, half of the sum of degrees, that noise has a deviation of 1.6 theta^2.5 / rest.
+            cost = [8 * math.isqrt(theta**5) // 5 for theta in thetas]
         penalties = tuple(min(2**60, int(part * c * NANO / max(1, rest))) for c in cost)
         if len(thetas) == 1:
             return thetas[0]
@@ -206,16 +212,17 @@ class DegreeSequence:
 
     def _partition(self, root: Frontier, curator: Curator, theta: int) -> None:
         """Runs RPS on the projected degrees; a unit has as many records as one node can change degrees."""
-        self.inner = self._rps(theta)
+        self.inner = self._rps(theta, known_nodes(self.answers))
         curator.split(root, Projection(theta))
         self.inner.run(curator)
 
-    def _rps(self, theta: int) -> RPS:
+    def _rps(self, theta: int, nodes: int | None = None) -> RPS:
+        """RPS on degrees from 0 to theta; `nodes` is the public or noisy number of nodes, None if it is unknown."""
         attribute = Attribute("degree", Steps(type="integer", first=0, step=1, grid=theta + 1), nullable=False)
         settings: Mapping[str, object] = PUBLISHED if self.preset == "paper" else {}
         domain = Domain((attribute,), None, ("degree",))
         # No own error: it would be relative to the projected degrees, not to those of the graph.
-        return RPS(domain, preset="default", bins=MOST_BINS, accuracy_share=0, **settings)
+        return RPS(domain, preset="default", bins=MOST_BINS, accuracy_share=0, records=nodes, **settings)
 
     def _ranges(self, inner: RPS, generator: Dice) -> Results:
         """The release of RPS. Noise alone may require billions of nodes; then fewer are drawn, and the summary says

@@ -110,7 +110,7 @@ class DiffPart:
         self.tree = ItemTree.of(size, max(2, fanout), even=preset == "default")
         self.most = min(s.m, size) if isinstance(s.m, int) and not self.all_at_once else size
         self.inner = _inner_nodes(self.tree)
-        self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, universe=size)
+        self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, universe=schema.universe)
         self.kept_partitions = KeptPartitions()
         self.sizes: AskedSizes | None = None
         self.noisy: Noisy | None = None

@@ -8,27 +8,22 @@ root before the first split, and the question is asked once the records are draw
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from cantle.methods.settings import Rule, portion, share_up_to
-from cantle.postprocess.accuracy import (
-    WHY,
-    Accuracy,
-    PairDistance,
-    QuestionError,
-    kinds_of,
-    total_variation,
-    worth_measuring,
-)
+from cantle.postprocess.accuracy import WHY, Accuracy, PairError, QuestionError, affordable, kinds_of
 from cantle.postprocess.counts import Dice, workload_dice
-from cantle.postprocess.records import Drawn, records_meant, share_drawn
+from cantle.postprocess.measured_pairs import Pair, all_pairs, measured_pairs
+from cantle.postprocess.records import Drawn, share_drawn
 from cantle.postprocess.results import Results
-from cantle.postprocess.set_workload import set_workload
+from cantle.postprocess.set_workload import Counted, set_workload
 from cantle.postprocess.table_workload import columns_of, engine_codes, table_workload
 from cantle.schema.domain import Domain
+from cantle.schema.items import Universe
 from cantle.trusted.answers import Noisy
 from cantle.trusted.curator import Curator
 from cantle.trusted.geometry.boxes import Ints
@@ -64,13 +59,18 @@ class OwnAccuracy:
     All of this is public.
     """
 
-    def __init__(self, share: Fraction, *, universe: int = 0, domain: Domain | None = None) -> None:
+    def __init__(self, share: Fraction, *, universe: Universe | None = None, domain: Domain | None = None) -> None:
         self._universe, self._domain = universe, domain
         # If no column has two values, there are no questions to ask.
         able = domain is None or any(attribute.size > 1 for attribute in columns_of(domain))
         self.share = share if able else Fraction(0)
         self.noisy_records = 0
-        self.bought = False
+        self._numbers = 0
+
+    @property
+    def bought(self) -> bool:
+        """Whether the error is measured."""
+        return self._numbers > 0
 
     def at_most(self, epsilon_nano: int) -> int:
         """The largest price of the accuracy, including that of the number of records."""
@@ -78,8 +78,12 @@ class OwnAccuracy:
 
     def expected(self, epsilon_nano: int, records: int, max_records: int) -> Fraction:
         """The share of epsilon that would be spent with this many records."""
-        enough = bool(self.share) and worth_measuring(self.share, epsilon_nano, records, max_records)
-        return self.share if enough else Fraction(0)
+        return self.share if self._affordable(epsilon_nano, records, max_records) else Fraction(0)
+
+    def _affordable(self, epsilon_nano: int, records: int, max_records: int) -> int:
+        """How many numbers can be measured with this many records."""
+        tables = self._domain is not None
+        return affordable(self.share, epsilon_nano, records, max_records, of_tables=tables) if self.share else 0
 
     def decide(self, curator: Curator, epsilon_nano: int, noisy_records: int | None = None) -> Fraction:
         """Reserves the share if there are enough records, and returns the share that was reserved, or 0.
@@ -93,7 +97,7 @@ class OwnAccuracy:
             price = max(1, portion(epsilon_nano, SIZE_SHARE))
             noisy_records = int(curator.measure(root, Size(), price, why="number of records").value[0, 0])
         self.noisy_records = noisy_records
-        self.bought = bool(self.expected(epsilon_nano, noisy_records, curator.unit.max_records))
+        self._numbers = self._affordable(epsilon_nano, noisy_records, curator.unit.max_records)
         if self.bought:
             curator.reserve(root, portion(epsilon_nano, self.share), why=WHY)
         return self.share if self.bought else Fraction(0)
@@ -102,43 +106,57 @@ class OwnAccuracy:
         """The accuracy of the drawn records; this is the last question of a run."""
         if not self.share:
             return None
-        if not self.bought:
-            return Accuracy(bought=False, share=self.share, noisy_records=self.noisy_records)
-        workload, released = self._workload(results, workload_dice(seed))
-        kinds = kinds_of(workload)
-        noisy = curator.own_error(workload, released) if kinds else None
-        numbers = {} if noisy is None else _numbers(kinds, noisy, records_meant(results.summary))
-        return Accuracy(
-            bought=True,
+        pairs = self._pairs(results)
+        known = Accuracy(
+            bought=self.bought,
             share=self.share,
             noisy_records=self.noisy_records,
-            **numbers,
-            workload=fingerprint(workload),
+            all_pairs=len(pairs[0]),
+            pairs_together=len(pairs[1]),
         )
+        if not self.bought:
+            return known
+        asked = self._workload(results, pairs, workload_dice(seed))
+        if asked is None:
+            return known
+        workload, released = asked
+        numbers = _numbers(kinds_of(workload), curator.own_error(workload, released))
+        return replace(known, **numbers, workload=fingerprint(workload))
 
-    def _workload(self, results: Results, dice: Dice) -> tuple[TableWorkload | SetWorkload, Ints]:
-        """The questions, and their answers from the released records."""
-        asked: TableWorkload | SetWorkload
+    def _pairs(self, results: Results) -> tuple[set[Pair], set[Pair]]:
+        """All pairs of columns of a table, and those measured together."""
+        if self._domain is None:
+            return set(), set()
+        every = all_pairs(columns_of(self._domain))
+        return every, every & measured_pairs(results.structure)
+
+    def _workload(
+        self, results: Results, pairs: tuple[set[Pair], set[Pair]], dice: Dice
+    ) -> tuple[TableWorkload | SetWorkload, Ints] | None:
+        """The questions, and their answers from the released records; None if there is no question."""
+        asked: tuple[TableWorkload | SetWorkload, Ints] | None
         if self._domain is not None:
             assert isinstance(results.drawn, Drawn)
             codes: Sequence[Any] = engine_codes(self._domain, results.drawn)
-            asked, drawn = table_workload(columns_of(self._domain), codes, dice)
+            asked = table_workload(columns_of(self._domain), codes, dice, pairs[1], self._numbers)
         else:
             assert results.sets is not None
-            asked = sets = set_workload(self._universe, results.sets, dice)
-            drawn = count_sets(sets, *results.sets)
+            assert self._universe is not None
+            sets = set_workload(results.sets, Counted.of(self._universe, results.groups, results.summary))
+            asked = (sets, count_sets(sets, *results.sets)) if kinds_of(sets) else None
         share = share_drawn(results.summary)  # if fewer records were drawn, each stands for several
-        return asked, drawn if share == 1 else np.round(drawn / share).astype(np.int64)
+        if asked is None or share == 1:
+            return asked
+        return asked[0], np.round(asked[1] / share).astype(np.int64)
 
 
-def _numbers(kinds: dict[str, int], noisy: Noisy, released: int) -> dict[str, Any]:
+def _numbers(kinds: dict[str, int], noisy: Noisy) -> dict[str, Any]:
     """The noisy numbers by kind of question, in the order of the questions."""
     rate = int(noisy.rate_num[0]), noisy.rate_den
-    numbers: dict[str, Any] = {}
+    numbers = dict[str, Any]()
     for (name, number), records in zip(kinds.items(), noisy.value[0].tolist(), strict=True):
-        if name == "pairs":
-            distance = total_variation(records, released)
-            numbers[name] = PairDistance(pairs=number, records=records, distance=distance, rate=rate)
+        if name in ("together", "apart"):
+            numbers[name] = PairError(pairs=number, records=records, rate=rate)
         else:
             numbers[name] = QuestionError(q=number, records=records, rate=rate)
     return numbers

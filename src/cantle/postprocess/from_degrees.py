@@ -100,6 +100,8 @@ def degree_results(answers: Answers, inner: Results | None) -> Results:
     if inner is not None:
         degrees = np.sort(inner.records["degree"].to_numpy())
         summary = inner.summary | {"theta": answers.theta, "nodes_listed": int(answers.listed)}
+        if known_nodes(answers) is not None:
+            summary["nodes_error"] = _nodes_error(answers)
         return Results(pl.DataFrame({"degree": degrees}), inner.groups, inner.frames, summary, inner.structure)
     degrees = _edge_degrees(answers) if answers.unit == "edge" else _node_degrees(answers)
     degrees = np.minimum(degrees, max(0, len(degrees) - 1))  # no node has more neighbours than there are other nodes
@@ -140,6 +142,13 @@ def _node_degrees(answers: Answers) -> Ints:
     return sequence(counts, drawn)
 
 
+def known_nodes(answers: Answers) -> int | None:
+    """The public number of nodes, or the noisy one; None if it was not measured by itself."""
+    if answers.nodes is not None:
+        return answers.nodes
+    return _nodes(answers) if answers.has("nodes") or answers.has("nodes with edges") else None
+
+
 def _nodes(answers: Answers) -> int:
     """The number of nodes: the mean of its measurements, weighted by precision."""
     value, weight = _measured_nodes(answers)
@@ -163,7 +172,7 @@ def _nodes_error(answers: Answers) -> int:
 
 def _measured_nodes(answers: Answers) -> tuple[Floats, Floats]:
     """Every noisy number of nodes, and its precision."""
-    places = {"at most": -1, "nodes": 0} if answers.has("at most") else {"at least": 0, "nodes with edges": 0}
+    places = {"at most": -1, "nodes": 0, "at least": 0, "nodes with edges": 0}  # a run asks the first two or the others
     asked = [question for question in places if answers.has(question)]
     value = np.array([answers.values(question)[places[question]] for question in asked])
     spread = np.array([max(answers.variance(question), 1e-300) for question in asked])  # never 0

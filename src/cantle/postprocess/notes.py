@@ -113,8 +113,8 @@ def _noise_alone(strength: float) -> Iterator[str]:
     """A note if the released sets may be nothing but noise."""
     if 0 < strength < NONE:
         yield (
-            "The sets that were released are no more than the noise may account for. Either the data is tiny for this "
-            "epsilon, or hardly any item fits the schema."
+            "Noise alone may make as many sets as were released. Either the data is tiny for this epsilon, or hardly "
+            "any item fits the schema."
         )
 
 
@@ -133,10 +133,10 @@ def _unlisted(summary: dict[str, int]) -> Iterator[str]:
     if not summary.get("nodes_listed", 1):
         error = f": it may be off by about {summary['nodes_error']:,}" if "nodes_error" in summary else ""
         yield (
-            f"The number of nodes was counted by their edges, which takes more noise than counting a list{error}. "
-            "Nodes that lost all their edges to the bound on degrees are missing too; there may be many if most "
-            "neighbours of a hub have no other edge. If you have a list of the nodes, give it with --nodes (in Python: "
-            "nodes=…)."
+            "No list of the nodes was given, so nodes were counted by their edges. That needs more noise than counting "
+            f"a list{error}. Nodes without edges are missing, and so are nodes whose edges were all removed by the "
+            "bound on degrees: many, if most neighbours of a hub have no other edge. If you have a list of the nodes, "
+            "give it with --nodes (in Python: nodes=…)."
         )
 
 
@@ -144,15 +144,15 @@ def _strength(records: int, strength: float) -> Iterator[str]:
     """A note if there are few records for this amount of noise."""
     if strength < NONE:
         yield (
-            f"Only {records:,} records were released, no more than the noise may account for. Either the data is tiny "
-            "for this epsilon, or hardly any record fits the schema: a record without a required value is dropped. "
+            f"Only {records:,} records were released, and noise alone may make as many. Either the data is tiny for "
+            "this epsilon, or hardly any record fits the schema: a record without a required value is dropped. "
             "Check names, categories, bounds and formats."
         )
     elif strength < SMALL:
         yield (
-            f"The table is small for this epsilon: records times epsilon is {strength:,.0f}, and below {SMALL:,} "
-            "columns are known roughly and most connections between them are lost. Use more records, a higher epsilon, "
-            "or fewer and coarser columns."
+            "The table is small for this epsilon: single columns are known roughly, and most connections between "
+            f"columns are lost. Records times epsilon is {strength:,.0f}; a table is small below {SMALL:,}. Use more "
+            "records, a higher epsilon, or fewer and coarser columns."
         )
 
 
@@ -172,6 +172,7 @@ def _missing(drawn: object) -> Iterator[str]:
 def _no_target(strength: float) -> Iterator[str]:
     if strength < NEEDS_TARGET:
         yield (
-            "No column has role: target. In a table of this size and epsilon a column may come out unrelated to the "
-            "others; declare the column that matters most as the target to keep its connection with each of them."
+            "No column is declared as the target (role: target). In a table of this size a column may come out "
+            "unrelated to the others. Declare the column that matters most as the target: its connection with each of "
+            "the others is then measured."
         )

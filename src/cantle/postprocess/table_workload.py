@@ -1,38 +1,50 @@
-"""Random counting questions about a released table, for measuring a release's own error.
+"""Counting questions about a released table, for measuring a release's own error.
 
-Public dice draw them after the records. A question has one to three conditions, each on one column: a value that a
-released record has, or for numbers and dates the interval between the values of two released records. Null is a value
-too. A question is kept if 2 to 50 % of the released records satisfy it; otherwise it is drawn again, up to 20 times.
-For questions about several columns, this share is judged on some of the records first, and at the end on all of them.
+Public dice draw them after the records.
+
+A question about one column is the value of a released record, or for numbers and dates the interval between the values
+of two released records. Null is a value too. No question is asked twice. A question about two columns is a rectangle of
+their table, each column in at most 16 groups of about equally many records: an interval between two edges of groups,
+often without a lower or upper end, or one group of categories. Questions about few records are left out, because for
+them the error of a large group is taken in proportion (question_scale.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from cantle.postprocess.counts import Dice
+from cantle.postprocess.measured_pairs import Pair
+from cantle.postprocess.question_scale import LARGE, largest_spread, reference, scale_of, spread
 from cantle.postprocess.records import Drawn
 from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.trusted import kernel_choice
-from cantle.trusted.arrays import Bytes, Codes
+from cantle.trusted.arrays import Bytes, Codes, Floats
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.count_tables import count_codes
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
-from cantle.trusted.geometry.workloads import Questions, TableWorkload, count_table
+from cantle.trusted.geometry.rectangles import WHOLE, Rectangles
+from cantle.trusted.geometry.workloads import APART, ONE_COLUMN, TOGETHER, TableWorkload, count_within
 
 QUESTIONS = 500
-"""Most questions of each kind."""
+"""Questions about one column that are drawn, in all; those drawn twice are asked once."""
 
-TRIES = 20
-LEAST_SHARE, MOST_SHARE = 0.02, 0.5
-JUDGED = 2_000
-"""Number of released records on which shares are judged while questions are drawn."""
+RECTANGLES = 24
+"""Questions about each pair of columns."""
+
+FEWEST = 4
+"""If fewer questions about a pair are large, the small ones are asked too."""
+
+OPEN, NULLS = 0.25, 0.125
+"""How often an interval has no lower end, how often no upper one, and how often the question is about null."""
 
 MOST_PAIRS = 300
+"""Most pairs of columns; at most half of them are pairs measured together, unless there are few others."""
+
 MOST_GROUPS = 16
 """Most groups of a column in a table of two columns."""
 
@@ -71,53 +83,54 @@ def coded(attribute: Attribute, fine: Codes) -> Codes:
 
 
 def table_workload(
-    attributes: Sequence[Attribute], released: Sequence[Codes], dice: Dice
-) -> tuple[TableWorkload, Ints]:
-    """The workload for these released records, and the number of records that satisfy each question."""
+    attributes: Sequence[Attribute], released: Sequence[Codes], dice: Dice, together: Collection[Pair], numbers: int
+) -> tuple[TableWorkload, Ints] | None:
+    """The workload for these released records, and their counts of its cells; None if there is no question.
+
+    `together` are the pairs of columns that the release measured together. If only one number is affordable
+    (`numbers`), it is asked about all pairs of columns, as if none was measured together.
+    """
     columns = [Column.of(attribute) for attribute in attributes]
     usable = [number for number, column in enumerate(columns) if column.codes > 1]
     ordered = {number: _Ordered(columns[number].codes, released[number]) for number in usable}
-    drawing = _Drawing(columns, released, ordered, dice)
-    one, more = drawing.questions(usable, (1,)), drawing.questions(usable, (2, 3))
-    groups = {number: _groups(columns[number], ordered[number]) for number in usable}
+    sides = {number: _Side.of(columns[number], ordered[number]) for number in usable}
+    names = [attribute.name for attribute in attributes]
+    near = {pair: numbers > 1 and frozenset(names[one] for one in pair) in together for pair in combinations(usable, 2)}
+    alone = _about_one_column(columns, released, ordered, dice) if numbers > 1 or not near else {}
+    pairs = _chosen(near, dice)
     edges = [np.array([0, column.codes], dtype=np.int64) for column in columns]
-    for number in usable:
-        edges[number] = np.unique(np.concatenate([one.ends(number), more.ends(number), groups[number]]))
+    for number, side in sides.items():
+        edges[number] = np.unique(np.concatenate([side.edges, *alone.get(number, ())]))
+    maps = {number: _map(edges[number], side.edges) for number, side in sides.items()}
+    tables = [CrossTable((one,), (np.arange(len(edges[one]) - 1, dtype=np.uint16),)) for one in alone]
+    tables += [CrossTable(pair, tuple(maps[one] for one in pair)) for pair in pairs]
+    if not tables:
+        return None
     within = ColumnCells(tuple(edges))
-    chosen = list(combinations(usable, 2))
-    if len(chosen) > MOST_PAIRS:
-        chosen = [chosen[place] for place in np.sort(dice.permutation(len(chosen))[:MOST_PAIRS]).tolist()]
-    maps = {number: _map(edges[number], groups[number]) for number in usable}
-    pairs = tuple(CrossTable(pair, tuple(maps[number] for number in pair)) for pair in chosen)
-    return _kept(TableWorkload(within, one.on(edges), more.on(edges), pairs), released)
+    counts = count_within(within, tables, released)
+    asked = [_rows(edges[one], *spans) for one, spans in alone.items()]
+    first = sum(table.cells for table in tables[: len(alone)])
+    for pair, table in zip(pairs, tables[len(alone) :], strict=True):
+        here = counts[first : first + table.cells].reshape(table.shape)
+        asked.append(_about_pair(sides[pair[0]], sides[pair[1]], here, dice))
+        first += table.cells
+    starts = np.cumsum([0, *(len(one[0]) for one in asked)], dtype=np.int64)
+    rectangles = Rectangles(starts, *(np.concatenate(part).astype(np.int64) for part in zip(*asked, strict=True)))
+    classes = np.array([*(ONE_COLUMN for _ in alone), *(TOGETHER if near[pair] else APART for pair in pairs)])
+    return TableWorkload(within, tuple(tables), classes, rectangles), counts
 
 
-def _kept(workload: TableWorkload, released: Sequence[Codes]) -> tuple[TableWorkload, Ints]:
-    """The workload without the questions whose share of all released records is out of bounds, and its counts."""
-    families, first = list[Questions](), 0
-    counts = count_table(workload, released)
-    kept = np.ones(len(counts), dtype=np.bool_)
-    for family in (workload.one_column, workload.more_columns):
-        here = slice(first, first + len(family))
-        kept[here] = _within_bounds(counts[here], len(released[0]))
-        families.append(_chosen(family, np.flatnonzero(kept[here])))
-        first += len(family)
-    return TableWorkload(workload.within, families[0], families[1], workload.pairs), counts[kept]
+def _chosen(near: dict[tuple[int, int], bool], dice: Dice) -> list[tuple[int, int]]:
+    """The pairs that are asked about: all, or MOST_PAIRS of both classes."""
+    if len(near) <= MOST_PAIRS:
+        return list(near)
+    drawn = [list(near)[place] for place in dice.permutation(len(near)).tolist()]
+    together, apart = ([pair for pair in drawn if near[pair] == is_near] for is_near in (True, False))
+    first = min(len(together), max(MOST_PAIRS // 2, MOST_PAIRS - len(apart)))
+    return sorted([*together[:first], *apart[: MOST_PAIRS - first]])
 
 
-def _within_bounds(counts: Ints, records: int) -> Bools:
-    good: Bools = (counts >= LEAST_SHARE * records) & (counts <= MOST_SHARE * records) & (counts > 0)
-    return good
-
-
-def _chosen(family: Questions, places: Ints) -> Questions:
-    sizes = np.diff(family.starts)[places]
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    at = np.repeat(family.starts[places] - starts[:-1], sizes) + np.arange(starts[-1])
-    return Questions(starts, family.column[at], family.lo[at], family.hi[at])
-
-
-# ---- drawing questions ----------------------------------------------------------------------------------------
+# ---- released codes --------------------------------------------------------------------------------------------------
 
 
 class _Ordered:
@@ -132,6 +145,11 @@ class _Ordered:
         else:
             self._sorted = np.sort(released).astype(np.int64)
 
+    @property
+    def times(self) -> Ints:
+        """How often each code occurs, in their order; codes that do not occur may be left out."""
+        return np.diff(self._below) if self._counted else np.unique(self._sorted, return_counts=True)[1]
+
     def below(self, codes: Ints) -> Ints:
         """How many released codes are below each of these."""
         return self._below[codes] if self._counted else np.searchsorted(self._sorted, codes)
@@ -141,88 +159,43 @@ class _Ordered:
         return np.searchsorted(self._below, ranks, side="right") - 1 if self._counted else self._sorted[ranks]
 
 
-@dataclass(frozen=True, eq=False)
-class _Draft:
-    """Questions of one kind, one row each: conditions on columns (-1 if there is none), codes from lo to before hi."""
-
-    column: Ints
-    lo: Ints
-    hi: Ints
-
-    def ends(self, number: int) -> Ints:
-        """The ends of all intervals on a column."""
-        here = self.column == number
-        return np.concatenate([self.lo[here], self.hi[here]])
-
-    def on(self, edges: Sequence[Ints]) -> Questions:
-        """The questions in cells instead of codes."""
-        lo, hi = self.lo.copy(), self.hi.copy()
-        for number, edge in enumerate(edges):
-            here = self.column == number
-            lo[here], hi[here] = np.searchsorted(edge, lo[here]), np.searchsorted(edge, hi[here])
-        asked = self.column >= 0
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(asked.sum(axis=1))])
-        return Questions(starts, self.column[asked], lo[asked], hi[asked])
+# ---- questions about one column -----------------------------------------------------------------------------------
 
 
-class _Drawing:
-    """Draws questions about released records."""
+def _about_one_column(
+    columns: Sequence[Column], released: Sequence[Codes], ordered: dict[int, _Ordered], dice: Dice
+) -> dict[int, tuple[Ints, Ints]]:
+    """For each column the codes from lo to before hi of its questions, which come from the values of two released
+    records; small ones only if there are few large ones."""
+    records = len(released[0]) if released else 0
+    if not records or not ordered:
+        return {}
+    column = np.array(list(ordered))[dice.integers(0, len(ordered), QUESTIONS)]
+    rows = dice.integers(0, records, (QUESTIONS, 2))
+    drawn = np.zeros((QUESTIONS, 3), dtype=np.int64)
+    for one in ordered:
+        here = column == one
+        drawn[here] = np.stack(
+            [column[here], *_spans(columns[one], released[one][rows[here]].astype(np.int64))], axis=1
+        )
+    column, lo, hi = np.unique(drawn, axis=0).T
+    share = np.zeros(len(column))
+    for one, of in ordered.items():
+        here = column == one
+        share[here] = (of.below(hi[here]) - of.below(lo[here])) / records
+    kept = _large(np.sqrt(spread(share)), LARGE)
+    return {one: (lo[here], hi[here]) for one in ordered if (here := kept & (column == one)).any()}
 
-    def __init__(
-        self, columns: Sequence[Column], released: Sequence[Codes], ordered: dict[int, _Ordered], dice: Dice
-    ) -> None:
-        self._columns, self._released, self._ordered, self._dice = columns, released, ordered, dice
-        self._records = len(released[0]) if released else 0
 
-    def questions(self, usable: Sequence[int], lengths: Sequence[int]) -> _Draft:
-        """Draws up to QUESTIONS questions about `lengths` columns; fewer if shares are often out of bounds."""
-        some = self._dice.integers(0, max(1, self._records), min(JUDGED, self._records))
-        able = [length for length in lengths if length <= len(usable)]
-        wide = max(able, default=1)
-        made = _Draft(*(np.full((QUESTIONS, wide), fill, dtype=np.int64) for fill in (-1, 0, 0)))
-        waiting = np.arange(QUESTIONS)
-        for _ in range(TRIES if self._records and able else 0):
-            drawn = self._drawn(len(waiting), usable, able)
-            fair = self._are_fair(drawn) if wide == 1 else self._are_mostly_fair(drawn, some)
-            for whole, part in ((made.column, drawn.column), (made.lo, drawn.lo), (made.hi, drawn.hi)):
-                whole[waiting[fair]] = part[fair]
-            waiting = waiting[~fair]
-            if not len(waiting):
-                break
-        kept = made.column[:, 0] >= 0
-        return _Draft(made.column[kept], made.lo[kept], made.hi[kept])
+def _large(scales: Floats, stated: float) -> Bools:
+    """Which questions have at least half of the scale that the error is stated for; all, if hardly any has."""
+    large: Bools = scales >= stated / 2
+    return large if np.count_nonzero(large) >= FEWEST else np.ones(len(scales), dtype=np.bool_)
 
-    def _drawn(self, number: int, usable: Sequence[int], able: Sequence[int]) -> _Draft:
-        """This many questions, whatever their share. A condition comes from the values of two released records."""
-        lengths = np.array(able)[self._dice.integers(0, len(able), number)]
-        order = np.argsort(self._dice.random((number, len(usable))), axis=1)[:, : max(able)]
-        rows = self._dice.integers(0, self._records, (number, max(able), 2))
-        column = np.where(np.arange(max(able)) < lengths[:, None], np.array(usable)[order], -1)
-        lo, hi = np.zeros(column.shape, dtype=np.int64), np.zeros(column.shape, dtype=np.int64)
-        for one in usable:
-            here = column == one
-            lo[here], hi[here] = _spans(self._columns[one], self._released[one][rows[here]].astype(np.int64))
-        return _Draft(column, lo, hi)
 
-    def _are_fair(self, drawn: _Draft) -> Bools:
-        """Whether questions about one column have a fair share of all released records."""
-        counts = np.zeros(len(drawn.column), dtype=np.int64)
-        for number, ordered in self._ordered.items():
-            here = drawn.column[:, 0] == number
-            counts[here] = ordered.below(drawn.hi[here, 0]) - ordered.below(drawn.lo[here, 0])
-        return _within_bounds(counts, self._records)
-
-    def _are_mostly_fair(self, drawn: _Draft, some: Ints) -> Bools:
-        """Whether questions about several columns have a fair share of some of the released records."""
-        yes = np.ones((len(drawn.column), len(some)), dtype=np.bool_)
-        for number in self._ordered:
-            asked, at = np.nonzero(drawn.column == number)
-            lo, last = drawn.lo[asked, at, None], (drawn.hi - drawn.lo - 1)[asked, at, None]
-            kind = np.min_scalar_type(self._columns[number].codes)  # unsigned: codes below lo wrap around to large ones
-            yes[asked] &= self._released[number][some].astype(kind) - lo.astype(kind) <= last.astype(kind)
-        share = yes.sum(axis=1) / len(some)
-        fair: Bools = (share >= LEAST_SHARE) & (share <= MOST_SHARE)
-        return fair
+def _rows(edges: Ints, lo: Ints, hi: Ints) -> list[Ints]:
+    """Questions about one column as rectangles of its table; their errors count in full."""
+    return [np.searchsorted(edges, lo), np.searchsorted(edges, hi), lo * 0, lo * 0 + 1, lo * 0 + WHOLE]
 
 
 def _spans(column: Column, two: Ints) -> tuple[Ints, Ints]:
@@ -232,6 +205,54 @@ def _spans(column: Column, two: Ints) -> tuple[Ints, Ints]:
         return two[:, 0], two[:, 0] + 1
     null = (two == column.null).any(axis=1) if column.null is not None else np.zeros(len(two), dtype=np.bool_)
     return np.where(null, column.codes - 1, two.min(axis=1)), np.where(null, column.codes, two.max(axis=1) + 1)
+
+
+# ---- questions about two columns ----------------------------------------------------------------------------------
+
+
+def _about_pair(one: _Side, other: _Side, counts: Ints, dice: Dice) -> list[Ints]:
+    """Rectangles of the table of two columns with these released counts, and the weights of their errors."""
+    (top, bottom), (left, right) = one.draw(dice), other.draw(dice)
+    share = np.zeros(np.add(counts.shape, 1))
+    share[1:, 1:] = counts.cumsum(axis=0).cumsum(axis=1) / max(1, counts.sum())
+    whole = share[bottom, right] - share[top, right] - share[bottom, left] + share[top, left]
+    rows, columns = share[bottom, -1] - share[top, -1], share[-1, right] - share[-1, left]
+    stated, scales = reference(one.spread, other.spread), scale_of(whole, [rows, columns])
+    kept = _large(scales, stated)
+    weights = np.floor(WHOLE * np.minimum(1, stated / scales)).astype(np.int64)
+    return [part[kept] for part in (top, bottom, left, right, weights)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """A column as one side of tables: the edges of its groups, the released share of each, and its largest spread."""
+
+    edges: Ints
+    shares: Floats
+    spread: float
+    ordered: bool
+    nullable: bool
+
+    @staticmethod
+    def of(column: Column, ordered: _Ordered) -> _Side:
+        edges = _groups(column, ordered)
+        counts = np.diff(ordered.below(edges))
+        spread = largest_spread(ordered.times, ordered=column.ordered)
+        shares = counts / counts.sum() if counts.sum() else np.full(len(counts), 1 / len(counts))
+        return _Side(edges, shares, spread, column.ordered, column.null is not None and len(edges) > 2)
+
+    def draw(self, dice: Dice) -> tuple[Ints, Ints]:
+        """The groups from lo to before hi of RECTANGLES conditions on this column."""
+        if not self.ordered:
+            lo = np.searchsorted(self.shares.cumsum()[:-1], dice.random(RECTANGLES), side="right")
+            return lo, lo + 1
+        last = len(self.shares) - self.nullable
+        ends = np.sort(dice.integers(0, last + 1, (RECTANGLES, 2)), axis=1)
+        hi = np.maximum(ends[:, 1], np.minimum(ends[:, 0] + 1, last))
+        lo, way = np.minimum(ends[:, 0], hi - 1), dice.random(RECTANGLES)
+        lo, hi = np.where(way < OPEN, 0, lo), np.where((way >= OPEN) & (way < 2 * OPEN), last, hi)
+        null = (dice.random(RECTANGLES) < NULLS) & self.nullable
+        return np.where(null, last, lo), np.where(null, last + 1, hi)
 
 
 # ---- groups of a column -------------------------------------------------------------------------------------------

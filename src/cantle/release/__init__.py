@@ -17,6 +17,7 @@ from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
 from cantle.postprocess.accuracy import Accuracy
 from cantle.postprocess.results import as_frame
 from cantle.release.data_file import ENDINGS, choose, write
+from cantle.release.kinds import KINDS
 from cantle.release.manifest import Manifest
 from cantle.release.registry import registry
 from cantle.release.statement import datapackage, statement
@@ -109,7 +110,10 @@ class Release:
 
         It describes `records` only, not the records that `sample` draws.
         """
-        return self.manifest.accuracy
+        stated = self.manifest
+        if stated.accuracy is None:
+            return None
+        return replace(stated.accuracy, in_words=KINDS[stated.kind].accuracy_sentence(stated))
 
     @cached_property
     def schema(self) -> Schema:

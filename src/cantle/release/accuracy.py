@@ -1,19 +1,16 @@
-"""The accuracy of a release in release.json and in words."""
+"""The accuracy of a release in release.json, and the levels of error that follow from it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from dataclasses import dataclass
 from fractions import Fraction
-from math import floor, log, log10
+from math import log
 
 from cantle.errors import VerifyError
-from cantle.postprocess.accuracy import Accuracy, PairDistance, QuestionError, Rate
+from cantle.postprocess.accuracy import Accuracy, PairError, QuestionError, Rate
+from cantle.postprocess.question_scale import LARGE
 from cantle.release.document_fields import Fields, whole
 from cantle.schema.canonical_json import JSON
-from cantle.schema.code_sets import Key
-
-NAMED = 8
-"""Columns that a sentence names."""
 
 DOUBT = log(5)
 """Noise scales that are added to a measured error: with them, the true error is larger in one of ten cases."""
@@ -27,15 +24,19 @@ MOST_DOUBT = log(200)
 
 def accuracy_to(accuracy: Accuracy) -> dict[str, JSON]:
     """The accuracy as in release.json; kinds of questions that could not be drawn are left out."""
-    kinds = {"one_column": accuracy.one_column, "more_columns": accuracy.more_columns}
+    if accuracy.earlier is not None:
+        return dict(accuracy.earlier)
+    kinds = {"one_column": accuracy.one_column}
     asked = {name: vars(one) | {"rate": list(one.rate)} for name, one in kinds.items() if one is not None}
-    pairs = accuracy.pairs
     return {
         "bought": accuracy.bought,
         "share": list(accuracy.share.as_integer_ratio()),
         "noisy_records": accuracy.noisy_records,
         "questions": asked,
-        "pairs": None if pairs is None else vars(pairs) | {"rate": list(pairs.rate)},
+        "together": _pairs_to(accuracy.together),
+        "apart": _pairs_to(accuracy.apart),
+        "all_pairs": accuracy.all_pairs,
+        "pairs_together": accuracy.pairs_together,
         "workload": accuracy.workload,
     }
 
@@ -43,10 +44,11 @@ def accuracy_to(accuracy: Accuracy) -> dict[str, JSON]:
 def accuracy_from(document: object) -> Accuracy:
     """The accuracy in release.json; raises VerifyError if it has another form."""
     fields = Fields(document, "accuracy")
+    if isinstance(document, dict) and "pairs" in document:
+        return _earlier(fields, document)
     asked = Fields(fields.take("questions", dict), "accuracy.questions")
-    kinds = {name: _questions(asked.take(name, dict), name) for name in ("one_column", "more_columns") if name in asked}
+    kinds = {name: _questions(asked.take(name, dict), name) for name in ("one_column",) if name in asked}
     asked.all_read(None)
-    pairs = fields.take_or_none("pairs", dict)
     share = _two(fields, "share")
     if not 0 <= share[0] < share[1]:
         raise VerifyError("release.json is not of the expected form: accuracy.share is not a share")
@@ -55,10 +57,24 @@ def accuracy_from(document: object) -> Accuracy:
             bought=fields.take("bought", bool),
             share=Fraction(*share),
             noisy_records=fields.take("noisy_records", int),
-            **kinds,
-            pairs=None if pairs is None else _pairs(pairs),
+            one_column=kinds.get("one_column"),
+            together=_pairs_from(fields, "together"),
+            apart=_pairs_from(fields, "apart"),
+            all_pairs=fields.take("all_pairs", int),
+            pairs_together=fields.take("pairs_together", int),
             workload=fields.take("workload", str),
         )
+    )
+
+
+def _earlier(fields: Fields, document: dict[str, JSON]) -> Accuracy:
+    """The accuracy of a release by cantle 0.1. Its numbers were about random questions, and intervals made from them
+    did not hold for related columns, so they are kept but not used."""
+    return Accuracy(
+        bought=fields.take("bought", bool),
+        share=Fraction(*_two(fields, "share")),
+        noisy_records=fields.take("noisy_records", int),
+        earlier=document,
     )
 
 
@@ -69,15 +85,17 @@ def _questions(document: object, name: str) -> QuestionError:
     )
 
 
-def _pairs(document: object) -> PairDistance:
-    fields = Fields(document, "accuracy.pairs")
-    return fields.all_read(
-        PairDistance(
-            pairs=fields.take("pairs", int),
-            records=fields.take("records", int),
-            distance=fields.number("distance"),
-            rate=_two(fields, "rate"),
-        )
+def _pairs_to(error: PairError | None) -> dict[str, JSON] | None:
+    return None if error is None else vars(error) | {"rate": list(error.rate)}
+
+
+def _pairs_from(fields: Fields, name: str) -> PairError | None:
+    document = fields.take_or_none(name, dict)
+    if document is None:
+        return None
+    mine = Fields(document, f"accuracy.{name}")
+    return mine.all_read(
+        PairError(pairs=mine.take("pairs", int), records=mine.take("records", int), rate=_two(mine, "rate"))
     )
 
 
@@ -89,86 +107,65 @@ def _two(fields: Fields, name: str) -> Rate:
     return numbers[0], numbers[1]
 
 
-# ---- in words -------------------------------------------------------------------------------------------------
+# ---- levels -----------------------------------------------------------------------------------------------------
 
-About = tuple[str, str]
-"""What the two kinds of questions are about, such as `one column` and `two or three columns`."""
+OF_PAIR = 1.44
+"""The scale of a tenth of the records that two conditions of equal shares select, in units of LARGE."""
 
 
-def accuracy_lines(accuracy: Accuracy | None, about: About, released: int, binned: Collection[Key] = ()) -> list[str]:
-    """Sentences about the accuracy, one per number, for this many released records; none if it was switched off.
+@dataclass(frozen=True)
+class ShareErrors:
+    """By how much a share of 10 % of the records may be off, as shares of the released records from 0 to 1.
 
-    `binned` are the columns that were counted in bins of values.
+    Each number is at least the one before it. All include the noise of the measurement.
+
+    Attributes
+    ----------
+    one_column : float or None
+        In questions about one column; None if that was not measured.
+    together : float
+        In questions about two columns that were measured together.
+    apart : float
+        In questions about other pairs of columns.
+    missing : float
+        The strength of a connection (Cramer's V, 0 to 1) between columns not measured together that the release may
+        have missed.
+    noisy : frozenset of str
+        Which of the first three are mostly the noise of the measurement itself.
     """
-    if accuracy is None:
-        return []
-    if not accuracy.bought:
-        return [
-            f"The error of these records was not measured: about {max(0, accuracy.noisy_records):,} records are too "
-            "few for that at this epsilon, so its share of the budget went to the method."
-        ]
-    asked = zip((accuracy.one_column, accuracy.more_columns), about, strict=True)
-    lines = [_of_questions(error, what, released) for error, what in asked if error is not None]
-    pairs = accuracy.pairs
-    if pairs is not None:
-        share = 100 * pairs.sd / (2 * max(1, released))
-        lines.append(
-            f"Tables of two columns differ from the truth in {100 * pairs.distance:.2g} % of the records on average "
-            f"(total variation distance, measured privately, ± {share:.2g} %)."
-        )
-    if lines and binned:
-        what = f"All of this is about whole bins of {_columns(binned)}"
-        lines.append(f"{what}: which value inside its bin a record has is a guess.")
-    return lines or ["The error of these records could not be measured: no question about them has a fair share."]
+
+    one_column: float | None
+    together: float
+    apart: float
+    missing: float
+    noisy: frozenset[str]
 
 
-def _columns(names: Collection[Key]) -> str:
-    if len(names) > NAMED:
-        return f"{len(names)} columns"
-    return f"column {next(iter(names))}" if len(names) == 1 else f"columns {', '.join(map(str, names))}"
+def share_errors(accuracy: Accuracy | None, released: int) -> ShareErrors | None:
+    """The levels of error of a table with this many released records; None if no pair of columns was measured."""
+    if accuracy is None or not (together := accuracy.of_pairs(together=True)):
+        return None
+    apart = accuracy.of_pairs(together=False)
+    n, one = max(1, released), accuracy.one_column
+    kinds: list[tuple[str, float, list[QuestionError] | list[PairError]]] = [("one_column", 1.0, [one] if one else [])]
+    kinds += [("together", OF_PAIR, together), ("apart", OF_PAIR, apart)]
+    level, levels, noisy = 0.0, dict[str, float](), set[str]()
+    for name, scale, errors in kinds:
+        if errors:
+            level = max(level, *(scale * bound_of(error) / n for error in errors))
+            levels[name] = level
+            if scale * DOUBT * max(noise_scale(error) for error in errors) > level * n / 2:
+                noisy.add(name)
+    missing = min(1.0, 2 * bound_of(accuracy.apart or together[0]) / (LARGE * n))
+    return ShareErrors(levels.get("one_column"), levels["together"], levels["apart"], missing, frozenset(noisy))
 
 
-def bound_of(error: QuestionError) -> int:
+def noise_scale(error: QuestionError | PairError) -> float:
+    """The scale of the Laplace noise in a measured number."""
+    return error.rate[1] / max(1, error.rate[0])
+
+
+def bound_of(error: QuestionError | PairError) -> int:
     """A measured error plus its own uncertainty, as all intervals use it: the true error is larger in one of ten
     cases."""
     return round(max(0, error.records) + DOUBT * error.rate[1] / max(1, error.rate[0]))
-
-
-def accuracy_in_short(accuracy: Accuracy | None, about: About) -> str:
-    """The error of counts on one line, with the same numbers as their error bars; empty if it was not measured."""
-    if accuracy is None or not accuracy.bought:
-        return ""
-    asked = zip((accuracy.one_column, accuracy.more_columns), about, strict=True)
-    known = [f"{bound_of(error):,} ({what})" for error, what in asked if error is not None]
-    return f"95 % of counts are off by at most {' or '.join(known)}, noise of the measurement included" if known else ""
-
-
-def added_for_noise(accuracy: Accuracy | None) -> str:
-    """Says how much wider error bars are than errors with an exact figure; empty if there is none."""
-    errors = [] if accuracy is None or not accuracy.bought else [accuracy.one_column, accuracy.more_columns]
-    added = {bound_of(error) - error.records for error in errors if error is not None and _is_exact(error)}
-    return (
-        f"Error bars add at least {max(added):,} records to a figure with ±, because the measurement has noise."
-        if added
-        else ""
-    )
-
-
-def _is_exact(error: QuestionError) -> bool:
-    """Whether a measured error is larger than the noise in the measurement, so that it is given as a figure."""
-    return error.records >= error.sd
-
-
-def _of_questions(error: QuestionError, about: str, released: int) -> str:
-    step = 10 ** max(0, floor(log10(max(1.0, error.sd))) - 1)
-    records = max(1, step * round((error.records + 1) / step))
-    if not _is_exact(error):  # the noise of the measurement exceeds the measured number
-        most = max(step, step * round(bound_of(error) / step))
-        return (
-            f"95 % of random counting questions about {about} are off by fewer than about {most:,} records of "
-            f"{released:,}. The measurement has noise of its own, which hides the exact figure."
-        )
-    return (
-        f"95 % of random counting questions about {about} are off by fewer than {records:,} records of {released:,} "
-        f"(measured privately, ± {max(1, step * round(error.sd / step)):,})."
-    )

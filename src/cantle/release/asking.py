@@ -1,12 +1,12 @@
 """Answers to questions, with error bars, from a release alone.
 
-There are two ways to answer. One counts released records; its interval is the privately measured error of questions
-about that many columns. The other reads noisy tables, if they answer the question by themselves; its interval covers
-their noise, whose law is known exactly. The narrower interval decides. If a release did not measure its own error, the
-interval of the first way covers only the noise in the counts behind the records.
+There are two ways to answer. One counts released records; its interval follows from the privately measured error
+(widths.py). The other reads noisy tables, if they answer the question by themselves; its interval covers their noise,
+whose law is known exactly. The narrower interval decides. If a release did not measure its own error, the interval of
+the first way has no confidence: it covers the noise in the counts behind the records, or shows what single columns
+allow.
 
-The measured error is a noisy number and may be too small. If the noise in the counts behind the records is larger, the
-interval covers that noise, as far as the measurement leaves room for it. If a question cuts a step, or a bin of values
+If a question cuts a step, or a bin of values
 that were counted together, the interval reaches from the records in bins inside the question to those in bins that it
 touches.
 """
@@ -14,7 +14,7 @@ touches.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import nan
 from typing import TYPE_CHECKING
@@ -23,14 +23,15 @@ import numpy as np
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.postprocess.records import share_drawn
-from cantle.release.accuracy import DOUBT, MOST_DOUBT
 from cantle.release.bins import Bins, Counted, bins_of, inside_and_around
 from cantle.release.data_file import as_polars
 from cantle.release.degree_counts import DEGREE, mean_degree, thresholds_of
-from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY, Estimate, rescaled
+from cantle.release.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
 from cantle.release.kinds import KINDS
 from cantle.release.noise_behind import NoiseOfAnswer, noise_behind
 from cantle.release.noisy_tables import Tables, tables_of
+from cantle.release.set_widths import SetWidths
+from cantle.release.widths import NEVER, Widths, joined, shared_margin
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, edges_of, holds, is_box, join
 from cantle.schema.domain import Attribute
 from cantle.schema.question_columns import Misfit, Points, Vocabulary
@@ -47,10 +48,13 @@ MOST_VALUES = 64
 """A column of numbers with at most this many values has one row per value in a table."""
 
 RANGES = 16
-MOST_BOXES = 10_000
-"""Counts of boxes of codes that are kept."""
+MOST_KEPT = 10_000
+"""Counts that are kept, because the rows of a table ask for the same boxes of codes."""
 
 MOST_ROWS = 100_000
+
+OF_SETS = ("baskets", "diffpart")
+"""The methods for sets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +73,8 @@ class Asker:
         if release.manifest.parameters.get("values") == "set":
             raise ParameterError("records of ranges (values=set) cannot be counted; publish with other `values`")
         self._release, self._kept = release, dict[Key, Codes]()
-        self._boxes = dict[frozenset[tuple[Key, CodeSet]], int]()
+        self._counted = dict[Question, int]()
+        self._distributions = dict[Key, tuple[Floats, Floats]]()
         self._kind = KINDS[release.schema.kind]
         self.vocabulary: Vocabulary = release.schema.vocabulary()
 
@@ -96,7 +101,7 @@ class Asker:
         return int(self._release.manifest.summary["records"])
 
     @cached_property
-    def _tables(self) -> Tables:
+    def tables(self) -> Tables:
         return tables_of(self._release)
 
     @cached_property
@@ -121,21 +126,32 @@ class Asker:
     def count(self, question: Question, confidence: float) -> Estimate:
         """How many records a question holds for."""
         check_confidence(confidence)
-        return self._estimate(question, int(self.inside(question).sum()), confidence)
+        return self._estimate(question, self.drawn(question), confidence)
+
+    def drawn(self, question: Question) -> int:
+        """For how many of the records drawn a question holds."""
+        if question not in self._counted:
+            if len(self._counted) >= MOST_KEPT:
+                self._counted.clear()
+            self._counted[question] = int(self.inside(question).sum())
+        return self._counted[question]
 
     def _estimate(self, question: Question, drawn: int, confidence: float) -> Estimate:
+        if self.set_widths is not None:
+            return self.set_widths.estimate(question, confidence)
         released = drawn / share_drawn(self._release.manifest.summary)  # a record may stand for several
-        measured = self._error_of(question, drawn, confidence)
-        direct = self._tables.answer(question)
+        measured = self.widths.margin(question, confidence) if self.attributes else None
+        direct = self.tables.answer(question)
         if direct is not None:
-            margin = direct.noise.margin(confidence)
+            margin = shared_margin(direct, confidence) if self.attributes else direct.noise.margin(confidence)
             if measured is None or margin < measured:
-                return _around(direct.value, margin, confidence, NOISE)
+                return _around(max(0.0, direct.value), margin, confidence, NOISE)
         covers = NOISE_ONLY if measured is None else MEASURED
-        margin = self._noise_margin(question, drawn, confidence) if measured is None else measured
-        low, high = (released + more for more in self._cut_bins(question))
-        said = self.cut_steps(question)
-        return Estimate(released, low - margin, high + margin, confidence, covers, said).at_least_zero()
+        margin = self.noise_margin(question, drawn, confidence) if measured is None else measured
+        low, high = (released + more for more in self.cut_bins(question))
+        known = Estimate(released, low - margin, high + margin, confidence, covers, self.cut_steps(question))
+        known = known.at_least_zero()
+        return self.widths.within_limits(known, question, margin, confidence) if self.attributes else known
 
     def cut_steps(self, question: Question) -> str:
         """Says which steps a question cuts, and which bounds are exact; empty if it cuts none."""
@@ -147,75 +163,51 @@ class Asker:
         ]
         return "; ".join(cut)
 
-    def _cut_bins(self, question: Question) -> tuple[float, float]:
+    def cut_bins(self, question: Question) -> tuple[float, float]:
         """How many fewer and more records a question may hold for, because of the bins that it cuts."""
         counted: dict[Key, Counted] = {**self.bins, **thresholds_of(self._release)}
         inside, around = inside_and_around(question, counted)
         if inside == around:
             return 0.0, 0.0
-        here, share = self.inside(question).sum(), share_drawn(self._release.manifest.summary)
-        fewer, more = (float((self.inside(one).sum() - here) / share) for one in (inside, around))
+        here, share = self.drawn(question), share_drawn(self._release.manifest.summary)
+        fewer, more = (float((self.drawn(one) - here) / share) for one in (inside, around))
         return fewer, more
+
+    @cached_property
+    def widths(self) -> Widths:
+        """How wide the intervals of a release of a table are."""
+        return Widths(self._release, self)
+
+    @cached_property
+    def set_widths(self) -> SetWidths | None:
+        """How wide the intervals of a release of sets are; None for other releases."""
+        return SetWidths(self._release, self) if self._release.manifest.method in OF_SETS else None
 
     @cached_property
     def bins(self) -> dict[Key, Bins]:
         """The bins in which columns were counted, if they were."""
         return bins_of(self._release.manifest)
 
-    def _error_of(self, question: Question, drawn: int, confidence: float) -> float | None:
-        """How far the answer to a question is off, from the measured error; None if it was not measured.
-
-        The measured number is noisy: the error is larger than its lower bound here in one case of ten, and than its
-        upper bound in one of 400. Between them, the noise behind this question decides.
-        """
-        columns = len(columns_of(question))
-        least, most = (self.measured_error(columns, confidence, doubt) for doubt in (DOUBT, MOST_DOUBT))
-        if least is None or most is None:
-            return None
-        return min(most, max(least, self._noise_margin(question, drawn, confidence)))
-
-    def measured_error(self, columns: int, confidence: float, doubt: float) -> float | None:
-        """How far questions about so many columns are off, as measured privately; None if it was not measured.
-
-        `doubt` scales of its noise are added to the measured number.
-        """
-        accuracy = self._release.accuracy
-        if accuracy is None or not accuracy.bought:
-            return None
-        kinds = [accuracy.one_column, accuracy.more_columns]
-        mine = kinds[columns > 1] or kinds[columns <= 1]
-        if mine is None:
-            return None
-        scale = mine.rate[1] / max(1, mine.rate[0])
-        return float((max(0, mine.records) + doubt * scale) * rescaled(confidence))
-
-    def _noise_margin(self, question: Question, drawn: int, confidence: float) -> float:
+    def noise_margin(self, question: Question, drawn: int, confidence: float) -> float:
         """The margin of the noise behind a question that holds for so many of the records drawn."""
         whole = columns_of(question) if is_box(question) else None
 
         def share(box: dict[Key, CodeSet]) -> float:
             if whole is not None and len(box) == len(whole):
                 return 1.0
-            return max(1, drawn) / max(1, drawn, self._in_box(box))  # no record drawn does not mean no noise
+            around = self.drawn(join(True, (OneColumn(*one) for one in box.items())))
+            return max(1, drawn) / max(1, drawn, around)  # no record drawn does not mean no noise
 
         return self._noise_behind(question, share).margin(confidence)
-
-    def _in_box(self, box: dict[Key, CodeSet]) -> int:
-        """How many of the records drawn have these codes; kept, because rows of a table ask for the same boxes."""
-        known = frozenset(box.items())
-        if known not in self._boxes:
-            if len(self._boxes) >= MOST_BOXES:
-                self._boxes.clear()
-            self._boxes[known] = int(self.inside(join(True, (OneColumn(*one) for one in box.items()))).sum())
-        return self._boxes[known]
 
     # ---- means --------------------------------------------------------------------------------------------
 
     def mean(self, column: str, question: Question, confidence: float) -> Estimate:
         """The mean of a column of numbers over the records that a question holds for and that have a value.
 
-        The mean is a sum over thresholds t of the share of values that are at least t. The error of each share is taken
-        to be at most that of counting questions, and at most twice the smaller of the two sides of t.
+        The mean is a sum over thresholds t of the share of values that are at least t. The error of each share follows
+        from the measured errors of counts, and is at most twice the smaller of the two sides of t. A value beyond the
+        largest released one is not allowed for.
         """
         check_confidence(confidence)
         if self._release.manifest.method == "degrees" and column == DEGREE:
@@ -226,22 +218,33 @@ class Asker:
         return self._mean(attribute, asked, self.inside(asked), confidence)
 
     def _mean(self, attribute: Attribute, asked: Question, inside: Bools, confidence: float) -> Estimate:
-        covers = MEASURED
-        error = self.measured_error(len(columns_of(asked)), confidence, DOUBT)
-        if error is None:
-            error, covers = self._noise_margin(asked, int(inside.sum()), confidence), NOISE_ONLY
-        error += max(map(abs, self._cut_bins(asked)))
+        codes = self.codes(attribute.name)
         ends = numbers_of(attribute, np.array([0, attribute.grid - 1]))
-        values, times = np.unique(numbers_of(attribute, self.codes(attribute.name)[inside]), return_counts=True)
-        if not len(values):
-            return Estimate(nan, float(ends.min()), float(ends.max()), confidence, covers)
-        total = int(times.sum())
-        below = np.cumsum(times)[:-1]
-        side = np.minimum(np.minimum(below, total - below) * 2.0, error)
-        margin = float((np.diff(values) * side).sum() / total) + self._inside_bins(attribute, inside)
-        value = float(values @ times / total)
-        low, high = max(float(ends.min()), value - margin), min(float(ends.max()), value + margin)
-        return Estimate(value, low, high, confidence, covers, self.cut_steps(asked))
+        lowest, highest = float(ends.min()), float(ends.max())
+        if not inside.any():
+            return Estimate(nan, lowest, highest, confidence, LIMITS)
+        value = float(numbers_of(attribute, codes[inside]).mean())
+        values, below = self._distribution(attribute)
+        errors, covers = self.widths.share_errors(attribute.name, asked, below, confidence), MEASURED
+        if errors is None and len(columns_of(asked)) > 1 and self._release.manifest.method == "mosaic":
+            return Estimate(value, lowest, highest, confidence, LIMITS, NEVER)
+        group = int(inside.sum())
+        if errors is None:
+            noise, covers = self.noise_margin(asked, group, confidence), NOISE_ONLY
+            errors = np.minimum(1, np.minimum(2 * np.minimum(below, 1 - below) * self.records, noise) / group)
+        errors = np.minimum(1, errors + max(map(abs, self.cut_bins(asked))) / group)
+        margin = float((np.diff(values) * errors).sum()) + self._inside_bins(attribute, inside)
+        note = joined(self.widths.note(columns_of(asked)) if covers == MEASURED else "", self.cut_steps(asked))
+        return Estimate(value, max(lowest, value - margin), min(highest, value + margin), confidence, covers, note)
+
+    def _distribution(self, attribute: Attribute) -> tuple[Floats, Floats]:
+        """The released values of a column of numbers, ascending, and the share of all values below each but the
+        first."""
+        if attribute.name not in self._distributions:
+            codes = self.codes(attribute.name)
+            values, times = np.unique(numbers_of(attribute, codes[codes < attribute.grid]), return_counts=True)
+            self._distributions[attribute.name] = values, np.cumsum(times)[:-1] / times.sum()
+        return self._distributions[attribute.name]
 
     def _inside_bins(self, attribute: Attribute, inside: Bools) -> float:
         """How far the mean of the records inside may be off, because values were counted in bins.
@@ -320,10 +323,9 @@ class Asker:
         return Groups(name, pl.Series(words, dtype=pl.String), edges[:-1])
 
     def _ranges(self, attribute: Attribute) -> Ints:
-        cells = self._release.manifest.structure.get("cells", {})
-        if self._release.manifest.method == "mosaic" and attribute.name in cells:
-            counted = replace(attribute, width=attribute.cell)
-            return counted.places(np.array(cells[attribute.name], dtype=np.int64))
+        cells = self.widths.cells_of(attribute)
+        if cells is not None:
+            return cells
         bins = self.bins.get(attribute.name)
         if bins is not None:  # some bins each
             step = -(-attribute.grid // (bins.width * RANGES)) * bins.width

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from math import nan
+from math import log2, nan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,7 @@ import polars as pl
 
 from cantle.errors import ParameterError
 from cantle.postprocess.counts import variance
-from cantle.release.estimates import NOISE_ONLY, Estimate, Noise
+from cantle.release.estimates import LIMITS, NOISE_ONLY, Estimate, Noise
 from cantle.release.load import graph_schema_of
 from cantle.schema.code_sets import CodeSet, Key, Question, edges_of, holds
 from cantle.schema.question_columns import MOST_COUNTED
@@ -69,7 +69,8 @@ def mean_degree(release: Release, degrees: Codes, question: Question, confidence
     """The mean degree of the released nodes that a question holds for, with an interval for the noise of the counts.
 
     Over these nodes, the sum of (degree - mean) is 0. The noisy counts estimate the same sum, with noise of known law.
-    The interval is that of this noise around the mean of the released degrees and the mean by the noisy counts.
+    The interval is that of this noise around the mean of the released degrees and the mean by the noisy counts. If
+    degrees beyond the bound count, its upper end also allows for the edges that the bound removed.
     """
     if "question" not in release.groups.columns:
         raise ParameterError(
@@ -83,7 +84,41 @@ def mean_degree(release: Release, degrees: Codes, question: Question, confidence
     total, noise = _sum_of_distances(release, degrees, question, mean)
     shifted, margin = mean + total / nodes, noise.margin(confidence) / nodes
     low, high = max(0.0, min(mean, shifted) - margin), max(mean, shifted) + margin
-    return Estimate(mean, low, high, confidence, NOISE_ONLY)
+    lost = _lost_edges(release, degrees, question)
+    if not lost:
+        return Estimate(mean, low, high, confidence, NOISE_ONLY)
+    note = "the upper end allows for edges that the bound on degrees removed"
+    return Estimate(mean, low, high + 2 * lost / nodes, confidence, LIMITS, note)
+
+
+FLATTEST, STEEPEST = 1.3, 3.0
+"""The powers by which numbers of nodes of high degree are taken to fall at least, and at most."""
+
+
+def _lost_edges(release: Release, degrees: Codes, question: Question) -> float:
+    """How many edges the bound may have removed that nothing measured; 0 if the question is not about such degrees.
+
+    If the numbers of nodes of degree at least k go on beyond the bound as a power of k, as they fell before it, then
+    the edges found between the bound and the bound for counting edges say how many lie beyond both. Real degrees end
+    more steeply, so that this is an upper end. One deviation is added for the noise.
+    """
+    groups = release.groups
+    k, noisy, spread = _counted(groups)
+    bound = int(k[-1])
+    if _has(groups, "sorted") or not _beyond(question, bound, False):
+        return 0.0
+    half, full = (int((degrees >= at).sum()) for at in (bound / 2, bound))
+    power = min(STEEPEST, max(FLATTEST, log2(half / full))) if full else STEEPEST
+    edges = groups.filter(groups["question"] == "kept edges")
+    above, unsure = noisy.astype(float), spread
+    if _has(groups, "at most"):
+        number, uncertain = _number_of_nodes(groups)
+        above, unsure = number - above, spread + uncertain
+    if not len(edges):
+        return float(max(0.0, above[-1] + unsure[-1] ** 0.5)) * bound / (power - 1)
+    between = float(edges["noisy"][0] - above.sum() / 2)
+    deviation = (float(_variances(edges)[0]) + float(unsure.sum()) / 4) ** 0.5
+    return max(0.0, between + deviation) / ((edges["k"][0] / bound) ** (power - 1) - 1)
 
 
 def _sum_of_distances(release: Release, degrees: Codes, question: Question, mean: float) -> tuple[float, Noise]:

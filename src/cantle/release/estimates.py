@@ -10,7 +10,10 @@ from cantle.schema.html import table
 
 MEASURED = "measured"
 NOISE = "noise"
+LIMITS = "limits"
 NOISE_ONLY = "noise only"
+WITHOUT_CONFIDENCE = (LIMITS, NOISE_ONLY)
+"""Intervals that hold the true value in an unknown share of cases; no text may call them 95 % intervals."""
 
 
 @dataclass(frozen=True)
@@ -23,15 +26,17 @@ class Estimate:
         The best estimate; NaN for the mean of no records.
     low, high : float
         The ends of the interval.
-    confidence : float
-        The share of such intervals that contain the true value.
+    confidence : float or None
+        The share of such intervals that contain the true value; None for "limits" and "noise only".
     covers : str
         "noise": the answer comes from noisy counts, and the interval covers their noise, which is their whole error.
         "measured": the answer comes from the released records, and the interval from their measured error.
+        "limits": the release never related what the question relates. The interval is what the counts of its parts
+        allow: those of single columns, or of the whole cell that a value was counted in.
         "noise only": the answer comes from the released records, whose error was not measured. The interval covers the
         noise in the counts they were drawn from, but not the error that drawing records adds.
     note : str
-        What makes the interval wide, if the question can be asked better, such as a bound inside a step.
+        What else the interval allows for, or why it is wide, such as a bound inside a step; often empty.
 
     Examples
     --------
@@ -42,14 +47,23 @@ class Estimate:
     value: float
     low: float
     high: float
-    confidence: float
+    confidence: float | None
     covers: str = MEASURED
     note: str = ""
 
+    def __post_init__(self) -> None:
+        if self.covers in WITHOUT_CONFIDENCE:
+            object.__setattr__(self, "confidence", None)
+
     def __str__(self) -> str:
         value, low, high = (in_words(number, self.high - self.low) for number in (self.value, self.low, self.high))
-        note = f"; {self.note}" if self.note else ""
-        return f"{value} ({100 * self.confidence:g} % interval {low} to {high}){note}"
+        if self.confidence is not None:
+            words = f"{value} ({100 * self.confidence:g} % interval {low} to {high})"
+        elif self.covers == LIMITS:
+            words = f"{value} (possible: {low} to {high}; no 95 % interval exists)"
+        else:
+            words = f"{value} ({low} to {high} by the noise of the counts alone)"
+        return f"{words}; {self.note}" if self.note else words
 
     def _repr_html_(self) -> str:
         return table("cantle estimate", [("estimate", self), ("the interval covers", self.covers)])

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cantle.data.frames import NativeFrame
+    from cantle.postprocess.measured_pairs import Pair
     from cantle.postprocess.records import Drawn
+    from cantle.release import Release
+    from cantle.release.verdict_words import Uses
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
     from cantle.schema.domain import Attribute
@@ -30,7 +33,8 @@ UNSAID: dict[str, JSON] = {}
 FORMATS: tuple[str, ...] = ("csv", "parquet")
 NOUN, RECORD, RECORDS = "a graph", "record", "degrees, one per node"
 PRODUCT, BARE = "Summary statistics", "Statistics"
-COUNTED, PART, ABOUT, COLUMNS = "nodes", "degree", ("one degree", "several degrees"), ""
+COUNTED, PART, COLUMNS = "nodes", "degree", ""
+ONE_NUMBER = False
 NOISE_NOTE = "the interval covers the noise in the counts, not what the bound on degrees removed or the fit changed"
 MADE = "the degree sequence of a graph, made from noisy counts"
 
@@ -88,8 +92,12 @@ def broken_rules(frame: pl.DataFrame, manifest: Manifest, schema: GraphSchema) -
     return iter(())
 
 
-def own_questions(frame: pl.DataFrame, manifest: Manifest, schema: GraphSchema, dice: Dice) -> NoReturn:  # noqa: ARG001
+def own_questions(frame: pl.DataFrame, release: Release, schema: GraphSchema, dice: Dice) -> NoReturn:  # noqa: ARG001
     raise VerifyError("release.json states an accuracy, which is not measured for graphs")
+
+
+def pairs_of(release: Release) -> tuple[set[Pair], set[Pair]]:  # noqa: ARG001
+    return set(), set()
 
 
 def column_lines(
@@ -104,6 +112,26 @@ def column_lines(
 
 def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:  # noqa: ARG001
     return frame[np.sort(dice.integers(0, max(1, len(frame)), n if len(frame) else 0))]
+
+
+def accuracy_sentence(manifest: Manifest) -> str:  # noqa: ARG001
+    return ""
+
+
+def more_accuracy(manifest: Manifest) -> Iterator[str]:  # noqa: ARG001
+    """The error of degrees is not measured."""
+    return iter(())
+
+
+def verdict_notes(release: Release) -> Iterator[str]:  # noqa: ARG001
+    """Notes on graphs follow from the summary alone (postprocess/notes.py)."""
+    return iter(())
+
+
+def uses(release: Release) -> Uses:
+    from cantle.release import graph_verdict  # which imports the kinds of data
+
+    return graph_verdict.uses(release)
 
 
 def outcome(manifest: Manifest, regions: str) -> str:

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cantle.data.frames import NativeFrame
+    from cantle.postprocess.measured_pairs import Pair
     from cantle.postprocess.records import Drawn
-    from cantle.release.accuracy import About
+    from cantle.release import Release
+    from cantle.release.verdict_words import Uses
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
     from cantle.schema.domain import Attribute
@@ -67,12 +69,12 @@ class ReleasedKind(Protocol[Kind]):
         """What a question names, in the singular: a column, an item or a degree."""
 
     @property
-    def ABOUT(self) -> About:  # noqa: N802
-        """What the two kinds of questions with a measured error are about."""
-
-    @property
     def UNSAID(self) -> dict[str, JSON]:  # noqa: N802
         """Keys of the schemas of releases that were made before cantle wrote them."""
+
+    @property
+    def ONE_NUMBER(self) -> bool:  # noqa: N802
+        """Whether one number about a release's own error is measured where three are too many."""
 
     @property
     def NOISE_NOTE(self) -> str:  # noqa: N802
@@ -103,6 +105,18 @@ class ReleasedKind(Protocol[Kind]):
     def number_of(self, frame: pl.DataFrame, manifest: Manifest) -> int:
         """The number of records."""
 
+    def accuracy_sentence(self, manifest: Manifest) -> str:
+        """The accuracy in one sentence; empty for kinds of data whose error is not measured."""
+
+    def more_accuracy(self, manifest: Manifest) -> Iterator[str]:
+        """What else the statement says about accuracy."""
+
+    def verdict_notes(self, release: Release) -> Iterator[str]:
+        """Notes for the person who publishes about what the release has lost."""
+
+    def uses(self, release: Release) -> Uses:
+        """What a release is good for, and what it is not good for."""
+
     def given_back(self, results: Results, form: dict[str, str], schema: Kind) -> Drawn | NativeFrame:
         """The records in the form and the kind of frame of the input."""
 
@@ -118,8 +132,12 @@ class ReleasedKind(Protocol[Kind]):
     def broken_rules(self, frame: pl.DataFrame, manifest: Manifest, schema: Kind) -> Iterator[str]:
         """Sentences about the rules of the schema that released records break."""
 
-    def own_questions(self, frame: pl.DataFrame, manifest: Manifest, schema: Kind, dice: Dice) -> Workload:
-        """The questions that these dice draw for the released records, whose error a release measures."""
+    def own_questions(self, frame: pl.DataFrame, release: Release, schema: Kind, dice: Dice) -> Workload | None:
+        """The questions that these dice draw for the released records, whose error a release measures; None if there is
+        none."""
+
+    def pairs_of(self, release: Release) -> tuple[set[Pair], set[Pair]]:
+        """All pairs of columns of a table, and those that were measured together; none of other kinds of data."""
 
     def column_lines(
         self, frame: pl.DataFrame, manifest: Manifest, schema: Kind, everything: bool = True
@@ -143,3 +161,9 @@ class ReleasedKind(Protocol[Kind]):
 
 
 KINDS: dict[str, ReleasedKind[Any]] = {"table": tables, "sets": sets, "graph": graphs}
+
+
+def accuracy_lines(manifest: Manifest) -> list[str]:
+    """All sentences about the accuracy of a release; none for kinds of data whose error is not measured."""
+    kind = KINDS[manifest.kind]
+    return [line for line in (kind.accuracy_sentence(manifest), *kind.more_accuracy(manifest)) if line]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import cast
 
+from cantle.postprocess.measured_pairs import measured_pairs
 from cantle.release.manifest import Manifest
 from cantle.release.words import percent
 
@@ -15,12 +16,18 @@ NAMED = 8
 
 def regions_in_statement(manifest: Manifest) -> str:
     """The end of the sentence "drawn from the noisy counts of"."""
-    return WORDS[manifest.method][0](manifest.summary)
+    return (
+        " and of ".join(_mosaic(manifest))
+        if manifest.method == "mosaic"
+        else WORDS[manifest.method][0](manifest.summary)
+    )
 
 
 def counted_in_overview(manifest: Manifest) -> str:
     """What was counted with noise, which the records were drawn from."""
-    return WORDS[manifest.method][1](manifest.summary)
+    return (
+        ", and ".join(_mosaic(manifest)) if manifest.method == "mosaic" else WORDS[manifest.method][1](manifest.summary)
+    )
 
 
 def ranges_of(manifest: Manifest) -> dict[str, int]:
@@ -42,6 +49,13 @@ def ranges_in_overview(manifest: Manifest) -> str:
     more = f" and {len(ranges) - NAMED} more" if len(ranges) > NAMED else ""
     counted = "columns was" if len(ranges) == 1 else "columns were"
     return f"{len(ranges)} of {len(manifest.structure['cells'])} {counted} counted in ranges of values: {named}{more}"
+
+
+def _mosaic(manifest: Manifest) -> list[str]:
+    """The number of columns and of the parts that they were counted in, and of the pairs that were counted together."""
+    columns, pairs = len(manifest.structure["cells"]), len(measured_pairs(manifest.structure))
+    parts = f"{columns} column{'s' * (columns > 1)} ({manifest.summary['cells']:,} values and ranges of values)"
+    return [parts, f"{pairs:,} of {columns * (columns - 1) // 2:,} pairs of columns"][: 1 if columns < 2 else 2]
 
 
 def _diffpart(s: Summary) -> str:
@@ -76,10 +90,6 @@ def _diffpart_in_short(s: Summary) -> str:
 
 
 WORDS: dict[str, tuple[Callable[[Summary], str], Callable[[Summary], str]]] = {
-    "mosaic": (
-        lambda s: f"{s['tables']} tables over {s['cells']:,} cells of columns",
-        lambda s: f"{s['tables']} tables over {s['cells']:,} cells of columns",
-    ),
     "rps": (lambda s: f"{s['leaves']:,} regions", lambda s: f"{s['leaves']:,} regions, at most {s['depth']} cuts deep"),
     "diffgen": (
         lambda s: (

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 
-from cantle.release.accuracy import accuracy_lines
-from cantle.release.bins import bins_of
-from cantle.release.kinds import KINDS
+from cantle.release.kinds import KINDS, accuracy_lines
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.statement import beyond, declared_records, neighbours, noise
 from cantle.release.words import printable
@@ -173,7 +171,7 @@ def _composition(m: Manifest) -> str:
 
 
 def _accuracy(m: Manifest) -> list[str]:
-    return accuracy_lines(m.accuracy, KINDS[m.kind].ABOUT, m.summary["records"], bins_of(m))
+    return accuracy_lines(m)
 
 
 _VERBS = {

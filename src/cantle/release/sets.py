@@ -15,6 +15,7 @@ from cantle.postprocess.counts import Dice
 from cantle.postprocess.records import csv_of, give_back, give_back_lists
 from cantle.postprocess.results import Results
 from cantle.postprocess.set_frames import give_back_sets, to_frame, to_long, write_fimi
+from cantle.release import set_verdict
 from cantle.release.bars import bars
 from cantle.release.manifest import Manifest
 from cantle.release.words import NOT_MEASURED, declared_names, drawn_records, percent, write_plain
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cantle.data.frames import NativeFrame
+    from cantle.postprocess.measured_pairs import Pair
     from cantle.postprocess.records import Drawn
+    from cantle.release import Release
+    from cantle.release.verdict_words import Uses
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
     from cantle.schema.domain import Attribute
@@ -37,7 +41,8 @@ UNSAID: dict[str, JSON] = {}
 FORMATS: tuple[str, ...] = ("csv", "parquet", "fimi")
 NOUN, RECORD, RECORDS = "sets", "set", "synthetic sets"
 PRODUCT, BARE = "Synthetic data", "Synthetic data"
-COUNTED, PART, ABOUT = "sets", "item", ("one item", "pairs and triples of items")
+COUNTED, PART = "sets", "item"
+ONE_NUMBER = False
 COLUMNS, NOISE_NOTE = "Most frequent items", NOT_MEASURED
 MADE = "{n} synthetic sets of items, drawn from noisy counts"
 _OF_FORM = {"fimi": "fimi", "long": "csv", "list": "parquet"}
@@ -204,13 +209,18 @@ def broken_rules(frame: pl.DataFrame, manifest: Manifest, schema: SetSchema) -> 
     return iter(())
 
 
-def own_questions(frame: pl.DataFrame, manifest: Manifest, schema: SetSchema, dice: Dice) -> SetWorkload:
-    from cantle.postprocess.set_workload import set_workload
+def own_questions(frame: pl.DataFrame, release: Release, schema: SetSchema, dice: Dice) -> SetWorkload:  # noqa: ARG001
+    from cantle.postprocess.set_workload import Counted, set_workload
 
-    sets = list_frame(frame, manifest)["items"]
+    sets = list_frame(frame, release.manifest)["items"]
     starts = np.concatenate([[0], np.cumsum(sets.list.len().to_numpy().astype(np.int64))])
     codes = schema.universe.encode(sets.explode(empty_as_null=False)).astype(np.int64)
-    return set_workload(schema.universe.size, (starts, codes), dice)
+    counted = Counted.of(schema.universe, release.groups, release.manifest.summary)
+    return set_workload((starts, codes), counted)
+
+
+def pairs_of(release: Release) -> tuple[set[Pair], set[Pair]]:  # noqa: ARG001
+    return set(), set()
 
 
 def column_lines(
@@ -230,6 +240,23 @@ def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.Da
     sets = list_frame(frame, manifest)
     drawn = dice.integers(0, max(1, len(sets)), n if len(sets) else 0)
     return give_back_sets(sets[drawn], form_of(manifest))
+
+
+def accuracy_sentence(manifest: Manifest) -> str:
+    return set_verdict.sentence(manifest.accuracy, manifest.summary["records"])
+
+
+def more_accuracy(manifest: Manifest) -> Iterator[str]:  # noqa: ARG001
+    yield set_verdict.WEAKER
+
+
+def verdict_notes(release: Release) -> Iterator[str]:  # noqa: ARG001
+    """Notes on sets follow from the summary alone (postprocess/notes.py)."""
+    return iter(())
+
+
+def uses(release: Release) -> Uses:
+    return set_verdict.uses(release.manifest)
 
 
 def outcome(manifest: Manifest, regions: str) -> str:

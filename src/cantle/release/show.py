@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from cantle.postprocess.question_words import question_in_words
 from cantle.release import Release
-from cantle.release.accuracy import accuracy_in_short, accuracy_lines, accuracy_to, added_for_noise
+from cantle.release.accuracy import accuracy_to
 from cantle.release.bars import WIDTH, bars
-from cantle.release.bins import bins_of
 from cantle.release.data_file import as_polars
-from cantle.release.kinds import KINDS
+from cantle.release.kinds import KINDS, accuracy_lines
 from cantle.release.load import domain_of, grid_and_domain
 from cantle.release.manifest import Manifest
 from cantle.release.regions import counted_in_overview, ranges_in_overview, ranges_of
 from cantle.release.sets import list_frame
 from cantle.release.spending import budget_lines
-from cantle.release.words import percent
+from cantle.release.words import percent, totals
 from cantle.schema.canonical_json import JSON
 from cantle.trusted.budget import words_of
 from cantle.trusted.geometry.boxes import Ints
@@ -34,9 +34,11 @@ def sections(release: Release, depth: int = 3, everything: bool = True) -> Itera
     if release.manifest.notes:
         yield "Notes", list(release.manifest.notes)
     stated = release.manifest
-    measured = accuracy_lines(stated.accuracy, KINDS[stated.kind].ABOUT, stated.summary["records"], bins_of(stated))
-    if measured:
-        yield "Accuracy", [*measured, *filter(None, [added_for_noise(release.manifest.accuracy)])]
+    verdict = KINDS[stated.kind].uses(release)
+    yield "Good for", [f"* {words}" for words in verdict.good]
+    yield "Not good for", [f"* {words}" for words in verdict.bad]
+    if measured := accuracy_lines(stated):
+        yield "Accuracy", measured
     yield "Budget", list(budget_lines(release.manifest))
     kind = KINDS[stated.kind]
     if kind.COLUMNS:
@@ -58,8 +60,9 @@ def overview(release: Release) -> list[tuple[str, str]]:
         ("method", f"{m.method}, preset {m.parameters['preset']}"),
         ("records", f"{m.summary['records']:,} {KINDS[m.kind].RECORDS}"),
         ("counted", counted_in_overview(m)),
+        *((("totals", text),) if (text := totals(m, KINDS[m.kind].COUNTED)) else ()),
         *((("ranges", text),) if (text := ranges_in_overview(m)) else ()),
-        *([("accuracy", words)] if (words := accuracy_in_short(m.accuracy, KINDS[m.kind].ABOUT)) else []),
+        *([("accuracy", words.removeprefix("Accuracy "))] if (words := KINDS[m.kind].accuracy_sentence(m)) else []),
         *_account(m),
     ]
 
@@ -121,7 +124,7 @@ def table_lines(release: Release) -> Iterator[str]:
             text = f"{', '.join(about['columns'])} ({shape})" if about["columns"] else "all"
         else:
             text = about["column"]
-        yield f"{about['why']}: {text}"
+        yield f"{question_in_words(about['why'])}: {text}"
 
 
 def tree_lines(release: Release, depth: int = 3) -> Iterator[str]:

@@ -2,48 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from cantle.postprocess.question_words import EVERY_COLUMN, question_in_words
 from cantle.release.manifest import Manifest, PathCharges, Receipt
 from cantle.release.words import percent
 from cantle.trusted.budget import NANO, words_of
-
-_QUESTIONS = {
-    "split": "choosing where to cut",
-    "split point": "choosing where to cut",
-    "specialise": "choosing where to cut",
-    "leaf": "counts of regions",
-    "cells": "counts of groups",
-    "class totals": "number of records per class",
-    "item sets": "counts of sets",
-    "leaf partitions": "counts of sets",
-    "sub-partitions": "choosing which sets to count",
-    "stop test": "tests whether to stop",
-    "first tables": "every column",
-    "hub column": "choosing the column that others depend on most",
-    "choice of tables": "choosing tables of several columns",
-    "tables": "counts of tables of several columns",
-    "leaves by class": "target in groups of records",
-    "set sizes": "sizes of sets",
-    "item supports": "counts of items",
-    "head patterns": "patterns of the most frequent items",
-    "kept edges": "number of edges",
-    "nodes with edges": "number of nodes",
-    "degrees at least k": "nodes by degree",
-    "degrees at most k": "nodes by degree",
-}
-"""Plain words for reasons in the receipt; reasons that are not listed are plain words already."""
-
-
-def question_in_words(why: str) -> str:
-    """A reason in the receipt in plain words; numbered questions of one kind are put together.
-
-    >>> question_in_words("split"), question_in_words("choice of table 12"), question_in_words("one-way tables")
-    ('choosing where to cut', 'choosing tables of several columns', 'one-way tables')
-    """
-    kind = re.sub(r" \d+$", "s", why)
-    return _QUESTIONS.get(kind, kind)
 
 
 def charges_by_question(path: PathCharges) -> dict[str, list[int]]:
@@ -72,7 +36,7 @@ def budget_lines(manifest: Manifest) -> Iterator[str]:
     if not manifest.receipt.paths:
         return
     for question, charges in _dearest(manifest.receipt).items():
-        often = f" ({len(charges)} times)" if len(charges) > 1 else ""
+        often = f" ({len(charges)} {_parts(question)})" if len(charges) > 1 else ""
         yield f"{percent(sum(charges), total):>6}  {question}{often}"
         left -= sum(charges)
     if left > 0:
@@ -84,8 +48,12 @@ def budget_lines(manifest: Manifest) -> Iterator[str]:
 def other_paths(manifest: Manifest) -> str:
     """A sentence that says that questions differ between regions, if the receipt has several kinds of path."""
     others = len(manifest.receipt.paths) - 1
-    kinds = "1 other kind" if others == 1 else f"{others:,} other kinds"
-    return f"This is the path with the most questions; release.json lists {kinds} of path." if others > 0 else ""
+    kinds = "1 other list" if others == 1 else f"{others:,} other lists"
+    return (
+        f"Not all regions were asked the same questions. This is the longest list; release.json has {kinds}."
+        if others > 0
+        else ""
+    )
 
 
 def receipt_table(receipt: Receipt) -> str:
@@ -96,27 +64,37 @@ def receipt_table(receipt: Receipt) -> str:
             worst[question] = max(worst.get(question, []), charges, key=sum)
     total = max((path.epsilon_nano for path in receipt.paths), default=0)
     lines = ["| question | epsilon |", "|---|---|"]
-    lines += [f"| {question}{_how_often(charges)} | {words_of(sum(charges))} |" for question, charges in worst.items()]
+    lines += [
+        f"| {asked}{_how_often(charges, _parts(asked))} | {words_of(sum(charges))} |"
+        for asked, charges in worst.items()
+    ]
     lines += [f"| **all questions together** | **{words_of(total)}** |"]
     return "\n".join(lines) + (_SEVERAL_PATHS if sum(map(sum, worst.values())) > total else "")
 
 
-def _how_often(charges: Sequence[int]) -> str:
+def _parts(question: str) -> str:
+    """What several charges for a question are; columns are counted in groups of about equally many values."""
+    return "groups of columns" if question == EVERY_COLUMN else "times"
+
+
+def _how_often(charges: Sequence[int], parts: str = "times") -> str:
     """How many charges of one kind there are, and how large each is.
 
     >>> _how_often([NANO]), _how_often([NANO // 50] * 3), _how_often([20000000, 20000001]), _how_often([NANO, 2 * NANO])
     ('', ' (3 times 0.02)', ' (2 times about 0.02)', ' (2 times 1 to 2)')
+    >>> _how_often([NANO, 2 * NANO], "groups of columns")
+    ' (2 groups of columns: 1 to 2)'
     """
     if len(charges) < 2:
         return ""
     least, most = min(charges), max(charges)
-    if least == most:
-        return f" ({len(charges)} times {words_of(least)})"
     low, high = f"{least / NANO:.3g}", f"{most / NANO:.3g}"
-    return f" ({len(charges)} times {f'about {low}' if low == high else f'{low} to {high}'})"
+    each = words_of(least) if least == most else f"about {low}" if low == high else f"{low} to {high}"
+    return f" ({len(charges)} {parts}{'' if parts == 'times' else ':'} {each})"
 
 
 _SEVERAL_PATHS = """
 
 Different regions were asked different questions. Each row has the largest epsilon that any region was charged, so the
-rows add up to more than the last one. No path from the whole domain to a leaf was charged more than the last row."""
+rows add up to more than the last one. All regions that one record lies in were together charged no more than the last
+row."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 
-from cantle.release.accuracy import accuracy_lines
-from cantle.release.bins import bins_of
-from cantle.release.kinds import KINDS
+from cantle.release.kinds import KINDS, accuracy_lines
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.regions import regions_in_statement
 from cantle.release.spending import receipt_table
+from cantle.release.words import totals
 from cantle.schema.canonical_json import JSON
 from cantle.trusted.budget import NANO, words_of
 
@@ -245,14 +244,14 @@ def _replaced(manifest: Manifest) -> str:
 
 def _outcome(manifest: Manifest) -> str:
     """What was released, in a sentence."""
-    return KINDS[manifest.kind].outcome(manifest, regions_in_statement(manifest))
+    kind = KINDS[manifest.kind]
+    bound = totals(manifest, kind.COUNTED)
+    return kind.outcome(manifest, regions_in_statement(manifest)) + (f"\n{bound}" if bound else "")
 
 
 def _accuracy(manifest: Manifest) -> str:
     """How far the records are off, if that was measured, and what the figures mean."""
-    lines = accuracy_lines(
-        manifest.accuracy, KINDS[manifest.kind].ABOUT, manifest.summary["records"], bins_of(manifest)
-    )
+    lines = accuracy_lines(manifest)
     if not lines:
         return ""
     listed = "".join(f"* {line}\n" for line in lines)
@@ -260,8 +259,8 @@ def _accuracy(manifest: Manifest) -> str:
 
 
 _MEANT = """
-The number after ± is one standard deviation of the noise in a figure. The figures hold for the released records, not
-for records that are drawn later.
+The figures compare the released records with the true ones. The comparison was paid for with a part of epsilon and has
+noise, for which the figures allow. They do not hold for records that are drawn later.
 """
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cantle.postprocess.accuracy import affordable
 from cantle.postprocess.counts import Dice
-from cantle.postprocess.records import csv_of, give_back
+from cantle.postprocess.measured_pairs import Pair, all_pairs, measured_pairs
+from cantle.postprocess.records import csv_of, give_back, records_meant
 from cantle.postprocess.results import Results
+from cantle.release import table_verdict
 from cantle.release.bars import bars
+from cantle.release.bins import bins_of
 from cantle.release.manifest import Manifest
 from cantle.release.words import NOT_MEASURED, drawn_records, printable, write_plain
 from cantle.schema.field_keys import WRITING
+from cantle.schema.scales import Steps
 from cantle.schema.table import TableSchema
 
 if TYPE_CHECKING:
@@ -22,6 +27,8 @@ if TYPE_CHECKING:
 
     from cantle.data.frames import NativeFrame
     from cantle.postprocess.records import Drawn
+    from cantle.release import Release
+    from cantle.release.verdict_words import Uses
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
     from cantle.schema.domain import Attribute
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
 
 _MOST_COLUMNS = 12  # columns that are shown in bars, unless all are requested
 _SPANS = 6  # bars per column of numbers
+_NAMED = 8  # most columns that a sentence names
 _MOST = 8  # most categories that are shown one by one
 
 UNSAID: dict[str, JSON] = {"schemaVersion": 1}
@@ -37,7 +45,8 @@ UNSAID: dict[str, JSON] = {"schemaVersion": 1}
 FORMATS: tuple[str, ...] = ("csv", "parquet")
 NOUN, RECORD, RECORDS = "a table", "record", "synthetic records"
 PRODUCT, BARE = "Synthetic data", "Synthetic data"
-COUNTED, PART, ABOUT, COLUMNS = "records", "column", ("one column", "two or three columns"), "Columns"
+ONE_NUMBER = True
+COUNTED, PART, COLUMNS = "records", "column", "Columns"
 NOISE_NOTE = NOT_MEASURED
 MADE = "{n} synthetic records of a table, drawn from noisy counts of regions of the public domain"
 
@@ -130,18 +139,59 @@ def broken_rules(frame: pl.DataFrame, manifest: Manifest, schema: TableSchema) -
     yield from (f"{number} records break the rule {text!r}" for text, number in broken if number)
 
 
-def own_questions(frame: pl.DataFrame, manifest: Manifest, schema: TableSchema, dice: Dice) -> TableWorkload:  # noqa: ARG001
+def own_questions(frame: pl.DataFrame, release: Release, schema: TableSchema, dice: Dice) -> TableWorkload | None:  # noqa: ARG001
     from cantle.postprocess.table_workload import columns_of, table_workload
     from cantle.release.load import domain_of  # which imports this module
 
-    domain = domain_of(manifest)
+    domain, accuracy, receipt = domain_of(release.manifest), release.manifest.accuracy, release.manifest.receipt
+    if accuracy is None:
+        return None
     columns, classes = domain.encode_columns(frame)
     codes = [*columns, classes][: len(columns_of(domain))]
-    return table_workload(columns_of(domain), codes, dice)[0]
+    noisy, persons = accuracy.noisy_records, receipt.unit.max_records
+    numbers = affordable(accuracy.share, receipt.epsilon_nano, noisy, persons, of_tables=True)
+    asked = table_workload(columns_of(domain), codes, dice, pairs_of(release)[1], numbers)
+    return None if asked is None else asked[0]
+
+
+def pairs_of(release: Release) -> tuple[set[Pair], set[Pair]]:
+    """All pairs of columns of a release of a table, and those that it measured together."""
+    from cantle.postprocess.table_workload import columns_of
+    from cantle.release.load import domain_of  # which imports this module
+
+    every = all_pairs(columns_of(domain_of(release.manifest)))
+    return every, every & measured_pairs(release.manifest.structure)
 
 
 def redraw(frame: pl.DataFrame, n: int, dice: Dice, manifest: Manifest) -> pl.DataFrame:  # noqa: ARG001
     return frame[dice.integers(0, max(1, len(frame)), n if len(frame) else 0)]
+
+
+def accuracy_sentence(manifest: Manifest) -> str:
+    return table_verdict.sentence(manifest.accuracy, records_meant(manifest.summary))
+
+
+def more_accuracy(manifest: Manifest) -> Iterator[str]:
+    if len(_published(manifest)) > 1:
+        yield table_verdict.weaker(manifest.accuracy, records_meant(manifest.summary))
+    if manifest.accuracy is not None and manifest.accuracy.bought and (binned := bins_of(manifest)):
+        what = f"All of this is about whole bins of {_named(list(map(str, binned)))}"
+        yield f"{what}: which value inside its bin a record has is a guess."
+
+
+def _named(columns: Sequence[str]) -> str:
+    if len(columns) > _NAMED:
+        return f"{len(columns)} columns"
+    return f"column {columns[0]}" if len(columns) == 1 else f"columns {', '.join(columns)}"
+
+
+def verdict_notes(release: Release) -> Iterator[str]:
+    yield from table_verdict.note(table_verdict.Connections.of(release.manifest, *pairs_of(release)))
+
+
+def uses(release: Release) -> Uses:
+    known = table_verdict.Connections.of(release.manifest, *pairs_of(release))
+    return table_verdict.uses(known, records_meant(release.manifest.summary))
 
 
 def outcome(manifest: Manifest, regions: str) -> str:
@@ -220,8 +270,20 @@ def _shares(attribute: Attribute, codes: Codes) -> tuple[list[str], list[int]]:
     if not few and not attribute.ordered:
         return _largest(attribute, codes, whole)
     counts = np.diff(np.searchsorted(np.sort(codes), edges)).tolist()
-    labels = [attribute.describe(int(lo), int(hi)) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
+    labels = [_range(attribute, int(lo), int(hi)) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
     return _with_null(attribute, codes, labels, counts)
+
+
+def _range(attribute: Attribute, lo: int, hi: int) -> str:
+    """The values of the codes lo, …, hi - 1 as people write them."""
+    scale = attribute.scale
+    if not isinstance(scale, Steps):
+        return attribute.describe(lo, hi)
+    first, end = scale.text(lo * attribute.width), min(hi * attribute.width, attribute.grid)
+    if scale.type == "number":
+        return f"{first} to under {scale.text(end)}"
+    last = scale.text(end - 1)
+    return first if first == last else f"{first} to {last}"
 
 
 def _largest(attribute: Attribute, codes: Codes, whole: int) -> tuple[list[str], list[int]]:

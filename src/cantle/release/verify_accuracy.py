@@ -10,14 +10,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from cantle.postprocess.accuracy import WHY, Accuracy, PairDistance, kinds_of, total_variation, worth_measuring
+from cantle.postprocess.accuracy import KINDS as KINDS_OF_NUMBERS
+from cantle.postprocess.accuracy import WHY, Accuracy, PairError, affordable, kinds_of
 from cantle.postprocess.counts import workload_dice
-from cantle.postprocess.records import records_meant
 from cantle.release import Release
 from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS
 from cantle.release.load import schema_of
-from cantle.release.manifest import Manifest, Receipt
+from cantle.release.manifest import Receipt
 from cantle.trusted.budget import NANO, Charge
 from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload, fingerprint
 
@@ -33,16 +33,23 @@ def accuracy_problems(release: Release) -> Iterator[str]:
     if accuracy.share != Fraction(manifest.parameters.get("accuracy_share", 0)) or not accuracy.share:
         yield "the share of the accuracy is not that of the parameters"
         return
+    price = receipt.epsilon_nano * accuracy.share.numerator // accuracy.share.denominator
+    if accuracy.earlier is not None:
+        yield from _charges(receipt, price) if accuracy.bought else ()
+        return
     records = receipt.unit.max_records
-    if accuracy.bought != worth_measuring(accuracy.share, receipt.epsilon_nano, accuracy.noisy_records, records):
+    kind, epsilon = KINDS[manifest.kind], receipt.epsilon_nano
+    worth = affordable(accuracy.share, epsilon, accuracy.noisy_records, records, of_tables=kind.ONE_NUMBER)
+    if accuracy.bought != bool(worth):
         yield "whether the accuracy was measured does not follow from the noisy number of records"
+    if (accuracy.all_pairs, accuracy.pairs_together) != tuple(map(len, kind.pairs_of(release))):
+        yield "the pairs of columns measured together are not those of the released tables"
     if not accuracy.bought:
         if accuracy.numbers() or accuracy.workload or any(charge.verb == "reserve" for charge in receipt.charges()):
             yield "an accuracy that was not measured has numbers, or was paid for"
         return
-    price = receipt.epsilon_nano * accuracy.share.numerator // accuracy.share.denominator
     yield from _charges(receipt, price)
-    yield from _numbers(accuracy, manifest, price)
+    yield from _numbers(accuracy, receipt, price)
     yield from _workload(release, accuracy)
 
 
@@ -54,16 +61,12 @@ def _charges(receipt: Receipt, price: int) -> Iterator[str]:
             yield f"path {path.path} of the receipt did not pay for the accuracy once"
 
 
-def _numbers(accuracy: Accuracy, manifest: Manifest, price: int) -> Iterator[str]:
+def _numbers(accuracy: Accuracy, receipt: Receipt, price: int) -> Iterator[str]:
     """Checks that the numbers have the noise of a single question that was answered with all of them."""
     numbers = accuracy.numbers()
-    rate = price, len(numbers) * manifest.receipt.unit.max_records * NANO
+    rate = price, len(numbers) * receipt.unit.max_records * NANO
     if any(one.rate != rate for one in numbers):
         yield "the noise of the accuracy is not what the receipt paid for"
-    records = records_meant(manifest.summary)
-    for one in numbers:
-        if isinstance(one, PairDistance) and one.distance != total_variation(one.records, records):
-            yield "the distance of the accuracy is not that of its noisy number"
 
 
 def _workload(release: Release, accuracy: Accuracy) -> Iterator[str]:
@@ -75,16 +78,15 @@ def _workload(release: Release, accuracy: Accuracy) -> Iterator[str]:
     if manifest.software.get("numpy") != np.__version__:
         return
     workload = workload_again(release)
-    asked = {"one_column": accuracy.one_column, "more_columns": accuracy.more_columns}
-    stated = {name: one.q for name, one in asked.items() if one is not None}
-    if accuracy.pairs is not None:
-        stated["pairs"] = accuracy.pairs.pairs
-    if stated != kinds_of(workload) or accuracy.workload != fingerprint(workload):
+    numbers = ((name, getattr(accuracy, name)) for name in KINDS_OF_NUMBERS)
+    stated = {name: one.pairs if isinstance(one, PairError) else one.q for name, one in numbers if one is not None}
+    drawn = ({}, "") if workload is None else (kinds_of(workload), fingerprint(workload))
+    if (stated, accuracy.workload) != drawn:
         yield "the questions of the accuracy are not those that the stated seed draws for these records"
 
 
-def workload_again(release: Release) -> TableWorkload | SetWorkload:
+def workload_again(release: Release) -> TableWorkload | SetWorkload | None:
     """The questions that the stated seed draws for the released records."""
     manifest, schema = release.manifest, schema_of(release.manifest)
     frame, dice = as_polars(release.records, manifest), workload_dice(manifest.postprocessing["seed"])
-    return KINDS[schema.kind].own_questions(frame, manifest, schema, dice)
+    return KINDS[schema.kind].own_questions(frame, release, schema, dice)

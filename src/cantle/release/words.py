@@ -27,6 +27,21 @@ def declared_names(m: Manifest, what: str) -> str:
     return f"{len(named)} listed in release.json" if isinstance(named, list) else "as declared in release.json"
 
 
+def totals(m: Manifest, counted: str) -> str:
+    """What totals mean if the schema bounds the records of a person; empty if it does not.
+
+    The text follows from the schema alone: whether anyone had more records is private.
+    """
+    unit = m.schema.get("unit")
+    if not isinstance(unit, dict) or "max_records" not in unit:
+        return ""
+    most = m.receipt.unit.max_records
+    return (
+        f"Totals count at most {most:,} {counted} per person. If anyone has more, the others are left out, and totals "
+        f"are too low by an unknown share; shares are of the {counted} used."
+    )
+
+
 def drawn_records(manifest: Manifest, noun: str, regions: str) -> str:
     """A sentence about what was released, for methods that draw records at random."""
     drawn = f"{manifest.summary['records']:,} synthetic {noun}s, drawn from the noisy counts of {regions}."

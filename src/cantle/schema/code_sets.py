@@ -20,6 +20,10 @@ Key = str | int
 """A column by its name; for sets, an item by its code, as a column of the codes 0 (absent) and 1 (present)."""
 
 
+FEW_SPANS = 6
+"""Up to this many spans, comparing codes with all of them takes less time than a search."""
+
+
 @dataclass(frozen=True)
 class CodeSet:
     """Some of the codes 0 .. size - 1, as ascending spans: first[0], end[0], first[1], end[1], …
@@ -74,6 +78,11 @@ class CodeSet:
 
     def holds(self, codes: Codes) -> Bools:
         """For each code whether it is in the set."""
+        if len(self.edges) <= 2 * FEW_SPANS:
+            inside: Bools = np.zeros(np.shape(codes), dtype=np.bool_)
+            for first, end in self.spans():
+                inside = inside | ((codes >= first) & (codes < end))
+            return inside
         return np.searchsorted(self._edges, codes, side="right") % 2 == 1
 
     def below(self, codes: Codes) -> Ints:

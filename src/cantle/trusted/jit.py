@@ -13,10 +13,10 @@ from numba.extending import intrinsic
 if TYPE_CHECKING:
     import numpy as np
     from numba.core.base import BaseContext
-    from numba.core.types import Array, Type
+    from numba.core.types import Type
     from numba.core.typing import Signature
 
-    from cantle.trusted.arrays import Bytes, Codes
+    from cantle.trusted.arrays import Bytes
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -87,36 +87,11 @@ def _ends64(_: object, array: Type, at: Type, _separator: Type) -> Intrinsic:
     return types.uint64(array, at, types.uint8), generate
 
 
-def _inside64(_: object, array: Array, at: Type, _lo: Type, _last: Type) -> Intrinsic:
-    """One bit for each of the 64 unsigned numbers from `at` on, set if the number is from `lo` to `lo + last`."""
-
-    def generate(context: BaseContext, builder: ir.IRBuilder, signature: Signature, given: Values) -> ir.Value:
-        bits: int = signature.args[0].dtype.bitwidth
-        numbers = ir.VectorType(ir.IntType(bits), 64)
-        read = builder.load(_address(context, builder, signature.args[0], given[0], given[1], numbers))
-        read.align = bits // 8
-        # Numbers below lo wrap around to large ones.
-        above = builder.sub(read, _spread64(builder, given[2], numbers))
-        inside = builder.icmp_unsigned("<=", above, _spread64(builder, given[3], numbers))
-        return builder.bitcast(inside, ir.IntType(64))
-
-    return types.uint64(array, at, array.dtype, array.dtype), generate
-
-
 def _spread64(builder: ir.IRBuilder, value: ir.Value, vector: ir.VectorType) -> ir.Value:
     """A vector of 64 times the same value."""
     first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.IntType(32)(0))
     everywhere = ir.Constant(ir.VectorType(ir.IntType(32), 64), [0] * 64)
     return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), everywhere)
-
-
-def _ones(_: object, _bits: Type) -> Intrinsic:
-    """How many bits are set."""
-
-    def generate(_: BaseContext, builder: ir.IRBuilder, _signature: Signature, given: Values) -> ir.Value:
-        return builder.ctpop(given[0])
-
-    return types.uint64(types.uint64), generate
 
 
 def _lowest(_: object, _bits: Type) -> Intrinsic:
@@ -138,6 +113,4 @@ def _address(
 load8: Callable[[Bytes, np.uint64], np.uint64] = intrinsic(_load8)
 copy16: Callable[[Bytes, np.uint64, Bytes, np.uint64], None] = intrinsic(_copy16)
 ends64: Callable[[Bytes, np.uint64, np.uint8], np.uint64] = intrinsic(_ends64)
-inside64: Callable[[Codes, np.uint64, np.integer, np.integer], np.uint64] = intrinsic(_inside64)
-ones: Callable[[np.uint64], np.uint64] = intrinsic(_ones)
 lowest: Callable[[np.uint64], np.uint64] = intrinsic(_lowest)

@@ -7,6 +7,7 @@ tests/laws/test_own_error.py checks every bound by brute force.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,57 +15,29 @@ import numpy as np
 from cantle.errors import ParameterError
 from cantle.trusted.budget import Unit
 from cantle.trusted.engines.base import SplitEngine
+from cantle.trusted.error_levels import PERCENT, error_level, weighted_errors
 from cantle.trusted.geometry.boxes import Ints, is_int64_array
-from cantle.trusted.geometry.cross_tables import CrossTable
-from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
+from cantle.trusted.geometry.rectangles import WHOLE
+from cantle.trusted.geometry.workloads import APART, ONE_COLUMN, SetWorkload, TableWorkload
 
 MOST_RELEASED = 1 << 40
 """Largest released count: sums of differences then stay far below 2^62."""
 
-PERCENT = 95
-
 WORKLOADS: dict[str, type] = {"tables": TableWorkload, "sets": SetWorkload}
 """The workload for each kind of data."""
-
-
-def quantile_error(exact_counts: Ints, released: Ints) -> int:
-    """The ceil(.95 Q)-th smallest difference between the counts of Q questions, without interpolation.
-
-    Claim 55. Sensitivity 1 per record, whatever Q: a record changes each exact count by at most 1 and no released one,
-    so each difference by at most 1. If all entries of a list move by at most 1, so does its r-th smallest: r entries
-    that were at most v are at most v + 1, and in the other direction alike. Questions must not depend on records.
-
-    >>> quantile_error(np.arange(100), np.zeros(100, dtype=np.int64)), quantile_error(np.array([7]), np.array([9]))
-    (94, 2)
-    """
-    differences = np.sort(np.abs(exact_counts - released))
-    rank = -(-PERCENT * len(differences) // 100)
-    return int(differences[rank - 1])
-
-
-def mean_distance(exact_counts: Ints, released: Ints, tables: int) -> int:
-    """The mean over P tables of the sum of all differences between cells, rounded down.
-
-    Claim 56. Sensitivity 1 per record: a record is in one cell of each table, so it changes the distance of each by at
-    most 1 and their sum T by at most P. floor(T / P) then changes by at most 1: floor(x + 1) = floor(x) + 1, and floor
-    never falls. Nothing is divided by a number of records.
-
-    >>> mean_distance(np.array([3, 0, 2, 2]), np.array([1, 1, 2, 0]), 2)
-    2
-    """
-    return int(np.abs(exact_counts - released).sum()) // tables
 
 
 @dataclass(frozen=True, eq=False)
 class OwnError:
     """A public workload and the counts of the released records for it.
 
-    Kinds without a question are not asked. A table gives up to three numbers: the quantile over questions about one
-    column, over questions about several, and the mean distance of tables of two columns; sets give up to two: the
-    quantile over items, and over pairs and triples.
+    Classes without a question are not asked. A table gives up to three numbers: over questions about one column their
+    95 % quantile; over pairs of columns measured together the 95 % quantile of each pair's 95 % quantile; and over the
+    other pairs the largest of those. Sets give up to three: over items the largest 95 % quantile of
+    a band; over pairs and triples all of whose pairs were counted the largest error; and over the others the same.
 
-    Claim 57. K numbers together have sensitivity K per record: each has sensitivity 1 (Claims 55 and 56), and L1
-    sensitivities add up. The number K follows from the workload, which is public.
+    Claim 57. K numbers together have sensitivity K k for a unit of k records: each moves by at most k (Claims 55a to
+    55c), and L1 sensitivities add up. K, the classes and the weights follow from the workload, which is public.
     """
 
     workload: TableWorkload | SetWorkload
@@ -87,7 +60,7 @@ class OwnError:
     @property
     def numbers(self) -> int:
         """K, the number of answers."""
-        return sum(1 for length in self._lengths() if length)
+        return len(self._classes())
 
     def sensitivity(self, unit: Unit) -> int:
         """L1 bound for one unit, of all numbers together."""
@@ -95,25 +68,36 @@ class OwnError:
 
     def exact_numbers(self, engine: SplitEngine) -> Ints:
         """The exact numbers, over all records that the engine was opened with."""
-        exact_counts = engine.count_all(self.workload)
-        exact, first = [], 0
-        for kind, length in enumerate(self._lengths()):
-            here = slice(first, first + length)
-            first += length
-            if not length:
-                continue
-            if kind == 2:
-                exact.append(mean_distance(exact_counts[here], self.released[here], len(self._tables())))
-            else:
-                exact.append(quantile_error(exact_counts[here], self.released[here]))
-        return np.array(exact, dtype=np.int64)
-
-    def _tables(self) -> tuple[CrossTable, ...]:
-        return self.workload.pairs if isinstance(self.workload, TableWorkload) else ()
-
-    def _lengths(self) -> tuple[int, int, int]:
-        """The counts of each kind of number."""
+        exact_counts, released = engine.count_all(self.workload), self.released
+        weights = np.full(len(released), WHOLE, dtype=np.int64)
         if isinstance(self.workload, TableWorkload):
-            cells = sum(table.cells for table in self.workload.pairs)
-            return len(self.workload.one_column), len(self.workload.more_columns), cells
-        return len(self.workload.items), len(self.workload.starts) - 1, 0
+            tables, rectangles = self.workload.tables, self.workload.rectangles
+            exact_counts, released = (rectangles.counts(tables, counts) for counts in (exact_counts, released))
+            weights = rectangles.weights
+        errors = weighted_errors(exact_counts, released, weights)
+        levels = [error_level([errors[one] for one in groups], percent) for groups, percent in self._classes()]
+        return np.array(levels, dtype=np.int64)
+
+    def _classes(self) -> list[tuple[Sequence[slice | Ints], int]]:
+        """For each class that has a question: the places of its questions, in groups, and which quantile over groups
+        is asked."""
+        if isinstance(self.workload, SetWorkload):
+            return self._classes_of_sets(self.workload)
+        classes = list[tuple[Sequence[slice | Ints], int]]()
+        for number in np.unique(self.workload.classes).tolist():
+            groups = [
+                self.workload.rectangles.of(table) for table in np.flatnonzero(self.workload.classes == number).tolist()
+            ]
+            if number == ONE_COLUMN:  # all questions are one group
+                classes.append(([np.concatenate([np.arange(one.start, one.stop) for one in groups])], 100))
+            else:
+                classes.append((groups, 100 if number == APART else PERCENT))
+        return classes
+
+    def _classes_of_sets(self, workload: SetWorkload) -> list[tuple[Sequence[slice | Ints], int]]:
+        """Items by band, then each group of items by itself, in two classes."""
+        items, every = len(workload.items), workload.cells
+        apart, bands = items + workload.together, workload.bands.tolist()
+        groups = [slice(*ends) for ends in zip(bands[:-1], bands[1:], strict=True)]
+        together, others = ([slice(i, i + 1) for i in range(*ends)] for ends in ((items, apart), (apart, every)))
+        return [(one, 100) for one in (groups, together, others) if one]

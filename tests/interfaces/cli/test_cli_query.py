@@ -15,7 +15,7 @@ from tests.release.people import SCHEMA, people
 @pytest.fixture
 def asked(tmp_path: Path, cantle: Cantle) -> Cantle:  # noqa: F811
     """The command line in a folder with a private release `out` and a release without guarantee, `seeded`."""
-    people(600).write_csv(tmp_path / "people.csv")
+    people(300).write_csv(tmp_path / "people.csv")
     (tmp_path / "s.json").write_text(json.dumps(SCHEMA))
     for name, more in (("out", ()), ("seeded", ("--insecure-seed", "3"))):
         done = cantle("publish", "people.csv", "--schema", "s.json", "--epsilon", "2", "-o", name, *more)
@@ -26,18 +26,23 @@ def asked(tmp_path: Path, cantle: Cantle) -> Cantle:  # noqa: F811
 def test_a_count_as_text_and_as_json(asked: Cantle) -> None:
     done = asked("query", "out", "age >= 65 and town == 'Ash'")
     assert done.code == 0
-    assert "95 % interval" in done.out
-    assert "and no more" in done.err  # the error of so small a release is not measured
+    assert "no 95 % interval exists" in done.out  # the error of so small a release is not measured
+    assert "and no more" in asked("query", "out", "age >= 65").err
     facts = json.loads(asked("query", "out", "age >= 65 and town == 'Ash'", "--confidence", "0.9", "--json").out)
     assert facts["low"] <= facts["value"] <= facts["high"]
-    assert (facts["confidence"], facts["covers"], facts["private"]) == (0.9, "noise only", True)
+    assert (facts["confidence"], facts["covers"], facts["private"]) == (None, "limits", True)
 
 
 def test_tables_and_means_are_printed_and_written(asked: Cantle, tmp_path: Path) -> None:
     done = asked("query", "out", "member", "--by", "town", "--mean", "weight")
     assert done.code == 0
-    assert [word in done.out for word in ("Dogwood", "null", "95 % from")] == [True] * 3
-    rows = json.loads(asked("query", "out", "--by", "joined", "--by", "ill", "--json").out)["rows"]
+    assert [word in done.out for word in ("Dogwood", "null", "from", "limits", "95 %")] == [True] * 4 + [False]
+    counts = asked("query", "out", "--by", "town")
+    assert "95 % from" in counts.out
+    facts = json.loads(asked("query", "out", "--by", "joined", "--by", "ill", "--json").out)
+    rows = facts["rows"]
+    unsure = {row["covers"] for row in rows} & {"limits", "noise only"}
+    assert facts["confidence"] == (None if unsure else 0.95)
     assert {"joined", "ill", "value", "low", "high", "covers"} == set(rows[0])
     assert asked("query", "out", "--by", "town", "-o", "towns.csv").code == 0
     with (tmp_path / "towns.csv").open() as file:

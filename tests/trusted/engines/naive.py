@@ -125,11 +125,7 @@ class NaiveEngine(Tables):
         counts = []
         columns = [(*code, label)[: len(workload.within.edges)] for code, label in self.everyone]
         records = [[span_of(workload.within.edges[j], one) for j, one in enumerate(codes)] for codes in columns]
-        for family in (workload.one_column, workload.more_columns):
-            for first, last in zip(family.starts[:-1].tolist(), family.starts[1:].tolist(), strict=True):
-                asked = [(int(family.column[c]), family.lo[c], family.hi[c]) for c in range(first, last)]
-                counts.append(sum(all(lo <= cells[j] < hi for j, lo, hi in asked) for cells in records))
-        for table in workload.pairs:
+        for table in workload.tables:
             found = Counter(entry_of(table, cells) for cells in records)
             counts += [found[cell] for cell in range(table.cells)]
         return np.array(counts, dtype=np.int64)

@@ -10,11 +10,12 @@ import pytest
 
 from cantle.trusted import kernel_choice
 from cantle.trusted.engines.sets import SetEngine
-from cantle.trusted.geometry import workloads
+from cantle.trusted.geometry import count_tables, workloads
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept
-from cantle.trusted.geometry.workloads import Questions, SetWorkload, TableWorkload, count_sets
+from cantle.trusted.geometry.rectangles import WHOLE, Rectangles
+from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload, count_sets
 from cantle.trusted.keys import Sizes
 from tests.laws.strategies import Table
 from tests.trusted.engines.naive import NaiveEngine
@@ -34,25 +35,13 @@ def records(n: int, seed: int = 1) -> Table:
     return Table(SIZES, CLASSES, tuple(map(tuple, dice.integers(0, (*SIZES, CLASSES), (n, 4)).tolist())))
 
 
-def random_questions(number: int, most: int, seed: int) -> Questions:
-    dice = np.random.default_rng(seed)
-    column, lo, hi, starts = [], [], [], [0]
-    for _ in range(number):
-        chosen = dice.permutation(4)[: dice.integers(1, most + 1)]
-        for attribute in chosen.tolist():
-            a, b = sorted(dice.choice(WITHIN.sizes[attribute] + 1, 2, replace=False).tolist())
-            column.append(attribute)
-            lo.append(a)
-            hi.append(b)
-        starts.append(len(column))
-    return Questions(np.array(starts), np.array(column), np.array(lo), np.array(hi))
-
-
 PAIRS = (
     CrossTable((3, 1), (np.arange(3, dtype=np.uint8), np.array([0, 0, 1, 1, 2], dtype=np.uint8))),
     CrossTable((0, 2), (np.arange(2, dtype=np.uint8), np.array([0, 0, 0, 0, 1, 1, 2, 2, 2], dtype=np.uint8))),
 )
-WORKLOAD = TableWorkload(WITHIN, random_questions(40, 1, 1), random_questions(50, 3, 2), PAIRS)
+ALONE = tuple(CrossTable((one,), (np.arange(WITHIN.sizes[one], dtype=np.uint16),)) for one in range(4))
+ASKED = Rectangles(np.arange(7), *(np.full(6, fill) for fill in (0, 1, 0, 1, WHOLE)))
+WORKLOAD = TableWorkload(WITHIN, (*ALONE, *PAIRS), np.array([0, 0, 0, 0, 1, 2]), ASKED)
 
 
 def by_hand(table: Table) -> list[int]:
@@ -102,28 +91,15 @@ def test_the_sizes_of_blocks_change_no_count(monkeypatch: pytest.MonkeyPatch) ->
     table = records(300)
     columns = [*table.codes.T, table.labels]
     whole = workloads.count_table(WORKLOAD, columns)
-    monkeypatch.setattr(workloads, "_BLOCK", 7)
     monkeypatch.setattr(workloads, "_SLICE", 41)
     assert np.array_equal(workloads.count_table(WORKLOAD, columns), whole)
-
-
-@pytest.mark.parametrize("kind", [np.uint8, np.uint16])
-def test_kernels_answer_questions_as_specified(kind: type) -> None:
-    """Also where the last 64 records of a block are not complete, and beyond one block."""
-    pytest.importorskip("numba", reason="numba is not installed")
-    for n in (0, 1, 64, 100, 513):
-        table = records(n, seed=n)
-        cells = WITHIN.locate([*table.codes.T, table.labels]).astype(kind)
-        for questions in (WORKLOAD.one_column, WORKLOAD.more_columns, random_questions(0, 1, 1)):
-            want = workloads.count_questions(cells, questions)
-            assert np.array_equal(workloads.count_questions(cells, questions, compiled=True), want)
 
 
 def test_kernels_count_workloads_of_many_records(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba", reason="numba is not installed")
     table = records(300)
     monkeypatch.setattr(kernel_choice, "FROM", 300)
-    monkeypatch.setattr(workloads, "count_plainly", lambda *_: pytest.fail("it was counted without kernels"))
+    monkeypatch.setattr(count_tables, "count_tables_plainly", lambda *_: pytest.fail("it was counted without kernels"))
     assert workloads.count_table(WORKLOAD, [*table.codes.T, table.labels]).tolist() == by_hand(table)
 
 
@@ -135,7 +111,9 @@ def sets(n: int, universe: int) -> list[list[int]]:
     return [sorted(dice.permutation(universe)[: dice.integers(1, universe + 1)].tolist()) for _ in range(n)]
 
 
-ABOUT = SetWorkload(np.array([0, 4, 5]), np.array([0, 2, 5, 7]), np.array([1, 0, 2, 3, 4, 4, 5]))
+ABOUT = SetWorkload(
+    np.array([0, 4, 5]), np.array([0, 1, 3]), np.array([0, 2, 5, 7]), np.array([1, 0, 2, 3, 4, 4, 5]), 1
+)
 
 
 @pytest.mark.parametrize("n", [0, 1, 200])
@@ -149,7 +127,7 @@ def test_sets_are_counted_uncut(n: int, monkeypatch: pytest.MonkeyPatch) -> None
     assert engine.count_all(ABOUT).tolist() == want
     engine.split(np.array([0]), Kept(np.array([0]), np.array([1])))  # only records that hold item 0 alone stay
     assert engine.count_all(ABOUT).tolist() == want
-    monkeypatch.setattr(workloads, "_BLOCK", 7)
+    monkeypatch.setattr(workloads, "_PACKED", 64)
     assert count_sets(ABOUT, starts, items).tolist() == want
     engine.close()
 

@@ -7,14 +7,15 @@ from collections.abc import Callable
 import numpy as np
 
 from cantle.audit.exact import Breakage
-from cantle.audit.own_error import ONE_NUMBER, THREE_NUMBERS, THREE_VALUES
+from cantle.audit.own_error import ONE_NUMBER, THREE_VALUES, TWO_NUMBERS
 from cantle.trusted.answers import Noisy
 from cantle.trusted.budget import Unit
 from cantle.trusted.curator import Curator
 from cantle.trusted.engines.base import TableEngine
+from cantle.trusted.error_levels import PERCENT, ranked, weighted_errors
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.workloads import TableWorkload
-from cantle.trusted.own_error import OwnError, quantile_error
+from cantle.trusted.own_error import OwnError
 from cantle_lab.mutants.patches import inside, instead, run_of
 
 
@@ -23,9 +24,11 @@ def _chosen_from_the_data(_original: object) -> Callable[..., Ints]:
 
     def exact_numbers(self: OwnError, engine: TableEngine) -> Ints:
         assert isinstance(self.workload, TableWorkload)
-        exact_counts = engine.count_all(self.workload)
+        tables, rectangles = self.workload.tables, self.workload.rectangles
+        exact_counts = rectangles.counts(tables, engine.count_all(self.workload))
+        errors = weighted_errors(exact_counts, rectangles.counts(tables, self.released), rectangles.weights)
         kept = exact_counts > 0 if exact_counts.any() else np.ones(len(exact_counts), dtype=np.bool_)
-        return np.array([quantile_error(exact_counts[kept], self.released[kept])], dtype=np.int64)
+        return np.array([ranked(errors[kept], PERCENT)], dtype=np.int64)
 
     return exact_numbers
 
@@ -34,9 +37,10 @@ def _charged_at_one_over_q(original: Callable[..., Noisy]) -> Callable[..., Nois
     """The quantile is treated like a mean of Q questions, so that its noise is Q times too small."""
 
     def own_error(self: Curator, workload: TableWorkload, released: Ints) -> Noisy:
-        run_of(self).reserved = inside(self, "reserved") * len(workload.one_column)
+        questions = len(workload.rectangles)
+        run_of(self).reserved = inside(self, "reserved") * questions
         noisy = original(self, workload, released)
-        return Noisy(noisy.value, noisy.rate_num // len(workload.one_column), noisy.rate_den)
+        return Noisy(noisy.value, noisy.rate_num // questions, noisy.rate_den)
 
     return own_error
 
@@ -61,11 +65,11 @@ def _never_charged(_original: object) -> Callable[..., None]:
 
 
 OWN_ERROR_BREAKAGES: tuple[Breakage, ...] = (
-    Breakage("own error: a workload chosen from the data", "Claim 55: public questions", THREE_VALUES,
-             ((2, 0),), (0, 0), 4.5, instead(OwnError, "exact_numbers", _chosen_from_the_data)),
-    Breakage("own error: a quantile charged at 1/Q", "Claim 55: sensitivity 1", ONE_NUMBER,
+    Breakage("own error: a workload chosen from the data", "Claim 55b: public questions", THREE_VALUES,
+             ((0, 0),), (1, 0), 5.0, instead(OwnError, "exact_numbers", _chosen_from_the_data)),
+    Breakage("own error: a quantile charged at 1/Q", "Claim 55b: sensitivity 1", ONE_NUMBER,
              ((0, 0),), (0, 0), 4.5, instead(Curator, "own_error", _charged_at_one_over_q)),
-    Breakage("own error: one charge for three numbers", "Claim 57: sensitivity K", THREE_NUMBERS,
+    Breakage("own error: one charge for two numbers", "Claim 57: sensitivity K", TWO_NUMBERS,
              (), (0, 0, 0), 4.5, instead(OwnError, "sensitivity", _one_charge_for_all)),
     Breakage("own error: reserved and never charged", "Claim 58: charged at the root", ONE_NUMBER,
              ((0, 0),), (0, 0), 4.5, instead(Curator, "reserve", _never_charged)),

@@ -17,7 +17,7 @@ from cantle_lab.papers.harness import Options, Row, Setting
 from cantle_lab.papers.table_sets import TableSet
 
 FIGURE = "accuracy"
-PANELS = {"one_column": "one column (q95)", "more_columns": "two or three columns (q95)", "pairs": "pairs (mean L1)"}
+PANELS = {"one_column": "one column", "together": "pairs measured together", "apart": "other pairs"}
 
 SERIES: Mapping[str, Options] = {
     "mosaic": {"method": "mosaic"},

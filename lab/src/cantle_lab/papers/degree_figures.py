@@ -2,9 +2,9 @@
 
 Each graph has three panels: (a) with known maximum degree and (b) with maximum degree n - 1, as in the paper, and
 `edge`, which protects less and must not be compared with the others at the same epsilon. Our release chooses its own
-bound on the degrees and pays for it, so it is the same in (a) and (b). It appears four times: unit node with a list of
+bound on the degrees and pays for it, so it is the same in (a) and (b). It appears five times: unit node with a list of
 all nodes, unit node with the edges alone, unit node-isolate, and the sound form of RPS (on projected degrees, unit node
-with a list of all nodes).
+with a list of all nodes), also with the settings of the paper.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ RPS = "RPS as published (not node-private)"
 HAY = "Hay et al., node"
 OURS, BARE, ISOLATE = "ours, node", "ours, node, edge list only", "ours, node-isolate"
 SOUND = "ours, node, mode rps"
+PAPER = "ours, node, preset paper"
 KNOWN, LARGEST, EDGE = "a: maximum degree known", "b: maximum degree n - 1", "edge"
 SHORT = {"EMD (root mean square)": "EMD rms"}
 
@@ -123,6 +124,7 @@ def releases(
         BARE: publish_degrees(setting, graph, "node", epsilon, repeat, listed=False),
         ISOLATE: publish_degrees(setting, graph, "node-isolate", epsilon, repeat),
         SOUND: publish_degrees(setting, graph, "node", epsilon, repeat, mode="rps"),
+        PAPER: publish_degrees(setting, graph, "node", epsilon, repeat, preset="paper"),
     }
     panels: dict[str, dict[str, Ints]] = {}
     for panel, maximum in {KNOWN: int(degrees.max(initial=0)), LARGEST: max(graph.nodes - 1, 0)}.items():

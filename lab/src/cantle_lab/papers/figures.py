@@ -25,6 +25,7 @@ from cantle_lab.papers import (
     plan_check,
     report,
     rps_figures,
+    set_interval_coverage,
     setreport,
     table_figures,
 )
@@ -187,7 +188,8 @@ FIGURES: Mapping[str, Figure] = {
     "baskets-sets": Figure(basket_figures.compare, (), "budget", setreport.across, setreport.write),
     "tables": Figure(table_figures.tables, (), table=table_figures.table, write=table_figures.files),
     "tables-more": Figure(table_figures.more, (), table=table_figures.table, write=table_figures.files),
-    "intervals": Figure(interval_coverage.intervals, ()),
+    "intervals": Figure(interval_coverage.intervals, (), table=interval_coverage.overview),
+    "intervals-sets": Figure(set_interval_coverage.intervals_of_sets, ()),
     "plan": Figure(plan_check.predictions, ()),
     "accuracy": Figure(accuracy_figures.accuracy, ()),
 }

@@ -13,13 +13,14 @@ import numpy as np
 
 from cantle.interfaces import demo_data
 from cantle.methods.planning import plan
+from cantle.postprocess.measured_pairs import measured_pairs
 from cantle.release.asking import Asker
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.domain import Attribute
 from cantle.schema.scales import Steps
 from cantle_lab.papers import table_sets
 from cantle_lab.papers.harness import Row, Setting
-from cantle_lab.papers.interval_coverage import Truth
+from cantle_lab.papers.interval_questions import Truth
 from cantle_lab.papers.table_sets import TableSet
 
 FIGURE = "plan"
@@ -44,6 +45,12 @@ def predictions(setting: Setting) -> Iterator[Row]:
                 yield Row(FIGURE, f"{table.name}: core-seconds", "measured", epsilon, repeat, spent)
                 outline = plan(table.schema, epsilon=epsilon, records=len(table.frame)).outline
                 yield Row(FIGURE, f"{table.name}: core-seconds", "predicted", epsilon, repeat, outline.seconds or 0.0)
+                known = outline.relations
+                if known is not None:
+                    what = f"{table.name}: pairs of columns measured together, of {known.pairs}"
+                    yield Row(FIGURE, what, "predicted", epsilon, repeat, known.together)
+                    together = len(measured_pairs(release.manifest.structure))
+                    yield Row(FIGURE, what, "measured", epsilon, repeat, together)
                 for name, (predicted, measured) in compared(release, table, epsilon, seed=repeat).items():
                     yield Row(FIGURE, f"{table.name}: predicted error in records", name, epsilon, repeat, predicted)
                     yield Row(FIGURE, f"{table.name}: measured error in records", name, epsilon, repeat, measured)

@@ -84,12 +84,15 @@ def evaluate_command(
     from cantle.internal import WARNING
     from cantle.internal.evaluate import evaluate
     from cantle.release import Release
+    from cantle.release.kinds import accuracy_lines
 
     where = release_folder(folder)
     warn()
-    comparison = evaluate(data, Release.load(where), nodes)
-    facts = {"internal": WARNING, "release": str(where), **comparison.to_dict()}
-    print_result(as_json, facts, lambda: print("\n".join(comparison.lines())))
+    release = Release.load(where)
+    comparison, stated = evaluate(data, release, nodes), accuracy_lines(release.manifest)
+    facts = {"internal": WARNING, "release": str(where), "stated": stated, **comparison.to_dict()}
+    said = ["", "What the release says of itself:", *stated] if stated else []
+    print_result(as_json, facts, lambda: print("\n".join([*comparison.lines(), *said])))
 
 
 def warn() -> None:

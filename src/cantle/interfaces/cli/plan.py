@@ -113,7 +113,7 @@ def show_plans(plans: Sequence[Plan], as_json: bool) -> None:
         first = plans[0]
         by = f"protecting {first.unit}; method {first.outline.method}"
         print(f"{first.records:,} {first.noun}, {by}. No data was read.\n")
-        table("Errors to expect, on average", ("", *_heads(plans)), _errors(plans))
+        table("What to expect, on average", ("", *_heads(plans)), _errors(plans))
         for one in plans:
             print()
             rows = [_part(part, one.epsilon) for part in one.outline.budget]
@@ -158,7 +158,7 @@ def _show_remarks(plans: Sequence[Plan]) -> None:
         fine = [f"too fine: {text}" for text in one.outline.too_fine]
         if len(fine) > NAMED:
             fine[NAMED:] = [f"{len(fine) - NAMED} more columns are too fine (all of them: --json)"]
-        remarks = [*fine, *one.outline.remarks]
+        remarks = [*one.remarks(), *fine]
         if remarks:
             print(f"\nWith epsilon {one.epsilon:g}:", *(f"* {text}" for text in remarks), sep="\n")
 

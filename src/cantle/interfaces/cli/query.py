@@ -53,6 +53,7 @@ def query_command(
     """
     from cantle.release import Release
     from cantle.release.asking import Asker
+    from cantle.release.estimates import LIMITS, NOISE_ONLY, WITHOUT_CONFIDENCE
     from cantle.release.kinds import KINDS
 
     if output is not None and output.suffix.lower() != ".csv":
@@ -71,13 +72,16 @@ def query_command(
         asker = Asker(release)
         if said := asker.cut_steps(asker.parse(question)):
             print(f"note: {said}", file=sys.stderr)
-        answer = facts | {"by": by, "rows": _plain(rows)}
+        stated = None if set(rows["covers"]) & set(WITHOUT_CONFIDENCE) else given
+        answer = facts | {"by": by, "confidence": stated, "rows": _plain(rows)}
     else:
         one = release.mean(mean, question, confidence=given) if mean else release.count(question, confidence=given)
         rows = _frame(one)
         answer = facts | one.to_dict()
-    if "noise only" in rows["covers"]:
+    if NOISE_ONLY in rows["covers"]:
         print(f"note: {KINDS[release.manifest.kind].NOISE_NOTE}", file=sys.stderr)
+    if by and LIMITS in rows["covers"]:
+        print(f"note: rows marked {LIMITS} were never counted by themselves; no 95 % interval exists", file=sys.stderr)
     answer |= {"private": release.private, "guarantee": release.manifest.guarantee}
     if target is not None:
         _write(rows, target)
@@ -117,15 +121,23 @@ def _write(rows: pl.DataFrame, target: Path) -> None:
 
 def _show(release: Release, rows: pl.DataFrame, by: list[str], confidence: float) -> None:
     """Prints the rows of a table of estimates."""
-    from cantle.release.estimates import in_words
+    from cantle.release.estimates import WITHOUT_CONFIDENCE, in_words
     from cantle.release.load import table_schema_of
     from cantle.release.words import value_in_words
 
     captions = table_schema_of(release.manifest).captions()
-    columns = (*by, "value", f"{100 * confidence:g} % from", "to")
+    unsure = set(rows["covers"]) & set(WITHOUT_CONFIDENCE)
+    columns = (
+        *by,
+        "value",
+        "from" if unsure else f"{100 * confidence:g} % from",
+        "to",
+        *(["covers"] if unsure else []),
+    )
     lines = []
     for row in rows.iter_rows(named=True):
         width = row["high"] - row["low"]
         words = [value_in_words(row[name], captions[name]) for name in by]
-        lines.append((*words, *(in_words(row[name], width) for name in ("value", "low", "high"))))
+        numbers = [in_words(row[name], width) for name in ("value", "low", "high")]
+        lines.append((*words, *numbers, *([row["covers"]] if unsure else [])))
     table("", columns, lines)

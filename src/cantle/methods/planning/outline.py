@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log, sqrt
 
+from cantle.methods.planning.relations import Relations
 from cantle.methods.planning.words import EpsilonInWords
 from cantle.schema.html import table
 
@@ -44,6 +45,8 @@ class Outline:
         Columns with so many values that most of them cannot be distinguished from noise, with the reason.
     remarks : tuple of str
         Other facts that a user should know.
+    relations : Relations, optional
+        The pairs of columns that would be measured together; None if the method does not choose them.
     seconds, megabytes : float, optional
         Rough estimates of core-seconds and memory.
     """
@@ -56,6 +59,7 @@ class Outline:
     blur: float = 1.0
     too_fine: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    relations: Relations | None = None
     seconds: float | None = None
     megabytes: float | None = None
 
@@ -111,9 +115,12 @@ class Plan:
     def __str__(self) -> str:
         head = f"epsilon {self.epsilon:g} for {self.unit}, {self.records:,} {self.noun}, method {self.outline.method}"
         errors = (f"  {name}: {error}" for name, error in self.errors())
-        return "\n".join(
-            [f"{head}; errors to expect, on average:", *errors, *self.outline.too_fine, *self.outline.remarks]
-        )
+        return "\n".join([f"{head}; errors to expect, on average:", *errors, *self.outline.too_fine, *self.remarks()])
+
+    def remarks(self) -> list[str]:
+        """What else a user should know: first of all, which connections between columns would survive."""
+        known = self.outline.relations
+        return [*([] if known is None else [known.sentences()]), *self.outline.remarks]
 
     def _repr_html_(self) -> str:
         head, *_ = str(self).splitlines()
@@ -131,6 +138,7 @@ class Plan:
             (one_value, f"{100 * self.one_way:.2g} %"),
             *((f"a group of {share} of the {noun}", f"{error:,.0f} {noun}") for share, error in self.groups.items()),
             ("smallest group that stands out from noise", f"{self.smallest:,.0f} {noun}"),
+            *([("pairs of columns measured together", known.in_short())] if (known := self.outline.relations) else []),
         ]
 
     @property
@@ -161,7 +169,8 @@ class Plan:
         """All facts of the plan in a form that JSON can hold."""
         facts = vars(self) | vars(self.outline) | {"words": self.words.lines()}
         facts["budget"] = [dict(vars(part)) for part in self.outline.budget]
-        facts["too_fine"], facts["remarks"] = list(self.outline.too_fine), list(self.outline.remarks)
+        facts["too_fine"], facts["remarks"] = list(self.outline.too_fine), self.remarks()
+        facts["relations"] = None if self.outline.relations is None else dict(vars(self.outline.relations))
         facts["one_way"] = self.one_way
         return {name: value for name, value in facts.items() if name not in ("outline", "cells", "blur")}
 
@@ -184,5 +193,6 @@ def too_fine(name: str, values: int, records: int, noise: float) -> Sequence[str
     if each >= least or values < 3:
         return []
     return [
-        f"{name}: {values:,} values hold {each:,.0f} records each on average, and noise hides fewer than {least:,.0f}"
+        f"{name}: each of its {values:,} values has {each:,.0f} records on average, and noise hides groups of fewer "
+        f"than {least:,.0f}"
     ]

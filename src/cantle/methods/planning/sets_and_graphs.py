@@ -15,8 +15,10 @@ from cantle.methods.diffpart import DiffPart
 from cantle.methods.own_accuracy import SIZE_SHARE
 from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part
 from cantle.methods.planning.tables import noise_of
+from cantle.postprocess.accuracy import WHY
 from cantle.postprocess.baskets.pair_plan import HEAD_SHARE, SIZES_SHARE, plan_items
 from cantle.postprocess.baskets.set_sizes import SizeModel
+from cantle.postprocess.question_words import question_in_words
 from cantle.trusted.budget import NANO
 
 ITEMS_PER_SET = 5
@@ -37,11 +39,11 @@ def plan_baskets(method: Baskets, epsilon: float, records: int, persons: int) ->
     enlarged = sizes.occurrences / sizes.counted(plan.most)
     noise = noise_of(items * rate / plan.most) * enlarged * sqrt(1 + plan.strata)
     budget = [Part("sizes of sets", float(SIZES_SHARE), noise_of(float(SIZES_SHARE) * rate))]
-    budget += [Part("accuracy of the release", float(accuracy)), Part("items", items, noise)]
+    budget += [Part(question_in_words(WHY), float(accuracy)), Part(question_in_words("item supports"), items, noise)]
     remarks = [f"assumes {ITEMS_PER_SET} items per set on average; at most {plan.most} items of a set count"]
     if plan.pairs:
         pairs = rest - items - float(HEAD_SHARE)
-        budget += [Part("patterns of frequent items", float(HEAD_SHARE)), Part("pairs of items", pairs)]
+        budget += [Part(question_in_words("head patterns"), float(HEAD_SHARE)), Part("pairs of items", pairs)]
     else:
         remarks.append("too few records for this epsilon to measure which items go together")
     return _of_items("baskets", budget, noise, records, universe, remarks)
@@ -59,7 +61,7 @@ def plan_diffpart(method: DiffPart, epsilon: float, records: int, persons: int) 
     accuracy = method.own_accuracy.expected(round(epsilon * NANO), records, persons)
     by_size = method.cuts_by_size
     first = Part("sizes of sets", float(SIZES_SHARE)) if by_size else _counted(method)
-    return _diffpart(method, [first, Part("accuracy of the release", float(accuracy))], epsilon / persons, records)
+    return _diffpart(method, [first, Part(question_in_words(WHY), float(accuracy))], epsilon / persons, records)
 
 
 def _counted(method: DiffPart) -> Part:
@@ -76,7 +78,7 @@ def _diffpart(method: DiffPart, before: list[Part], rate: float, records: int) -
         return _of_items("diffpart", budget, each * sqrt(2 ** (universe - 1)), records, universe, [])
     leaves = rest * float(method.settings.leaf_share)
     noise = noise_of(leaves * rate)
-    budget = [*before, Part("groups of items", rest - leaves), Part("sets", leaves, noise)]
+    budget = [*before, Part("choosing which sets to count", rest - leaves), Part("counts of sets", leaves, noise)]
     remarks = ["sets that are rarer than the noise of one count are dropped, and filled in at random"]
     return _of_items("diffpart", budget, noise, records, universe, remarks)
 
@@ -89,7 +91,7 @@ def plan_by_sizes(method: BySizes, epsilon: float, records: int, persons: int) -
     if 2**method.schema.universe.size > records * epsilon / persons:
         return plan_baskets(Baskets(method.schema), epsilon, records, persons)
     accuracy = method.own_accuracy.expected(round(epsilon * NANO), records, persons)
-    before = [Part("sizes of sets", float(SIZES_SHARE)), Part("accuracy of the release", float(accuracy))]
+    before = [Part("sizes of sets", float(SIZES_SHARE)), Part(question_in_words(WHY), float(accuracy))]
     return _diffpart(DiffPart(method.schema, cells="all"), before, epsilon / persons, records)
 
 

@@ -10,10 +10,13 @@ from typing import Any
 from cantle.methods import mosaic_plan as rules
 from cantle.methods.diffgen import DiffGen
 from cantle.methods.mosaic import Mosaic
+from cantle.methods.planning.foreseen import foreseen, relations_of
 from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part, too_fine
 from cantle.methods.rps import RPS
+from cantle.postprocess.accuracy import WHY
 from cantle.postprocess.counts import variance
-from cantle.postprocess.mosaic.column_cells import LOW_WIDTHS, WIDTHS, Column, starting_edges
+from cantle.postprocess.mosaic.column_cells import Column
+from cantle.postprocess.question_words import EVERY_COLUMN, question_in_words
 from cantle.schema.domain import Attribute
 
 SMOOTHED = 0.6
@@ -34,37 +37,27 @@ def noise_of(rate: float) -> float:
 
 def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> Outline:
     """The shares of mosaic, and the noise in its first tables."""
-    columns, rate = method.columns, epsilon / persons
-    target = rules.usable_target(columns, method.target)
-    others = [column for number, column in enumerate(columns) if number != target]
-    wide = [column for column in others if column.wide]
-    round_values = any(len(column.classes.periods) > 1 for column in wide)
-    accuracy = method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons)
-    start = rules.opening(records, rate, len(wide), round_values, _cells(others, WIDTHS), accuracy)
-    cells = _refined(others, _cells(others, LOW_WIDTHS if start.low else WIDTHS), start)
-    few = [size for size in cells if 3 <= size <= rules.MOST_CLASSES]
-    hub = target is None and len(columns) >= rules.HUB_COLUMNS and bool(few)
-    classes = columns[target].codes if target is not None else round(sum(few) / len(few)) if hub else 0
-    shares = rules.plan(start, cells, len(columns), classes, hub and len(few) > 1, hub)
+    rate, made = epsilon / persons, foreseen(method, epsilon, records, persons)
+    others, start, cells, shares, target = made.others, made.start, made.cells, made.shares, made.target
     first = _first_noise(cells, shares, rate)
     known = [
-        _known_noise(size, cells, noise**2 * max(1, classes), shares, rate, len(columns))
+        _known_noise(size, cells, noise**2 * max(1, made.classes), shares, rate, made.columns)
         for size, noise in zip(cells, first, strict=True)
     ]
     value_noise = sqrt(sum(noise**2 for noise in known) / len(known))
     budget = [
         Part("number of records", float(rules.SIZE), noise_of(float(rules.SIZE) * rate)),
-        Part("cells and frequent values of wide columns", float(start.shape)),
-        Part("accuracy of the release", float(start.accuracy)),
-        Part("choosing the column that others depend on most", float(shares.hub)),
-        Part(f"every column{' with the target' if target is not None else ''}", float(shares.first), max(first)),
-        Part("choice of tables", float(shares.selection)),
+        Part("ranges and shared values of columns of many values", float(start.shape)),
+        Part(question_in_words(WHY), float(start.accuracy)),
+        Part(question_in_words("hub column"), float(shares.hub)),
+        Part(f"{EVERY_COLUMN}{' with the target' if target is not None else ''}", float(shares.first), max(first)),
+        Part(question_in_words("choice of tables"), float(shares.selection)),
         Part(
-            f"{shares.count} chosen table{'' if shares.count == 1 else 's'}",
+            f"counts of {shares.count} table{'' if shares.count == 1 else 's'} of several columns",
             float(shares.tables),
             _each(shares.tables, shares.count, rate),
         ),
-        Part("target in groups of records", float(shares.label), _each(shares.label, 1, rate)),
+        Part(question_in_words("leaves by class"), float(shares.label), _each(shares.label, 1, rate)),
     ]
     parts = zip(others, cells, known, strict=True)
     errors = [_column_error(column, size, records, noise) for column, size, noise in parts]
@@ -74,10 +67,11 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
         value_noise=value_noise,
         one_way=sum(errors) / len(errors),
         cells=sum(cells) / len(cells),
-        blur=1.0 if start.gate or not wide else CUT,
+        blur=1.0 if start.gate or not made.wide else CUT,
         too_fine=_fine(others, records, value_noise),
-        remarks=(*_grouped(others, cells), *_mosaic_remarks(start, shares, len(columns))),
-        **_cost("mosaic", records, len(columns), shares.count),
+        remarks=(*_grouped(others, cells), *_mosaic_remarks(start)),
+        relations=relations_of(method, epsilon, records, persons),
+        **_cost("mosaic", records, made.columns, shares.count),
     )
 
 
@@ -88,21 +82,6 @@ def _first_noise(cells: Sequence[int], shares: rules.Plan, rate: float) -> list[
         for number in group.columns:
             noise[number] = noise_of(float(group.paid) * rate / len(group.columns))
     return noise
-
-
-def _cells(columns: Sequence[Column], widths: int) -> list[int]:
-    return [len(starting_edges(column, widths)) - 1 + column.null for column in columns]
-
-
-def _refined(columns: Sequence[Column], cells: Sequence[int], start: rules.Opening) -> list[int]:
-    """The expected number of cells of each column after frequent values and finer ranges of wide columns are found.
-
-    These are about 12 values, and one range per `theta` records, the threshold of the tree's tests, as observed on
-    Adult, bank and the demo. They are found only if there are enough records (`gate`).
-    """
-    more = round(12 + start.n0 / start.theta) if start.gate else 0
-    pairs = zip(columns, cells, strict=True)
-    return [min(column.codes, size + more) if column.wide else size for column, size in pairs]
 
 
 def _each(share: Any, number: int, rate: float) -> float | None:
@@ -150,13 +129,8 @@ def _grouped(columns: Sequence[Column], cells: Sequence[int]) -> list[str]:
     return [f"{ranges}: {names}{more}"]
 
 
-def _mosaic_remarks(start: rules.Opening, shares: rules.Plan, columns: int) -> tuple[str, ...]:
-    remarks = []
-    if not start.accuracy:
-        remarks.append("too few records for this epsilon to measure the error of the release itself")
-    if not shares.count and columns > 2:
-        remarks.append("too few records for this epsilon to choose tables: columns are related only through the target")
-    return tuple(remarks)
+def _mosaic_remarks(start: rules.Opening) -> tuple[str, ...]:
+    return () if start.accuracy else ("too few records for this epsilon to measure how far the release is off",)
 
 
 def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline:
@@ -169,10 +143,10 @@ def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline
     noise = noise_of(float(s.oneway_share) * rate / tables) if s.oneway_share else leaf_noise
     budget = [
         Part("number of records", float(s.count_share), _each(s.count_share, 1, rate)),
-        Part("one-way tables", float(s.oneway_share), noise if s.oneway_share else None),
-        Part("accuracy of the release", accuracy),
-        Part("cuts and tests", rest - leaves),
-        Part("leaves", leaves, leaf_noise),
+        Part(question_in_words("one-way tables"), float(s.oneway_share), noise if s.oneway_share else None),
+        Part(question_in_words(WHY), accuracy),
+        Part("choosing where to cut, and tests whether to stop", rest - leaves),
+        Part(question_in_words("leaf"), leaves, leaf_noise),
     ]
     return _by_columns("rps", method.domain.attributes, budget, noise, records)
 
@@ -186,9 +160,9 @@ def plan_diffgen(method: DiffGen, epsilon: float, records: int, persons: int) ->
     noise = noise_of(float(s.oneway_share) * rate / columns) if s.oneway_share else noise_of(rest / 2 * rate)
     budget = [
         Part("number of records per class", float(s.count_share), _each(s.count_share, 1, rate)),
-        Part("one-way tables", float(s.oneway_share), noise if s.oneway_share else None),
-        Part("accuracy of the release", accuracy),
-        Part("cuts, and counts of cells by class", rest),
+        Part(question_in_words("one-way tables"), float(s.oneway_share), noise if s.oneway_share else None),
+        Part(question_in_words(WHY), accuracy),
+        Part("choosing where to cut, and counts of groups", rest),
     ]
     return _by_columns("diffgen", method.domain.attributes, budget, noise, records)
 

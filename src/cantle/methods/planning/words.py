@@ -1,4 +1,4 @@
-"""Epsilon in words: how much it can change odds, and for how many people of ten a guess can be right."""
+"""Epsilon in words: how much it can change odds, and how sure somebody can become."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 CAREFUL, RECKLESS = 5, 20
 """Above the first epsilon a release comes with a warning; above the second the command line asks for `--yes`."""
-
-_PEOPLE = 10
 
 
 @dataclass(frozen=True)
@@ -41,12 +39,12 @@ class EpsilonInWords:
         odds = (
             f"{self.odds:,.2f}" if self.odds < 100 else f"{self.odds:,.0f}" if self.odds < 1e9 else f"{self.odds:.1e}"
         )
-        half, tenth = _in_ten(self.from_half), _in_ten(self.from_tenth)
+        half, tenth = _percent(self.from_half), _percent(self.from_tenth)
         return [
             f"the odds that a given person is in the data change by a factor of at most {odds}",
-            f"guesses that are right for 5 of {_PEOPLE} people before a release are right for at most {half} after it",
-            f"guesses that are right for 1 of {_PEOPLE} people before a release are right for at most {tenth} after it",
-            "these guesses are about whether a person is in the data; for guesses at their record, take twice epsilon",
+            f"somebody who is 50 % sure that a person is in the data can be at most {half} sure after the release",
+            f"somebody who is 10 % sure of it can be at most {tenth} sure after the release",
+            "if it is known that the person is in the data, and the guess is about their record, take twice epsilon",
         ]
 
 
@@ -55,8 +53,13 @@ def _after(chance: float, epsilon: float) -> float:
     return 1 / (1 + (1 - chance) / chance * math.exp(-min(epsilon, 700.0)))
 
 
-def _in_ten(chance: float) -> str:
-    return f"{_PEOPLE * chance:.1f}" if chance < 0.995 else f"nearly {_PEOPLE}"
+def _percent(chance: float) -> str:
+    """A chance in percent, which is never rounded up to certainty.
+
+    >>> _percent(0.731), _percent(0.9996)
+    ('73 %', 'nearly 100 %')
+    """
+    return f"{100 * chance:.0f} %" if chance < 0.995 else "nearly 100 %"
 
 
 def caution(epsilon: float) -> str | None:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import base64
 import zlib
+from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from cantle.postprocess.question_scale import LARGE, OF_PAIRS, OF_SINGLES, SMALLEST_REFERENCE, SMALLEST_SHARE
 from cantle.release import Release, graphs, sets, tables
 from cantle.release.accuracy import MORE_DOUBT
 from cantle.release.asking import Asker
-from cantle.release.report.groupings import Ints
+from cantle.release.report.groupings import Grouping, Ints
 from cantle.release.report.set_view import SetView
 from cantle.release.report.table_view import TableView
+from cantle.schema.code_sets import CodeSet
 
 GROUPS = 60
 """Groups of a column; with null they fit a byte many times over, and few compress better."""
@@ -54,10 +58,11 @@ def ask_table(view: TableView, asker: Asker) -> Box:
         "held": held,
         "columns": [
             {"name": one.name, "labels": one.labels, "ordered": one.table is None, "nullable": one.nullable}
+            | {"spread": asker.widths.spread(one.name), "cells": _cells(one, asker)}
             for one in groupings
         ],
         "data": base64.b64encode(packed).decode(),
-        "error": _errors(asker),
+        "error": _table_errors([one.name for one in groupings], asker),
     }
 
 
@@ -86,7 +91,7 @@ def ask_degrees(degrees: Ints, release: Release) -> Box:
     return {
         "kind": "graph",
         "counted": graphs.COUNTED,
-        "unmeasured": "the band above shows how far off such counts are",
+        "unmeasured": "the band above shows how far noise moves such counts",
         "records": release.manifest.summary["records"],
         "held": len(degrees),
         "degrees": [values.tolist(), counts.tolist()],
@@ -94,12 +99,37 @@ def ask_degrees(degrees: Ints, release: Release) -> Box:
     }
 
 
-def _errors(asker: Asker) -> list[float | None]:
-    """The half width of a 95 % interval, for questions about one column and about several.
+def _table_errors(names: Sequence[str], asker: Asker) -> Box:
+    """The three levels of error of a table, and what the page needs to find the scale of a question.
 
     The page does not know the noise behind a question, so that more is added to the measured error. Its groups hold
     whole steps, but it does not know wider bins: where values were counted in such, it gives no interval.
     """
-    if any(mine.wide for mine in asker.bins.values()):
-        return [None, None]
-    return [asker.measured_error(columns, CONFIDENCE, MORE_DOUBT) for columns in (1, 2)]
+    pairs = combinations(range(len(names)), 2)
+    wide = any(mine.wide for mine in asker.bins.values())
+    numbers = {} if wide else asker.widths.levels(CONFIDENCE, MORE_DOUBT)
+    return {
+        "levels": [numbers.get(name) for name in ("one_column", "together", "apart")],
+        "together": [a * len(names) + b for a, b in pairs if asker.widths.are_together([names[a], names[b]])],
+        "large": LARGE,
+        "singles": OF_SINGLES,
+        "pairs": OF_PAIRS,
+        "smallest": SMALLEST_SHARE,
+        "least": SMALLEST_REFERENCE,
+    }
+
+
+def _cells(grouping: Grouping, asker: Asker) -> list[int]:
+    """For each group of a column the first code of the counted cell that it is a part of, or -1."""
+    size = asker.attributes[grouping.name].size
+    groups = (tuple(grouping.codes_of(place, size).tolist()) for place in range(grouping.size))
+    return [asker.widths.inside_cell(grouping.name, CodeSet(edges, size)) for edges in groups]
+
+
+def _errors(asker: Asker) -> list[float | None]:
+    """The half width of a 95 % interval, for questions about one item and about several.
+
+    The page does not know the noise behind a question, so that more is added to the measured error.
+    """
+    assert asker.set_widths is not None
+    return asker.set_widths.levels(CONFIDENCE, MORE_DOUBT)

@@ -13,9 +13,9 @@ _LETTER = 6.3  # width of a letter of a label, roughly
 
 @dataclass(frozen=True)
 class Bar:
-    """A group with its count, the ends of its 95 % interval, and, in an internal report, the private count beside it.
+    """A group with its count, the ends of its interval, and, in an internal report, the private count beside it.
 
-    `tick` is what an axis writes below the left edge of the bar.
+    `tick` is what an axis writes below the left edge of the bar. `sure` says that it is a 95 % interval.
     """
 
     label: str
@@ -25,12 +25,13 @@ class Bar:
     tick: str = ""
     muted: bool = False
     private: float | None = None
+    sure: bool = True
 
     def words(self, whole: float) -> str:
         """The bar in a sentence."""
         said = f"{self.label}: {self.value:,.0f} ({share_text(self.value / whole if whole else 0)})"
         if self.high > self.low:
-            said += f", 95 % interval {self.low:,.0f} to {self.high:,.0f}"
+            said += f", {'95 % interval' if self.sure else 'from'} {self.low:,.0f} to {self.high:,.0f}"
         return said if self.private is None else f"{said}; private: {self.private:,.0f}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cantle.release.asking import Asker
-from cantle.release.estimates import MEASURED, NOISE, NOISE_ONLY
+from cantle.release.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY
 from cantle.release.report.charts import Bar, lying, upright
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.groupings import Grouping
@@ -19,13 +19,19 @@ MOST_CARDS = 120
 
 BASIS = {
     MEASURED: "show 95 % intervals, from the error that this release measured privately (error as measured).",
-    NOISE: "show 95 % intervals, from the noise that was added to a count. There is no other error (noise of the "
-    "count).",
-    NOISE_ONLY: "show 95 % intervals, from the noise in the counts behind the release. Other errors were not measured "
-    "(noise only).",
+    NOISE: "show 95 % intervals of counts that were measured themselves; the noise that was added is their whole error "
+    "(noise of the count).",
+    NOISE_ONLY: "show the noise in the counts behind the release and no other error, so that the truth may well lie "
+    "outside (noise alone).",
+    LIMITS: "show what the counts of single columns allow; how often they hold the truth is not known (limits).",
 }
 """What error bars show, as the end of a sentence, with the short name in brackets."""
-SHORT = {MEASURED: "error as measured", NOISE: "noise of the count", NOISE_ONLY: "noise only"}
+SHORT = {
+    MEASURED: "error as measured",
+    NOISE: "noise of the count",
+    NOISE_ONLY: "noise alone",
+    LIMITS: "limits",
+}
 
 
 def column_section(view: TableView, asker: Asker, target: str | None) -> Section:
@@ -65,7 +71,8 @@ def bars_of(attribute: Attribute, grouping: Grouping, asker: Asker) -> tuple[lis
         estimate = asker.count(OneColumn(attribute.name, CodeSet(edges, attribute.size)), CONFIDENCE)
         missing = grouping.nullable and place == grouping.size - 1
         tick = grouping.ticks[place] if grouping.ticks else ""
-        bars.append(Bar(label, estimate.value, estimate.low, estimate.high, tick, missing))
+        sure = estimate.confidence is not None
+        bars.append(Bar(label, estimate.value, estimate.low, estimate.high, tick, missing, sure=sure))
         covers.add(estimate.covers)
     return bars, weakest(covers)
 
@@ -73,7 +80,7 @@ def bars_of(attribute: Attribute, grouping: Grouping, asker: Asker) -> tuple[lis
 def weakest(covers: Iterable[str]) -> str:
     """What the weakest of several intervals covers, that is the one that covers the fewest kinds of error."""
     kinds = set(covers)
-    return next(kind for kind in (NOISE_ONLY, MEASURED, NOISE) if kind in kinds)
+    return next(kind for kind in (NOISE_ONLY, LIMITS, MEASURED, NOISE) if kind in kinds)
 
 
 def in_order(bars: list[Bar], grouping: Grouping) -> list[Bar]:

@@ -27,8 +27,5 @@ class ReportedKind(Protocol):
     def accuracy_tiles(self, release: Release) -> list[Tile]:
         """How far numbers are off; empty if there are none."""
 
-    def uses(self, release: Release) -> tuple[list[str], list[str]]:
-        """What a release is good for, and what it is not good for, as two lists of phrases."""
-
 
 KINDS: dict[str, ReportedKind] = {"table": tables, "sets": sets, "graph": graphs}

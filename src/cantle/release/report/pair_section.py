@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import combinations
-from typing import Any
 
+from cantle.postprocess.records import records_meant
 from cantle.release import Release
-from cantle.release.load import table_schema_of
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.matrix import heat_map
 from cantle.release.report.pairs import associations, thinned
 from cantle.release.report.table_view import TableView
+from cantle.release.table_verdict import weaker
+from cantle.release.tables import pairs_of
 
 MOST = 40
 _LISTED = 25
-
-Pair = frozenset[str]
 
 
 def pair_section(release: Release, view: TableView) -> Section:
@@ -24,7 +22,7 @@ def pair_section(release: Release, view: TableView) -> Section:
     groupings, columns = view.shown[:MOST], view.grouped(view.shown)[:MOST]
     names = [grouping.name for grouping in groupings]
     strength = associations(thinned(columns), [grouping.size for grouping in groupings])
-    firm = measured_pairs(release)
+    firm = pairs_of(release)[1]
 
     def together(a: int, b: int) -> bool:
         return frozenset((names[a], names[b])) in firm
@@ -47,52 +45,12 @@ def pair_section(release: Release, view: TableView) -> Section:
         header=("pair", "strength", "measured together"),
         rows=rows,
     )
-    text = f"{share} of {len(pairs)} pairs of columns were measured together."
+    some = f"Of the first {MOST} columns, " if len(view.shown) > MOST else ""
+    text = f"{some}{share or ('none' if some else 'None')} of {len(pairs)} pairs of columns were measured together."
     if share < len(pairs):
-        text += (
-            " The others are connected only through other columns: where the release shows a weak connection, the data "
-            "may have a stronger one."
-        )
+        text += " The others are connected only through other columns."
+    text += f" {weaker(release.manifest.accuracy, records_meant(release.manifest.summary))}"
     legend = [("heat", "strong"), ("under", "weak")]
     if share < len(pairs):
         legend.append(("loose", "not measured together"))
     return Section("pairs", "Pairs of columns", (text,), (figure,), legend=legend)
-
-
-def measured_pairs(release: Release) -> set[Pair]:
-    """The pairs of columns that the noisy answers of a release measured together."""
-    return set(_PAIRS[release.manifest.method](release))
-
-
-def _of(columns: Any) -> Iterator[Pair]:
-    return (frozenset(pair) for pair in combinations(sorted(set(columns)), 2))
-
-
-def _mosaic(release: Release) -> Iterator[Pair]:
-    for about in release.manifest.structure["tables"]:
-        yield from _of(about.get("columns", ()))
-        for node in about.get("tree", ()):
-            if "column" in node:
-                yield from _of((about["column"], node["column"]))
-
-
-def _rps(release: Release) -> Iterator[Pair]:
-    """Columns that are cut on the same path from the whole domain to a region; every leaf counts the target as well."""
-    tree, domain = release.frames["tree"], table_schema_of(release.manifest).domain()
-    parent, cut = tree["parent"].to_list(), tree["attribute"].to_list()
-    above: list[frozenset[str]] = []
-    target = frozenset([domain.target.name] if domain.target else [])
-    for node, of in enumerate(parent):
-        mine = frozenset([cut[node]]) if cut[node] is not None else frozenset[str]()
-        above.append((above[of] if of >= 0 else target) | mine)
-    for columns in set(above):
-        yield from _of(columns)
-
-
-def _diffgen(release: Release) -> Iterator[Pair]:
-    domain = table_schema_of(release.manifest).domain()
-    cut = [name for name, edges in release.manifest.structure["cuts"].items() if len(edges) > 2]
-    return _of([*cut, *([domain.target.name] if domain.target else [])])
-
-
-_PAIRS = {"mosaic": _mosaic, "rps": _rps, "diffgen": _diffgen}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cantle.postprocess.question_words import question_in_words
 from cantle.release import Release
 from cantle.release.load import domain_of, grid_and_domain
 from cantle.release.report.content import Figure, Section
@@ -136,10 +137,10 @@ def _mosaic(release: Release) -> Section:
         else:
             cells, named = None, about["column"]
         spread = f"±{3 * noise[number]:,.0f}" if number in noise else ""
-        rows.append((about["why"], named, "" if cells is None else f"{cells:,}", spread))
+        rows.append((question_in_words(about["why"]), named, "" if cells is None else f"{cells:,}", spread))
     words = (
-        f"Records were drawn so that they agree with {len(rows)} noisy tables; 95 % of the counts in a table are off "
-        "by less than its noise."
+        f"Records were drawn so that they agree with {len(rows)} noisy tables. The noise of 95 of 100 counts in a "
+        "table is smaller than the figure in the last column."
     )
     header = ("question", "columns", "cells", "noise of a count")
     return Section(

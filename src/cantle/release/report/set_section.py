@@ -70,7 +70,10 @@ def _sizes(view: SetView, asker: Asker) -> list[tuple[str, Estimate]]:
 def _card(
     title: str, counts: Sequence[tuple[str, Estimate]], whole: int, unit: str, *, numeric: bool = False
 ) -> Figure:
-    bars = [Bar(label, one.value, one.low, one.high, label if numeric else "") for label, one in counts]
+    bars = [
+        Bar(label, one.value, one.low, one.high, label if numeric else "", sure=one.confidence is not None)
+        for label, one in counts
+    ]
     spoken = "; ".join(f"{bar.label}, {share_text(bar.value / max(1, whole))}" for bar in bars[:3])
     chart = (upright if numeric else lying)(bars, whole, f"{title}. {spoken}. All numbers are in the table below.")
     rows = [(bar.label, f"{bar.value:,.0f}", f"{bar.low:,.0f}", f"{bar.high:,.0f}") for bar in bars]

@@ -10,6 +10,7 @@ from cantle.release.kinds import KINDS as COUNTS
 from cantle.release.report.content import Tile
 from cantle.release.report.kinds import KINDS
 from cantle.release.statement import odds, one_given, protected
+from cantle.release.words import totals
 from cantle.trusted.budget import words_of
 
 
@@ -27,8 +28,8 @@ def verdict(release: Release) -> Verdict:
     tiles = [_promise(release), _protects(release), _size(release), *kind.accuracy_tiles(release)]
     if m.ledger is not None:
         tiles.append(_spent(release))
-    good, bad = kind.uses(release)
-    return Verdict(tuple(tiles), tuple(good), tuple(bad))
+    uses = COUNTS[m.kind].uses(release)
+    return Verdict(tuple(tiles), uses.good, uses.bad)
 
 
 def _promise(release: Release) -> Tile:
@@ -53,7 +54,8 @@ def _protects(release: Release) -> Tile:
 
 def _size(release: Release) -> Tile:
     m = release.manifest
-    return Tile(COUNTS[m.kind].COUNTED, f"{m.summary['records']:,}", KINDS[m.kind].SIZE)
+    words = f"{KINDS[m.kind].SIZE} {totals(m, COUNTS[m.kind].COUNTED)}".rstrip()
+    return Tile(COUNTS[m.kind].COUNTED, f"{m.summary['records']:,}", words)
 
 
 def _spent(release: Release) -> Tile:

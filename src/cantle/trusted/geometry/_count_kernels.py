@@ -1,4 +1,4 @@
-"""Compiled twins of count_tables.py, of workloads.count_questions and of LabelTree.locate."""
+"""Compiled twins of count_tables.py and of LabelTree.locate."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import numpy as np
 from cantle.trusted.arrays import Bytes, Codes, Ints
 from cantle.trusted.geometry.count_tables import flatten
 from cantle.trusted.geometry.cross_tables import CrossTable, LabelTree
-from cantle.trusted.jit import compiled, inside64, ones
+from cantle.trusted.jit import compiled
 
 _BLOCK = 4096
 _SLICE = 1 << 20  # records whose groups are found together
-_WORDS = 8  # words of 64 records, of which questions are answered together: their bits stay in the cache
-_U = np.uint64
 
 
 @compiled
@@ -75,39 +73,6 @@ def count_codes(codes: Codes, size: int) -> Ints:
     counts, index = np.zeros(size, dtype=np.int64), np.empty(_BLOCK, dtype=np.uint16)  # as for tables of bytes
     one = np.zeros(1, dtype=np.int64)
     _count(codes.reshape(1, -1), np.arange(2), one, one.astype(np.uint16), np.array([0, size]), index, counts)
-    return counts
-
-
-@compiled
-def _answer(cells: Codes, column: Ints, lo: Codes, last: Codes, asked: Ints, counts: Ints) -> None:
-    """Adds the number of records that meet the conditions asked[:, q], for each question q.
-
-    A condition is one bit per record: whether its cell of column[c] is from lo[c] to lo[c] + last[c].
-    """
-    records, block = cells.shape[1], 64 * _WORDS
-    part = np.zeros((len(cells), block), dtype=cells.dtype)
-    flat, bits = part.reshape(-1), np.empty((len(column), _WORDS), dtype=np.uint64)
-    for first in range(0, records, block):
-        some = min(block, records - first)
-        part[:, :some] = cells[:, first : first + some]
-        for c in range(len(column)):
-            for w in range(_WORDS):
-                bits[c, w] = inside64(flat, _U(column[c] * block + 64 * w), lo[c], last[c])
-        if some < block:  # the rest of the block are no records
-            for w in range(some // 64, _WORDS):
-                bits[:, w] &= (_U(1) << _U(max(0, some - 64 * w))) - _U(1)
-        for q in range(len(counts)):
-            a, b, c = bits[asked[0, q]], bits[asked[1, q]], bits[asked[2, q]]
-            yes = _U(0)
-            for w in range(_WORDS):
-                yes += ones(a[w] & b[w] & c[w])
-            counts[q] += np.int64(yes)
-
-
-def count_questions(cells: Codes, column: Ints, lo: Ints, last: Ints, asked: Ints) -> Ints:
-    """How many records meet all of the conditions asked[:, q], for each question q."""
-    counts = np.zeros(asked.shape[1], dtype=np.int64)
-    _answer(cells, column, lo.astype(cells.dtype), last.astype(cells.dtype), asked, counts)
     return counts
 
 

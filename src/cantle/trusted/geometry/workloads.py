@@ -1,8 +1,8 @@
 """Public families of counting questions, and counts of the records that satisfy them: private records in engines,
 released ones in post-processing.
 
-A *workload* holds all questions about a release's own error (own_error.py). Questions about a table are conditions on
-cells of one to three columns; if a table has a class, it is one more column, the last. Questions about sets are items,
+A *workload* holds all questions about a release's own error (own_error.py). Questions about a table are rectangles of
+tables of one or two columns; if a table has a class, it is one more column, the last. Questions about sets are items,
 pairs and triples of items.
 """
 
@@ -16,91 +16,70 @@ import numpy as np
 
 from cantle.trusted import kernel_choice
 from cantle.trusted.arrays import Codes, Words
-from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
+from cantle.trusted.geometry.boxes import Ints, is_int64_array
 from cantle.trusted.geometry.count_tables import count_tables
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables
+from cantle.trusted.geometry.rectangles import Rectangles
 
 MOST_QUESTIONS = 10_000
 """Most questions of one kind."""
 
 MOST_CONDITIONS = 3
-"""Most columns or items of one question."""
+"""Most items of one question."""
 
-_BLOCK = 1 << 17  # records counted together: their cells stay in the cache
 _PACKED = 1 << 13  # sets counted together: their items, one bit each, stay in the cache
 _SLICE = 1 << 20  # records whose cells are found together
 
 
-@dataclass(frozen=True, eq=False)
-class Questions:
-    """Counting questions. Question i has the conditions from starts[i] to starts[i + 1] - 1. It counts the records that
-    meet all of these: condition j holds if the record's cell of column[j] is at least lo[j] and below hi[j]."""
-
-    starts: Ints
-    column: Ints
-    lo: Ints
-    hi: Ints
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    def copy(self) -> Questions:
-        """The same in arrays of their own."""
-        return Questions(self.starts.copy(), self.column.copy(), self.lo.copy(), self.hi.copy())
-
-    def fits(self, sizes: tuple[int, ...]) -> bool:
-        """Whether these are questions about columns with these numbers of cells."""
-        conditions = np.size(self.column)
-        if not _are_starts(self.starts, conditions, 1):
-            return False
-        if not all(is_int64_array(part, conditions) for part in (self.column, self.lo, self.hi)):
-            return False
-        if not conditions:
-            return True
-        if (self.column < 0).any() or (self.column >= len(sizes)).any():
-            return False
-        most = np.array(sizes, dtype=np.int64)[self.column]
-        return bool((self.lo >= 0).all() and (self.lo < self.hi).all() and (self.hi <= most).all())
+ONE_COLUMN, TOGETHER, APART = range(3)
+"""The classes of the tables of a workload: of one column, of a pair measured together, and of another pair."""
 
 
 @dataclass(frozen=True, eq=False)
 class TableWorkload:
-    """Questions about one column, questions about several, and tables of pairs of columns, all over the same cells."""
+    """Tables of one or two columns over the same cells, the class of each table, and rectangles of these tables."""
 
     within: ColumnCells
-    one_column: Questions
-    more_columns: Questions
-    pairs: tuple[CrossTable, ...]
+    tables: tuple[CrossTable, ...]
+    classes: Ints
+    rectangles: Rectangles
 
     @property
     def cells(self) -> int:
-        """The numbers that are counted: one per question, then the cells of all tables."""
-        return len(self.one_column) + len(self.more_columns) + sum(table.cells for table in self.pairs)
+        """The numbers that are counted: the cells of all tables."""
+        return sum(table.cells for table in self.tables)
 
     def copy(self) -> TableWorkload:
         """The same in arrays of their own, because the method may still write to its arrays."""
-        pairs = tuple(CrossTable(one.columns, tuple(map_.copy() for map_ in one.maps)) for one in self.pairs)
-        return TableWorkload(self.within.copy(), self.one_column.copy(), self.more_columns.copy(), pairs)
+        tables = tuple(CrossTable(one.columns, tuple(map_.copy() for map_ in one.maps)) for one in self.tables)
+        return TableWorkload(self.within.copy(), tables, self.classes.copy(), self.rectangles.copy())
 
     def fits(self, domain: object) -> bool:
         """Whether this is a workload about a table of this domain (sizes of the attributes, number of classes)."""
-        if type(domain) is not tuple or type(self.within) is not ColumnCells:
+        if type(domain) is not tuple or type(self.within) is not ColumnCells or type(self.rectangles) is not Rectangles:
             return False
-        if not self.within.fits(columns_of(*domain)):
+        if not self.within.fits(columns_of(*domain)) or not are_tables(self.tables, self.within.sizes):
             return False
-        for family in (self.one_column, self.more_columns):
-            if type(family) is not Questions or not family.fits(self.within.sizes):
-                return False
-        return self.pairs == () or are_tables(self.pairs, self.within.sizes)
+        columns = np.array([len(table.columns) for table in self.tables])
+        if (columns > 2).any() or not is_int64_array(self.classes, len(self.tables)):
+            return False
+        known = np.isin(self.classes, (ONE_COLUMN, TOGETHER, APART)) & ((self.classes == ONE_COLUMN) == (columns == 1))
+        return bool(known.all()) and self.rectangles.fits(self.tables)
 
 
 @dataclass(frozen=True, eq=False)
 class SetWorkload:
-    """Questions about sets: how many records hold each of `items`, and all of groups[starts[i]:starts[i + 1]]."""
+    """Questions about sets: how many records hold each of `items`, and all of groups[starts[i]:starts[i + 1]].
+
+    Items are in bands, from place bands[i] to before bands[i + 1]. The first `together` groups are one class, the
+    others another.
+    """
 
     items: Ints
+    bands: Ints
     starts: Ints
     groups: Ints
+    together: int
 
     @property
     def cells(self) -> int:
@@ -108,7 +87,8 @@ class SetWorkload:
 
     def copy(self) -> SetWorkload:
         """The same in arrays of their own."""
-        return SetWorkload(self.items.copy(), self.starts.copy(), self.groups.copy())
+        items, bands = self.items.copy(), self.bands.copy()
+        return SetWorkload(items, bands, self.starts.copy(), self.groups.copy(), self.together)
 
     def fits(self, domain: object) -> bool:
         """Whether these are questions about items of this taxonomy."""
@@ -116,10 +96,18 @@ class SetWorkload:
         known = is_int64_array(self.items, np.size(self.items)) and len(self.items) <= MOST_QUESTIONS
         if not known or not is_int64_array(self.groups, np.size(self.groups)):
             return False
-        if not _are_starts(self.starts, len(self.groups), 1):
+        if not _are_starts(self.starts, len(self.groups), 1) or not self._fit_bands():
+            return False
+        if type(self.together) is not int or not 0 <= self.together < len(self.starts):
             return False
         every = np.concatenate([self.items, self.groups])
         return bool((every >= 0).all() and (every < size).all())
+
+    def _fit_bands(self) -> bool:
+        """Whether every item is in one band, and no band is empty."""
+        if type(self.bands) is not np.ndarray or not is_int64_array(self.bands, self.bands.size) or not len(self.bands):
+            return False
+        return bool(self.bands[0] == 0 and self.bands[-1] == len(self.items) and (np.diff(self.bands) > 0).all())
 
 
 def columns_of(sizes: tuple[int, ...], classes: int) -> tuple[int, ...]:
@@ -145,12 +133,11 @@ def fingerprint(workload: TableWorkload | SetWorkload) -> str:
     """SHA-256 of a workload; the same questions in the same order have the same hash."""
     digest = hashlib.sha256()
     if isinstance(workload, SetWorkload):
-        parts: list[Codes] = [workload.items, workload.starts, workload.groups]
+        parts: list[Codes] = [workload.items, workload.bands, workload.starts, workload.groups]
+        parts.append(np.array([workload.together]))
     else:
-        families = (workload.one_column, workload.more_columns)
-        parts = [*workload.within.edges]
-        parts += [part for one in families for part in (one.starts, one.column, one.lo, one.hi)]
-        parts += [part for table in workload.pairs for part in (np.array(table.columns), *table.maps)]
+        parts = [*workload.within.edges, workload.classes, *vars(workload.rectangles).values()]
+        parts += [part for table in workload.tables for part in (np.array(table.columns), *table.maps)]
     for part in parts:
         digest.update(len(part).to_bytes(8, "little"))
         digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
@@ -161,65 +148,22 @@ def fingerprint(workload: TableWorkload | SetWorkload) -> str:
 
 
 def count_table(workload: TableWorkload, columns: Sequence[Codes], *, compiled: bool | None = None) -> Ints:
-    """All numbers of a workload over records given by their codes, one array per column. Unless the caller has decided
-    it, the number of records decides whether kernels count."""
+    """All numbers of a workload over records given by their codes, one array per column."""
+    return count_within(workload.within, workload.tables, columns, compiled=compiled)
+
+
+def count_within(
+    within: ColumnCells, tables: Sequence[CrossTable], columns: Sequence[Codes], *, compiled: bool | None = None
+) -> Ints:
+    """The counts of the cells of tables over records given by their codes, one array per column. Unless the caller has
+    decided it, the number of records decides whether kernels count."""
     if compiled is None:  # not for fewer records: a release counts only one or two workloads
         compiled = kernel_choice.worth_loading(len(columns[0]))
-    counts = np.zeros(workload.cells, dtype=np.int64)
+    counts, locate = np.zeros(sum(table.cells for table in tables), dtype=np.int64), within.locator()
     for first in range(0, len(columns[0]), _SLICE):
-        cells = workload.within.locate([column[first : first + _SLICE] for column in columns])
-        asked = [count_questions(cells, one, compiled=compiled) for one in (workload.one_column, workload.more_columns)]
-        counts += np.concatenate([*asked, count_tables(cells, workload.pairs, compiled=compiled)])
+        cells = locate([column[first : first + _SLICE] for column in columns])
+        counts += count_tables(cells, tables, compiled=compiled)
     return counts
-
-
-def count_questions(cells: Codes, questions: Questions, *, compiled: bool = False) -> Ints:
-    """How many records satisfy each question; `cells` has one row per column. Kernels return the same counts."""
-    if not compiled or not len(questions):
-        return count_plainly(cells, questions)
-    from cantle.trusted.geometry import _count_kernels
-
-    # Many questions share a condition, which is checked once.
-    every = np.stack([questions.column, questions.lo, questions.hi])
-    (column, lo, hi), place = np.unique(every, axis=1, return_inverse=True)
-    asked = _padded(questions.starts, place.reshape(-1), MOST_CONDITIONS)
-    return _count_kernels.count_questions(cells, column, lo, hi - lo - 1, asked)
-
-
-def count_plainly(cells: Codes, questions: Questions) -> Ints:
-    """The specification of `count_questions`."""
-    counts = np.zeros(len(questions), dtype=np.int64)
-    alone = np.diff(questions.starts) == 1
-    at = questions.starts[:-1][alone]
-    counts[alone] = _count_spans(cells, questions.column[at], questions.lo[at], questions.hi[at])
-    column, lo, last = questions.column.tolist(), questions.lo.tolist(), (questions.hi - questions.lo - 1).tolist()
-    others = np.flatnonzero(~alone)
-    starts, ends = questions.starts[others].tolist(), questions.starts[others + 1].tolist()
-    spans = list(zip(others.tolist(), starts, ends, strict=True))
-    for first in range(0, cells.shape[1], _BLOCK):
-        block = [row[first : first + _BLOCK] for row in cells]
-        for number, begin, end in spans:
-            yes = _inside(block[column[begin]], lo[begin], last[begin])
-            for j in range(begin + 1, end):
-                yes &= _inside(block[column[j]], lo[j], last[j])
-            counts[number] += np.count_nonzero(yes)
-    return counts
-
-
-def _count_spans(cells: Codes, column: Ints, lo: Ints, hi: Ints) -> Ints:
-    """How many records have a cell from lo to before hi in a column, from the counts of all its cells."""
-    counts = np.zeros(len(column), dtype=np.int64)
-    for number in np.unique(column).tolist():
-        here = column == number
-        each = np.bincount(cells[number], minlength=int(hi[here].max()))
-        below = np.concatenate([np.zeros(1, np.int64), np.cumsum(each)])
-        counts[here] = below[hi[here]] - below[lo[here]]
-    return counts
-
-
-def _inside(cells: Codes, lo: int, last: int) -> Bools:
-    """Whether cells are from lo to lo + last: as unsigned numbers, those below lo wrap around to large ones."""
-    return np.asarray((cells - cells.dtype.type(lo)) <= cells.dtype.type(last))
 
 
 def count_sets(workload: SetWorkload, starts: Ints, items: Codes) -> Ints:

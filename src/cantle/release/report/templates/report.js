@@ -35,10 +35,9 @@
   const MOST = 3;
 
   function answerer(data, form, output) {
-    const say = (held, columns) => {
+    const say = (held, columns, measured) => {
       const scale = data.held ? data.records / data.held : 0;
       const value = held * scale;
-      const measured = data.error[columns > 1 ? 1 : 0];
       const chance = data.held ? held / data.held : 0;
       const sampled = data.held < data.records ? 1.96 * Math.sqrt(data.held * chance * (1 - chance)) * scale : 0;
       output.replaceChildren(make("strong", {}, whole(value)), ` ${data.counted} of ${whole(data.records)}`);
@@ -52,6 +51,33 @@
       output.append(".");
     };
     return say;
+  }
+
+  // How far a count is off, by its public scale (question_scale.py, widths.py); null where no 95 % interval exists.
+  function tableError(data, groups, share, shares) {
+    const { levels, large, singles, pairs, smallest, least } = data.error;
+    const columns = groups.map(([column]) => column);
+    if (new Set(columns).size < columns.length) return null;
+    for (const [column, wanted] of groups) {
+      const cells = new Set(data.columns[column].cells.filter((_, place) => wanted[place]));
+      if (cells.size === 1 && !cells.has(-1)) return null; // inside one counted cell
+    }
+    const spread = (p) => { const q = Math.min(1 - smallest, Math.max(smallest, p)); return q * (1 - q); };
+    const own = Math.sqrt(spread(share));
+    if (columns.length < 2) return levels[0] === null ? null : levels[0] * Math.min(large, own) / large;
+    const near = new Set(data.error.together);
+    let together = true, stated = large;
+    for (const a of columns) for (const b of columns) {
+      if (a >= b) continue;
+      together = together && near.has(a * data.columns.length + b);
+      const most = 2 * Math.sqrt(data.columns[a].spread * data.columns[b].spread);
+      stated = Math.min(stated, Math.max(least, most));
+    }
+    const [one, two] = shares.map(spread).sort((a, b) => a - b);
+    const tied = 2 * Math.sqrt(one * two);
+    const scale = columns.length > 2 ? Math.max(own, pairs * tied) : Math.max(singles * own, tied);
+    const level = levels[together ? 1 : 2];
+    return level === null ? null : level * scale / stated;
   }
 
   async function tableBox(data, form, say) {
@@ -78,12 +104,17 @@
         groups.push([column, wanted]);
       }
       let held = 0;
+      const alone = groups.map(() => 0);
       for (let record = 0; record < data.held; record++) {
         let inside = 1;
-        for (const [column, wanted] of groups) inside &= wanted[codes[column * data.held + record]];
+        groups.forEach(([column, wanted], at) => {
+          const one = wanted[codes[column * data.held + record]];
+          alone[at] += one;
+          inside &= one;
+        });
         held += inside;
       }
-      say(held, new Set(groups.map(([column]) => column)).size);
+      say(held, groups.length, tableError(data, groups, held / data.held, alone.map((count) => count / data.held)));
       add.hidden = conditions.children.length >= MOST;
     };
     const values = (box) => {
@@ -131,7 +162,7 @@
       for (let bits = wanted; bits; bits &= bits - 1) items++;
       const [masks, counts] = data.patterns;
       for (let place = 0; place < masks.length; place++) if ((masks[place] & wanted) === wanted) held += counts[place];
-      say(held, items);
+      say(held, items, data.error[items > 1 ? 1 : 0]);
     };
     form.addEventListener("change", count);
     count();
@@ -150,7 +181,7 @@
       const [low, high] = fields.map((field) => Number(field.value));
       let held = 0;
       values.forEach((value, place) => { if (value >= low && value <= high) held += counts[place]; });
-      say(held, 1);
+      say(held, 1, null);
     };
     form.addEventListener("input", count);
     count();

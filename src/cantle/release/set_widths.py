@@ -1,0 +1,140 @@
+"""How wide the interval of a counting question about sets of items is, from the three measured levels of error.
+
+One level is about single items; one about pairs and triples all of whose pairs the release counted; one about other
+groups. The last two are the largest errors of all groups that were looked at, because nobody can tell from a release
+which pair it missed. A question that is more than a group of items is off by at most the errors of what it adds up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING
+
+from cantle.postprocess.accuracy import PairError, QuestionError
+from cantle.postprocess.records import share_drawn
+from cantle.postprocess.set_workload import Counted
+from cantle.release.accuracy import DOUBT, MOST_DOUBT, noise_scale
+from cantle.release.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
+from cantle.release.load import universe_of
+from cantle.release.widths import BY_NOISE
+from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, is_box
+
+if TYPE_CHECKING:
+    from cantle.release import Release
+    from cantle.release.asking import Asker
+
+HELD = CodeSet((1, 2), 2)
+"""The codes of the question whether a set holds an item."""
+
+UNMEASURED = 0.1
+"""The share of the records by which an item's count may be off if that was not measured: with so few records, cutting
+sets to a few items changes counts more than noise does."""
+
+USUAL = 0.95
+"""The confidence of the limits of single items, which together have none."""
+
+
+class SetWidths:
+    """The error of questions about one release of sets, whose records `asker` counts."""
+
+    def __init__(self, release: Release, asker: Asker) -> None:
+        manifest = release.manifest
+        self._asker, self._share = asker, share_drawn(manifest.summary)  # a record may stand for several
+        self._records, self._accuracy = asker.records / self._share, release.accuracy
+        self._universe = universe_of(manifest)
+        self._counted = Counted.of(self._universe, release.groups, manifest.summary)
+
+    def levels(self, confidence: float, doubt: float) -> list[float | None]:
+        """How far questions about one item, and about several, are off at most; None if that was not measured."""
+        known = self._accuracy
+        if known is None or known.one_column is None or not known.of_pairs(together=False):
+            return [None, None]
+        several = max(_level(error, confidence, doubt) for error in known.of_pairs(together=False))
+        return [_level(known.one_column, confidence, doubt), several]
+
+    def estimate(self, question: Question, confidence: float) -> Estimate:
+        """The answer to a question: its released count, and an interval within what single items allow."""
+        value, margin, several = self._count(question), self.margin(question, confidence), len(columns_of(question)) > 1
+        if margin is None and (not several or self._counted.pairs is None):
+            margin = (BY_NOISE if self._counted.pairs is not None else 1.0) * self._noise(question, confidence)
+            return Estimate(value, value - margin, value + margin, confidence, NOISE_ONLY).at_least_zero()
+        low, high = self.limits(question, USUAL if margin is None else confidence) if several else (0.0, inf)
+        known = Estimate(value, min(low, value), max(high, value), confidence, MEASURED, self._note(question))
+        if margin is None:
+            return replace(known, covers=LIMITS, note="how far such counts are off was not measured")
+        return replace(known, low=max(known.low, value - margin), high=min(known.high, value + margin)).at_least_zero()
+
+    def margin(self, question: Question, confidence: float) -> float | None:
+        """The half width of the interval of a question; None if its class was not measured.
+
+        The error is larger than its lower bound here in one case of ten, and than its upper bound in one of 400.
+        Between them, the noise in the counts behind the question decides.
+        """
+        least, most = (self._level(question, confidence, doubt) for doubt in (DOUBT, MOST_DOUBT))
+        if least is None or most is None:
+            return None
+        return min(most, max(least, self._noise(question, confidence)))
+
+    def limits(self, question: Question, confidence: float) -> tuple[float, float]:
+        """The smallest and the largest count that the counts of single items and sizes allow."""
+        if isinstance(question, OneColumn):
+            count, margin = self._count(question), self.margin(question, confidence)
+            if margin is None:
+                margin = max(UNMEASURED * self._records, BY_NOISE * self._noise(question, confidence))
+            return max(0.0, count - margin), min(self._records, count + margin)
+        if not question.parts:
+            return (self._records, self._records) if question.every else (0.0, 0.0)
+        low, high = zip(*(self.limits(part, confidence) for part in question.parts), strict=True)
+        if question.every:
+            return max(0.0, sum(low) - (len(low) - 1) * self._records), min(high)
+        return max(low), min(self._records, sum(high))
+
+    def _level(self, question: Question, confidence: float, doubt: float) -> float | None:
+        """By how many records a question is off at most, if `doubt` scales of their noise are added to the numbers."""
+        accuracy, columns = self._accuracy, columns_of(question)
+        if accuracy is None or accuracy.one_column is None or "size" in columns:  # sizes were not compared
+            return None
+
+        alone = _level(accuracy.one_column, confidence, doubt)
+        if len(columns) < 2:
+            return alone
+        together, apart = accuracy.together or accuracy.apart, accuracy.apart or accuracy.together
+        if together is None or apart is None:
+            return None
+        if _is_group(question):
+            return _level(together if self._together(columns) else apart, confidence, doubt)
+        several = max(_level(error, confidence, doubt) for error in (together, apart))
+        return several + len(columns) * alone
+
+    def _count(self, question: Question) -> float:
+        return self._asker.drawn(question) / self._share
+
+    def _noise(self, question: Question, confidence: float) -> float:
+        """The margin of the noise behind a question."""
+        return self._asker.noise_margin(question, self._asker.drawn(question), confidence)
+
+    def _together(self, columns: Sequence[Key]) -> bool:
+        return bool(self._counted.together([tuple(int(key) for key in columns)])[0])
+
+    def _note(self, question: Question) -> str:
+        """What the interval allows for, if items were not counted together."""
+        columns = columns_of(question)
+        if len(columns) < 2 or not _is_group(question) or self._together(columns):
+            return ""
+        pairs = [(one, other) for i, one in enumerate(columns) for other in columns[i + 1 :]]
+        one, other = next(pair for pair in pairs if not self._together(pair))
+        names = f"{self._universe.label(int(one))} and {self._universe.label(int(other))}"
+        return f"{names} were not counted together, so the interval allows for as large an error as this release made"
+
+
+def _is_group(question: Question) -> bool:
+    """Whether a question asks for sets that hold all of some items."""
+    parts = [question] if isinstance(question, OneColumn) else question.parts
+    held = (isinstance(part, OneColumn) and part.key != "size" and part.codes == HELD for part in parts)
+    return is_box(question) and all(held)
+
+
+def _level(error: QuestionError | PairError, confidence: float, doubt: float) -> float:
+    return (max(0, error.records) + doubt * noise_scale(error)) * rescaled(confidence)

@@ -1,0 +1,91 @@
+"""Intervals of answers about sets: they hold for bundles that nothing but a bundle brings together."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import cantle
+from cantle.release.asking import Asker
+from cantle.release.estimates import Estimate
+from cantle_lab.papers import orders
+from cantle_lab.papers.set_interval_coverage import SMALL, answer, related_groups, supports
+from cantle_lab.papers.sets import Sets
+
+(SHOP,) = SMALL.values()
+
+
+@cache
+def shop() -> tuple[Sets, list[tuple[int, ...]]]:
+    return orders.make(SHOP)
+
+
+@cache
+def released(epsilon: float, method: str = "baskets", seed: int = 1) -> cantle.Release:
+    data, _ = shop()
+    given = {"cells": "tree"} if method == "diffpart" else {}
+    return cantle.publish(data.frame, data.schema(), epsilon=epsilon, method=method, insecure_seed=seed, **given)
+
+
+def held(answers: list[Estimate], exact: np.ndarray) -> list[bool]:
+    return [one.low <= number <= one.high for one, number in zip(answers, exact.tolist(), strict=True)]
+
+
+@pytest.mark.parametrize("method", ["baskets", "diffpart"])
+@pytest.mark.parametrize("epsilon", [0.4, 1, 3])
+def test_intervals_hold_for_bundles_related_items_and_single_items(method: str, epsilon: float) -> None:
+    data, bundles = shop()
+    asker = Asker(released(epsilon, method))
+    related = [group for groups in related_groups(data).values() for group in groups]
+    for groups in ([*bundles, *related], [(item,) for item in range(SHOP.products)]):
+        answers = [answer(asker, group) for group in groups]
+        assert {one.covers for one in answers} == {"measured"}
+        assert np.mean(held(answers, supports(data, groups))) >= 0.93
+
+
+def test_an_interval_ends_where_single_items_end() -> None:
+    asker = Asker(released(1))
+    for group in combinations(range(8), 2):
+        known, singles = answer(asker, group), [answer(asker, (item,)) for item in group]
+        assert known.high <= max(known.value, min(one.high for one in singles)) + 1e-9
+        assert known.low >= 0
+
+
+def test_pairs_that_were_not_counted_together_are_named() -> None:
+    release = released(0.4)
+    texts = [str(release.count(f"contains {a} and contains {b}")) for a, b in combinations(range(1, 8), 2)]
+    assert any("were not counted together" in text for text in texts)
+    assert "not counted together" not in str(release.count("contains 1"))
+
+
+def test_without_a_measurement_there_are_limits_and_no_95_percent() -> None:
+    data, bundles = shop()
+    asker = Asker(released(0.1))
+    answers = [answer(asker, group) for group in bundles]
+    assert {(one.covers, one.confidence) for one in answers} == {("limits", None)}
+    assert all(held(answers, supports(data, bundles)))
+    assert "no 95 % interval exists" in str(answers[0])
+    assert answer(asker, (0,)).covers == "noise only"
+
+
+def test_sizes_were_not_compared_so_that_they_have_no_95_percent() -> None:
+    release = released(3)
+    assert release.count("size >= 3").covers == "noise only"
+    assert release.count("size >= 3 and contains 1").covers == "limits"
+
+
+def test_other_questions_add_up_errors() -> None:
+    data, bundles = shop()
+    release, (one, other) = released(1), bundles[0]
+    alone = supports(data, [(one,), (other,)])
+    both = supports(data, [(one, other)])[0]
+    either = release.count(f"contains {one + 1} or contains {other + 1}")
+    without = release.count(f"contains {one + 1} and not contains {other + 1}")
+    assert either.low <= alone.sum() - both <= either.high
+    assert without.low <= alone[0] - both <= without.high
+    assert either.covers == without.covers == "measured"
+    everything = release.count()
+    assert everything.low <= len(data) <= everything.high
