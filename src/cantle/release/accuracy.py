@@ -168,7 +168,7 @@ def noise_scale(error: QuestionError | PairError) -> float:
     return error.rate[1] / max(1, error.rate[0])
 
 
-def bound_of(error: QuestionError | PairError) -> int:
-    """A measured error plus its own uncertainty, as all intervals use it: the true error is larger in one of ten
-    cases."""
-    return round(max(0, error.records) + DOUBT * error.rate[1] / max(1, error.rate[0]))
+def bound_of(error: QuestionError | PairError, doubt: float = DOUBT) -> int:
+    """A measured error plus `doubt` scales of its noise, as intervals use it: by default the true error is larger in
+    one of ten cases."""
+    return round(max(0, error.records) + doubt * noise_scale(error))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cantle.postprocess.accuracy import Accuracy
-from cantle.release.accuracy import DOUBT, bound_of, noise_scale
+from cantle.release.accuracy import WORST_DOUBT, bound_of, noise_scale
 from cantle.release.manifest import Manifest
 from cantle.release.verdict_words import BY_EARLIER, SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points
 from cantle.release.words import percent
@@ -31,8 +31,8 @@ def _rights(accuracy: Accuracy, released: int) -> list[Right]:
     parts, level = list[Right](), 0.0
     for error, about in kinds:
         if error is not None:
-            level = max(level, bound_of(error) / max(1, released))
-            parts.append(Right(level, about, DOUBT * noise_scale(error) > level * released / 2))
+            level = max(level, bound_of(error, WORST_DOUBT) / max(1, released))
+            parts.append(Right(level, about, WORST_DOUBT * noise_scale(error) > level * released / 2))
     return parts
 
 
