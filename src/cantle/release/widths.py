@@ -183,7 +183,8 @@ class Widths:
             note = joined(self.note(columns), known.note)
             known = replace(known, low=max(low, known.low), high=min(high, known.high), note=note)
         elif never:
-            known = replace(known, low=value - BY_NOISE * margin, high=value + BY_NOISE * margin)
+            more = (BY_NOISE - 1) * margin  # beside what bins and steps leave open
+            known = replace(known, low=known.low - more, high=known.high + more)
         inside, around = inside_and_around(question, self._cells)
         if inside != around:
             low, high = (self._asker.drawn(one) / self._share_drawn for one in (inside, around))

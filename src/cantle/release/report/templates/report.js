@@ -64,7 +64,7 @@
     }
     const spread = (p) => { const q = Math.min(1 - smallest, Math.max(smallest, p)); return q * (1 - q); };
     const own = Math.sqrt(spread(share));
-    if (columns.length < 2) return levels[0] === null ? null : levels[0] * Math.min(large, own) / large;
+    if (columns.length < 2) return levels[0] === null ? null : levels[0] * Math.min(1, Math.sqrt(own / large));
     const near = new Set(data.error.together);
     let together = true, stated = large;
     for (const a of columns) for (const b of columns) {
