@@ -137,7 +137,7 @@ def foreign(package: str) -> set[str]:
 
 def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
     outside = {
-        "trusted.engines.duckdb": {"pyarrow"},
+        "trusted.engines.bounded_persons": {"polars"},
         "trusted.engines.filed_graphs": {"pyarrow"},
         "trusted.engines.filed_sets": {"pyarrow"},
         "trusted.engines.private_database": {"duckdb", "pyarrow"},
@@ -146,11 +146,8 @@ def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
         "trusted.engines.spark.sets": {"polars", "pyarrow", "pyspark"},
         "trusted.engines.spark.tree": {"pyspark"},
         "trusted.engines.spark.workers": {"polars", "pyarrow"},
-        "trusted.engines.database": {"ibis", "pyarrow"},
-        "trusted.engines.temporary_tables": {"ibis"},
         "trusted.ledger.postgres": {"psycopg"},
         "trusted.bounding.persons": {"polars", "pyarrow"},
-        "trusted.bounding._projection_kernel": {"numba"},
         "trusted.jit": {"llvmlite", "numba"},
     }
     foreign_packages = {
@@ -164,7 +161,7 @@ def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:
         "duckdb": "trusted.engines.private_database data.duckdb_files",
         "pyspark": "trusted.engines.spark data.spark_files",  # the second imports it for types only
         "py4j": "trusted.engines.spark",
-        "ibis": "trusted.engines.database trusted.engines.temporary_tables data.sql_encoding",
+        "ibis": "data.sql_encoding",
         "sklearn": "lab internal.train_test interfaces.estimators",  # the last two import it when needed
         "matplotlib": "lab",
         "scipy": "lab.papers",
@@ -177,7 +174,7 @@ def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:
         "psycopg": "trusted.ledger.postgres",
         "sqlite3": "trusted.ledger.sqlite",
         "pandas": "data.frames data.pandas_columns postprocess.records",
-        "numba": "trusted.bounding._projection_kernel trusted.jit",
+        "numba": "trusted.jit",
         "llvmlite": "trusted.jit",
     }
     wrong = [(name, package) for package in homes for name in foreign(package) if not lies_in(name, homes[package])]

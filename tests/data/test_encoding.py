@@ -40,34 +40,21 @@ def schema(**keys: Any) -> Schema:
     return Schema.from_dict({"fields": FIELDS, "missingValues": MARKS, **keys})
 
 
-def gathered(path: Path, given: Schema, domain: Domain, layout: str) -> tuple[list[list[int]], list[int], list[str]]:
+def gathered(path: Path, given: Schema, domain: Domain) -> tuple[list[list[int]], list[int], list[str]]:
     """The codes per attribute, the classes, and their types, with all batches joined."""
-    parts = [(codes, classes) for _, codes, classes in read_codes(path, given, domain, layout)]
+    parts = [(codes, classes) for _, codes, classes in read_codes(path, given, domain)]
     classes = np.concatenate([part[1] for part in parts])
-    if layout == "columns":
-        columns = [np.concatenate(column) for column in zip(*(part[0] for part in parts), strict=True)]
-        return [column.tolist() for column in columns], classes.tolist(), [str(c.dtype) for c in (*columns, classes)]
-    codes = np.concatenate([part[0] for part in parts])
-    return codes.T.tolist(), classes.tolist(), [str(codes.dtype), str(classes.dtype)]
+    columns = [np.concatenate(column) for column in zip(*(part[0] for part in parts), strict=True)]
+    return [column.tolist() for column in columns], classes.tolist(), [str(c.dtype) for c in (*columns, classes)]
 
 
 def check(path: Path, given: Schema, domain: Domain | None = None) -> None:
     frame, domain = read_columns(path, given).frame, domain or given.domain()
     columns, labels = domain.encode_columns(frame)
-    codes, classes = domain.encode(frame)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel_choice, "FROM", 0)
         types = [str(column.dtype) for column in (*columns, labels)]
-        assert gathered(path, given, domain, "columns") == (
-            [column.tolist() for column in columns],
-            labels.tolist(),
-            types,
-        )
-        assert gathered(path, given, domain, "rows") == (
-            codes.T.tolist(),
-            classes.tolist(),
-            [str(codes.dtype), str(classes.dtype)],
-        )
+        assert gathered(path, given, domain) == ([column.tolist() for column in columns], labels.tolist(), types)
 
 
 NUMBERS = """0 3 -3 +3 00 007 -0 -00 08 999 1000 1001 -20 -21 -999 -999.0 3.0 3.9 -3.9 .5 1e2 1E2 1_0 ٣ ３ nan inf -inf
@@ -185,7 +172,7 @@ def test_bad_files_are_refused_with_the_same_message(tmp_path: Path, monkeypatch
     ):
         (tmp_path / name).write_bytes(text)
         with pytest.raises(DataError, match=says) as caught:
-            list(read_codes(tmp_path / name, schema(), schema().domain(), "rows"))
+            list(read_codes(tmp_path / name, schema(), schema().domain()))
         assert "SECRET" not in str(caught.value)
 
 
@@ -201,6 +188,6 @@ def test_plain_lines_are_really_read_by_the_kernel(tmp_path: Path, monkeypatch: 
         raise AssertionError("the text path was asked")
 
     monkeypatch.setattr(encoding.Lines, "parse", refuse)
-    codes, classes, _ = gathered(tmp_path / "t.csv", given, given.domain(), "columns")
+    codes, classes, _ = gathered(tmp_path / "t.csv", given, given.domain())
     assert codes == [column.tolist() for column in want[0]]
     assert classes == want[1].tolist()

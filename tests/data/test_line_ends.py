@@ -119,7 +119,10 @@ def test_kernels_read_every_line_end(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert want[:4] == [[0, 1], [1, 0], [3, 1], [0, 3]]
     monkeypatch.setattr(kernel_choice, "FROM", 0)
     monkeypatch.setattr(encoding, "_PIECE", 40)
-    got = [codes.tolist() for _, codes, _ in read_codes(tmp_path / "t.csv", schema, domain, "rows")]
+    got = [
+        [list(record) for record in zip(*(column.tolist() for column in codes), strict=True)]
+        for _, codes, _ in read_codes(tmp_path / "t.csv", schema, domain)
+    ]
     assert sum(got, []) == want
 
 

@@ -89,8 +89,9 @@ def _use_both_ways(path: Path, dice: Random) -> None:
     for least in (kernel_choice.FROM, 0):
         with patch.object(kernel_choice, "FROM", least):
             try:
-                parts = list(read_codes(path, schema, domain, "rows"))
-                ways.append((np.concatenate([part[1] for part in parts]).tolist(), _joined(parts)))
+                parts = list(read_codes(path, schema, domain))
+                columns = zip(*(part[1] for part in parts), strict=True)
+                ways.append(([np.concatenate(column).tolist() for column in columns], _joined(parts)))
             except CantleError as error:
                 ways.append(str(error))
     assert ways[0] == ways[1], "kernels and general reader differ"

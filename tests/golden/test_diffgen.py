@@ -13,7 +13,7 @@ from cantle.methods.diffgen import DiffGen
 from cantle.postprocess.from_cells import generalise
 from cantle.schema import Schema
 from cantle.trusted.budget import NANO, Unit
-from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.engines.words import WordEngine
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.keys import GridCells
 from cantle.trusted.noise import Seeded
@@ -46,9 +46,9 @@ AGE_40 = Value(1, (0, 47), ((0, 22), (22, 47)))
 """The specialisation of ages into [18, 40) and [40, 65)."""
 
 
-def engine(frame: pl.DataFrame = TABLE) -> ColumnEngine:
+def engine(frame: pl.DataFrame = TABLE) -> WordEngine:
     columns, classes = DOMAIN.encode_columns(frame)
-    return ColumnEngine(columns, classes, sizes=SIZES, class_count=2)
+    return WordEngine([(columns, classes)], sizes=SIZES, class_count=2)
 
 
 # ---- scores -----------------------------------------------------------------------------------------------------

@@ -14,9 +14,8 @@ import pytest
 from cantle.interfaces.publishing import run
 from cantle.methods.rps import RPS
 from cantle.trusted.budget import Unit
-from cantle.trusted.engines.rows import MemoryEngine
 from cantle.trusted.noise import Seeded
-from tests.laws.strategies import public_domain
+from tests.laws.strategies import public_domain, word_engine
 
 NANO = 10**9
 
@@ -25,7 +24,7 @@ def receipt(epsilon_nano: int, *, records: int = 400, seed: int = 3, **setting: 
     plan = RPS(public_domain(target=2), **setting)
     generator = np.random.default_rng(9)
     codes = np.stack([generator.integers(0, size, records) for size in plan.sizes], axis=1)
-    store = MemoryEngine(codes, generator.integers(0, 2, records), sizes=plan.sizes, class_count=2)
+    store = word_engine(codes, generator.integers(0, 2, records), sizes=plan.sizes, class_count=2)
     return plan, run(plan, store, epsilon_nano=epsilon_nano, unit=Unit(), noise=Seeded(seed))
 
 

@@ -13,9 +13,14 @@ from hypothesis import strategies as st
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.trusted.budget import Budget, Unit
 from cantle.trusted.curator import Curator
-from cantle.trusted.engines.rows import MemoryEngine
+from cantle.trusted.engines.words import WordEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier, cut_counts
 from cantle.trusted.noise import Noise, Seeded
+
+
+def word_engine(codes: np.ndarray, classes: np.ndarray, **options: Any) -> WordEngine:
+    """The engine of tables over rows of codes (records, attributes)."""
+    return WordEngine([(list(codes.T), classes)], **options)
 
 
 @dataclass(frozen=True)
@@ -37,8 +42,8 @@ class Table:
     def labels(self) -> np.ndarray:
         return np.array([r[-1] for r in self.records], dtype=np.uint8)
 
-    def engine(self, **options: Any) -> MemoryEngine:
-        return MemoryEngine(self.codes, self.labels, sizes=self.sizes, class_count=self.classes, **options)
+    def engine(self, **options: Any) -> WordEngine:
+        return word_engine(self.codes, self.labels, sizes=self.sizes, class_count=self.classes, **options)
 
     def curator(self, epsilon_nano: int, *, unit: Unit | None = None, noise: Noise | None = None) -> Curator:
         return Curator(self.engine(), Budget(epsilon_nano, unit or Unit()), noise or Seeded(1))

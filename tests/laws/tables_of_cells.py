@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.engines.words import WordEngine
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, LabelTree
+from tests.laws.strategies import word_engine
 
 Record = tuple[int, ...]
 Records = tuple[Record, ...]
@@ -19,10 +20,9 @@ WITHIN = ColumnCells((np.array([0, 1, 3]), np.array([0, 1, 2, 4]), np.array([0, 
 POINTS = list(product(*(range(size) for size in SIZES)))
 
 
-def engine_of(records: Records, sizes: tuple[int, ...] = SIZES) -> ColumnEngine:
+def engine_of(records: Records, sizes: tuple[int, ...] = SIZES) -> WordEngine:
     codes = np.array(records, dtype=np.uint8).reshape(len(records), len(sizes))
-    columns = [np.ascontiguousarray(column) for column in codes.T]
-    return ColumnEngine(columns, np.zeros(len(records), np.uint8), sizes=sizes, class_count=1)
+    return word_engine(codes, np.zeros(len(records), np.uint8), sizes=sizes, class_count=1)
 
 
 def all_records(most: int, points: list[Record] = POINTS) -> Iterator[Records]:

@@ -39,9 +39,7 @@ from cantle.trusted.degree_queries import (
     Projection,
     SortedDegrees,
 )
-from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.engines.graph import GraphEngine
-from cantle.trusted.engines.rows import MemoryEngine
 from cantle.trusted.engines.sets import SetEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.grid import Grid
@@ -83,7 +81,7 @@ from tests.laws.hostile import (
     joint,
     points,
 )
-from tests.laws.strategies import Table
+from tests.laws.strategies import Table, word_engine
 
 
 @examples(40)
@@ -243,7 +241,7 @@ def test_nothing_private_survives_an_exception() -> None:
 def test_the_records_are_freed_when_the_curator_is_left(fail: bool) -> None:
     codes, classes = canary_table().codes, canary_table().labels
     alive = [weakref.ref(codes), weakref.ref(classes)]
-    engine = MemoryEngine(codes, classes, sizes=(200, 3), class_count=2)
+    engine = word_engine(codes, classes, sizes=(200, 3), class_count=2)
     del codes, classes
     try:
         with Curator(engine, Budget(NANO, Unit()), Seeded(3)) as curator:
@@ -536,7 +534,7 @@ def test_a_price_cannot_ask_questions_of_its_own() -> None:
 
 def column_curator(records: Any = DATA.records, noise: Noise | None = None, epsilon: int = NANO) -> Curator:
     table = Table(SIZES, CLASSES, tuple(records))
-    engine = ColumnEngine(list(table.codes.T.copy()), table.labels, sizes=SIZES, class_count=CLASSES)
+    engine = table.engine()
     return Curator(engine, Budget(epsilon, Unit()), noise or Seeded(1))
 
 
@@ -696,7 +694,7 @@ def test_the_rate_of_a_selection_follows_from_its_range() -> None:
     witness = Witness()
     witness.change = Fraction(1)
     table = Table(SIZES, CLASSES, DATA.records)
-    engine = ColumnEngine(list(table.codes.T.copy()), table.labels, sizes=SIZES, class_count=CLASSES)
+    engine = table.engine()
     curator = Curator(engine, Budget(NANO, Unit(2)), witness)
     curator.choose(curator.root(), joint(), WeightedMajority((7, 3)), 5, why="s")
     curator.choose(curator.root(), points(), InfoGain(), 5, why="s")

@@ -21,10 +21,9 @@ from cantle.postprocess.counts import public_dice
 from cantle.schema.graph import GraphSchema
 from cantle.schema.sets import SetSchema
 from cantle.trusted.budget import Unit
-from cantle.trusted.engines.rows import MemoryEngine
 from cantle.trusted.noise import Seeded
 from tests.effort import examples
-from tests.laws.strategies import public_domain
+from tests.laws.strategies import public_domain, word_engine
 
 SETTINGS: list[dict[str, Any]] = [
     {"preset": "default", "depth": 4},
@@ -64,7 +63,7 @@ def outcome(
         codes, classes = codes[order], classes[order]
     if dtype is not None:
         codes, classes = codes.astype(dtype), classes.astype(dtype)
-    store = MemoryEngine(codes, classes, sizes=plan.sizes, class_count=plan.classes, **engine)
+    store = word_engine(codes, classes, sizes=plan.sizes, class_count=plan.classes, **engine)
     receipt = run(plan, store, epsilon_nano=3 * 10**9, unit=Unit(), noise=Seeded(seed))
     tree = plan.tree
     returned: list[Any] = [receipt, plan.depth]
@@ -122,7 +121,7 @@ def test_another_seed_gives_another_run(number: int) -> None:
 def test_a_run_on_no_records_gives_answers_of_the_same_form(setting: dict[str, Any], target: int) -> None:
     """Every mechanism is defined on the empty data set (docs/privacy.md)."""
     plan = RPS(public_domain(target=target), **setting)
-    empty = MemoryEngine(np.zeros((0, 3), np.uint8), np.zeros(0, np.uint8), sizes=plan.sizes, class_count=plan.classes)
+    empty = word_engine(np.zeros((0, 3), np.uint8), np.zeros(0, np.uint8), sizes=plan.sizes, class_count=plan.classes)
     receipt = run(plan, empty, epsilon_nano=10**9, unit=Unit(), noise=Seeded(2))
     assert all(path["epsilon_nano"] <= 10**9 for path in receipt["paths"])
     assert sum(len(nodes) for nodes, _, _ in plan.tree.leaves) >= 1
@@ -139,7 +138,7 @@ def test_the_message_of_a_failed_run_does_not_depend_on_the_records(setting: dic
     for n in (0, 139):
         plan = RPS(public_domain(target=2), **setting)
         codes = np.tile(np.array([[13, 7, 2]], np.uint8), (n, 1))
-        store = MemoryEngine(codes, np.ones(n, np.uint8), sizes=plan.sizes, class_count=2)
+        store = word_engine(codes, np.ones(n, np.uint8), sizes=plan.sizes, class_count=2)
         with pytest.raises(CantleError) as caught:
             run(plan, store, epsilon_nano=epsilon_nano, unit=Unit(), noise=Seeded(2))
         messages.append(repr(caught.value))

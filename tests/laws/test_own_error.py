@@ -19,8 +19,8 @@ import pytest
 
 from cantle.postprocess.accuracy import affordable
 from cantle.trusted.budget import NANO, Unit
-from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.engines.words import WordEngine
 from cantle.trusted.error_levels import PERCENT, error_level, ranked, weighted_errors
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.item_partitions import ItemTree
@@ -111,7 +111,7 @@ def csr(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
 
 def engine_of(rows: Rows) -> Any:
     *codes, label = columns(rows)
-    return ColumnEngine(codes, label, sizes=SIZES, class_count=CLASSES)
+    return WordEngine([(codes, label)], sizes=SIZES, class_count=CLASSES)
 
 
 def sets_of(rows: Rows) -> SetEngine:

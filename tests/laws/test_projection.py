@@ -7,22 +7,15 @@ two neighbours share come in the same order.
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle.data import graphs
-from cantle.data.engine_choice import IN_MEMORY
-from cantle.errors import MissingExtra, ParameterError
-from cantle.schema.graph import GraphSchema
-from cantle.trusted import kernel_choice
-from cantle.trusted.bounding import projection
+from cantle.errors import ParameterError
 from cantle.trusted.bounding.graph_arrays import Graph
 from cantle.trusted.bounding.node_ids import number_keys
 from cantle.trusted.bounding.projection import Projector, kept_edges, order, project
@@ -264,11 +257,10 @@ def scans(draw: st.DrawFn) -> tuple[np.ndarray, int]:
 
 def assert_same(ends: np.ndarray, nodes: int, theta: int) -> None:
     degrees, kept = by_definition(ends.tolist(), nodes, theta)
-    for fast in (False, True):
-        projected = Projector(ends, nodes, compiled=fast).project(theta)
-        assert projected[0].tolist() == degrees
-        assert projected[1].tolist() == kept
-        assert (projected[0].dtype, projected[1].dtype) == (np.int64, np.bool_)
+    projected = Projector(ends, nodes).project(theta)
+    assert projected[0].tolist() == degrees
+    assert projected[1].tolist() == kept
+    assert (projected[0].dtype, projected[1].dtype) == (np.int64, np.bool_)
 
 
 @examples(15)
@@ -316,40 +308,6 @@ def test_several_bounds_at_once_keep_the_same_numbers_of_edges() -> None:
 def test_theta_must_be_a_positive_whole_number(theta: object) -> None:
     with pytest.raises(ParameterError, match="theta"):
         project(np.empty((0, 2), dtype=np.int32), 1, theta)  # type: ignore[arg-type]
-
-
-def test_the_compiled_scan_is_used_if_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The results are the same, so the test looks at which function is called."""
-    ends, asked = np.array([[0, 1], [0, 2]], dtype=np.int32), []
-
-    def compiled() -> Any:
-        asked.append(True)
-        return lambda ends, nodes, theta: by_definition(ends, nodes, theta)
-
-    monkeypatch.setattr(projection, "_compiled_scan", compiled)
-    assert Projector(ends, 3).project(1)[0].tolist() == [1, 1, 0]
-    assert not asked
-    assert list(Projector(ends, 3, compiled=True).project(1)[0]) == [1, 1, 0]
-    assert asked == [True]
-
-
-def test_large_graphs_use_kernels_if_these_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def is_compiled() -> bool:
-        return graphs.open_engine([(0, 1), (0, 2)], GraphSchema(), None, IN_MEMORY, None)[1].compiled
-
-    monkeypatch.setattr(kernel_choice, "find_spec", lambda _: True)
-    assert not is_compiled()
-    monkeypatch.setattr(graphs, "COMPILED_FROM", 2)
-    assert is_compiled()
-    monkeypatch.setattr(kernel_choice, "find_spec", lambda _: None)
-    assert not is_compiled()
-
-
-def test_a_missing_extra_is_named_with_the_command_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "cantle.trusted.bounding._projection_kernel", raising=False)
-    monkeypatch.setitem(sys.modules, "numba", None)
-    with pytest.raises(MissingExtra, match=r"\.\[fast\]"):
-        Projector(np.array([[0, 1], [0, 2]], dtype=np.int32), 3, compiled=True).project(1)
 
 
 def test_a_projector_shows_nothing() -> None:

@@ -33,10 +33,9 @@ from cantle.trusted.degree_queries import (
     Projection,
     SortedDegrees,
 )
-from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.engines.graph import GraphEngine
-from cantle.trusted.engines.rows import MemoryEngine
 from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.engines.words import WordEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept
@@ -75,7 +74,7 @@ DATA = list(all_tables(SIZES, CLASSES, MOST))
 
 
 @cache
-def engine_of(records: tuple[tuple[int, ...], ...], split: bool) -> MemoryEngine:
+def engine_of(records: tuple[tuple[int, ...], ...], split: bool) -> WordEngine:
     """An engine with the records at the root, or split by CUT; queries do not change it."""
     engine = Table(SIZES, CLASSES, records).engine()
     if split:
@@ -147,7 +146,7 @@ def test_every_trusted_query_states_its_claim(kind: type) -> None:
 
 @pytest.mark.parametrize("together", [False, True])
 def test_the_cells_of_a_grid_change_by_one_in_all(together: bool) -> None:
-    """Claim 23, through the column engine: a record is in one cell of one class, whatever the grid."""
+    """Claim 23, through the engine: a record is in one cell of one class, whatever the grid."""
     nodes, root = Frontier.root(SIZES), np.zeros(1, dtype=np.int64)
     for grid in (Grid.top(SIZES), Grid.top(SIZES).refine(1, (1,)), Grid.top(SIZES).refine(0, (1,)).refine(1, (1, 2))):
         query = Cells(grid, CLASSES, together)
@@ -157,7 +156,7 @@ def test_the_cells_of_a_grid_change_by_one_in_all(together: bool) -> None:
 
         def cells(records: tuple[tuple[int, ...], ...], query: Cells = query, total: int = total) -> np.ndarray:
             table = Table(SIZES, CLASSES, records)
-            engine = ColumnEngine(list(table.codes.T.copy()), table.labels, sizes=SIZES, class_count=CLASSES)
+            engine = table.engine()
             starts, entries, counts = query.occupied(engine, root, nodes)
             assert starts.tolist() == [0, len(entries)]
             assert (np.diff(entries) > 0).all()
@@ -301,8 +300,8 @@ def test_projected_degrees_as_records_change_by_the_records_of_the_unit(source: 
 
     @cache
     def table(graph: Drawing) -> np.ndarray:
-        codes = config.engine(graph).as_table(theta)._codes[:, 0]
-        return np.bincount(codes, minlength=theta + 1)
+        ((_, _, counts),) = config.engine(graph).as_table(theta).tally(np.zeros(1, int), OneWays((0,), (theta + 1,), 1))
+        return counts[0]
 
     worst = max(int(np.abs(table(more) - table(less)).sum()) for less, more in config.pairs())
     curator = Curator(config.engine(((), ())), Budget(NANO, Unit(kind=config.relation)), Seeded(0))

@@ -23,7 +23,7 @@ from cantle.postprocess.counts import public_dice
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.schema.taxonomy import Taxonomy
 from cantle.trusted.budget import NANO, Unit
-from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.engines.words import WordEngine
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.noise import Seeded
 from cantle.trusted.scores import HalfGini, JointMajority, Quality, WeightedMajority
@@ -34,13 +34,13 @@ from tests.laws.strategies import public_domain
 DOMAIN = public_domain()
 
 
-def engine(domain: Domain, records: int, seed: int = 1) -> ColumnEngine:
+def engine(domain: Domain, records: int, seed: int = 1) -> WordEngine:
     dice = np.random.default_rng(seed)
     assert domain.target is not None
     sizes = tuple(a.size for a in domain.attributes)
     columns = [dice.integers(0, size, records).astype(np.uint8) for size in sizes]
     label = dice.integers(0, domain.target.size, records).astype(np.uint8)
-    return ColumnEngine(columns, label, sizes=sizes, class_count=domain.target.size)
+    return WordEngine([(columns, label)], sizes=sizes, class_count=domain.target.size)
 
 
 def finished(domain: Domain, people: int, nano: int = NANO, **given: Any) -> tuple[DiffGen, dict[str, Any]]:

@@ -225,11 +225,11 @@ def halves(records: Records, folder: Path) -> list[Path]:
     return paths
 
 
-def both_ways(name: str, pair: Any, make: Callable[[Records, Path], Any], layout: str = "rows") -> list[Form]:
+def both_ways(name: str, pair: Any, make: Callable[[Records, Path], Any]) -> list[Form]:
     """Two forms: single pairs with everything that files may contain, and many more pairs in batches."""
     return [
-        Form(name, "memory", pair, table(layout), 100),
-        Form(f"{name}, in batches", "memory", batched(make, PAIRS), table(layout), 400, name, PAIRS),
+        Form(name, "memory", pair, table(), 100),
+        Form(f"{name}, in batches", "memory", batched(make, PAIRS), table(), 400, name, PAIRS),
     ]
 
 
@@ -237,9 +237,9 @@ FORMS = [
     Form("CSV, packed", "memory, compiled", packed, table(compiled=True), 40),
     *both_ways("CSV, packed", packed, rewritten(gzip.compress, "data.csv.gz")),
     *both_ways("CSV, UTF-16", csv_pair(WIDE), rewritten(utf_16, "data.csv")),
-    *both_ways("CSV, several files", in_several, halves, "columns"),
+    *both_ways("CSV, several files", in_several, halves),
     *both_ways("JSON Lines", json_pair, write_json_lines),
-    *both_ways("Arrow", in_arrow, write_arrow, "columns"),
+    *both_ways("Arrow", in_arrow, write_arrow),
     *both_ways("Excel", sheet_pair(xlsx, "data.xlsx"), write_sheet(xlsx, "data.xlsx")),
     *both_ways("ODS", sheet_pair(ods, "data.ods"), write_sheet(ods, "data.ods")),
 ]

@@ -216,15 +216,15 @@ WRITABLE = [one for one in POLARS if one[0] not in (pl.Object, pl.Int128, pl.Nul
 
 FORMS = [
     Form("pandas, from lists", "memory", inferred(_anew), table(), 150, "pandas"),
-    Form("pandas, from records", "memory", inferred(_of_rows), table("columns"), 150, "pandas"),
+    Form("pandas, from records", "memory", inferred(_of_rows), table(), 150, "pandas"),
     Form("pandas, pd.concat", "memory", inferred(_joined), table(), 150, "pandas"),
-    Form("pandas, loc[n]", "memory", inferred(_appended), table("columns"), 150, "pandas"),
+    Form("pandas, loc[n]", "memory", inferred(_appended), table(), 150, "pandas"),
     Form("pandas, narrow and categorical", "memory", inferred(_narrow), table(), 150, "pandas"),
     Form("pandas, declared types", "memory", declared(PANDAS, pandas_frame), table(), 300, "pandas"),
-    Form("polars", "memory", declared(POLARS, polars_frame), table("columns"), 400),
+    Form("polars", "memory", declared(POLARS, polars_frame), table(), 400),
     Form("pyarrow", "memory", declared(ARROW, arrow_table), table()),
-    Form("Parquet, by polars", "memory", in_parquet(WRITABLE, polars_frame), table("columns"), 250, "Parquet"),
+    Form("Parquet, by polars", "memory", in_parquet(WRITABLE, polars_frame), table(), 250, "Parquet"),
     Form("Parquet, by pyarrow", "memory", in_parquet(ARROW, arrow_table), table(), 250, "Parquet"),
     Form("pandas, from lists", "memory, compiled", inferred(_anew), table(compiled=True), 100, "pandas"),
-    Form("polars", "memory, compiled", declared(POLARS, polars_frame), table("columns", compiled=True), 100),
+    Form("polars", "memory, compiled", declared(POLARS, polars_frame), table(compiled=True), 100),
 ]

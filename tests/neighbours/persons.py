@@ -123,7 +123,7 @@ def _frame(library: str, kinds: list[Any], rows: Rows) -> Any:
 
 FORMS = [
     Form("persons, CSV", "memory", csv, table(), 100, "persons"),
-    Form("persons, pandas from lists", "memory", inferred(concat=False), table("columns"), 150, "persons"),
+    Form("persons, pandas from lists", "memory", inferred(concat=False), table(), 150, "persons"),
     Form("persons, pandas pd.concat", "memory", inferred(concat=True), table(), 150, "persons"),
     *(
         Form(f"persons, {kind} declared", "memory", typed(kind), table(), 100, "persons")

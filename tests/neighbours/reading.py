@@ -17,9 +17,7 @@ from cantle.interfaces.opening import open_data
 from cantle.schema import Schema
 from cantle.schema.domain import Domain
 from cantle.trusted import kernel_choice
-from cantle.trusted.engines.columns import ColumnEngine
-from cantle.trusted.engines.rows import MemoryEngine
-from cantle.trusted.engines.rows_compiled import CompiledEngine
+from cantle.trusted.engines.words import WordEngine
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.keys import GridCells
 from tests.neighbours.law import Codes
@@ -27,10 +25,9 @@ from tests.neighbours.law import Codes
 
 @dataclass(frozen=True)
 class Asked:
-    """A stand-in for a method that asks `open_data` for the finest codes, by record or by column."""
+    """A stand-in for a method that asks `open_data` for the finest codes."""
 
     domain: Domain
-    layout: str
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -51,14 +48,14 @@ def schema_of(document: dict[str, Any]) -> Any:
     return _schema(json.dumps(document))
 
 
-def table(layout: str = "rows", *, compiled: bool = False, choice: EngineChoice = IN_MEMORY) -> Any:
+def table(*, compiled: bool = False, choice: EngineChoice = IN_MEMORY) -> Any:
     """A reader of tables in one engine."""
 
     def read(document: dict[str, Any], data: Any) -> Codes:
         schema = schema_of(document)
         OPENERS[schema.kind].refuse_early(data, schema, choice, None)
         with patch.object(kernel_choice, "FROM", 0 if compiled else kernel_choice.FROM):
-            _, engine = open_data(data, schema, Asked(schema.domain(), layout), choice=choice)  # type: ignore[arg-type]
+            _, engine = open_data(data, schema, Asked(schema.domain()), choice=choice)  # type: ignore[arg-type]
         try:
             return codes_in(engine)
         finally:
@@ -68,13 +65,10 @@ def table(layout: str = "rows", *, compiled: bool = False, choice: EngineChoice 
 
 
 def codes_in(engine: Any) -> Codes:
-    """The records of an engine in memory, as tuples of codes and class."""
-    if isinstance(engine, MemoryEngine):
-        return _rows(np.column_stack([engine._codes, engine._class]))
-    if isinstance(engine, CompiledEngine):
-        return _rows(engine._rows[:, : len(engine.sizes) + 1])
-    if isinstance(engine, ColumnEngine):
-        return _rows(np.column_stack([*engine._columns, engine._class]))
+    """The records of an engine, as tuples of codes and class."""
+    if isinstance(engine, WordEngine):
+        layout, words = engine._layout, engine._rows.T
+        return Counter(zip(*(layout.column(words, a).tolist() for a in range(len(engine.sizes) + 1)), strict=True))
     return counted(engine)
 
 
@@ -87,7 +81,3 @@ def counted(engine: Any) -> Codes:
     for cell, label, count in zip(grid.unravel(cells).tolist(), classes.tolist(), counts.tolist(), strict=True):
         codes[*cell, label] += count
     return codes
-
-
-def _rows(rows: np.ndarray) -> Codes:
-    return Counter(map(tuple, rows.tolist()))

@@ -54,7 +54,7 @@ def in_dictionary(made: pa.Table) -> pa.Table:
 @pytest.mark.parametrize("broken", BROKEN_OFF)
 @pytest.mark.parametrize("form", [lambda made: made, in_pandas, in_dictionary])
 def test_an_arrow_text_that_ends_inside_a_character_changes_no_other(form: Any, broken: bytes) -> None:
-    read = table("columns")
+    read = table()
     before = read(TABLE, form(of_texts(b"ash", b"\x80\xa0")))
     after = read(TABLE, form(of_texts(b"ash", broken, b"\x80\xa0")))
     assert not before - after
@@ -70,7 +70,7 @@ def test_files_with_such_a_text_are_read_by_duckdb_like_tables(ending: str, tmp_
         with pa.ipc.new_file(str(path), made.schema) as file:
             file.write_table(made)
     choice = EngineChoice.of("duckdb", None, None)
-    assert table("columns", choice=choice)(TABLE, path) == table("columns", choice=IN_MEMORY)(TABLE, made)
+    assert table(choice=choice)(TABLE, path) == table(choice=IN_MEMORY)(TABLE, made)
 
 
 def test_sets_graphs_and_estimators_read_such_a_text_too() -> None:

@@ -69,8 +69,8 @@ def test_persons_with_rounded_numbers_do_not_share_a_bound(pair: tuple[str, str]
     for stays, leaves in (pair, pair[::-1]):
         for age in (3, 4):
             before = sheet(tmp_path / "data.xlsx", [(stays, 7)])
-            one = table("columns", choice=choice)(PERSONS, before)
-            two = table("columns", choice=choice)(PERSONS, sheet(before, [(leaves, age), (stays, 7)]))
+            one = table(choice=choice)(PERSONS, before)
+            two = table(choice=choice)(PERSONS, sheet(before, [(leaves, age), (stays, 7)]))
             assert not one - two
             assert (two - one).total() <= 1
 
@@ -88,7 +88,7 @@ def test_long_texts_are_identifiers(tmp_path: Path) -> None:
 
 def bounded(data: Any, choice: EngineChoice = IN_MEMORY, **more: Any) -> int:
     """How many records are used, one per person."""
-    return table("columns", choice=choice)({**PERSONS, **more}, data).total()
+    return table(choice=choice)({**PERSONS, **more}, data).total()
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])

@@ -9,7 +9,7 @@ from cantle.errors import BudgetExceeded, EngineError, ParameterError, Sealed
 from cantle.trusted.budget import NANO, Budget, Unit
 from cantle.trusted.curator import Curator
 from cantle.trusted.cut_candidates import AllCuts, CutsOf
-from cantle.trusted.engines.rows import MemoryEngine
+from cantle.trusted.engines.words import WordEngine
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.keys import OneWays
 from cantle.trusted.noise import Lanes, Rate, Seeded
@@ -179,7 +179,7 @@ def test_repr_shows_the_budget_and_the_open_regions() -> None:
     assert repr(curator).endswith("sealed)")
 
 
-class Gone(MemoryEngine):
+class Gone(WordEngine):
     """An engine whose cluster is lost before the records can be discarded."""
 
     def close(self) -> None:
@@ -188,7 +188,7 @@ class Gone(MemoryEngine):
 
 
 def test_a_run_is_sealed_even_if_its_records_cannot_be_discarded() -> None:
-    engine = Gone(np.zeros((3, 1), np.int64), np.zeros(3, np.int64), sizes=(2,), class_count=1)
+    engine = Gone([([np.zeros(3, np.int64)], np.zeros(3, np.int64))], sizes=(2,), class_count=1)
     curator = Curator(engine, Budget(NANO, Unit()), Seeded(1))
     with pytest.raises(EngineError, match="gone"), curator:
         curator.seal()

@@ -74,17 +74,6 @@ def test_the_records_that_are_used_do_not_depend_on_their_order(records: list[An
     assert kept(records) == kept(shuffled)
 
 
-def test_hashes_of_lists_of_codes_are_those_of_columns() -> None:
-    """Databases hand over one list of codes per record, whole or in chunks; memory holds one array per column."""
-    pa = pytest.importorskip("pyarrow")
-    columns = [np.array([3, 0, 3, 7]), np.array([1, 1, 0, 2**40])]
-    rows = np.stack(columns, axis=1).tolist()
-    expected = persons.marks(columns, 4).tolist()
-    assert len(set(expected)) == 4
-    for lists in (pa.array(rows), pa.chunked_array([rows[:1], rows[1:]])):
-        assert persons.marks_of_lists(lists).to_pylist() == expected
-
-
 def test_persons_are_distinguished_by_their_exact_text() -> None:
     numbers = person_numbers(pl.Series(["a", "b", None, "a", "A", "a "]))
     assert numbers[0] == numbers[3]

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.engines.words import WordEngine
 from cantle.trusted.geometry.boxes import Frontier
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.scores import SCALE, Gini, HalfGini, InfoGain, JointMajority, Max, WeightedMajority
@@ -26,10 +26,10 @@ TREE = {(0, 4): ((0, 2), (2, 3), (3, 4)), (0, 2): ((0, 1), (1, 2))}
 """The hierarchy of attribute 1, which has four categories: the first two form a group."""
 
 
-def engine(records: Any, sizes: tuple[int, ...] = SIZES, classes: int = 2) -> ColumnEngine:
+def engine(records: Any, sizes: tuple[int, ...] = SIZES, classes: int = 2) -> WordEngine:
     rows = np.array(list(records), dtype=np.int64).reshape(-1, len(sizes) + 1)
     columns = [column.astype(np.uint8) for column in rows[:, :-1].T]
-    return ColumnEngine(columns, rows[:, -1].astype(np.uint8), sizes=sizes, class_count=classes)
+    return WordEngine([(columns, rows[:, -1].astype(np.uint8))], sizes=sizes, class_count=classes)
 
 
 def records_of(classes: int, sizes: tuple[int, ...] = SIZES, most: int = 12) -> st.SearchStrategy[list[Record]]:

@@ -28,7 +28,7 @@ from cantle.trusted import scores
 from cantle.trusted.answers import Noisy, NoisyCells, Pick
 from cantle.trusted.budget import NANO, ReceiptFields, Unit
 from cantle.trusted.curator import Curator
-from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.engines.words import WordEngine
 from cantle.trusted.noise import Lanes
 
 Answer = Noisy | NoisyCells | Pick | list[Pick]
@@ -67,7 +67,7 @@ class DiffGenConfig(Config):
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
             method = DiffGen(domain, preset=self.preset, **without_own_error(self.settings))
             noise.closed = None if enumerate_leaves else _counts_all_cells
-            engine = ColumnEngine(list(rows[:, :-1].T), rows[:, -1], sizes=method.sizes, class_count=method.classes)
+            engine = WordEngine([(list(rows[:, :-1].T), rows[:, -1])], sizes=method.sizes, class_count=method.classes)
             with answers_noted() as answers, ExitStack() as stack:
                 for name, value in self.constants.items():
                     stack.enter_context(replaced(OWNERS[name], name, value))

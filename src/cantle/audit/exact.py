@@ -29,7 +29,7 @@ from cantle.schema.table import TableSchema
 from cantle.trusted import stop_test
 from cantle.trusted.budget import NANO, Budget, ReceiptFields, Unit
 from cantle.trusted.curator import Curator
-from cantle.trusted.engines.rows import CHUNK_CELLS, MemoryEngine
+from cantle.trusted.engines.words import CHUNK_CELLS, WordEngine
 from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier
 from cantle.trusted.noise import Lanes, Rate
 from cantle.trusted.stop_test import PrivTree
@@ -128,9 +128,8 @@ class Config(Mechanism[Table]):
             method = RPS(domain, preset=self.preset, **without_own_error(self.settings))
             closing = Closing(method, enumerate_leaves=enumerate_leaves)
             noise.closed = closing.closed
-            engine = MemoryEngine(
-                rows[:, :-1], rows[:, -1], sizes=method.sizes, class_count=method.classes, chunk_cells=chunk_cells
-            )
+            batch = list(rows[:, :-1].T), rows[:, -1]
+            engine = WordEngine([batch], sizes=method.sizes, class_count=method.classes, chunk_cells=chunk_cells)
             with Curator(engine, Budget(self.units * NANO, Unit(self.unit)), noise) as curator:
                 grow(closing, curator)
                 receipt = curator.seal()

@@ -22,7 +22,7 @@ from cantle.methods.mosaic_questions import CandidateTables, Questions, SpikeSea
 from cantle.trusted import table_candidates
 from cantle.trusted.budget import NANO, Budget, Unit
 from cantle.trusted.curator import Curator
-from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.engines.words import WordEngine
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable, LabelTree
 from cantle.trusted.geometry.value_classes import ValueClasses
@@ -47,7 +47,7 @@ class MosaicConfig(Config):
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
             last: list[bool] = []
             noise.closed = lambda _lanes: bool(last) and not enumerate_leaves
-            engine = ColumnEngine(columns, rows[:, -1], sizes=self.sizes, class_count=1)
+            engine = WordEngine([(columns, rows[:, -1])], sizes=self.sizes, class_count=1)
             budget = Budget(self.units * NANO, Unit(self.unit))
             with replaced(table_candidates, "SCALE", 2), Curator(engine, budget, noise) as curator:
                 answers = self.script(Questions(curator), lambda: last.append(True))

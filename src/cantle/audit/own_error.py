@@ -26,8 +26,8 @@ from cantle.postprocess.counts import public_dice
 from cantle.postprocess.results import Results
 from cantle.trusted.budget import NANO, Budget, Unit
 from cantle.trusted.curator import Curator
-from cantle.trusted.engines.rows import MemoryEngine
 from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.engines.words import WordEngine
 
 SEED = 3
 """The seed of the public dice."""
@@ -64,10 +64,8 @@ class OwnErrorConfig(Config):
 
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
             method = RPS(domain, preset=self.preset, **self.settings)
-            codes, classes = rows[:, :-1], rows[:, -1]
-            engine = MemoryEngine(
-                codes, classes, sizes=method.sizes, class_count=method.classes, chunk_cells=chunk_cells
-            )
+            batch = list(rows[:, :-1].T), rows[:, -1]
+            engine = WordEngine([batch], sizes=method.sizes, class_count=method.classes, chunk_cells=chunk_cells)
             budget = Budget(self.units * NANO, Unit(self.unit))
             with small_workload(), Curator(engine, budget, noise) as curator:
                 method.run(curator)

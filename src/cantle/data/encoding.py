@@ -11,14 +11,14 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast, overload
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
 
 from cantle.data.file_forms import CSV, UNPACKED, Paths, are_paths, ending, files
 from cantle.data.tables import Lines, as_ids, read_batches, read_lines
-from cantle.schema.domain import MISSING, Attribute, Domain, Labels, Layout, unsigned
+from cantle.schema.domain import MISSING, Attribute, Domain, Labels, unsigned
 from cantle.schema.spelling import PLAIN
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
@@ -41,43 +41,27 @@ _PIECE = 1 << 18  # bytes read together, few enough to stay in the cache
 _ROWS = 1 << 12  # records encoded together: their codes stay in the cache
 
 
-@overload
-def read_codes(
-    source: object, schema: TableSchema, domain: Domain, layout: Literal["columns"]
-) -> Iterator[tuple[str, list[Codes], Codes]]: ...
-@overload
-def read_codes(
-    source: object, schema: TableSchema, domain: Domain, layout: Literal["rows"]
-) -> Iterator[tuple[str, Codes, Codes]]: ...
-def read_codes(
-    source: object, schema: TableSchema, domain: Domain, layout: Layout
-) -> Iterator[tuple[str, list[Codes] | Codes, Codes]]:
-    """Batches of (kind of frame, codes, classes), without the records that are dropped.
-
-    Codes are one array per attribute in layout "columns", otherwise one array (records, attributes).
-    """
+def read_codes(source: object, schema: TableSchema, domain: Domain) -> Iterator[tuple[str, list[Codes], Codes]]:
+    """Batches of (kind of frame, codes by column, classes), without the records that are dropped."""
     parts = files(cast("Paths", source)) if are_paths(source) else [source]
     for part in parts:
-        yield from _read_part(part, schema, domain, layout)
+        yield from _read_part(part, schema, domain)
 
 
-def _read_part(
-    source: object, schema: TableSchema, domain: Domain, layout: Layout
-) -> Iterator[tuple[str, list[Codes] | Codes, Codes]]:
+def _read_part(source: object, schema: TableSchema, domain: Domain) -> Iterator[tuple[str, list[Codes], Codes]]:
     """The same for a frame or a single file."""
-    general = domain.encode_columns if layout == "columns" else domain.encode
     if not isinstance(source, Path) or not _is_large_csv(source):
         for batch in read_batches(source, schema):
-            yield batch.kind, *general(batch.frame)
+            yield batch.kind, *domain.encode_columns(batch.frame)
         return
     wanted = [one.name for one in schema.fields if one.role != "identifier"]
     scanner = None
     for lines in read_lines(source, schema, wanted, piece=_PIECE):
         if lines.quoted or len(lines.columns) == 1:
-            yield "polars", *general(lines.parse(wanted))
+            yield "polars", *domain.encode_columns(lines.parse(wanted))
         else:
             scanner = scanner or _Scanner(domain, lines)
-            for codes, classes in scanner.encode(lines, layout):
+            for codes, classes in scanner.encode(lines):
                 yield "polars", codes, classes
 
 
@@ -128,12 +112,11 @@ class _Scanner:
         self._arrays = tables.arrays()
         sizes = [attribute.size for attribute in self._columns]
         self._kinds = [unsigned(size) for size in sizes]
-        self._widest = unsigned(max(sizes[: len(domain.attributes)], default=1))
         self._room = np.zeros((_ROWS, len(sizes)), dtype=np.int32 if max(sizes) < 2**31 else np.int64)
         self._doubts = np.empty((_ROWS, 3), dtype=np.int64)
 
-    def encode(self, lines: Lines, layout: Layout) -> Iterator[tuple[list[Codes] | Codes, Codes]]:
-        """The codes and classes of these lines, some at a time, as `Domain.encode` or `encode_columns` return them."""
+    def encode(self, lines: Lines) -> Iterator[tuple[list[Codes], Codes]]:
+        """The codes and classes of these lines, some at a time, as `Domain.encode_columns` returns them."""
         others, number = self._read_others(lines), 0
         for text, size in _with_room_behind(lines.text):
             data, at = np.frombuffer(text, dtype=np.uint8), 0
@@ -146,19 +129,17 @@ class _Scanner:
                     block[:, j] = codes[number : number + records]
                 if block.min(initial=0) < 0:
                     block = block[(block >= 0).all(axis=1)]
-                yield self._narrow(block, layout)
+                yield self._narrow(block)
                 number += records
 
-    def _narrow(self, block: Codes, layout: Layout) -> tuple[list[Codes] | Codes, Codes]:
-        """The codes in the types and the layout of the domain."""
+    def _narrow(self, block: Codes) -> tuple[list[Codes], Codes]:
+        """The codes in the types of the domain."""
         number = len(self._domain.attributes)
         if self._domain.target:
             classes = block[:, number].astype(self._kinds[number])
         else:
             classes = np.zeros(len(block), dtype=unsigned(1))
-        if layout == "columns":
-            return [block[:, j].astype(self._kinds[j]) for j in range(number)], classes
-        return block[:, :number].astype(self._widest), classes
+        return [block[:, j].astype(self._kinds[j]) for j in range(number)], classes
 
     def _settle(self, lines: Lines, text: bytes, doubts: Codes, block: Codes) -> None:
         """Reads the kernel's columns in lines in doubt by the general path."""

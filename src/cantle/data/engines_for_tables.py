@@ -1,4 +1,4 @@
-"""The engines for tables, by where the data is stored: in memory, in DuckDB, in a Spark cluster, in a database.
+"""The engines for tables, by where the data is stored: in memory, on disk, in a Spark cluster, in a database.
 
 All use one encoder, `Domain.encode_columns`, on batches of records, in this process or on Spark's workers; only a
 database encodes by itself (cantle.data.sql_encoding). Whatever can be refused without the data is refused before
@@ -8,32 +8,30 @@ anything is charged.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
-import numpy as np
 import polars as pl
 
 from cantle.data.arrow_texts import decodable
 from cantle.data.duckdb_files import read_database
-from cantle.data.encoding import person_codes, read_codes, read_person_codes
+from cantle.data.encoding import PersonCodes, person_codes, read_codes, read_person_codes
 from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import ARROW, PARQUET, SHEETS, Paths, are_paths, ending, files, require_files
 from cantle.data.sheets import load as load_sheets
-from cantle.data.sql_encoding import UNREACHABLE, code_table, load_ibis, require_encoding
+from cantle.data.sql_encoding import CLASS, UNREACHABLE, WHO, code_table, load_ibis, require_encoding
+from cantle.data.sql_encoding import read_codes as read_codes_of
+from cantle.data.tables import as_ids
 from cantle.errors import CantleError, DataError, EngineError, ParameterError, raise_alone
-from cantle.schema.domain import Domain, Labels, Layout
+from cantle.schema.domain import Domain, Labels
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
-from cantle.trusted import kernel_choice
-from cantle.trusted.bounding.persons import person_numbers, within_bound
-from cantle.trusted.engines import database, duckdb
-from cantle.trusted.engines.base import Engine, TableEngine
-from cantle.trusted.engines.columns import ColumnEngine
-from cantle.trusted.engines.private_database import MEMORY
-from cantle.trusted.engines.rows import open_rows
+from cantle.trusted.engines.base import TableEngine
+from cantle.trusted.engines.bounded_persons import bounded, bounded_on_disk
+from cantle.trusted.engines.stores import InMemory, OnDisk, Store
+from cantle.trusted.engines.words import Batch, WordEngine
 
 if TYPE_CHECKING:
     import pyarrow
@@ -54,9 +52,6 @@ class AsksTable(Protocol):
     @property
     def domain(self) -> Domain:
         """The public domain: one code per value, or per bin if the method made columns coarser."""
-
-    @property
-    def layout(self) -> Layout: ...
 
     @property
     def sizes(self) -> tuple[int, ...]: ...
@@ -97,84 +92,46 @@ def _wanted(schema: TableSchema) -> list[str]:
     return [one.name for one in schema.fields if one.role != "identifier"] + persons
 
 
-# ---- memory ---------------------------------------------------------------------------------------------------
+# ---- memory and disk ------------------------------------------------------------------------------------------
 
 
 def _open_memory(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
-    """An engine with codes in memory, in the layout that the method needs."""
-    if schema.person is not None:
-        return _persons(data, schema, method)
-    if method.layout == "columns":
-        frames, columns, labels = zip(*read_codes(data, schema, method.domain, "columns"), strict=True)
-        joined = [np.concatenate(one) for one in zip(*columns, strict=True)]
-        return {"frame": frames[0]}, _columns(joined, np.concatenate(labels), method)
-    frames, rows, labels = zip(*read_codes(data, schema, method.domain, "rows"), strict=True)
-    return {"frame": frames[0]}, _rows(np.concatenate(rows), np.concatenate(labels), method)
-
-
-def _persons(data: object, schema: TableSchema, method: AsksTable) -> Opened:
-    """The same, with the records of each person bounded (cantle.trusted.bounding.persons)."""
-    frames, found = zip(*read_person_codes(data, schema, method.domain), strict=True)
-    ids, parts, labels = zip(*found, strict=True)
-    columns, classes = [np.concatenate(column) for column in zip(*parts, strict=True)], np.concatenate(labels)
-    hashed = [*columns, classes] if method.classes > 1 else columns
-    used = within_bound(person_numbers(pl.concat(ids)), hashed, schema.max_records)
-    columns, classes, frame = [column[used] for column in columns], classes[used], frames[0]
-    if method.layout == "columns":
-        return {"frame": frame}, _columns(columns, classes, method)
-    width = np.min_scalar_type(max([1, *method.sizes]))
-    rows = np.zeros((len(classes), len(columns)), width)
-    for j, column in enumerate(columns):
-        rows[:, j] = column
-    return {"frame": frame}, _rows(rows, classes, method)
-
-
-def _columns(columns: list[Codes], classes: Codes, method: AsksTable) -> Engine:
-    return ColumnEngine(
-        columns,
-        classes,
-        sizes=method.sizes,
-        class_count=method.classes,
-        compiled=kernel_choice.worth_loading(len(classes)),
-    )
-
-
-def _rows(codes: Codes, classes: Codes, method: AsksTable) -> Engine:
-    return open_rows(
-        codes,
-        classes,
-        sizes=method.sizes,
-        class_count=method.classes,
-        compiled=kernel_choice.worth_loading(len(classes)),
-    )
-
-
-# ---- DuckDB ---------------------------------------------------------------------------------------------------
+    """An engine with words in memory."""
+    kinds: list[str] = []
+    engine = _counting(_batches([data], schema, method, InMemory(), kinds), method, InMemory())
+    return {"frame": kinds[0]}, engine
 
 
 def _open_duckdb(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:
-    memory, total = MEMORY if choice.memory is None else choice.memory, 0
-    sources = _sources(data, schema, choice)
+    """An engine with words on disk; DuckDB reads databases."""
+    return POLARS, _counting(_batches(_sources(data, schema, choice), schema, method, OnDisk(), []), method, OnDisk())
 
-    def counted(batch: duckdb.Batch) -> duckdb.Batch:
-        nonlocal total
-        total += len(batch[1])
-        return batch
 
-    def of_persons() -> Iterator[tuple[pyarrow.Array, duckdb.Batch]]:
+def _counting(batches: Iterator[Batch], method: AsksTable, store: Store) -> WordEngine:
+    return WordEngine(batches, sizes=method.sizes, class_count=method.classes, store=store)
+
+
+def _batches(
+    sources: Iterable[object], schema: TableSchema, method: AsksTable, store: Store, kinds: list[str]
+) -> Iterator[Batch]:
+    """Codes and classes, with the records of each person bounded; the kinds of the frames are added to `kinds`."""
+    if schema.person is None:
         for source in sources:
-            for _, (ids, codes, classes) in read_person_codes(source, schema, method.domain):
-                yield ids.to_arrow(), counted((codes, classes))
+            for kind, columns, classes in read_codes(source, schema, method.domain):
+                kinds.append(kind)
+                yield columns, classes
+        return
 
-    def of_records() -> Iterator[duckdb.Batch]:
+    def of_persons() -> Iterator[PersonCodes]:
         for source in sources:
-            for _, codes, classes in read_codes(source, schema, method.domain, "columns"):
-                yield counted((codes, classes))
+            for kind, codes in read_person_codes(source, schema, method.domain):
+                kinds.append(kind)
+                yield codes
 
-    batches = of_records() if schema.person is None else duckdb.OfPersons(of_persons(), schema.max_records)
-    engine = duckdb.DuckEngine(batches, sizes=method.sizes, class_count=method.classes, memory=memory)
-    engine.compiled = kernel_choice.worth_loading(total)
-    return POLARS, engine
+    if isinstance(store, OnDisk):
+        yield from bounded_on_disk(of_persons(), method.classes, schema.max_records)
+    else:
+        yield bounded(of_persons(), method.classes, schema.max_records)
 
 
 def _sources(data: object, schema: TableSchema, choice: EngineChoice) -> Iterator[object]:
@@ -253,7 +210,7 @@ def _open_spark(data: object, schema: TableSchema, method: AsksTable, choice: En
     frame = cast("DataFrame", data) if given else spark_frame(spark.session(), data, schema, _wanted(schema))
     try:
         frame = spark.select(frame, _wanted(schema))
-        list(read_codes(polars_of(spark.nothing_of(frame)), schema, method.domain, "columns"))  # judges the types
+        list(read_codes(polars_of(spark.nothing_of(frame)), schema, method.domain))  # judges the types
         records = _spark_records(schema, method.domain)
         return POLARS, spark.SparkEngine(frame, records, sizes=method.sizes, class_count=method.classes, own=own)
     except BaseException:
@@ -290,21 +247,24 @@ def spark_frame(session: SparkSession, data: object, schema: TableSchema, wanted
 
 
 def _open_database(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
+    """An engine with words on disk; the database is read once, and a connection of our own is closed then."""
     if hasattr(data, "get_backend"):
-        return POLARS, _database(data, schema, method, own=False)
+        return POLARS, _from_database(data, schema, method)
     url, place = _require_address(data, choice)
     backend = None
     try:
         backend = load_ibis().connect(url)
         *above, name = place.split(".")
         table = backend.table(name, database=".".join(above) or None)
-        return POLARS, _database(table, schema, method, own=True)
+        return POLARS, _from_database(table, schema, method)
     except Exception as error:  # noqa: BLE001 - every backend has exceptions of its own, and some quote the URL
-        if backend is not None:
-            backend.disconnect()
         if isinstance(error, CantleError):
             raise
         raise_alone(EngineError(UNREACHABLE))
+    finally:
+        if backend is not None:
+            with suppress(Exception):
+                backend.disconnect()
 
 
 def _require_address(data: object, choice: EngineChoice) -> tuple[str, str]:
@@ -318,7 +278,20 @@ def _require_address(data: object, choice: EngineChoice) -> tuple[str, str]:
     return data, choice.table
 
 
-def _database(table: Table, schema: TableSchema, method: AsksTable, *, own: bool) -> TableEngine:
-    codes = code_table(table, method.domain, schema.person, schema.missing_values)
-    bound = None if schema.person is None else schema.max_records
-    return database.DatabaseEngine(codes, sizes=method.sizes, class_count=method.classes, max_records=bound, own=own)
+def _from_database(table: Table, schema: TableSchema, method: AsksTable) -> TableEngine:
+    frames = read_codes_of(code_table(table, method.domain, schema.person))
+    if schema.person is None:
+        return _counting((_codes_of(frame) for frame in frames), method, OnDisk())
+
+    def of_persons() -> Iterator[PersonCodes]:
+        for frame in frames:
+            ids = as_ids(frame[WHO], schema.missing_values)
+            yield ids.drop_nulls(), *_codes_of(frame.filter(ids.is_not_null()))
+
+    return _counting(bounded_on_disk(of_persons(), method.classes, schema.max_records), method, OnDisk())
+
+
+def _codes_of(frame: pl.DataFrame) -> tuple[list[Codes], Codes]:
+    """The columns and classes of some rows of a code table."""
+    columns = [frame[name].to_numpy() for name in frame.columns if name not in (CLASS, WHO)]
+    return columns, frame[CLASS].to_numpy()

@@ -36,7 +36,6 @@ from cantle.schema.graph import GraphSchema, NodeRange
 from cantle.schema.identifier_lines import check_file, check_packing, matrix_market, pieces, read_fields
 from cantle.schema.text_encodings import UNDECODABLE
 from cantle.schema.values import in_microseconds, text_of
-from cantle.trusted import kernel_choice
 from cantle.trusted.bounding.graph_arrays import Degrees as Degrees
 from cantle.trusted.bounding.graph_arrays import Graph as Graph
 from cantle.trusted.bounding.graph_pairs import Declared, Pairs
@@ -52,8 +51,6 @@ Identifiers = Array | list[object]
 """A column of identifiers, one per record."""
 
 ENGINES = ("memory", "duckdb")
-COMPILED_FROM = 1_000_000
-"""Number of edges from which on compiled kernels save more time than loading them takes."""
 PARQUET = (".parquet", ".pq")
 # any exception of a library; its message may quote a value, so only the fact that it failed is used
 _ANYTHING = (Exception, pl.exceptions.PanicException)
@@ -99,8 +96,7 @@ def open_engine(data: object, schema: GraphSchema, method: object, choice: Engin
 
         return open_filed(data, schema, choice)
     graph = read_graph(data, schema, nodes)
-    compiled = isinstance(graph, Graph) and kernel_choice.worth_loading(len(graph.ends), COMPILED_FROM)
-    return POLARS, GraphEngine(graph, nodes=schema.node_count, compiled=compiled)
+    return POLARS, GraphEngine(graph, nodes=schema.node_count)
 
 
 def read_graph(data: object, schema: GraphSchema, nodes: object = None) -> Graph | Degrees:

@@ -1,4 +1,5 @@
-"""The encoder of `Domain` as a database expression (ibis): the same codes for every value of a typed column.
+"""The encoder of `Domain` as a database expression (ibis): the same codes for every value of a typed column, read in
+batches. So values that only a database has, such as infinite dates, need no form outside of it.
 
 Columns keep their type, so nothing is parsed. Numbers, dates and datetimes of the schema are read from integers,
 decimals of a declared precision, floats, booleans, dates and timestamps; categories from text, integers and booleans.
@@ -9,15 +10,16 @@ computed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, install_command, raise_alone
+import polars as pl
+
+from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, install_command, raise_alone, replacing
 from cantle.schema.domain import MISSING, Attribute, Domain, Labels, Steps
 from cantle.schema.spelling import BLANKS
-from cantle.schema.text_encodings import UNDECODABLE
 from cantle.schema.values import truth_words
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ WHO = "who"
 _EXACT = 2**53
 _TINY = 1e-290  # a division of smaller numbers could underflow, at which some databases fail
 _DAY = 86_400
+_ROWS = 1 << 18  # read together
 _KNOWN = ("postgres", "postgresql", "duckdb")
 UNREACHABLE = "the database cannot be reached, or has no such table; check the URL, the server and --table"
 
@@ -99,11 +102,9 @@ def _encoding_of(backend: BaseBackend) -> str:
     return encoding.decode() if isinstance(encoding, bytes) else str(encoding)
 
 
-def code_table(table: Table, domain: Domain, person: str | None = None, marks: Sequence[str] = ()) -> Table:
-    """The codes of a table's records: c0, c1, ... and the class `label`, without dropped records.
-
-    With a column of persons, `who` identifies them. Records without a person are dropped; `marks` mean no person.
-    """
+def code_table(table: Table, domain: Domain, person: str | None = None) -> Table:
+    """The codes of a table's records: c0, c1, ... and the class `label`, without dropped records; if there is a column
+    of persons, `who` is this column."""
     ibis = load_ibis()
     named = {f"c{j}": attribute for j, attribute in enumerate(domain.attributes)}
     known = table.schema()
@@ -114,47 +115,33 @@ def code_table(table: Table, domain: Domain, person: str | None = None, marks: S
         raise DataError(f"the table has no column {missing}; correct the names in the schema.")
     if domain.target is not None:
         named[CLASS] = domain.target
-    whose = {} if person is None else {WHO: _who(ibis, table[person], marks)}
+    whose = {} if person is None else {WHO: _require_identifiers(table[person])}
     codes = table.select(**{name: _code(ibis, table, one) for name, one in named.items()}, **whose)
-    codes = codes.filter([*(codes[name] >= 0 for name in named), *(codes[name].notnull() for name in whose)])
+    codes = codes.filter([codes[name] >= 0 for name in named])
     return codes if domain.target is not None else codes.mutate(**{CLASS: ibis.literal(0, type="int16")})
 
 
-def _who(ibis: ModuleType, column: Column, marks: Sequence[str]) -> Value:
-    """A person's identifier, null if there is none. Two are equal if and only if the texts of tables.as_ids are equal.
-
-    Texts are compared as bytes, because the collation of a column may treat different texts as equal.
-    """
-    kind, name, bytes_of = column.type(), column.get_name(), _AS_BYTES.get(column.get_backend().name)
-    if bytes_of is None:
-        raise DataError("only PostgreSQL and DuckDB can bound the records of persons; use another engine.")
-    if kind.is_boolean() or kind.is_integer():
-        number = ibis.cases((column, 1), (~column, 0)).cast("int64") if kind.is_boolean() else column
-        gone = [int(mark) for mark in marks if _is_whole(mark)]
-        return ibis.cases((number.isin(gone), ibis.null()), else_=number) if gone else number
-    if not kind.is_string():
+def _require_identifiers(column: Column) -> Column:
+    """A column of persons, refused by its type if it cannot identify them."""
+    kind, name = column.type(), column.get_name()
+    if not (kind.is_boolean() or kind.is_integer() or kind.is_string()):
         fix = "cast it to text or to an integer in a view"
         raise DataError(f"column {name!r} has type {kind} in the database and cannot identify persons; {fix}.")
-    same = [bytes_of(ibis, column) == bytes_of(ibis, ibis.literal(mark)) for mark in sorted({"", *marks})]
-    same.append(column.contains(UNDECODABLE))  # other bytes may have been in its place
-    return ibis.cases(*((one, ibis.null()) for one in same), else_=bytes_of(ibis, column))
+    return column
 
 
-def _postgres_bytes(ibis: ModuleType, text: Value) -> Value:
-    @ibis.udf.scalar.builtin(signature=(("string", "string"), "binary"))
-    def convert_to(text, encoding): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-
-    return convert_to(text, "UTF8")
-
-
-def _duckdb_bytes(ibis: ModuleType, text: Value) -> Value:
-    @ibis.udf.scalar.builtin(signature=(("string",), "binary"))
-    def encode(text): ...  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-
-    return encode(text)
-
-
-_AS_BYTES = {"postgres": _postgres_bytes, "duckdb": _duckdb_bytes}
+def read_codes(codes: Table) -> Iterator[pl.DataFrame]:
+    """The rows of a code table, some at a time, by one statement. A database's errors may quote values, so all are
+    replaced: every backend has exceptions of its own."""
+    why = "it is gone, or refuses to be read; look at its log, and grant SELECT on the table"
+    with replacing(Exception, lambda _: EngineError(f"the database failed: {why}")):
+        backend = codes.get_backend()
+        if backend.name == "duckdb":  # ibis reads DuckDB by a method that newer versions do not have
+            batches = backend.con.sql(str(backend.compile(codes))).to_arrow_reader(_ROWS)
+        else:
+            batches = backend.to_pyarrow_batches(codes, chunk_size=_ROWS)
+        for batch in batches:
+            yield pl.DataFrame(pl.from_arrow(batch))
 
 
 def _code(ibis: ModuleType, table: Table, attribute: Attribute) -> Value:

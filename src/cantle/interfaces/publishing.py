@@ -197,7 +197,7 @@ def _run_and_draw(order: Order, store: Engine, seed: int) -> Made:
     Drawing is post-processing and spends nothing. If it fails, the curator is sealed too, and the charge remains.
     """
     method, dice = order.method, public_dice(seed, compiled=store.compiled)
-    with Curator(store, Budget(order.epsilon_nano, order.unit), _noise(order, store)) as curator:
+    with Curator(store, Budget(order.epsilon_nano, order.unit), _noise(order)) as curator:
         method.run(curator)
         logging.getLogger("cantle").info("drawing records")
         results, accuracy = method.results(dice), None
@@ -206,9 +206,8 @@ def _run_and_draw(order: Order, store: Engine, seed: int) -> Made:
         return Made(Receipt.from_dict(curator.seal()), results, accuracy)
 
 
-def _noise(order: Order, store: Engine) -> Noise:
-    seed, compiled = order.insecure_seed, store.compiled
-    return Secure(compiled=compiled) if seed is None else Seeded(seed, compiled=compiled)
+def _noise(order: Order) -> Noise:
+    return Secure() if order.insecure_seed is None else Seeded(order.insecure_seed)
 
 
 def _release(order: Order, made: Made, form: Form, ticket: Ticket | None, started: str, seed: int) -> Release:

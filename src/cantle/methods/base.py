@@ -11,7 +11,7 @@ from cantle.methods.settings import Echo
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.group_frames import check_names
 from cantle.postprocess.results import Results
-from cantle.schema.domain import Domain, Layout
+from cantle.schema.domain import Domain
 from cantle.schema.table import TableSchema
 from cantle.trusted.budget import words_of
 from cantle.trusted.curator import Curator
@@ -70,13 +70,12 @@ class ChecksBudget(Protocol):
 
 
 class TableMethod:
-    """The base class of methods for tables: the domain of the codes, and their layout for counting.
+    """The base class of methods for tables: the domain of the codes.
 
     The domain that the schema declares has one code per value; `Domain.coarsen` groups values into bins.
     """
 
     kind: ClassVar[str] = "table"
-    layout: ClassVar[Layout]
     domain: Domain
 
     def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:

@@ -23,7 +23,7 @@ from cantle.postprocess.column_shapes import ColumnTable, table_edges
 from cantle.postprocess.counts import Dice
 from cantle.postprocess.from_cells import cell_results
 from cantle.postprocess.results import Results
-from cantle.schema.domain import Attribute, Domain, Labels, Layout
+from cantle.schema.domain import Attribute, Domain, Labels
 from cantle.schema.taxonomy import Taxonomy
 from cantle.trusted.answers import NoisyCells
 from cantle.trusted.budget import NANO
@@ -90,7 +90,6 @@ class DiffGen(TableMethod):
 
     name: ClassVar[str] = "diffgen"
     Settings: ClassVar[type] = DiffGenSettings
-    layout: ClassVar[Layout] = "columns"
 
     def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:
         self.settings = read_settings(DiffGenSettings, "diffgen", PRESETS, preset, given)

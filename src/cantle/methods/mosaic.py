@@ -17,7 +17,7 @@ from cantle.postprocess.counts import STREAMS, Dice, public_streams
 from cantle.postprocess.mosaic.column_cells import Column, column_of
 from cantle.postprocess.mosaic.frames import mosaic_results
 from cantle.postprocess.results import Results
-from cantle.schema.domain import Domain, Layout
+from cantle.schema.domain import Domain
 from cantle.trusted.arrays import Codes
 from cantle.trusted.budget import NANO
 from cantle.trusted.curator import Curator
@@ -39,7 +39,6 @@ class Mosaic(TableMethod):
 
     name: ClassVar[str] = "mosaic"
     Settings: ClassVar[type] = MosaicSettings
-    layout: ClassVar[Layout] = "columns"
 
     def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:
         self.settings = read_settings(MosaicSettings, "mosaic", PRESETS, preset, given)

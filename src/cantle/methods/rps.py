@@ -22,7 +22,7 @@ from cantle.postprocess.from_tree import possible_in, tree_results
 from cantle.postprocess.one_ways import cell_edges
 from cantle.postprocess.results import Results
 from cantle.postprocess.tree import Tree
-from cantle.schema.domain import Domain, Layout
+from cantle.schema.domain import Domain
 from cantle.trusted.answers import Noisy
 from cantle.trusted.budget import NANO, Unit
 from cantle.trusted.curator import Curator
@@ -45,7 +45,6 @@ class RPS(TableMethod):
 
     name: ClassVar[str] = "rps"
     Settings: ClassVar[type] = RpsSettings
-    layout: ClassVar[Layout] = "rows"
 
     def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:
         presets = dict(PRESETS)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -34,9 +34,6 @@ from cantle.schema.values import Codes, Mask, by_kind
 
 if TYPE_CHECKING:
     from cantle.schema.rules import Rules
-
-Layout = Literal["rows", "columns"]
-"""Codes as one array (records, attributes), or as one array per attribute."""
 
 _SHOWN = 8  # most labels that `describe` writes out in full
 

@@ -12,7 +12,7 @@ from cantle.errors import ParameterError
 from cantle.trusted.budget import Unit
 from cantle.trusted.cut_candidates import CUT_CANDIDATES, AnyScored, Candidates
 from cantle.trusted.degree_queries import GRAPH_KEYS, Bounds, Lag, Projection
-from cantle.trusted.engines.base import Engine, Rule, WholeTableEngine, counts_whole_tables
+from cantle.trusted.engines.base import Engine, Rule, TableEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
 from cantle.trusted.keys import TRUSTED_KEYS, Counted, finest
@@ -61,8 +61,6 @@ def admit_candidates(
     _require_kind(candidates, nodes, engine)
     if not candidates.fits(nodes, engine.domain, quality):
         raise ParameterError("these are not candidates for these regions, or the score has no proof for them")
-    if isinstance(candidates, CUT_CANDIDATES) and type(candidates.key) not in engine.keys:
-        raise ParameterError("this engine cannot count the cuts of one column per region; open the table by rows")
     if isinstance(candidates, Bounds):
         candidates.require(unit)
 
@@ -86,11 +84,11 @@ def admit_threshold_query(query: SparseQuery[Nodes], nodes: Nodes, engine: Engin
         raise ParameterError("the query does not fit these regions")
 
 
-def admit_trees(trees: ValueTrees, nodes: Frontier, engine: Engine) -> WholeTableEngine:
-    """The engine, as one that counts whole tables; refuses other engines, and trees that do not fit its columns."""
+def admit_trees(trees: ValueTrees, nodes: Frontier, engine: Engine) -> TableEngine:
+    """The engine, as one of tables; refuses other engines, and trees that do not fit its columns."""
     require_trusted(trees, (ValueTrees,))
     _require_kind(trees, nodes, engine)
-    table = cast(WholeTableEngine, engine)
+    table = cast(TableEngine, engine)
     if not trees.fits(nodes, table.domain):
         raise ParameterError("these are not trees over values of columns of this domain")
     return table
@@ -120,5 +118,3 @@ def _require_kind(question: Question, nodes: Regions, engine: Engine) -> None:
         raise ParameterError(f"this question is for {question.kind}")
     if question.everyone and (len(nodes) != 1 or nodes.depth):
         raise ParameterError("this question looks at all records: ask about the root, before the first split")
-    if question.everyone and engine.kind == "tables" and not counts_whole_tables(engine):
-        raise ParameterError("this engine counts regions of rows only; open the table by columns for this question")

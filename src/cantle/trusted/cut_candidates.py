@@ -15,12 +15,12 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from cantle.trusted.engines.base import Fused, TableEngine
+from cantle.trusted.engines.base import TableEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, cut_counts
 from cantle.trusted.geometry.item_partitions import Partitions
 from cantle.trusted.keys import Domain, OneWayEach, OneWays
 from cantle.trusted.noise import Runs
-from cantle.trusted.scores import CUT_QUALITIES, Mix, Quality, Score
+from cantle.trusted.scores import CUT_QUALITIES, Quality, Score
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,15 +100,9 @@ class _CutCandidates(ABC):
     classes: int
 
     def exact_scores(self, engine: TableEngine, positions: Ints, nodes: Frontier, quality: Quality) -> Iterator[Scored]:
-        """Exact scores of the cuts; engines that can do so count and score in one pass."""
         counts = self.counts(nodes)
-        if isinstance(engine, Fused) and isinstance(quality, Mix):
-            weights = quality.even, quality.apart
-            exact = engine.cut_scores(positions, nodes.lo, nodes.hi, self.only, self.classes, weights)
-        else:
-            tallied = engine.tally(positions, self.key)
-            exact = ((i, j, quality.scores(self.sides(nodes, i, exact_counts))) for i, j, exact_counts in tallied)
-        for first, last, exact_scores in exact:
+        for first, last, exact_counts in engine.tally(positions, self.key):
+            exact_scores = quality.scores(self.sides(nodes, first, exact_counts))
             starts = np.concatenate([[0], np.cumsum(counts[first:last])])
             weights_of = self.inverse_weights(nodes.take(slice(first, last)))
             yield Scored(first, last, exact_scores, starts, inverse_weights=weights_of)
@@ -120,11 +114,6 @@ class _CutCandidates(ABC):
     @abstractmethod
     def key(self) -> OneWays | OneWayEach:
         """The key of the counts that all candidates need."""
-
-    @property
-    @abstractmethod
-    def only(self) -> Ints | None:
-        """The one attribute that each region may cut; None if all may be cut."""
 
     @abstractmethod
     def counts(self, nodes: Frontier) -> Ints:
@@ -159,10 +148,6 @@ class AllCuts(_CutCandidates):
     @property
     def key(self) -> OneWays:
         return OneWays(tuple(range(len(self.sizes))), self.sizes, self.classes)
-
-    @property
-    def only(self) -> None:
-        return None
 
     def fits(self, nodes: Frontier, domain: Domain, quality: Quality) -> bool:
         known = type(self.sizes) is tuple and self.sizes == domain[0] and self.key.fits(nodes, domain)
@@ -211,10 +196,6 @@ class CutsOf(_CutCandidates):
     @property
     def key(self) -> OneWayEach:
         return OneWayEach(self.attribute, self.width, self.classes)
-
-    @property
-    def only(self) -> Ints:
-        return self.attribute
 
     def fits(self, nodes: Frontier, domain: Domain, quality: Quality) -> bool:
         return self.key.fits(nodes, domain) and self._all_have_some(nodes, quality)

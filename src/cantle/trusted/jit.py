@@ -43,13 +43,6 @@ def _cached(function: Callable[P, R], **options: object) -> Callable[P, R]:
         return njit(**options)(function)
 
 
-def contracted(function: Callable[P, R]) -> Callable[P, R]:
-    """A part of kernels in which multiply and add may be fused, so that the result is rounded once instead of twice."""
-    return njit(error_model="numpy", nogil=True, fastmath={"contract"}, no_cfunc_wrapper=True, no_cpython_wrapper=True)(
-        function
-    )
-
-
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """A part of kernels that is inlined into them."""
     return njit(inline="always", error_model="numpy")(function)

@@ -2,7 +2,7 @@
 
 Kernels come with the extra `fast` (numba). Loading them takes half a second, which is worthwhile for large data only.
 They give the same results as the plain code, which is used for smaller data and without the extra; tests compare the
-two. The choice is made once per run, when the data is opened, and passed on to engine, noise and post-processing.
+two. The choice is made once per run, when the data is opened, and passed on to engine and post-processing.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import numpy as np
 
 from cantle.trusted.budget import Unit
-from cantle.trusted.engines.base import SetsEngine, WholeTableEngine
+from cantle.trusted.engines.base import SetsEngine, TableEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import Partitions
@@ -173,7 +173,7 @@ class Cells:
         cells = self.grid.cells if self.together else self.key.cells
         return np.full(len(nodes), cells, dtype=np.int64)
 
-    def occupied(self, engine: WholeTableEngine, positions: Ints, nodes: Frontier) -> tuple[Ints, Ints, Ints]:  # noqa: ARG002
+    def occupied(self, engine: TableEngine, positions: Ints, nodes: Frontier) -> tuple[Ints, Ints, Ints]:  # noqa: ARG002
         exact_cells, exact_counts = engine.occupied(self.key)
         if self.together and len(exact_cells):
             cells = exact_cells // self.classes

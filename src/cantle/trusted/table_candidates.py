@@ -14,7 +14,7 @@ import numpy as np
 
 from cantle.errors import ParameterError
 from cantle.trusted.cut_candidates import Chosen, Scored
-from cantle.trusted.engines.base import Counted, WholeTableEngine
+from cantle.trusted.engines.base import Counted, TableEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints, is_int64_array
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables
 from cantle.trusted.geometry.subset import Subset
@@ -113,7 +113,7 @@ class TableSets:
 
     def exact_scores(
         self,
-        engine: WholeTableEngine,
+        engine: TableEngine,
         positions: Ints,  # noqa: ARG002
         nodes: Frontier,  # noqa: ARG002
         quality: Distance,
@@ -133,7 +133,7 @@ def _are_models(models: tuple[Ints, ...], tables: tuple[CrossTable, ...]) -> boo
     return bool((together >= 0).all() and (together <= MOST_MODEL).all()) and float(together.sum(dtype=float)) < 2.0**60
 
 
-def counted(engine: WholeTableEngine, key: TableCounts) -> Counted:
+def counted(engine: TableEngine, key: TableCounts) -> Counted:
     """The exact counts of the tables of a key."""
     ((_, _, exact_counts),) = engine.tally(np.zeros(1, dtype=np.int64), key)
     ends = np.cumsum([table.cells for table in key.tables], dtype=np.int64)
@@ -189,7 +189,7 @@ class HeavyValues:
 
     def exact_scores(
         self,
-        engine: WholeTableEngine,
+        engine: TableEngine,
         positions: Ints,  # noqa: ARG002
         nodes: Frontier,  # noqa: ARG002
         quality: Heaviest,  # noqa: ARG002
@@ -212,7 +212,7 @@ class HeavyValues:
         starts = np.array([0, rows], dtype=np.int64)
         yield _ScoredValues(0, 1, scores, starts, None, inverse_of, many, places, numbers, codes, taken)
 
-    def _classes(self, engine: WholeTableEngine, search: ValueSearch) -> Iterator[tuple[int, int, Ints, Ints, Ints]]:
+    def _classes(self, engine: TableEngine, search: ValueSearch) -> Iterator[tuple[int, int, Ints, Ints, Ints]]:
         """For each class that has values: its number and size, the values that occur and may be named with their exact
         counts, and the ascending ranks of these and of those that may not be named."""
         exact_codes, exact_counts = search.occupied(engine, self.sizes[search.column])
@@ -293,7 +293,7 @@ class Hubs:
 
     def exact_scores(
         self,
-        engine: WholeTableEngine,
+        engine: TableEngine,
         positions: Ints,  # noqa: ARG002
         nodes: Frontier,  # noqa: ARG002
         quality: Dependence,

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from cantle.trusted.budget import Unit
-from cantle.trusted.engines.base import WholeTableEngine
+from cantle.trusted.engines.base import TableEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable, LabelTree
 from cantle.trusted.geometry.value_classes import ValueClasses
@@ -101,7 +101,7 @@ class ValueSearch:
         known = inside and type(self.classes) is ValueClasses and self.classes.fits()
         return known and size - 1 <= self.values <= size and 1 <= self.values <= MOST_VALUES
 
-    def occupied(self, engine: WholeTableEngine, size: int) -> tuple[Ints, Ints]:
+    def occupied(self, engine: TableEngine, size: int) -> tuple[Ints, Ints]:
         """Exact counts of the values that occur, by code."""
         exact_codes, exact_counts = engine.occupied(CodeTable(self.column, size, 1))
         inside = exact_codes < self.values
@@ -144,7 +144,7 @@ class Spikes:
     def totals(self, nodes: Frontier) -> Ints:  # noqa: ARG002
         return np.concatenate([search.classes.sizes(0, search.values) for search in self.searches])
 
-    def occupied(self, engine: WholeTableEngine, positions: Ints, nodes: Frontier) -> tuple[Ints, Ints, Ints]:  # noqa: ARG002
+    def occupied(self, engine: TableEngine, positions: Ints, nodes: Frontier) -> tuple[Ints, Ints, Ints]:  # noqa: ARG002
         cells, counts, lengths = [], [], [0]
         for search in self.searches:
             exact_codes, exact_counts = search.occupied(engine, self.sizes[search.column])

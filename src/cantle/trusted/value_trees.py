@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from cantle.trusted.engines.base import WholeTableEngine
+from cantle.trusted.engines.base import TableEngine
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
 from cantle.trusted.geometry.cross_tables import are_edges
 from cantle.trusted.keys import CodeTable, Domain, are_ints
@@ -50,7 +50,7 @@ class ValueTrees:
         pairs = zip(self.columns, self.roots, strict=True)
         return all(any(are_edges(root, self.sizes[c] - null) for null in (0, 1)) for c, root in pairs)
 
-    def leaves(self, engine: WholeTableEngine, number: int, goes_on: Test) -> Ints:
+    def leaves(self, engine: TableEngine, number: int, goes_on: Test) -> Ints:
         """The edges of the leaves of one tree. Cells of one value are never tested."""
         column, root = self.columns[number], self.roots[number]
         exact_codes, exact_counts = engine.occupied(CodeTable(column, self.sizes[column], 1))

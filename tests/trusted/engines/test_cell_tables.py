@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -14,11 +15,11 @@ import pytest
 from cantle.errors import BudgetExceeded, ParameterError
 from cantle.trusted.budget import NANO, Budget, Unit
 from cantle.trusted.curator import Curator
-from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.engines.words import WordEngine
 from cantle.trusted.geometry import count_tables
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable, LabelTree
-from cantle.trusted.geometry.subset import PRIME, Subset
+from cantle.trusted.geometry.subset import Subset
 from cantle.trusted.geometry.value_classes import ValueClasses
 from cantle.trusted.noise import Seeded
 from cantle.trusted.stop_test import PrivTree
@@ -34,7 +35,10 @@ from cantle.trusted.table_candidates import (
 from cantle.trusted.table_keys import HeapCounts, LeafCounts, TableCounts
 from cantle.trusted.table_queries import CrossTables, HeapTables, LabelCounts, Spikes, ValueSearch
 from cantle.trusted.value_trees import ValueTrees
+from tests.effort import slow
 from tests.laws.strategies import Table
+from tests.trusted.engines.naive import NaiveEngine
+from tests.trusted.engines.word_engines import WORD_ENGINES, batches_of
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:PySpark does not yet fully support pandas:FutureWarning", "ignore:.*is deprecated:DeprecationWarning"
@@ -85,51 +89,6 @@ KEYS: dict[str, Any] = {
 }
 
 
-def cell(column: int, code: int) -> int:
-    return int((WITHIN.edges[column][1:] <= code).sum())
-
-
-def hashed(subset: Subset, codes: tuple[int, ...], copy: int) -> int:
-    """The hash H of geometry/subset.py, computed with Python integers."""
-    *multipliers, last, added = subset.multipliers(len(codes))
-    linear = (added + last * copy + sum(a * code for a, code in zip(multipliers, codes, strict=True))) % PRIME
-    return pow(linear, 5, PRIME)
-
-
-def by_hand(key: Any, table: Table) -> list[int]:
-    """The counts of a key, by its definition."""
-    counts, seen = [0] * key.cells, dict[tuple[int, ...], int]()
-    for *codes, _ in table.records:
-        x = tuple(codes)
-        seen[x] = seen.get(x, 0) + 1
-        first = 0
-        if isinstance(key, TableCounts):
-            if key.subset is not None and hashed(key.subset, x, seen[x]) >= key.subset.below:
-                continue
-            for cross in key.tables:
-                entry = 0
-                for column, map_, groups in zip(cross.columns, cross.maps, cross.shape, strict=True):
-                    entry = entry * groups + int(map_[cell(column, x[column])])
-                counts[first + entry] += 1
-                first += cross.cells
-        elif isinstance(key, LeafCounts):
-            node = 0
-            while key.tree.column[node] >= 0:
-                column = int(key.tree.column[node])
-                left = key.tree.goes_left[node][cell(column, x[column])]
-                node = int((key.tree.left if left else key.tree.right)[node])
-            counts[int(key.tree.leaf[node]) * key.classes + cell(key.target, x[key.target])] += 1
-        else:
-            for heaps in key.tables:
-                groups, classes = heaps.shape
-                group = int(heaps.group[int((heaps.edges[1:] <= x[heaps.column]).sum())])
-                if group >= 0:
-                    number = int(heaps.classes.of(np.array([x[heaps.column]]))[0])
-                    counts[first + group * classes + number] += 1
-                first += groups * classes
-    return counts
-
-
 def tallied(engine: Any, key: Any) -> list[int]:
     assert key.fits(engine.root(), engine.domain)
     assert type(key) in engine.keys
@@ -143,43 +102,35 @@ def columns_of(table: Table) -> tuple[list[Any], Any]:
 
 
 def check(engine: Any, table: Table) -> None:
+    naive = NaiveEngine(table.codes, table.labels, sizes=SIZES, class_count=1)
     for name, key in KEYS.items():
-        assert tallied(engine, key) == by_hand(key, table), name
+        assert tallied(engine, key) == tallied(naive, key), name
     engine.close()
 
 
+@pytest.mark.parametrize("batch", slow([1 << 16, 50], 50))
+@pytest.mark.parametrize("name", WORD_ENGINES)
 @pytest.mark.parametrize("n", [0, 1, 300])
-def test_counts_in_memory(n: int) -> None:
+def test_counts_of_words(name: str, n: int, batch: int) -> None:
     table = records(n)
-    columns, classes = columns_of(table)
-    check(ColumnEngine(columns, classes, sizes=SIZES, class_count=1), table)
+    with batches_of(batch):
+        check(WORD_ENGINES[name](table.codes, table.labels, sizes=SIZES, class_count=1), table)
 
 
-@pytest.mark.parametrize("n", [0, 300])
-def test_counts_of_duckdb(n: int) -> None:
-    duckdb = pytest.importorskip("cantle.trusted.engines.duckdb")
-    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
-    table = records(n)
-    columns, classes = columns_of(table)
-    halves = [([column[part] for column in columns], classes[part]) for part in (slice(0, 99), slice(99, None))]
-    check(duckdb.DuckEngine(halves, sizes=SIZES, class_count=1), table)
-
-
-@pytest.mark.parametrize("n", [0, 300])
-def test_counts_of_a_database(n: int) -> None:
-    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
-    from tests.trusted.engines.test_database import opened
-
-    table = records(n)
-    check(opened(ibis.duckdb.connect(), table), table)
-
-
-def test_counts_of_postgresql(server: str) -> None:
-    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
-    from tests.trusted.engines.test_database import opened
-
-    table = records(200)
-    check(opened(ibis.connect(server), table, own=True), table)
+@pytest.mark.parametrize("name", ["memory", "disk"])
+def test_copies_of_equal_records_are_numbered_part_by_part(name: str) -> None:
+    """The subset of a table depends on how many equal records there are, never on where they are."""
+    table = records(300)
+    engine = WORD_ENGINES[name](table.codes, table.labels, sizes=SIZES, class_count=1)
+    naive = NaiveEngine(table.codes, table.labels, sizes=SIZES, class_count=1)
+    key = KEYS["half of the records"]
+    with batches_of(7):  # 43 parts
+        assert tallied(engine, key) == tallied(naive, key)
+    numbered = sorted(zip(map(tuple, engine._rows.tolist()), engine._copies().tolist(), strict=True))
+    expected = [
+        (row, copy + 1) for row, times in Counter(map(tuple, engine._rows.tolist())).items() for copy in range(times)
+    ]
+    assert numbered == sorted(expected)
 
 
 def test_counts_of_spark(spark: Any, tmp_path: Path) -> None:
@@ -245,19 +196,7 @@ def questions(curator: Curator, nodes: Any) -> dict[str, Callable[[], Any]]:
 @contextmanager
 def curated(kind: str) -> Iterator[Curator]:
     table = records(50)
-    columns, classes = columns_of(table)
-    if kind == "memory":
-        engine: Any = ColumnEngine(columns, classes, sizes=SIZES, class_count=1)
-    elif kind == "duckdb":
-        pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
-        from cantle.trusted.engines.duckdb import DuckEngine
-
-        engine = DuckEngine([(columns, classes)], sizes=SIZES, class_count=1)
-    else:
-        ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
-        from tests.trusted.engines.test_database import opened
-
-        engine = opened(ibis.duckdb.connect(), table)
+    engine = WORD_ENGINES[kind](table.codes, table.labels, sizes=SIZES, class_count=1)
     with Curator(engine, Budget(NANO, Unit()), Seeded(1)) as curator:
         yield curator
 
@@ -265,7 +204,7 @@ def curated(kind: str) -> Iterator[Curator]:
 NAMES = ("tables", "leaves", "heaps", "spikes", "sets", "values", "hubs", "trees")
 
 
-@pytest.mark.parametrize("kind", ["duckdb", "database"])
+@pytest.mark.parametrize("kind", ["memory", "disk"])
 def test_no_region_below_the_root_is_answered_from_all_records(kind: str) -> None:
     """A split is free and these engines count all records, so each child could spend the full budget on them."""
     with curated(kind) as curator:
@@ -282,7 +221,7 @@ def test_no_region_below_the_root_is_answered_from_all_records(kind: str) -> Non
 @pytest.mark.parametrize("name", NAMES)
 def test_each_of_these_questions_is_charged_before_it_is_answered(name: str) -> None:
     """A further question that the budget cannot pay for is refused."""
-    for kind in ("memory", "duckdb"):
+    for kind in ("memory", "disk"):
         with curated(kind) as curator:
             root = curator.root()
             questions(curator, root)[name]()
@@ -302,7 +241,7 @@ def test_leaves_of_many_records_are_found_by_kernels(monkeypatch: pytest.MonkeyP
 
 def test_hubs_counted_in_batches_have_the_same_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     table = records(200)
-    engine = ColumnEngine(list(table.codes.T), table.labels, sizes=SIZES, class_count=1)
+    engine = table.engine()
     hubs = Hubs(WITHIN, (0, 1, 3))
 
     def scores() -> list[int]:
@@ -317,7 +256,7 @@ def test_hubs_counted_in_batches_have_the_same_scores(monkeypatch: pytest.Monkey
 
 def test_a_class_without_values_has_no_row() -> None:
     """None of the values 1, 2 and 3 is a multiple of 10."""
-    engine = ColumnEngine([np.array([0, 2, 2])], np.zeros(3, np.int64), sizes=(3,), class_count=1)
+    engine = WordEngine([([np.array([0, 2, 2])], np.zeros(3, np.int64))], sizes=(3,), class_count=1)
     heavy = HeavyValues((ValueSearch(0, 3, ValueClasses(1, (1, 10))),), (3,), 5)
     assert heavy.fits(engine.root(), engine.domain, Heaviest())
     (scored,) = heavy.exact_scores(engine, AT, engine.root(), Heaviest())

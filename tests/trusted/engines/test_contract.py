@@ -1,4 +1,5 @@
-"""One contract for all engines in memory: the naive engine's counts, the same run for a seed, nothing after close."""
+"""One contract for all forms of the word engine: the naive engine's counts, the same run for a seed, nothing after
+close."""
 
 from __future__ import annotations
 
@@ -13,46 +14,45 @@ from cantle.methods.base import grow
 from cantle.methods.rps import RPS
 from cantle.trusted.budget import Budget, Unit
 from cantle.trusted.curator import Curator
-from cantle.trusted.engines.rows import MemoryEngine
+from cantle.trusted.engines import words
+from cantle.trusted.geometry import span_values
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.keys import Sizes
 from cantle.trusted.noise import Seeded
 from tests.effort import examples
 from tests.laws.strategies import Table, public_domain, tables
 from tests.trusted.engines.naive import NaiveEngine
-from tests.trusted.engines.walks import walk, whole
+from tests.trusted.engines.walks import grids, walk, whole
+from tests.trusted.engines.word_engines import WORD_ENGINES, Build, batches_of
 
-
-def small_chunks(*args: Any, **options: Any) -> MemoryEngine:
-    return MemoryEngine(*args, chunk_cells=5, **options)
-
-
-def compiled(*args: Any, **options: Any) -> Any:
-    pytest.importorskip("numba")
-    from cantle.trusted.engines.rows_compiled import CompiledEngine
-
-    return CompiledEngine(*args, **options)
-
-
-ENGINES = {
-    "naive": NaiveEngine,
-    "memory": MemoryEngine,
-    "memory, small chunks": small_chunks,
-    "compiled": compiled,
-    "compiled, small chunks": lambda *args, **options: compiled(*args, chunk_cells=5, **options),
-}
+ENGINES: dict[str, Build] = {"naive": NaiveEngine, **WORD_ENGINES}
 
 
 def opened(build: Any, table: Table, dtype: Any = np.uint8) -> Any:
     return build(table.codes.astype(dtype), table.labels.astype(dtype), sizes=table.sizes, class_count=table.classes)
 
 
-@pytest.mark.parametrize("name", [name for name in ENGINES if name != "naive"])
-@examples(12)
+@pytest.mark.parametrize("batch", [3, 1 << 16])
+@pytest.mark.parametrize("name", WORD_ENGINES)
+@examples(8)
 @given(data=st.data())
-def test_every_engine_counts_like_the_naive_one(name: str, data) -> None:
+def test_every_engine_counts_regions_like_the_naive_one(name: str, batch: int, data) -> None:
     table = data.draw(tables(max_records=15))
-    walk(data.draw, table, opened(ENGINES[name], table, data.draw(st.sampled_from([np.uint8, np.int64]))))
+    with batches_of(batch):
+        walk(data.draw, table, opened(WORD_ENGINES[name], table, data.draw(st.sampled_from([np.uint8, np.int64]))))
+
+
+@pytest.mark.parametrize("dense", [1 << 20, 0], ids=["dense", "sorted"])
+@pytest.mark.parametrize("looked_up", [1 << 22, 0], ids=["by table", "by search"])
+@pytest.mark.parametrize("name", WORD_ENGINES)
+@examples(4)
+@given(data=st.data())
+def test_every_engine_counts_grids_like_the_naive_one(name: str, looked_up: int, dense: int, data) -> None:
+    table = data.draw(tables(max_records=15))
+    with batches_of(data.draw(st.sampled_from([3, 1 << 16]))), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(span_values, "LOOKED_UP", looked_up)
+        patch.setattr(words, "DENSE", dense)
+        grids(data.draw, table, opened(WORD_ENGINES[name], table))
 
 
 @pytest.mark.parametrize("name", ENGINES)

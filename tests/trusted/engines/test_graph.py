@@ -23,17 +23,14 @@ from cantle.trusted.engines.graph import GraphEngine
 EDGES = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=25)
 
 
-def engine(edges: Any, private: Any = None, /, *, compiled: bool = False, **keys: Any) -> GraphEngine:
-    if compiled:
-        pytest.importorskip("numba")
+def engine(edges: Any, private: Any = None, /, **keys: Any) -> GraphEngine:
     schema = GraphSchema.from_dict({"kind": "graph", **keys})
-    return GraphEngine(read_graph(np.array(edges).reshape(-1, 2), schema, private), compiled=compiled)
+    return GraphEngine(read_graph(np.array(edges).reshape(-1, 2), schema, private))
 
 
-@pytest.mark.parametrize("compiled", [False, True])
 @given(edges=EDGES, theta=st.integers(1, 5))
-def test_projected_degrees_and_kept_edges_agree(compiled: bool, edges: list[Any], theta: int) -> None:
-    store = engine(edges, compiled=compiled)
+def test_projected_degrees_and_kept_edges_agree(edges: list[Any], theta: int) -> None:
+    store = engine(edges)
     degrees = store.degrees(theta)
     assert len(degrees) == store.nodes
     assert (np.diff(degrees) >= 0).all()
@@ -102,10 +99,9 @@ def test_nodes_without_edges_have_degree_zero() -> None:
         )
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_a_star_of_a_hundred_thousand_leaves_keeps_theta_edges(compiled: bool) -> None:
+def test_a_star_of_a_hundred_thousand_leaves_keeps_theta_edges() -> None:
     leaves = 100_000
-    star = engine(np.stack([np.zeros(leaves, np.int64), np.arange(1, leaves + 1)], axis=1), compiled=compiled)
+    star = engine(np.stack([np.zeros(leaves, np.int64), np.arange(1, leaves + 1)], axis=1))
     for theta in (1, 7, 1024):
         degrees = star.degrees(theta)
         assert (len(degrees), int(degrees[-1]), int(degrees[:-1].sum())) == (leaves + 1, theta, theta)

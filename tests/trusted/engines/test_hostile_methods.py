@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from cantle.errors import CantleError, ParameterError
 from cantle.trusted.budget import NANO, Budget, Unit
 from cantle.trusted.curator import Curator
 from cantle.trusted.engines.base import Engine
-from cantle.trusted.engines.columns import ColumnEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.keys import CodeTable
 from cantle.trusted.noise import Seeded
@@ -27,6 +25,7 @@ from tests.laws import tables_of_cells
 from tests.laws.hostile import CLASSES, DATA, GRID_MOVES, MOVES, SIZES, SPECIALISATIONS, TOP, Game
 from tests.laws.hostile_tables import RECORDS, TABLE_MOVES, TableGame
 from tests.laws.strategies import Table
+from tests.trusted.engines.word_engines import WORD_ENGINES
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:PySpark does not yet fully support pandas:FutureWarning", "ignore:.*is deprecated:DeprecationWarning"
@@ -35,56 +34,9 @@ pytestmark = pytest.mark.filterwarnings(
 Open = Callable[[Table], Engine]
 
 
-def plain_rows(_request: pytest.FixtureRequest) -> Open:
-    return lambda table: table.engine()
-
-
-def compiled_rows(_request: pytest.FixtureRequest) -> Open:
-    pytest.importorskip("numba", reason="numba is not installed (extra fast)")
-    from cantle.trusted.engines.rows_compiled import CompiledEngine
-
-    return lambda table: CompiledEngine(
-        table.codes, table.labels, sizes=table.sizes, class_count=table.classes, chunk_cells=5
-    )
-
-
-def open_columns(table: Table, *, compiled: bool = False) -> Engine:
-    codes = [column.copy() for column in table.codes.T]
-    return ColumnEngine(codes, table.labels, sizes=table.sizes, class_count=table.classes, compiled=compiled)
-
-
-def columns(_request: pytest.FixtureRequest) -> Open:
-    return open_columns
-
-
-def compiled_columns(_request: pytest.FixtureRequest) -> Open:
-    pytest.importorskip("numba", reason="numba is not installed (extra fast)")
-    return partial(open_columns, compiled=True)
-
-
-def duckdb(_request: pytest.FixtureRequest) -> Open:
-    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
-    from tests.trusted.engines.test_duckdb import opened
-
-    return opened
-
-
-def ibis_duckdb(request: pytest.FixtureRequest) -> Open:
-    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
-    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
-    return in_database(ibis.duckdb.connect(), request)
-
-
-def postgres(request: pytest.FixtureRequest) -> Open:
-    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
-    return in_database(ibis.connect(request.getfixturevalue("server")), request)
-
-
-def in_database(backend: Any, request: pytest.FixtureRequest) -> Open:
-    from tests.trusted.engines.test_database import opened
-
-    request.addfinalizer(backend.disconnect)
-    return lambda table: opened(backend, table)
+def words(name: str) -> Callable[[pytest.FixtureRequest], Open]:
+    build = WORD_ENGINES[name]
+    return lambda _request: lambda table: build(table.codes, table.labels, sizes=table.sizes, class_count=table.classes)
 
 
 def spark(request: pytest.FixtureRequest) -> Open:
@@ -95,19 +47,12 @@ def spark(request: pytest.FixtureRequest) -> Open:
     return lambda table: opened(cluster, table, folder)
 
 
-ENGINES: dict[str, tuple[Callable[[pytest.FixtureRequest], Open], list[str], int]] = {
-    "memory, rows": (plain_rows, MOVES, 12),
-    "memory, compiled rows": (compiled_rows, MOVES, 12),
-    "memory, columns": (columns, [*GRID_MOVES, "coin", "seal"], 12),
-    "memory, compiled columns": (compiled_columns, [*GRID_MOVES, "coin", "seal"], 12),
-    "duckdb": (duckdb, MOVES + GRID_MOVES, 6),
-    "database, DuckDB": (ibis_duckdb, MOVES + GRID_MOVES, 6),
-    "database, PostgreSQL": (postgres, MOVES + GRID_MOVES, 6),
-    "spark": (spark, MOVES + GRID_MOVES, 2),
+ENGINES: dict[str, tuple[Callable[[pytest.FixtureRequest], Open], int]] = {
+    **{name: (words(name), 12) for name in ("memory", "small chunks, kernels")},
+    **{name: (words(name), 6) for name in ("disk", "disk, kernels")},
+    "spark": (spark, 2),
 }
-"""For each engine how it is opened, the moves it allows (rows: no grids; columns: no splits), and how many games."""
-
-BOTH = [name for name, (_, moves, _) in ENGINES.items() if set(moves) == set(MOVES + GRID_MOVES)]
+"""For each engine how it is opened, and how many games."""
 
 
 @contextmanager
@@ -118,32 +63,31 @@ def curated(engine: Engine) -> Iterator[Curator]:
 
 @pytest.mark.parametrize("name", slow(list(ENGINES), "spark"))
 def test_no_hostile_method_makes_a_path_lose_more_than_epsilon(name: str, request: pytest.FixtureRequest) -> None:
-    opener, moves, games = ENGINES[name]
+    opener, games = ENGINES[name]
     opened = opener(request)
 
     @examples(games)
     @given(data=st.data())
     def check(data: Any) -> None:
         unit = Unit(data.draw(st.integers(1, 2)))
-        Game(data.draw, opened(DATA), unit).play(moves)
+        Game(data.draw, opened(DATA), unit).play(MOVES + GRID_MOVES)
 
     check()
 
 
 TABLE = Table(tables_of_cells.SIZES, 1, tuple((*record, 0) for record in RECORDS))
-WITH_TABLES = {name: (opener, games) for name, (opener, _, games) in ENGINES.items() if "rows" not in name}
 
 
-@pytest.mark.parametrize("name", slow(list(WITH_TABLES), "spark"))
+@pytest.mark.parametrize("name", slow(list(ENGINES), "spark"))
 def test_no_hostile_method_gains_from_tables_of_columns(name: str, request: pytest.FixtureRequest) -> None:
     """The moves are mosaic's questions; after a split, tables of all records are refused."""
-    opener, games = WITH_TABLES[name]
-    opened, moves = opener(request), [*TABLE_MOVES, *(["split"] if name in BOTH else [])]
+    opener, games = ENGINES[name]
+    opened = opener(request)
 
     @examples(games)
     @given(data=st.data())
     def check(data: Any) -> None:
-        TableGame(data.draw, opened(TABLE), Unit(data.draw(st.integers(1, 2)))).play(moves)
+        TableGame(data.draw, opened(TABLE), Unit(data.draw(st.integers(1, 2)))).play([*TABLE_MOVES, "split"])
 
     check()
 
@@ -156,7 +100,7 @@ def grid_questions(curator: Curator, nodes: Frontier) -> list[Callable[[], Any]]
     return [*ask, lambda: curator.measure(nodes, Cells(TOP, CLASSES), NANO, at_least=1, why="m")]
 
 
-@pytest.mark.parametrize("name", slow(BOTH, "spark"))
+@pytest.mark.parametrize("name", slow(list(ENGINES), "spark"))
 def test_grids_of_all_records_are_refused_after_a_split(name: str, request: pytest.FixtureRequest) -> None:
     """A split is free and a grid counts all records, so each child could spend the full budget on them."""
     opened = ENGINES[name][0](request)
@@ -169,7 +113,7 @@ def test_grids_of_all_records_are_refused_after_a_split(name: str, request: pyte
         assert curator.left(children).tolist() == [NANO, NANO]
 
 
-@pytest.mark.parametrize("name", slow(BOTH, "spark"))
+@pytest.mark.parametrize("name", slow(list(ENGINES), "spark"))
 def test_grids_are_counted_over_all_records(name: str, request: pytest.FixtureRequest) -> None:
     """Why the rule above is needed: below the root, the engine would still answer from records outside the region."""
     engine: Any = ENGINES[name][0](request)(DATA)
@@ -179,7 +123,7 @@ def test_grids_are_counted_over_all_records(name: str, request: pytest.FixtureRe
     engine.close()
 
 
-@pytest.mark.parametrize("name", slow(BOTH, "spark"))
+@pytest.mark.parametrize("name", slow(list(ENGINES), "spark"))
 def test_refusals_are_the_same_whatever_the_data(name: str, request: pytest.FixtureRequest) -> None:
     """An error message is an output too: an empty table gets exactly the same ones, and they cost nothing."""
     opened, refusals = ENGINES[name][0](request), []

@@ -1,11 +1,8 @@
-"""Compiled kernels compared with plain code: the same counts, scores, rows, choices, draws and bytes."""
+"""Compiled kernels compared with plain code: the same draws and bytes."""
 
 from __future__ import annotations
 
 import builtins
-import gc
-import pickle
-import weakref
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
-from cantle.interfaces.opening import open_data
-from cantle.methods import make_method
 from cantle.postprocess import counts as counting
-from cantle.schema import Schema
 from cantle.trusted import kernel_choice
-from cantle.trusted.cut_candidates import AllCuts, CutsOf
-from cantle.trusted.engines.columns import ColumnEngine
-from cantle.trusted.engines.rows import MemoryEngine
-from cantle.trusted.geometry.boxes import Frontier
-from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.keys import CodeTable, GridBins, GridCells
-from cantle.trusted.noise import Lanes, Rate, Runs, Seeded, samplers
-from cantle.trusted.scores import BALANCE, CLASS_AWARE, Mix
-from tests.laws.strategies import Table, able, cuts_of, tables
 
 pytest.importorskip("numba")
 
-from cantle.trusted.engines.rows_compiled import CompiledEngine  # noqa: E402
 from tests.effort import examples, one_in  # noqa: E402
 
 SCHEMA: dict[str, Any] = {
@@ -67,159 +51,6 @@ def people(n: int, seed: int = 0) -> pl.DataFrame:
             "ok": np.where(age + generator.integers(0, 60, n) > 80, "yes", "no").tolist(),
         }
     )
-
-
-# ---- engines ----------------------------------------------------------------------------------------------------
-
-
-def scored(engine: Any, nodes: Frontier, positions: np.ndarray, candidates: Any, quality: Mix) -> list[int]:
-    parts, at = [], 0
-    for exact in candidates.exact_scores(engine, positions, nodes, quality):
-        assert exact.first == at < exact.last
-        assert exact.scores.dtype == np.int64
-        parts += exact.scores.tolist()
-        at = exact.last
-    assert at == len(positions)
-    return parts
-
-
-@pytest.mark.parametrize("quality", [BALANCE, CLASS_AWARE, Mix(5, 0), Mix(0, 7)], ids=str)
-@examples(16)
-@given(data=st.data())
-def test_fused_scores_equal_those_of_counting_first(quality: Mix, data) -> None:
-    chunk = data.draw(st.sampled_from([1 << 18, 3]))
-    # Sizes past 256 take two bytes per code; seven or more attributes take more than one word of eight bytes.
-    wide = data.draw(st.sampled_from([{}, {"max_size": 300}, {"max_attributes": 9}]))
-    table = data.draw(tables(max_records=20, **wide))
-    classes = data.draw(st.sampled_from(sorted({1, table.classes}))) if not quality.apart else table.classes
-    plain = table.engine()
-    codes = table.codes_as(np.uint16 if "max_size" in wide else np.uint8)
-    compiled = CompiledEngine(codes, table.labels, sizes=table.sizes, class_count=table.classes, chunk_cells=chunk)
-    nodes = Frontier.root(table.sizes)
-    for _ in range(4):
-        positions = np.flatnonzero(able(nodes) & np.array([data.draw(st.booleans()) for _ in range(len(nodes))], bool))
-        if not len(positions):
-            return
-        nodes = nodes.take(positions)
-        attribute = np.argmax(nodes.hi - nodes.lo, axis=1)
-        for candidates in (AllCuts(table.sizes, classes), CutsOf(attribute, max(table.sizes), classes)):
-            expected = scored(plain, nodes, positions, candidates, quality)
-            assert scored(compiled, nodes, positions, candidates, quality) == expected
-        cuts = cuts_of(data.draw, nodes)
-        plain.split(positions, cuts)
-        compiled.split(positions, cuts)
-        nodes = cuts.children(nodes, 1)
-
-
-def test_the_engine_is_chosen_by_the_number_of_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    schema = Schema.from_dict(
-        {"fields": [{"name": "a", "type": "integer", "constraints": {"minimum": 0, "maximum": 1}}]}
-    )
-
-    def opened() -> type:
-        frame = pl.DataFrame({"a": [0, 1, 0, 1, 0]})
-        return type(open_data(frame, schema, make_method(schema, "rps", "default", {}))[1])
-
-    assert opened() is MemoryEngine
-    monkeypatch.setattr(kernel_choice, "FROM", 5)
-    assert opened() is CompiledEngine
-    monkeypatch.setattr(kernel_choice, "find_spec", lambda _: None)  # as if numba were not installed
-    assert opened() is MemoryEngine
-
-
-@pytest.mark.parametrize("codes", [[[3]], [[-1]], [[256]]])
-def test_codes_outside_the_domain_are_refused(codes: list[list[int]]) -> None:
-    with pytest.raises(ValueError, match="below the sizes"):
-        CompiledEngine(np.array(codes), np.zeros(1, np.uint8), sizes=(3,), class_count=1)
-
-
-def test_the_compiled_engine_shows_nothing_and_keeps_nothing() -> None:
-    codes, label = np.ones((50, 2), np.uint8), np.zeros(50, np.uint8)
-    before = codes.copy()
-    gc.freeze()  # the collector then looks only at objects made from here on
-    engine = CompiledEngine(codes, label, sizes=(2, 2), class_count=1)
-    assert repr(engine) == "CompiledEngine()"
-    with pytest.raises(TypeError, match="private"):
-        pickle.dumps(engine)
-    rows = weakref.ref(engine._words)
-    engine.close()
-    gc.collect()
-    assert rows() is None
-    assert not [value for value in vars(engine).values() if isinstance(value, np.ndarray)]
-    assert (codes == before).all()
-
-
-@examples(12)
-@given(table=tables(max_records=15), data=st.data())
-def test_kernels_count_grids_like_plain_code(table: Table, data) -> None:
-    grid = Grid.top(table.sizes)
-    for attribute, size in enumerate(table.sizes):
-        grid = grid.refine(attribute, tuple(data.draw(st.sets(st.integers(0, size)))))
-    engines = []
-    for compiled in (False, True):
-        columns, sizes = [column.copy() for column in table.codes.T], table.sizes
-        engines.append(ColumnEngine(columns, table.labels, sizes=sizes, class_count=table.classes, compiled=compiled))
-    for attribute, size in enumerate(table.sizes):
-        starts = np.unique([0, *data.draw(st.sets(st.integers(0, size - 1)))])
-        number = np.arange(len(starts))
-        counts = []
-        for engine in engines:
-            engine.place(grid)
-            counts.append(engine.dense(GridBins(attribute, starts, number, len(starts), table.classes)).tolist())
-            for key in (GridCells(grid, table.classes), CodeTable(attribute, size, table.classes)):
-                counts[-1].append([part.tolist() for part in engine.occupied(key)])
-        assert counts[0] == counts[1]
-
-
-# ---- choices ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("rate", [Rate(1, 10**9), Rate(7, 10), Rate(40, 1)], ids=str)
-@pytest.mark.parametrize("shift", [samplers._SUM_SHIFT, 0], ids=["as it is", "all in doubt"])
-@examples(12)
-@given(data=st.data())
-def test_kernels_choose_like_the_plain_sampler(rate: Rate, shift: int, data) -> None:
-    sizes = data.draw(st.lists(st.integers(1, 30), min_size=1, max_size=6))
-    total = sum(sizes)
-    far = data.draw(st.sampled_from([5, 10**6, 2**62]))
-    scores = np.array(data.draw(st.lists(st.integers(-far, far), min_size=total, max_size=total)))
-    inverse = np.array(data.draw(st.lists(st.integers(1, 300), min_size=total, max_size=total)))
-    ends = sorted(data.draw(st.lists(st.integers(0, total), max_size=total - 1)))
-    runs = Runs(inverse[: len(ends) + 1], np.diff([0, *ends, total]))
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    lanes, rate_per_segment = Lanes(3, np.arange(len(sizes))), Rate(np.full(len(sizes), rate.num), rate.den)
-    chosen = []
-    for noise in (Seeded(5), Seeded(5, compiled=True)):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(samplers, "_SUM_SHIFT", shift)
-            for rates in (rate, rate_per_segment):
-                chosen.append([noise.select(lanes, scores, starts, rates, w).tolist() for w in (inverse, runs)])
-                assert noise.select(lanes, scores, starts, rates, runs.spelled()).tolist() == chosen[-1][1]
-    assert all(rates == chosen[0] for rates in chosen)
-
-
-@pytest.mark.parametrize("margin", [samplers._MARGIN, 0.3], ids=["as it is", "much in doubt"])
-@examples(8)
-@given(seed=st.integers(0, 2**40), den=st.sampled_from([1, 7, 10**3, 10**9, 10**15]), alike=st.booleans())
-def test_kernels_draw_the_same_noise_as_the_plain_sampler(margin: float, seed: int, den: int, alike: bool) -> None:
-    generator = np.random.default_rng(seed)
-    num = generator.integers(1, 2 * den + 2, 100)
-    lanes, rate = Lanes(3, np.arange(100)), Rate(int(num[0]) if alike else num, den)
-    noisy = []
-    for noise in (Seeded(seed), Seeded(seed, compiled=True)):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(samplers, "_MARGIN", margin)
-            one_sided = noise._tails(lanes, rate, 1 << 32, two_sided=False)[0]
-            noisy.append((noise.laplace(lanes, np.arange(100), rate).tolist(), one_sided.tolist()))
-    assert noisy[0] == noisy[1]
-
-
-def test_runs_that_do_not_cover_the_candidates_are_refused() -> None:
-    for noise in (Seeded(5), Seeded(5, compiled=True)):
-        for times in ([1, 1], [1, 3]):
-            runs = Runs(np.array([1, 2]), np.array(times))
-            with pytest.raises(ValueError, match="cover all candidates"):
-                noise.select(Lanes(3, np.arange(1)), np.zeros(3, np.int64), np.array([0, 3]), Rate(1, 1), runs)
 
 
 # ---- draws ------------------------------------------------------------------------------------------------------

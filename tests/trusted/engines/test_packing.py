@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.trusted.engines import packing as module
-from cantle.trusted.engines.packing import GridTally, Layout, Tally, add_bins, add_counts, add_sparse, merged, occupied
-from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.keys import GridBins, OneWays, Sizes
+from cantle.trusted.engines.packing import Layout, Tally, add_counts, merged
+from cantle.trusted.keys import OneWays, Sizes
 from tests.effort import examples
 
 SIZES = st.one_of(st.integers(1, 300), st.sampled_from([2**16, 2**31, 2**53, 2**53 + 1]))
@@ -48,40 +47,17 @@ def test_counts_do_not_depend_on_how_records_are_divided(step: int, monkeypatch:
     dice = np.random.default_rng(1)
     layout = Layout((5, 7), 2)
     columns, label = [dice.integers(0, 5, 50), dice.integers(0, 7, 50)], dice.integers(0, 2, 50)
-    node = dice.integers(-1, 3, 50)
+    node = dice.integers(0, 3, 50)
     words, key = layout.pack(columns, label), OneWays((1, 0), (7, 5), 2)
     together, apart = Tally(layout, key, 3), Tally(layout, key, 3)
     together.add(words, node)
     for part in np.array_split(np.arange(50), 7):
-        tally = Tally(layout, key, 3)
-        tally.add(words[:, part], node[part])
-        apart.merge(tally.sparse())
+        apart.add(words[:, part], node[part])
     expected = np.zeros((3, 24), dtype=np.int64)
     for a, b, k, i in zip(*columns, label, node, strict=True):
-        if i >= 0:
-            expected[i, 2 * b + k] += 1
-            expected[i, 14 + 2 * a + k] += 1
+        expected[i, 2 * b + k] += 1
+        expected[i, 14 + 2 * a + k] += 1
     assert together.table().tolist() == apart.table().tolist() == expected.tolist()
-
-
-@pytest.mark.parametrize("fine", [1 << 24, 20, 0], ids=["by code", "one by code", "by bin"])
-def test_bins_are_counted_by_code_or_by_bin(fine: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Codes 0 to 5 in spans [0, 4) and [4, 6), bins starting at 0, 1, 4 and 5; a second attribute has one span."""
-    monkeypatch.setattr(module, "FINE", fine)
-    layout, grid = Layout((6, 9), 1), Grid.top((6, 9)).refine(0, (4,))
-    words = layout.pack([np.arange(6), np.arange(6)], np.zeros(6, np.int64))
-    key = GridBins(0, np.array([0, 1, 4, 5]), np.array([0, 1, 0, 1]), 3, 1)
-    tally, counts = GridTally(layout, grid), np.zeros(2 * 3, dtype=np.int64)
-    tally.add(words[:, :2])
-    rest = GridTally(layout, grid)
-    rest.add(words[:, 2:])
-    tally.merge(rest.sparse())
-    add_bins(counts, layout, key, grid, words)
-    assert counts.tolist() == [1, 3, 0, 1, 1, 0]
-    assert tally.has(0) == (fine > 0)
-    assert tally.has(1) == (fine > 20)
-    if tally.has(0):
-        assert tally.dense(key).reshape(-1).tolist() == counts.tolist()
 
 
 def test_few_and_many_entries_are_added() -> None:
@@ -92,18 +68,11 @@ def test_few_and_many_entries_are_added() -> None:
 
 
 def test_occupied_entries_of_parts_are_merged() -> None:
-    parts = [occupied([np.array([3, 1, 3])]), occupied([]), occupied([np.array([1]), np.array([0, 3])])]
+    listed = [np.array([3, 1, 3]), np.array([], dtype=np.int64), np.array([1, 0, 3])]
+    parts = [np.unique(part, return_counts=True) for part in listed]
     assert [array.tolist() for array in merged(parts)] == [[0, 1, 3], [1, 2, 3]]
     assert [array.tolist() for array in merged([])] == [[], []]
 
 
 def test_a_table_without_columns_has_a_size() -> None:
     assert Tally(Layout((), 1), Sizes(), 1).table().tolist() == [[0]]
-
-
-def test_counts_of_two_parts_are_added() -> None:
-    first = [(np.array([0, 3], np.uint32), np.array([1, 2])), (np.array([], np.uint32), np.array([], np.int64))]
-    second = [(np.array([3, 4], np.uint32), np.array([5, 6])), (np.array([7], np.uint32), np.array([1]))]
-    added = add_sparse(first, second)
-    assert [(at.tolist(), counts.tolist()) for at, counts in added] == [([0, 3, 4], [1, 7, 6]), ([7], [1])]
-    assert all(at.dtype == np.uint32 for at, _ in added)

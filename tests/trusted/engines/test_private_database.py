@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -50,3 +52,27 @@ def test_the_database_shows_nothing_and_cannot_be_pickled() -> None:
         assert repr(base) == "PrivateDatabase()"
         with pytest.raises(TypeError, match="private"):
             pickle.dumps(base)
+
+
+def test_only_its_owner_can_enter_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with PrivateDatabase(MEMORY, "it failed"):
+        [folder] = tmp_path.iterdir()
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert (folder / "codes.duckdb").exists()
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_folder_is_removed_with_the_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    gc.freeze()  # the collector then looks only at objects made from here on
+    base = PrivateDatabase(MEMORY, "it failed")
+    del base
+    gc.collect()
+    assert not list(tmp_path.iterdir())
+
+
+def test_duckdb_gets_half_of_the_memory() -> None:
+    with PrivateDatabase(2_000_000_000, "it failed") as base:
+        [(limit,)] = base._base.execute("SELECT current_setting('memory_limit')").fetchall()
+    assert limit == "953.6 MiB"

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from cantle.trusted import kernel_choice
-from cantle.trusted.engines.columns import ColumnEngine
-from cantle.trusted.engines.rows import open_rows
 from cantle.trusted.engines.sets import SetEngine
 from cantle.trusted.geometry import count_tables, workloads
 from cantle.trusted.geometry.boxes import Cuts
@@ -18,8 +16,10 @@ from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept
 from cantle.trusted.geometry.rectangles import WHOLE, Rectangles
 from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload, count_sets
-from tests.effort import slow
+from cantle.trusted.keys import Sizes
 from tests.laws.strategies import Table
+from tests.trusted.engines.naive import NaiveEngine
+from tests.trusted.engines.word_engines import WORD_ENGINES, batches_of
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:PySpark does not yet fully support pandas:FutureWarning", "ignore:.*is deprecated:DeprecationWarning"
@@ -44,91 +44,47 @@ ASKED = Rectangles(np.arange(7), *(np.full(6, fill) for fill in (0, 1, 0, 1, WHO
 WORKLOAD = TableWorkload(WITHIN, (*ALONE, *PAIRS), np.array([0, 0, 0, 0, 1, 2]), ASKED)
 
 
-def by_hand(workload: TableWorkload, table: Table) -> list[int]:
-    counts = []
-    cells = [[int((EDGES[j][1:] <= code).sum()) for j, code in enumerate(record)] for record in table.records]
-    for one in workload.tables:
-        table_counts = [0] * one.cells
-        for cell in cells:
-            place = 0
-            for column, map_, groups in zip(one.columns, one.maps, one.shape, strict=True):
-                place = place * groups + int(map_[cell[column]])
-            table_counts[place] += 1
-        counts += table_counts
+def by_hand(table: Table) -> list[int]:
+    naive = NaiveEngine(table.codes, table.labels, sizes=SIZES, class_count=CLASSES)
+    counts: list[int] = naive.count_all(WORKLOAD).tolist()
     return counts
 
 
-def check(engine: Any, table: Table, *, splits: bool) -> None:
+def check(engine: Any, table: Table) -> None:
     """Checks the counts of all records before the first split, and after two splits that closed regions."""
-    want = by_hand(WORKLOAD, table)
+    want = by_hand(table)
     assert WORKLOAD.fits(engine.domain)
     engine.keep_all()
     assert engine.count_all(WORKLOAD).tolist() == want
-    if splits:
-        engine.split(np.array([0]), Cuts(np.array([1]), np.array([100])))
-        engine.split(np.array([1]), Cuts(np.array([2]), np.array([4])))
-        assert engine.count_all(WORKLOAD).tolist() == want
-        kept = sum(counts.sum() for _, _, counts in engine.tally(np.arange(2), _sizes()))
-        assert kept < len(table.records) or not table.records  # regions were closed, but all records are counted
+    engine.split(np.array([0]), Cuts(np.array([1]), np.array([100])))
+    engine.split(np.array([1]), Cuts(np.array([2]), np.array([4])))
+    assert engine.count_all(WORKLOAD).tolist() == want
+    kept = sum(counts.sum() for _, _, counts in engine.tally(np.arange(2), Sizes()))
+    assert kept < len(table.records) or len(table.records) < 2  # regions were closed, but all records are counted
     engine.close()
 
 
-def _sizes() -> Any:
-    from cantle.trusted.keys import Sizes
-
-    return Sizes()
-
-
+@pytest.mark.parametrize("name", WORD_ENGINES)
 @pytest.mark.parametrize("n", [0, 1, 300])
-def test_counts_of_columns(n: int) -> None:
+def test_counts_of_words(name: str, n: int) -> None:
     table = records(n)
-    columns = [np.ascontiguousarray(column) for column in table.codes.T]
-    check(ColumnEngine(columns, table.labels, sizes=SIZES, class_count=CLASSES), table, splits=False)
+    with batches_of(100):
+        check(WORD_ENGINES[name](table.codes, table.labels, sizes=SIZES, class_count=CLASSES), table)
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-@pytest.mark.parametrize("n", [0, 300])
-def test_counts_of_rows(n: int, compiled: bool) -> None:
-    if compiled:
-        pytest.importorskip("numba", reason="numba is not installed")
-    table = records(n)
-    engine = open_rows(table.codes, table.labels, sizes=SIZES, class_count=CLASSES, compiled=compiled)
-    check(engine, table, splits=True)
-
-
-@pytest.mark.parametrize("n", [0, 300])
-def test_counts_of_duckdb(n: int) -> None:
-    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
-    from cantle.trusted.engines.duckdb import DuckEngine
-
-    table = records(n)
-    columns = [np.ascontiguousarray(column) for column in table.codes.T]
-    halves = [([column[part] for column in columns], table.labels[part]) for part in (slice(0, 99), slice(99, None))]
-    check(DuckEngine(halves, sizes=SIZES, class_count=CLASSES), table, splits=True)
-
-
-@pytest.mark.parametrize("n", slow([300, 0], 0))
-def test_counts_of_a_database(n: int) -> None:
-    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
-    from tests.trusted.engines.test_database import opened
-
-    table = records(n)
-    check(opened(ibis.duckdb.connect(), table), table, splits=True)
-
-
-def test_counts_of_postgresql(server: str) -> None:
-    ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
-    from tests.trusted.engines.test_database import opened
-
-    table = records(200)
-    check(opened(ibis.connect(server), table, own=True), table, splits=True)
+def test_a_table_keeps_all_records_only_if_it_was_asked_to() -> None:
+    engine = records(30).engine()
+    assert engine.count_all(WORKLOAD).tolist() == by_hand(records(30))
+    engine.split(np.array([0]), Cuts(np.array([1]), np.array([100])))
+    with pytest.raises(AssertionError):
+        engine.count_all(WORKLOAD)
 
 
 def test_counts_of_spark(spark: Any, tmp_path: Path) -> None:
     from tests.trusted.engines.test_spark import opened
 
     table = records(300)
-    check(opened(spark, table, tmp_path), table, splits=True)
+    check(opened(spark, table, tmp_path), table)
 
 
 def test_the_sizes_of_blocks_change_no_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +100,7 @@ def test_kernels_count_workloads_of_many_records(monkeypatch: pytest.MonkeyPatch
     table = records(300)
     monkeypatch.setattr(kernel_choice, "FROM", 300)
     monkeypatch.setattr(count_tables, "count_tables_plainly", lambda *_: pytest.fail("it was counted without kernels"))
-    assert workloads.count_table(WORKLOAD, [*table.codes.T, table.labels]).tolist() == by_hand(WORKLOAD, table)
+    assert workloads.count_table(WORKLOAD, [*table.codes.T, table.labels]).tolist() == by_hand(table)
 
 
 # ---- sets -----------------------------------------------------------------------------------------------------------

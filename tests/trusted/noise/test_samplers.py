@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cantle.trusted.noise import Lanes, Noise, Rate, Secure, Seeded, exact, samplers
+from cantle.trusted.noise import Lanes, Noise, Rate, Runs, Secure, Seeded, exact, samplers
 from cantle.trusted.noise.base import Words
 from cantle.trusted.noise.samplers import Sampler
 from tests.effort import slow as left_out
@@ -260,13 +260,10 @@ def test_the_smallest_word_gives_the_far_tail() -> None:
     assert value[0] == math.floor(10 * (64 * math.log(2) + math.log(2 / (1 + a)))) == 444  # V is about 2**-64
 
 
-@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("count", [0, 5, -(2**61), 2**61], ids=str)
-def test_values_are_cut_at_two_to_the_61_whatever_the_count(count: int, compiled: bool) -> None:
+def test_values_are_cut_at_two_to_the_61_whatever_the_count(count: int) -> None:
     """If the noise were cut instead, the count plus the largest noise would reveal the count."""
-    if compiled:
-        pytest.importorskip("numba")
-    lanes, rate, noise = Lanes(0, np.arange(50)), Rate(1, 2**100), Seeded(0, compiled=compiled)
+    lanes, rate, noise = Lanes(0, np.arange(50)), Rate(1, 2**100), Seeded(0)
     assert set(noise.laplace(lanes, np.full(50, count), rate).tolist()) == {-(2**61), 2**61}
     cells, starts = np.arange(50), np.array([0, 50])
     segment = Lanes(0, np.zeros(1, np.int64))
@@ -566,3 +563,10 @@ def test_a_binomial_draw_beyond_all_steps_is_undecided() -> None:
     """A draw that rounds to 1 lies above every running sum."""
     sizes, sure = samplers._invert_binomial(np.ones(1), np.array([1000]), np.array([0.016]), np.array([0.0161]))
     assert (sizes.tolist(), sure.tolist()) == ([samplers._PIECE_STEPS], [False])
+
+
+@pytest.mark.parametrize("times", [[1, 1], [1, 3]])
+def test_runs_that_do_not_cover_the_candidates_are_refused(times: list[int]) -> None:
+    runs = Runs(np.array([1, 2]), np.array(times))
+    with pytest.raises(ValueError, match="cover all candidates"):
+        Seeded(5).select(Lanes(3, np.arange(1)), np.zeros(3, np.int64), np.array([0, 3]), Rate(1, 1), runs)

@@ -27,7 +27,7 @@ PASSES = ("open", "count", "move", "noise", "other", "draw", "save")
 """In this order: read and encode; count; move records to children; draw noise; choose, and keep the budget; draw
 records; write."""
 
-COUNTING = ("tally", "cut_scores", "occupied", "place", "dense", "touched", "kept", "as_table", "count_all")
+COUNTING = ("tally", "occupied", "place", "dense", "touched", "kept", "as_table", "count_all")
 MOVING = ("split",)
 DRAWING = ("results",)
 NOISE = ("laplace", "select", "above", "sparse", "coin")
@@ -70,8 +70,8 @@ class Stopwatch:
             with self.lap("open"):
                 return really_open_data(data, schema, method, nodes, choice)
 
-        def noise(order: Order, store: Engine) -> Noise:
-            source = really_noise(order, store)
+        def noise(order: Order) -> Noise:
+            source = really_noise(order)
             self.watch_noise(source)
             return source
 
@@ -103,17 +103,15 @@ class Stopwatch:
     def watch_engine(self, engine: object) -> None:
         for verb in (*COUNTING, *MOVING):
             if hasattr(engine, verb):
-                setattr(engine, verb, self._counting(getattr(engine, verb), verb, engine))
+                setattr(engine, verb, self._counting(getattr(engine, verb), verb))
 
     def watch_noise(self, noise: Noise) -> None:
         for verb in NOISE:
             setattr(noise, verb, self._noise(getattr(noise, verb), verb))
 
-    def _counting(self, really: Callable[..., object], verb: str, engine: object) -> Callable[..., object]:
+    def _counting(self, really: Callable[..., object], verb: str) -> Callable[..., object]:
         """Wraps a method of an engine: adds its time to a pass, and counts cells and levels."""
         name = "move" if verb in MOVING else "count"
-        # The engine returns scores of cuts; workers of a cluster would send the counts by class behind them.
-        each = int(getattr(engine, "classes", 1)) if verb == "cut_scores" else 1
 
         def watched(*given: object, **options: object) -> object:
             if verb in LEVELS:
@@ -121,16 +119,16 @@ class Stopwatch:
             with self.lap(name) as outermost:
                 result = really(*given, **options)
                 if isinstance(result, Iterator):
-                    return self._drained(result, name, each)
+                    return self._drained(result, name)
             if outermost:
-                self.cells[self.level] += each * _size(result)
+                self.cells[self.level] += _size(result)
             if verb == "as_table":
                 self.watch_engine(result)
             return result
 
         return watched
 
-    def _drained(self, chunks: Iterator[object], name: str, each: int) -> Iterator[object]:
+    def _drained(self, chunks: Iterator[object], name: str) -> Iterator[object]:
         """Passes chunks of an iterator on, and adds the time and cells of each."""
         while True:
             with self.lap(name) as outermost:
@@ -138,7 +136,7 @@ class Stopwatch:
             if chunk is None:
                 return
             if outermost:
-                self.cells[self.level] += each * _size(chunk)
+                self.cells[self.level] += _size(chunk)
             yield chunk
 
     def _noise(self, really: Callable[..., object], verb: str) -> Callable[..., object]:

@@ -15,7 +15,7 @@ from cantle.methods.diffgen import DiffGen
 from cantle.trusted import specialisations
 from cantle.trusted.answers import Noisy, NoisyCells, Pick
 from cantle.trusted.curator import Curator
-from cantle.trusted.engines.columns import ColumnEngine
+from cantle.trusted.engines.words import WordEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.keys import CodeTable, Sizes
 from cantle.trusted.noise import Lanes, Rate
@@ -110,7 +110,7 @@ def _four_for_one() -> Iterator[None]:
 def _observed_points(original: Callable[..., ScoredSplits]) -> Callable[..., ScoredSplits]:
     """Only codes that occur in the data are candidates for a split of a number."""
 
-    def score(self: JointSplits, look: ColumnEngine, quality: Quality) -> ScoredSplits:
+    def score(self: JointSplits, look: WordEngine, quality: Quality) -> ScoredSplits:
         runs = original(self, look, quality)
         seen, _ = specialisations.code_table(look, CodeTable(0, int(self.grid.edges[0][-1]), self.classes))
         kept = np.isin(runs.point, seen) if np.isin(runs.point, seen).any() else runs.point > 0

@@ -14,7 +14,7 @@ from cantle.audit import mosaic as configs
 from cantle.audit.exact import Breakage, Table, replaced
 from cantle.methods.mosaic_questions import CandidateTables, Questions
 from cantle.trusted.curator import Curator
-from cantle.trusted.engines import columns
+from cantle.trusted.engines import words
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
 from cantle.trusted.geometry.subset import Subset
 from cantle.trusted.stop_test import PrivTree
@@ -85,14 +85,14 @@ def _observed_values(original: Callable[..., Iterator[_ScoredValues]]) -> Callab
 def _by_position() -> Iterator[None]:
     """Whether a record takes part depends on its position in the input."""
 
-    def places(words: npt.NDArray[np.uint64]) -> Ints:
-        return np.arange(words.shape[1])
+    def places(records: npt.NDArray[np.uint64]) -> Ints:
+        return np.arange(records.shape[1])
 
     def takes_part(_self: Subset, _columns: object, copy: Ints) -> Bools:
         return copy % 2 == 0
 
     with ExitStack() as stack:
-        stack.enter_context(replaced(columns, "copy_numbers", places))
+        stack.enter_context(replaced(words, "copy_numbers", places))
         stack.enter_context(replaced(Subset, "takes_part", takes_part))
         yield
 

@@ -14,7 +14,7 @@ from cantle.methods.rps import RPS
 from cantle.trusted.answers import Noisy
 from cantle.trusted.budget import NANO, Budget, Price
 from cantle.trusted.curator import Curator
-from cantle.trusted.engines.rows import MemoryEngine
+from cantle.trusted.engines.words import WordEngine
 from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier, Ints
 from cantle.trusted.keys import Classes, OneWays, Sizes
 from cantle.trusted.noise import Lanes, Rate, Runs
@@ -203,15 +203,15 @@ def _unpaid_vote(_original: object) -> Callable[..., None]:
 def _in_both_children(original: Callable[..., None]) -> Callable[..., None]:
     """Records just left of a cut are counted on its right as well."""
 
-    def split(self: MemoryEngine, positions: Ints, cuts: Cuts) -> None:
-        rows, local = self._rows(positions)
-        codes, classes = self._codes[rows], self._class[rows]
-        border = codes[np.arange(len(codes)), cuts.attribute[local]] == cuts.point[local] - 1
-        twins, twin_classes = codes[border].copy(), classes[border]
+    def split(self: WordEngine, positions: Ints, cuts: Cuts) -> None:
+        twins = [np.zeros((0, self._layout.words), np.uint64)]
+        for rows, local in self._read(positions):
+            code = self._layout.pick(rows.T, cuts.attribute[local])
+            twins.append(rows[code == cuts.point[local] - 1])
         original(self, positions, cuts)
         # One region is split here, so its right child is the last.
-        self._codes, self._class = np.concatenate([self._codes, twins]), np.concatenate([self._class, twin_classes])
-        self._starts[-1] += len(twins)
+        self._rows = np.concatenate([self._rows, *twins])
+        self._starts[-1] = len(self._rows)
 
     return split
 
@@ -270,7 +270,7 @@ RPS_BREAKAGES: tuple[Breakage, ...] = (
     Breakage("parent asked again after its split", "2.3, Claim 11: only open regions", rps.COUNTED_MIDDLE, (),
              (0, 0), 23, _parent_again),
     Breakage("records at the border in both children", "2.3 (b): exactly one child", rps.COUNTED_MIDDLE, (),
-             (1, 0), 16, instead(MemoryEngine, "split", _in_both_children)),
+             (1, 0), 16, instead(WordEngine, "split", _in_both_children)),
     Breakage("cuts from observed values", "2.1: public candidates (I7)", _SEEN, ((5, 0),), (7, 0),
              INFINITE, instead(RPS, "_best_of_all", _observed_cuts)),
     Breakage("attribute picked by the data", "2.1: drawn by a public coin", rps.PICK, ((0, 0, 0),), (1, 0, 0),

@@ -154,7 +154,7 @@ def publish_command(
         ),
     ] = None,
     memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Memory limit of engine duckdb, such as 4GB.")
+        str | None, typer.Option(metavar="SIZE", help="Memory limit of DuckDB for sets and edges, such as 4GB.")
     ] = None,
     table: Annotated[str | None, typer.Option(metavar="NAME", help="The table (databases only).")] = None,
     form: Annotated[

@@ -16,7 +16,7 @@ from cantle.schema.domain import Domain, unsigned
 from cantle.trusted import kernel_choice
 from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.cross_tables import LOOKED_UP
+from cantle.trusted.geometry.span_values import LOOKED_UP
 
 if TYPE_CHECKING:
     from cantle.schema.canonical_json import JSON

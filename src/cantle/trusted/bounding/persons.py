@@ -6,10 +6,8 @@ record without a person is dropped. Which records of a person are kept depends o
 sets that differ in all records of one person differ, after this, in at most `max_records`. Records of equal codes are
 alike, so what is kept does not depend on the order in which records come.
 
-Every engine applies this one rule to all records of a person together: in memory `within_bound`; DuckDB and databases
-number the records of each person in the same order in SQL (`ORDER BY` the hash, then the codes); Spark first brings
-the records of a person together (`places`, then `groupByKey`) and calls `within_bound`. PostgreSQL computes the hash
-itself (`postgres_mark`), everything else calls `marks`.
+Every engine applies this one rule, `within_bound`, to all records of a person together: in memory to all records; on
+disk and in Spark the records of a person are first brought together (`places`).
 
 Persons are distinguished by the exact text of their identifier. Two persons read as one would share the bound, and
 removing one of them would bring back records of the other; one person read as two would have two bounds.
@@ -29,7 +27,6 @@ from cantle.trusted.mixing import scramble
 
 if TYPE_CHECKING:
     import polars as pl
-    from pyarrow import Array, ChunkedArray
 
 KEY = 0x63616E746C65  # public; any fixed number would do
 
@@ -45,46 +42,6 @@ def marks(columns: Sequence[Codes], records: int) -> Words:
     for column in columns:
         mark = scramble(mark ^ column.astype(np.uint64))
     return mark
-
-
-def marks_of_lists(codes: ChunkedArray) -> Array:
-    """The same for Arrow lists of codes, one list per record."""
-    import pyarrow as pa
-
-    listed = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
-    flat = listed.flatten().to_numpy().reshape(len(listed), -1)
-    return pa.array(marks(list(flat.T), len(listed)))
-
-
-def postgres_mark(name: str) -> str:
-    """`marks` minus 2^63 as a temporary function of PostgreSQL, whose integers have a sign; the order is the same.
-
-    Sums and products that overflow are errors in PostgreSQL, so words are multiplied in pieces of 16 and 32 bits; a
-    shift to the left drops the bits that do not fit.
-    """
-    return f"""
-CREATE FUNCTION pg_temp.{name}(codes bigint[]) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-    x bigint := {KEY}; code bigint; i int; p bigint; t bigint; h bigint;
-    high bigint[] := ARRAY[{0x9E3779B9}, {0xBF58476D}, {0x94D049BB}];
-    low bigint[] := ARRAY[{0x7F4A7C15}, {0x1CE4E5B9}, {0x133111EB}];
-    shift int[] := ARRAY[30, 27, 31];
-BEGIN
-    FOREACH code IN ARRAY codes LOOP
-        x := x # code;
-        FOR i IN 1..3 LOOP
-            p := ((x >> 16) & 65535) * low[i];
-            t := (x & 65535) * low[i] + ((p & 65535) << 16);
-            h := (t >> 32) + (p >> 16)
-                + ((x >> 32) & 65535) * low[i] + (((((x >> 48) & 65535) * low[i]) & 65535) << 16)
-                + (x & 65535) * high[i] + (((((x >> 16) & 65535) * high[i]) & 65535) << 16);
-            x := (h << 32) | (t & 4294967295);
-            x := x # ((x >> shift[i]) & ((1::bigint << (64 - shift[i])) - 1));
-        END LOOP;
-    END LOOP;
-    RETURN x # (1::bigint << 63);
-END $$
-"""
 
 
 def within_bound(person: Ints, columns: Sequence[Codes], max_records: int) -> Bools:

@@ -43,12 +43,12 @@ changes no #{d >= k} with k >= 1 and no kept edge, and only such questions are a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.errors import MissingExtra, ParameterError, install_command, raise_alone
+from cantle.errors import ParameterError
 from cantle.trusted.bounding.graph_arrays import Ends, Graph
 from cantle.trusted.bounding.node_ids import Ints, pair_keys
 
@@ -91,17 +91,13 @@ def kept_edges(ends: Ends, nodes: int, thetas: Iterable[int]) -> list[int]:
 
 
 class Projector:
-    """Edges (edges, 2) in their public order, to be projected several times.
+    """Edges (edges, 2) in their public order, to be projected several times."""
 
-    `compiled` says whether a kernel scans the edges (the extra `fast`). The result is the same.
-    """
-
-    def __init__(self, ends: Ends, nodes: int, *, compiled: bool = False) -> None:
+    def __init__(self, ends: Ends, nodes: int) -> None:
         self._ends, self._nodes = np.ascontiguousarray(ends), nodes
         self._degrees: Ints = np.bincount(self._ends.reshape(-1), minlength=nodes)
         self._most = int(self._degrees.max(initial=0))
         self._larger: Ints | None = None
-        self._compiled = compiled
 
     def __repr__(self) -> str:
         return "Projector(private)"
@@ -112,8 +108,6 @@ class Projector:
             raise ParameterError("theta is a whole number of at least 1")
         if theta >= self._most:  # no node is ever full
             return self._degrees.copy(), np.ones(len(self._ends), dtype=np.bool_)
-        if self._compiled:
-            return _compiled_scan()(self._ends, self._nodes, theta)
         kept = self._larger_ends() <= theta  # neither end can be full when such an edge comes
         left = theta - np.bincount(self._ends[kept].reshape(-1), minlength=self._nodes)
         rest, step = np.flatnonzero(~kept), self._nodes // 2 + _STEP
@@ -127,14 +121,6 @@ class Projector:
         if self._larger is None:
             self._larger = np.maximum(self._degrees[self._ends[:, 0]], self._degrees[self._ends[:, 1]])
         return self._larger
-
-
-def _compiled_scan() -> Callable[[Ends, int, int], tuple[Ints, Bools]]:
-    try:
-        from cantle.trusted.bounding._projection_kernel import scan
-    except ImportError:
-        raise_alone(MissingExtra(f"the compiled scan needs numba; {install_command('fast')}"))
-    return scan
 
 
 def _decide(ends: Ends, left: Ints) -> Bools:

@@ -13,8 +13,7 @@ that
 Tables (`TableEngine`) and sets (`SetsEngine`) can be split:
 
 * `split(positions, rule)` moves on to the children of the listed regions, in order; other records are dropped.
-* tables: an engine may count and score cuts in one pass (`Fused`); the scores must be those of counting first.
-* whole tables (`WholeTableEngine`, all but the rows engines): `occupied(key)` lists the occupied entries of a grid or
+* tables can also be counted whole, before the first split: `occupied(key)` lists the occupied entries of a grid or
   table over the whole data, ascending, with their counts; `place(grid)` finds the cells of all records, and
   `dense(key)` then returns all counts of that grid by bin; `tally` counts many cross tables of the whole data at once
   (`CELL_KEYS`).
@@ -30,7 +29,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints
 from cantle.trusted.geometry.grid import Grid
@@ -74,7 +73,7 @@ class Engine(Protocol):
 
     @property
     def compiled(self) -> bool:
-        """Whether it counts with compiled kernels; the noise and the post-processing of its run then use them too."""
+        """Whether compiled kernels pay off for these records; the post-processing of its run then uses them too."""
 
     @property
     def domain(self) -> PublicDomain:
@@ -122,10 +121,6 @@ class TableEngine(SplitEngine, Protocol):
 
     def count_all(self, workload: TableWorkload, /) -> Ints: ...
 
-
-class WholeTableEngine(TableEngine, Protocol):
-    """Records of codes that can also be counted all at once, in grids and in many small tables."""
-
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]: ...
 
     def place(self, grid: Grid) -> None: ...
@@ -134,23 +129,6 @@ class WholeTableEngine(TableEngine, Protocol):
 
     def kept(self, asked: object, count: Callable[[], Counted]) -> Counted:
         """The counts that `count` returned for this very object, kept since then; those of any other are dropped."""
-
-
-@runtime_checkable
-class Fused(Protocol):
-    """An engine that counts and scores in one pass."""
-
-    def cut_scores(
-        self, positions: Ints, lo: Ints, hi: Ints, only: Ints | None, classes: int, weights: tuple[int, int]
-    ) -> Iterator[Chunk]:
-        """Chunks (first, last, scores): for every cut strictly inside [lo, hi) of the listed regions, by region,
-        attribute and point, even * min(sides) + apart * g as scores.Mix defines it, weights = (even, apart); only for
-        attribute only[i] if `only` is given; classes = 1 leaves the class out. Scores hold until the next chunk."""
-
-
-def counts_whole_tables(engine: Engine) -> bool:
-    """Whether this is a `WholeTableEngine`: engines declare it by their keys."""
-    return set(CELL_KEYS) <= set(engine.keys)
 
 
 class SetsEngine(SplitEngine, Protocol):
@@ -186,14 +164,15 @@ class GraphsEngine(Engine, Protocol):
         """The projected degrees as records of one attribute; if nodes are not listed, only of nodes with kept edges."""
 
 
-class Tables:
+class Tables(ABC):
     """The common part of all engines of tables."""
 
     kind: ClassVar[str] = "tables"
-    keys: ClassVar[tuple[type, ...]] = TABLE_KEYS
+    keys: ClassVar[tuple[type, ...]] = (*TABLE_KEYS, *CELL_KEYS)
     compiled: bool = False
     sizes: tuple[int, ...]
     classes: int
+    _kept: tuple[object, Counted] | None = None
 
     @property
     def domain(self) -> Domain:
@@ -201,13 +180,6 @@ class Tables:
 
     def root(self) -> Frontier:
         return Frontier.root(self.sizes)
-
-
-class WholeTables(Tables, ABC):
-    """The common part of engines that also count whole tables."""
-
-    keys: ClassVar[tuple[type, ...]] = (*TABLE_KEYS, *CELL_KEYS)
-    _kept: tuple[object, Counted] | None = None
 
     def kept(self, asked: object, count: Callable[[], Counted]) -> Counted:
         """The counts that `count` returned for this very object, kept since then; those of any other are dropped."""

@@ -3,8 +3,6 @@
 Records are ragged rows of ascending, distinct item codes, no row empty. Each count maps every record by itself, by
 public functions of its content, so data sets that differ in one record differ by that record's counts only: 1 in the
 sizes, at most most * PARTS in the supports and in the pairs (set_parts.py), 1 in the patterns.
-
-The plain forms are the specification; their compiled twins give the same numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.set_parts import LONGEST_PAIRED, item_parts, pair_parts
 
-_BLOCK = 1 << 20  # pairs listed at once by the plain form
+_BLOCK = 1 << 20  # pairs listed at once
 
 
 def count_sizes(starts: Ints, edges: Ints) -> Ints:
@@ -38,8 +36,6 @@ def count_items(
     most: int,
     strata: bool,
     singles: bool = False,
-    *,
-    compiled: bool = False,
 ) -> Ints:
     """Parts of records by item. With strata the first `universe` cells are of records of at most `most` items, the
     others of longer ones; with singles those of records of one item come first, and such a record counts `most` times.
@@ -53,12 +49,7 @@ def count_items(
     parts = item_parts(np.arange(int(np.diff(starts).max(initial=1)) + 1), most)
     if singles:
         parts[1] = most * parts[1]
-    if compiled:
-        from cantle.trusted.engines import _basket_counts_kernels as kernels
-
-        kernels.items(starts, items, parts, most, counts)
-    else:
-        plain_items(starts, items, parts, most, counts)
+    _add_items(starts, items, parts, most, counts)
     return merge_strata(counts, strata, singles)
 
 
@@ -74,7 +65,7 @@ def merge_strata(counts: Ints, strata: bool, singles: bool) -> Ints:
     return np.concatenate([*kept, long] if strata else [*kept[:-1], kept[-1] + long])
 
 
-def plain_items(starts: Ints, items: Codes, parts: Ints, most: int, counts: Ints) -> None:
+def _add_items(starts: Ints, items: Codes, parts: Ints, most: int, counts: Ints) -> None:
     """Adds up three strata: records of one item, of at most `most` items, and longer ones; `parts` is the part of each
     size."""
     size = np.diff(starts)
@@ -97,7 +88,7 @@ def count_patterns(starts: Ints, items: Codes, universe: int, head: Ints) -> Int
 
 
 def count_pairs(
-    starts: Ints, items: Codes, universe: int, top: Ints, most: int, doubles: bool = False, *, compiled: bool = False
+    starts: Ints, items: Codes, universe: int, top: Ints, most: int, doubles: bool = False
 ) -> tuple[Ints, Ints]:
     """Cells of pairs of `top` items (ascending codes) that occur, ascending, and the parts of records that hold each.
 
@@ -115,19 +106,14 @@ def count_pairs(
     all_pairs = len(top) * (len(top) - 1) // 2
     counts = np.zeros(2 * all_pairs, dtype=np.int64)
     of_two = most * parts[2] if doubles else parts[2]
-    if compiled:
-        from cantle.trusted.engines import _basket_counts_kernels as kernels
-
-        kernels.pairs(starts, items, place_of, parts, of_two, counts)
-    else:
-        plain_pairs(starts, items, place_of, parts, of_two, counts)
+    _add_pairs(starts, items, place_of, parts, of_two, counts)
     if not doubles:
         counts = counts[:all_pairs] + counts[all_pairs:]
     cells = np.flatnonzero(counts)
     return cells, counts[cells]
 
 
-def plain_pairs(starts: Ints, items: Codes, place_of: Codes, parts: Ints, of_two: int, counts: Ints) -> None:
+def _add_pairs(starts: Ints, items: Codes, place_of: Codes, parts: Ints, of_two: int, counts: Ints) -> None:
     """Adds up all cells, those of records of two items first, for all records with equally many top items at once.
     `parts` is the part for each number of top items, `of_two` that of records of two items."""
     mine = place_of[items] >= 0

@@ -232,9 +232,9 @@ class FiledSetEngine:
 
     def tally(self, positions: Ints, key: SetKey | SetSizes | ItemSupports | HeadPatterns) -> Iterator[Chunk]:
         if self._inner is None and isinstance(key, SetSizes | ItemSupports | HeadPatterns):
-            size, compiled = self._tree.size, self.compiled
+            size = self._tree.size
             nothing = count_key(key, np.zeros(1, np.int64), np.zeros(0, np.int32), size)
-            exact = self._files.added(lambda starts, items: count_key(key, starts, items, size, compiled=compiled))
+            exact = self._files.added(lambda starts, items: count_key(key, starts, items, size))
             yield 0, 1, (nothing + exact).reshape(1, -1)
         else:
             yield from self._in_memory().tally(positions, key)
@@ -242,11 +242,11 @@ class FiledSetEngine:
     def pairs(self, items: tuple[int, ...], most: int, doubles: bool) -> tuple[Ints, Ints]:
         if self._inner is not None:
             return self._inner.pairs(items, most, doubles)
-        size, compiled, number = self._tree.size, self.compiled, len(items) * (len(items) - 1) // 2 * (1 + doubles)
+        size, number = self._tree.size, len(items) * (len(items) - 1) // 2 * (1 + doubles)
 
         def count(starts: Ints, codes: Codes) -> Ints:
             counts = np.zeros(number, dtype=np.int64)
-            at, parts = count_pairs(starts, codes, size, np.array(items), most, doubles, compiled=compiled)
+            at, parts = count_pairs(starts, codes, size, np.array(items), most, doubles)
             counts[at] = parts
             return counts
 

@@ -31,7 +31,7 @@ from cantle.trusted.degree_queries import (
     SortedDegrees,
 )
 from cantle.trusted.engines.base import Chunk
-from cantle.trusted.engines.rows import MemoryEngine
+from cantle.trusted.engines.words import WordEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.keys import GraphDomain
 
@@ -41,12 +41,12 @@ class GraphEngine:
 
     kind: ClassVar[str] = "graphs"
     keys: ClassVar[tuple[type, ...]] = GRAPH_KEYS
+    compiled: ClassVar[bool] = False
 
-    def __init__(self, graph: Graph | Degrees, *, nodes: int | None = None, compiled: bool = False) -> None:
+    def __init__(self, graph: Graph | Degrees, *, nodes: int | None = None) -> None:
         """`nodes` is the public number of nodes; None if it is private."""
         self._public_nodes = nodes if isinstance(graph, Graph) else graph.nodes
         self._graph: Graph | Degrees | None = graph
-        self.compiled = compiled
         self._projector: Projector | None = None
         self._kept: dict[int, int] = {}
         self._last: tuple[int, Ints] | None = None  # only the last: keeping those of many thetas would take much memory
@@ -121,12 +121,11 @@ class GraphEngine:
     def can_project(self, theta: int) -> bool:
         return 1 <= theta <= MOST_DEGREE and isinstance(self._held(), Graph)
 
-    def as_table(self, theta: int) -> MemoryEngine:
+    def as_table(self, theta: int) -> WordEngine:
         degrees = self.degrees(theta)
         if not self.listed:
             degrees = degrees[degrees > 0]
-        codes = degrees.astype(np.min_scalar_type(theta)).reshape(-1, 1)
-        return MemoryEngine(codes, np.zeros(len(codes), np.uint8), sizes=(theta + 1,), class_count=1)
+        return WordEngine([([degrees], np.zeros(len(degrees), np.uint8))], sizes=(theta + 1,), class_count=1)
 
     def close(self) -> None:
         self._graph = self._projector = self._last = None
@@ -142,7 +141,7 @@ class GraphEngine:
         if not isinstance(held, Graph):
             raise ParameterError("a list of degrees cannot be projected; give the edges")
         if self._projector is None:
-            self._projector = Projector(held.ends[order(held)], len(held.keys), compiled=self.compiled)
+            self._projector = Projector(held.ends[order(held)], len(held.keys))
         degrees, kept = self._projector.project(theta)
         self._kept[theta], self._last = int(np.count_nonzero(kept)), (theta, degrees)
 

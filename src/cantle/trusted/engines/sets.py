@@ -82,7 +82,7 @@ class SetEngine:
 
     def tally(self, positions: Ints, key: SetKey | SetSizes | ItemSupports | HeadPatterns) -> Iterator[Chunk]:
         if isinstance(key, SetSizes | ItemSupports | HeadPatterns):
-            yield 0, 1, count_key(key, *self._rows, self._tree.size, compiled=self.compiled).reshape(1, -1)
+            yield 0, 1, count_key(key, *self._rows, self._tree.size).reshape(1, -1)
         elif isinstance(key, PatternTable):
             counts = np.zeros((1, key.cells), dtype=np.int64)
             _, mask, number = self.touched(positions)
@@ -100,7 +100,7 @@ class SetEngine:
         self._parts = self.root()
 
     def pairs(self, items: tuple[int, ...], most: int, doubles: bool) -> tuple[Ints, Ints]:
-        return count_pairs(*self._rows, self._tree.size, np.array(items), most, doubles, compiled=self.compiled)
+        return count_pairs(*self._rows, self._tree.size, np.array(items), most, doubles)
 
     def touched(self, positions: Ints) -> tuple[Ints, Ints, Ints]:
         _, cells = self._place(positions)
@@ -161,15 +161,13 @@ class SetEngine:
         return mask
 
 
-def count_key(
-    key: SetSizes | ItemSupports | HeadPatterns, starts: Ints, items: Codes, size: int, *, compiled: bool = False
-) -> Ints:
+def count_key(key: SetSizes | ItemSupports | HeadPatterns, starts: Ints, items: Codes, size: int) -> Ints:
     """The counts of a question of `baskets` over ragged rows."""
     match key:
         case SetSizes():
             return count_sizes(starts, np.array(key.edges))
         case ItemSupports():
-            return count_items(starts, items, key.items, key.most, key.strata, key.singles, compiled=compiled)
+            return count_items(starts, items, key.items, key.most, key.strata, key.singles)
         case HeadPatterns():
             return count_patterns(starts, items, size, np.array(key.items))
         case _:

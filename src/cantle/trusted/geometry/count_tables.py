@@ -35,7 +35,7 @@ def count_tables(cells: Codes, tables: Sequence[CrossTable], *, compiled: bool |
     Whether kernels count is decided here, unless the caller has decided it. The counts are the same either way.
     """
     if compiled is None:
-        compiled = _pays(cells.shape[1], len(tables))
+        compiled = pays(cells.shape[1], len(tables))
     if cells.shape[1] < JOINED_FROM:
         return _count(cells, tables, compiled)
     joint = joined(tables)
@@ -59,7 +59,7 @@ def count_codes(codes: Codes, size: int, *, compiled: bool) -> Ints:
     return np.bincount(codes, minlength=size).astype(np.int64)
 
 
-def _pays(records: int, tables: int) -> bool:
+def pays(records: int, tables: int) -> bool:
     """Whether kernels pay off for tables of which there will be more, as in the rounds of `mosaic`."""
     if kernel_choice.worth_loading(records):
         return True

@@ -6,7 +6,7 @@ neighbouring cells into groups. Every record has one code in each column, so one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -16,6 +16,7 @@ import numpy as np
 from cantle.trusted import kernel_choice
 from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
+from cantle.trusted.geometry.span_values import SpanValues
 from cantle.trusted.geometry.value_classes import ValueClasses
 
 Map = Codes
@@ -26,9 +27,6 @@ MOST_CELLS = 1 << 16
 
 MOST_COUNTS = 1 << 26
 """Most counts of all tables of a question together."""
-
-LOOKED_UP = 1 << 22
-"""For a column of at most this many codes, cells are looked up in a table of all codes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,16 +64,21 @@ class ColumnCells:
         """The type of cell numbers."""
         return np.uint8 if max(self.sizes) <= 256 else np.uint16
 
+    def locator(self) -> Callable[[Sequence[Codes]], Codes]:
+        """A function that finds the cell of each record in each column, one row per column."""
+        numbers = [SpanValues.of(edge, np.arange(len(edge) - 1), self.kind) for edge in self.edges]
+
+        def locate(columns: Sequence[Codes]) -> Codes:
+            cells = np.empty((len(columns), len(columns[0])), dtype=self.kind)
+            for row, number, codes in zip(cells, numbers, columns, strict=True):
+                number.at(codes, out=row)
+            return cells
+
+        return locate
+
     def locate(self, columns: Sequence[Codes]) -> Codes:
-        """The cell of each record in each column, one row per column."""
-        cells = np.empty((len(columns), len(columns[0])), dtype=self.kind)
-        for row, edge, codes in zip(cells, self.edges, columns, strict=True):
-            if edge[-1] <= LOOKED_UP:
-                table = np.repeat(np.arange(len(edge) - 1, dtype=self.kind), np.diff(edge))
-                np.take(table, codes, out=row, mode="clip")  # codes are below the last edge
-            else:
-                row[:] = np.searchsorted(edge, codes, side="right") - 1
-        return cells
+        """The cells of these records."""
+        return self.locator()(columns)
 
 
 def are_edges(edge: object, last: int) -> bool:
@@ -176,9 +179,10 @@ class LabelTree:
                 return False
         return all(_is_rule(self.goes_left[v], sizes[self.column[v]]) for v in inner.tolist())
 
-    def locate(self, cells: Sequence[Codes]) -> Ints:
-        """The leaf of each record, given its cells by column."""
-        if kernel_choice.worth_loading(len(cells[0])):
+    def locate(self, cells: Sequence[Codes], *, compiled: bool | None = None) -> Ints:
+        """The leaf of each record, given its cells by column. Unless the caller has decided it, the number of records
+        decides whether a kernel finds it."""
+        if kernel_choice.worth_loading(len(cells[0])) if compiled is None else compiled:
             from cantle.trusted.geometry import _count_kernels
 
             return _count_kernels.locate_leaves(self, cells)

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+import numpy.typing as npt
 
 from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.span_values import SpanValues
 
 MOST_CELLS = 1 << 60
-LOOKED_UP = 1 << 22  # most codes for which a table of all codes is made
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,16 +79,20 @@ class Grid:
         edge = self.edges[attribute].tolist()
         return list(zip(edge[:-1], edge[1:], strict=True))
 
+    def addends(self, step: int, kind: npt.DTypeLike) -> dict[int, SpanValues]:
+        """What the code of each attribute adds to cell * step; an attribute in one span adds nothing."""
+        found = dict[int, SpanValues]()
+        for attribute, edge in reversed(list(enumerate(self.edges))):
+            if len(edge) > 2:
+                found[attribute] = SpanValues.of(edge, np.arange(len(edge) - 1) * step, kind)
+            step *= len(edge) - 1
+        return found
+
     def locate(self, columns: Sequence[Codes]) -> Ints:
         """The cell of each record, given its codes by attribute."""
         cell = np.zeros(len(columns[0]) if columns else 0, dtype=np.int64)
-        for edge, column in zip(self.edges, columns, strict=True):
-            if len(edge) > 2:  # an attribute in one span adds nothing
-                cell *= len(edge) - 1
-                if edge[-1] <= LOOKED_UP:
-                    cell += np.repeat(np.arange(len(edge) - 1), np.diff(edge))[column]
-                else:
-                    cell += np.searchsorted(edge, column, side="right") - 1
+        for attribute, values in self.addends(1, np.int64).items():
+            cell += values.at(columns[attribute])
         return cell
 
     def unravel(self, cell: Ints) -> Ints:

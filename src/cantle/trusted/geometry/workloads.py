@@ -147,17 +147,21 @@ def fingerprint(workload: TableWorkload | SetWorkload) -> str:
 # ---- counts ---------------------------------------------------------------------------------------------------
 
 
-def count_table(workload: TableWorkload, columns: Sequence[Codes]) -> Ints:
+def count_table(workload: TableWorkload, columns: Sequence[Codes], *, compiled: bool | None = None) -> Ints:
     """All numbers of a workload over records given by their codes, one array per column."""
-    return count_within(workload.within, workload.tables, columns)
+    return count_within(workload.within, workload.tables, columns, compiled=compiled)
 
 
-def count_within(within: ColumnCells, tables: Sequence[CrossTable], columns: Sequence[Codes]) -> Ints:
-    """The counts of the cells of tables over records given by their codes, one array per column."""
-    compiled = kernel_choice.worth_loading(len(columns[0]))  # not for fewer: a release counts only one or two workloads
-    counts = np.zeros(sum(table.cells for table in tables), dtype=np.int64)
+def count_within(
+    within: ColumnCells, tables: Sequence[CrossTable], columns: Sequence[Codes], *, compiled: bool | None = None
+) -> Ints:
+    """The counts of the cells of tables over records given by their codes, one array per column. Unless the caller has
+    decided it, the number of records decides whether kernels count."""
+    if compiled is None:  # not for fewer records: a release counts only one or two workloads
+        compiled = kernel_choice.worth_loading(len(columns[0]))
+    counts, locate = np.zeros(sum(table.cells for table in tables), dtype=np.int64), within.locator()
     for first in range(0, len(columns[0]), _SLICE):
-        cells = within.locate([column[first : first + _SLICE] for column in columns])
+        cells = locate([column[first : first + _SLICE] for column in columns])
         counts += count_tables(cells, tables, compiled=compiled)
     return counts
 

@@ -36,12 +36,7 @@ _PIECE_MARGIN = 2.0**-32
 
 
 class Sampler(Noise):
-    """The samplers; a subclass supplies the words. `compiled` says whether kernels do the first stage."""
-
-    compiled = False
-
-    def __init__(self, *, compiled: bool = False) -> None:
-        self.compiled = compiled
+    """The samplers; a subclass supplies the words."""
 
     @abstractmethod
     def words(self, lanes: Lanes, round: int) -> Words:
@@ -79,8 +74,6 @@ class Sampler(Noise):
         if isinstance(inverse_weights, Runs) and inverse_weights.times.sum() != len(scores):
             raise ValueError("runs of inverse weights cover all candidates and no more")
         scores = scores.astype(np.int64, casting="same_kind", copy=False)
-        if inverse_weights is not None and multiplicities is None and self.compiled:
-            return self._exponential_compiled(lanes, scores, starts, rate, inverse_weights)
         inverse = inverse_weights.spelled() if isinstance(inverse_weights, Runs) else inverse_weights
         chosen = np.empty(len(lanes), dtype=np.int64)
         for part, inside in _segment_blocks(starts):
@@ -155,7 +148,7 @@ class Sampler(Noise):
         a**(k+1) <= h V < a**k, or 0 if h V >= a; a logarithm guesses it, the enclosure of exp proves it.
         """
         words = self.words(lanes, use)
-        sizes, sure = (_tails_compiled if self.compiled else _tails_plain)(words, rate.floats(), two_sided)
+        sizes, sure = _sizes_of(words, rate.floats(), two_sided)
         for i in np.flatnonzero(~sure).tolist():
             uniform = self._uniform(lanes, i, use, int(words[i]) >> 1, 63)
             sizes[i] = exact.tail(uniform, *rate.exact(i), two_sided)
@@ -211,23 +204,6 @@ class Sampler(Noise):
             times = [1] * int(sizes[s]) if many is None else many[inside].tolist()
             weights_of = list(zip(times, inverse[inside].tolist(), strict=True))
             chosen[s] = exact.choice(uniform, gaps[inside].tolist(), weights_of, *rate.exact(s))
-        return chosen
-
-    def _exponential_compiled(self, lanes: Lanes, scores: Ints, starts: Ints, rate: Rate, inverse: Ints | Runs) -> Ints:
-        """The same draws, with the first stage in a kernel."""
-        from cantle.trusted.noise import _kernels
-
-        segments = len(lanes)
-        runs = inverse if isinstance(inverse, Runs) else Runs(inverse, np.ones_like(inverse))
-        words, chosen, sure = self.words(lanes, _MAIN), np.empty(segments, np.int64), np.empty(segments, np.bool_)
-        speed = np.full(segments, rate.floats())
-        _kernels.exponential(scores, starts, speed, runs.value, runs.times, words, _SUM_SHIFT, chosen, sure)
-        for s in np.flatnonzero(~sure).tolist():
-            inside = slice(starts[s], starts[s + 1])
-            gaps = scores[inside].max().view(np.uint64) - scores[inside].view(np.uint64)
-            uniform = self._uniform(lanes, s, _MAIN, int(words[s]))
-            weights = [(1, times) for times in runs.spelled()[inside].tolist()]
-            chosen[s] = exact.choice(uniform, gaps.tolist(), weights, *rate.exact(s))
         return chosen
 
     def _coin(self, lanes: Lanes, sides: Ints, use: int) -> Ints:
@@ -309,7 +285,7 @@ def _invert_binomial(draw: Floats, trials: Ints, slope: Floats, odds: Floats) ->
     return sizes, ~near & (draw < total)
 
 
-def _tails_plain(words: Words, speed: Floats, two_sided: bool) -> tuple[Ints, Bools]:
+def _sizes_of(words: Words, speed: Floats, two_sided: bool) -> tuple[Ints, Bools]:
     """The size that each word gives, and whether it is sure to."""
     a = exp_minus(speed)
     h = 0.5 + 0.5 * a if two_sided else np.ones(())
@@ -322,15 +298,6 @@ def _tails_plain(words: Words, speed: Floats, two_sided: bool) -> tuple[Ints, Bo
     # a**(k+1) two and a rounding: less than _MARGIN in all. The constants cover 2**-184 of exp_minus.
     sure = level + 2.0**-62 <= reached * (1.0 - _MARGIN)
     sure &= level >= reached * a * (1.0 + _MARGIN) + 2.0**-100
-    return sizes, sure
-
-
-def _tails_compiled(words: Words, speed: Floats, two_sided: bool) -> tuple[Ints, Bools]:
-    """The same in a kernel."""
-    from cantle.trusted.noise import _kernels
-
-    sizes, sure = np.empty(len(words), np.int64), np.empty(len(words), np.bool_)
-    _kernels.tails(words, np.full(len(words), speed), two_sided, _MARGIN, sizes, sure)
     return sizes, sure
 
 

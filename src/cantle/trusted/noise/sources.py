@@ -36,8 +36,7 @@ class Seeded(Sampler):
     True
     """
 
-    def __init__(self, seed: int, *, compiled: bool = False) -> None:
-        super().__init__(compiled=compiled)
+    def __init__(self, seed: int) -> None:
         self._seed = seed
 
     def words(self, lanes: Lanes, round: int) -> Words:

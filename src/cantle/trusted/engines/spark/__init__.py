@@ -1,11 +1,10 @@
 """The Spark engine: workers count, the driver adds up. Needs the extra `spark` (PySpark 4) and Java.
 
-Each partition holds its records as words with the number of each record's region (cantle.trusted.engines.packing),
-cached on the workers. A question is one job: every worker runs the kernel on its partitions, workers add up partial
-counts in a tree (tree.py), and the driver adds the last few. A split sends only the rules of the last level and makes a
-new cached set of parts. When a worker is lost, Spark rebuilds its parts from the source and the rules of all levels, so
-reading the source again must return the same records. An engine adds no noise: the driver's curator adds it to the
-sums.
+Each partition holds parts, cached on the workers: the records of a word engine (cantle.trusted.engines.words), region
+by region. A question is one job: every worker asks the engines of its parts, workers add up partial counts in a tree
+(tree.py), and the driver adds the last few. A split sends only the rules of the last level and makes a new cached set
+of parts. When a worker is lost, Spark rebuilds its parts from the source and the rules of all levels, so reading the
+source again must return the same records. An engine adds no noise: the driver's curator adds it to the sums.
 
 What Spark caches or spills on its workers is private: anyone who can read its folders can read codes (docs/engines.md).
 """
@@ -19,14 +18,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 
 from cantle.errors import EngineError
-from cantle.trusted.engines.base import Chunk, WholeTables
-from cantle.trusted.engines.packing import GridTally, Layout, Tally, add_sparse, merged, numbers
+from cantle.trusted.engines.base import Chunk, Tables
+from cantle.trusted.engines.packing import merged
 from cantle.trusted.engines.spark import cluster, tree, workers
 from cantle.trusted.engines.spark.cluster import is_running, load, nothing_of, reading, select, session
 from cantle.trusted.engines.spark.workers import (
     Counts,
     Encode,
-    Group,
     Held,
     OfPersons,
     Part,
@@ -50,13 +48,16 @@ __all__ = ["Encode", "OfPersons", "SparkEngine", "is_running", "load", "nothing_
 CHUNK_CELLS = 1 << 18
 """Cells of counts returned together, as in memory."""
 
+FINE = 1 << 24
+"""Most counts of a grid by code that are kept, for all attributes together: 128 MB."""
+
 MOST_CELLS, ALL_CELLS = 1 << 23, 1 << 26
 """Most cells that a worker counts in one job, and that may reach one place together: at most half a gigabyte."""
 
 Asked = TypeVar("Asked")
 
 
-class SparkEngine(WholeTables):
+class SparkEngine(Tables):
     """Counts over a Spark data frame whose batches `records` turns into codes, on the workers."""
 
     def __init__(
@@ -69,7 +70,7 @@ class SparkEngine(WholeTables):
         own: bool = False,
     ) -> None:
         self.sizes, self.classes = sizes, class_count
-        self._layout, self._own = Layout(sizes, class_count), own
+        self._own = own
         self._session = frame.sparkSession
         self._errors = cluster.errors()
         with self._guarded():
@@ -77,22 +78,20 @@ class SparkEngine(WholeTables):
             self._parts = _kept(self._opened(frame, records))
             partitions = self._parts.getNumPartitions()
         self._cells = min(MOST_CELLS, ALL_CELLS // max(1, min(partitions, tree.MOST)))
-        self._regions, self._older = 1, list["RDD[Part]"]()
+        self._older: list[RDD[Part]] = []
         self._all: RDD[Part] | None = None
         self._grid: Grid | None = None
-        self._counted: GridTally | None = None
+        self._fine: dict[int, Ints] | None = None
         self._known: dict[int, tuple[Ints, Ints]] = {}
 
     def _opened(self, frame: DataFrame, records: Encode | OfPersons) -> RDD[Part]:
         """The records as parts; if persons are bounded, all records of a person are in the same part (Claim 40)."""
         if not isinstance(records, OfPersons):
-            return _unpickled(frame.mapInArrow(workers.packer(records, self._layout), "part binary"))
-        held: RDD[WithPersons] = _unpickled(
-            frame.mapInArrow(workers.person_packer(records.encode, self._layout), "part binary")
-        )
+            return _unpickled(frame.mapInArrow(workers.packer(records, self.domain), "part binary"))
+        held: RDD[WithPersons] = _unpickled(frame.mapInArrow(workers.person_packer(records.encode), "part binary"))
         number = max(1, held.getNumPartitions())
         groups: RDD[tuple[int, Iterable[WithPersons]]] = held.flatMap(workers.person_sorter(number)).groupByKey(number)
-        return groups.mapPartitions(workers.bounder(self._layout, records.max_records))
+        return groups.mapPartitions(workers.bounder(self.domain, records.max_records))
 
     def __repr__(self) -> str:
         return "SparkEngine()"
@@ -102,7 +101,7 @@ class SparkEngine(WholeTables):
 
     def close(self) -> None:
         held = [self._parts, *self._older, *([] if self._all is None else [self._all])]
-        del self._parts, self._all, self._older, self._known, self._counted
+        del self._parts, self._all, self._older, self._known, self._fine
         self._kept = None
         with self._guarded():
             for parts in held:
@@ -117,28 +116,25 @@ class SparkEngine(WholeTables):
 
     def count_all(self, workload: TableWorkload) -> Ints:
         assert self._all is not None
-        partial = self._ask(self._all, workers.workload_counter, (self._layout, workload), np.add)
-        return sum(partial, np.zeros(workload.cells, np.int64))
+        question = self.domain, workload
+        return _spread(self._ask(self._all, workers.workload_counter, question, workers.add_listed), workload.cells)
 
     def _tally(self, positions: Ints, key: TableKey) -> Iterator[Chunk]:
         most, step = max(1, self._cells // key.cells), max(1, CHUNK_CELLS // key.cells)
         for start in range(0, len(positions), most):
-            end = min(start + most, len(positions))
-            number = numbers(positions[start:end], self._regions)
-            tally = Tally(self._layout, key, end - start, start)
-            for part in self._ask(self._parts, workers.counter, (self._layout, key, number, start), add_sparse):
-                tally.merge(part)
-            exact_counts = tally.table()
-            for first in range(start, end, step):
-                last = min(first + step, end)
-                yield first, last, exact_counts[first - start : last - start]
+            asked = positions[start : start + most]
+            question = self.domain, key, asked, start
+            found = self._ask(self._parts, workers.counter, question, workers.add_listed)
+            exact_counts = _spread(found, len(asked) * key.cells).reshape(len(asked), key.cells)
+            for first in range(0, len(asked), step):
+                last = min(first + step, len(asked))
+                yield start + first, start + last, exact_counts[first:last]
 
     def split(self, positions: Ints, cuts: Cuts) -> None:
-        rules = self._context.broadcast((self._layout, numbers(positions, self._regions), cuts))
+        rules = self._context.broadcast((self.domain, positions, cuts))
         if self._parts is not self._all:
             self._older.append(self._parts)
         self._parts = _kept(self._parts.mapPartitions(workers.mover(rules)))
-        self._regions = 2 * len(positions)
 
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
         """The occupied entries of a key, ascending, and their counts."""
@@ -149,41 +145,55 @@ class SparkEngine(WholeTables):
         return self._known[key.attribute]
 
     def _listed(self, key: GridCells | CodeTable) -> list[Counts]:
-        return self._ask(self._parts, workers.lister, (self._layout, key), workers.add_listed)
+        return self._ask(self._parts, workers.lister, (self.domain, key), workers.add_listed)
 
     def place(self, grid: Grid) -> None:
         """Sets the grid of the next questions; grids are compared by their edges."""
         if self._grid is None or not self._grid.same(grid):
-            self._grid, self._counted = grid.copy(), None
+            self._grid, self._fine = grid.copy(), None
 
     def dense(self, key: GridBins) -> Ints:
         """All counts of the placed grid by bin, shape (cells, classes, width)."""
         assert self._grid is not None
-        if self._counted is None:
-            self._counted = GridTally(self._layout, self._grid)
-            for part in self._ask(self._parts, workers.grid_counter, (self._layout, self._grid), add_sparse):
-                self._counted.merge(part)
-        if self._counted.has(key.attribute):
-            return self._counted.dense(key)
-        counts = np.zeros(self._grid.cells * key.classes * key.width, dtype=np.int64)
-        question = self._layout, key, self._grid, len(counts)
-        for at, more in self._ask(self._parts, workers.binner, question, workers.add_listed):
-            counts[at] += more
-        return counts.reshape(self._grid.cells, key.classes, key.width)
+        if self._fine is None:
+            self._fine = self._counted_by_code(self._grid)
+        if key.attribute not in self._fine:
+            (counts,) = self._binned(self._grid, [key])
+            return counts.reshape(self._grid.cells, key.classes, key.width)
+        fine = self._fine[key.attribute].reshape(self._grid.cells, key.classes, -1)
+        bins = np.add.reduceat(fine, key.starts, axis=2)
+        counts = np.zeros((*fine.shape[:2], key.width), dtype=np.int64)
+        for i, number in enumerate(key.number.tolist()):  # bins of one number are in different cells
+            counts[:, :, number] += bins[:, :, i]
+        return counts
+
+    def _counted_by_code(self, grid: Grid) -> dict[int, Ints]:
+        """The counts of a grid by class and code, in one job for all attributes, because a round needs all of them; an
+        attribute of very many codes is left out, and counted by bin."""
+        kept, together = list[GridBins](), 0
+        for size, attribute in sorted((size, attribute) for attribute, size in enumerate(self.sizes)):
+            together += grid.cells * self.classes * size
+            if together > FINE:
+                break
+            codes = np.arange(size)
+            kept.append(GridBins(attribute, codes, codes, size, self.classes))
+        return {key.attribute: counts for key, counts in zip(kept, self._binned(grid, kept), strict=True)}
+
+    def _binned(self, grid: Grid, keys: list[GridBins]) -> list[Ints]:
+        """All counts by bin of several attributes."""
+        if not keys:
+            return []
+        found = self._ask(self._parts, workers.binner, (self.domain, grid, keys), workers.add_lists)
+        sizes = [grid.cells * key.classes * key.width for key in keys]
+        return [_spread([part[i] for part in found], size) for i, size in enumerate(sizes)]
 
     def _cell_counts(self, key: TableCounts | LeafCounts) -> Ints:
         """Counts of cross tables or leaves, in one job; for a subset, equal records are first brought together."""
-        answers: list[Counts]
+        parts = self._parts
         if isinstance(key, TableCounts) and key.subset is not None:
-            number = max(1, self._parts.getNumPartitions())
-            groups: RDD[Group] = self._parts.flatMap(workers.sorter(number)).groupByKey(number)
-            answers = self._ask(groups, workers.copy_counter, (self._layout, key), workers.add_listed)
-        else:
-            answers = self._ask(self._parts, workers.cell_counter, (self._layout, key), workers.add_listed)
-        counts = np.zeros(key.cells, dtype=np.int64)
-        for at, more in answers:
-            counts[at] += more
-        return counts
+            number = max(1, parts.getNumPartitions())
+            parts = parts.flatMap(workers.sorter(number)).groupByKey(number).mapPartitions(workers.gatherer())
+        return _spread(self._ask(parts, workers.cell_counter, (self.domain, key), workers.add_listed), key.cells)
 
     # ---- jobs ---------------------------------------------------------------------------------------------
 
@@ -208,6 +218,14 @@ class SparkEngine(WholeTables):
         """Replaces Spark's errors by a fixed message, because they may quote values."""
         why = "the source cannot be read, or the cluster is gone; Spark's own log says which"
         return cluster.hushed(self._errors, lambda _: EngineError(f"the Spark job failed: {why}"))
+
+
+def _spread(listed: list[Counts], cells: int) -> Ints:
+    """All counts, given those that are not 0, in several parts."""
+    counts = np.zeros(cells, dtype=np.int64)
+    for at, more in listed:
+        counts[at] += more
+    return counts
 
 
 def _unpickled(packed: DataFrame) -> RDD[Any]:

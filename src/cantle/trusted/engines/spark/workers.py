@@ -1,23 +1,24 @@
-"""The jobs of the Spark engine: what each worker does with its partitions."""
+"""The jobs of the Spark engine: what each worker does with its partitions, by the engine that counts on one machine."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
 from cantle.trusted.arrays import Codes, Ints, Words
-from cantle.trusted.bounding.persons import person_numbers, places, within_bound
-from cantle.trusted.engines.packing import GridTally, Layout, Sparse, Tally, add_bins, merged, occupied, split_words
-from cantle.trusted.engines.table_counts import count_all_words, count_words
+from cantle.trusted.bounding.persons import places
+from cantle.trusted.engines.bounded_persons import bounded
+from cantle.trusted.engines.packing import merged
+from cantle.trusted.engines.words import WordEngine
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.geometry.subset import copy_numbers
 from cantle.trusted.geometry.workloads import TableWorkload
-from cantle.trusted.keys import CodeTable, GridBins, GridCells, TableKey
+from cantle.trusted.keys import CodeTable, Domain, GridBins, GridCells, TableKey
 from cantle.trusted.mixing import scramble
 from cantle.trusted.table_keys import LeafCounts, TableCounts
 
@@ -25,30 +26,29 @@ if TYPE_CHECKING:
     from polars import Series
     from pyarrow import RecordBatch
 
-BLOCK = 1 << 18
-"""Records of a part."""
+ROOT = np.zeros(1, dtype=np.int64)
 
-Part = tuple[Words, Codes]
-"""Words, and the number of each record's region."""
+BLOCK = 1 << 22
+"""Most records of a part: Spark cannot cache parts of more than two gigabytes."""
 
-Group = tuple[int, Iterable[Words]]
-"""The number of a group, and the words of its records."""
+Part = tuple[Words, Ints]
+"""The records of one word engine, region by region, and where each region begins."""
 
 Counts = tuple[Ints, Ints]
-"""Occupied entries, and their counts."""
+"""Occupied entries, ascending, and their counts: smaller than all counts."""
 
 Encode = Callable[["RecordBatch"], tuple[Sequence[Codes], Codes]]
 """An Arrow batch as columns of codes and classes; runs on the workers."""
 
-WithPersons = tuple["Series", Words]
-"""The person of each record (texts, none missing), and words."""
+WithPersons = tuple["Series", list[Codes], Codes]
+"""The person of each record (texts, none missing), its codes by column, and its class."""
 
 
 @dataclass(frozen=True)
 class OfPersons:
-    """Batches as persons (texts, none missing), codes and classes, and how many records of each person are used."""
+    """Batches with the person of each record, and how many records of each person are used."""
 
-    encode: Callable[[RecordBatch], tuple[Series, Sequence[Codes], Codes]]
+    encode: Callable[[RecordBatch], WithPersons]
     max_records: int
 
 
@@ -66,27 +66,30 @@ class Sent(Protocol[Asked]):
     def value(self) -> Asked: ...
 
 
-def packer(encode: Encode, layout: Layout) -> Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]:
-    """Arrow batches as parts of about BLOCK records, in regions numbered 0."""
+def packer(encode: Encode, domain: Domain) -> Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]:
+    """Arrow batches as parts of about BLOCK records, in one region."""
 
     def pack(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
-        for held in _blocks(layout.pack(*encode(batch)) for batch in batches):
-            words = np.concatenate(held, axis=1)
-            yield pickled((words, np.zeros(words.shape[1], dtype=np.uint32)))
+        coded = map(encode, batches)
+        for first in coded:  # each round takes as many batches as fit in a part
+            yield pickled(_opened(chain([first], _up_to(BLOCK - len(first[1]), coded)), domain).part)
 
     return pack
 
 
-def _blocks(packs: Iterable[Words]) -> Iterator[list[Words]]:
-    """Some words together, about BLOCK records."""
-    held: list[Words] = []
-    for words in packs:
-        held.append(words)
-        if sum(one.shape[1] for one in held) >= BLOCK:
-            yield held
-            held = []
-    if held:
-        yield held
+def _up_to(records: int, batches: Iterator[tuple[Sequence[Codes], Codes]]) -> Iterator[tuple[Sequence[Codes], Codes]]:
+    """Batches until they have this many records."""
+    while records > 0 and (batch := next(batches, None)) is not None:
+        records -= len(batch[1])
+        yield batch
+
+
+def _opened(batches: Iterable[tuple[Sequence[Codes], Codes]], domain: Domain) -> WordEngine:
+    return WordEngine(batches, sizes=domain[0], class_count=domain[1], compiled=False)
+
+
+def _engine(part: Part, domain: Domain) -> WordEngine:
+    return WordEngine.of_part(part, sizes=domain[0], class_count=domain[1])
 
 
 def pickled(part: object) -> RecordBatch:
@@ -100,43 +103,29 @@ def pickled(part: object) -> RecordBatch:
 
 
 def person_packer(
-    encode: Callable[[RecordBatch], tuple[Series, Sequence[Codes], Codes]], layout: Layout
+    encode: Callable[[RecordBatch], WithPersons],
 ) -> Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]:
-    """Arrow batches as persons and words."""
-
-    def pack(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
-        for batch in batches:
-            ids, columns, classes = encode(batch)
-            yield pickled((ids, layout.pack(columns, classes)))
-
-    return pack
+    """Arrow batches as persons, codes and classes."""
+    return lambda batches: (pickled(encode(batch)) for batch in batches)
 
 
 def person_sorter(number: int) -> Callable[[WithPersons], list[tuple[int, WithPersons]]]:
-    """Divides a part by person, so that all records of a person go to the same group."""
+    """Divides records by person, so that all records of a person go to the same group."""
 
-    def sort(part: WithPersons) -> list[tuple[int, WithPersons]]:
-        ids, words = part
+    def sort(records: WithPersons) -> list[tuple[int, WithPersons]]:
+        ids, columns, classes = records
         place = places(ids, number)
-        return [(int(one), (ids.filter(place == one), words[:, place == one])) for one in np.unique(place)]
+        return [
+            (one, (ids.filter(place == one), [column[place == one] for column in columns], classes[place == one]))
+            for one in np.unique(place).tolist()
+        ]
 
     return sort
 
 
-def bounder(layout: Layout, max_records: int) -> Work[tuple[int, Iterable[WithPersons]], Part]:
+def bounder(domain: Domain, max_records: int) -> Work[tuple[int, Iterable[WithPersons]], Part]:
     """The records that are used; a group holds all records of its persons."""
-
-    def bound(groups: Iterable[tuple[int, Iterable[WithPersons]]]) -> Iterator[Part]:
-        import polars as pl
-
-        for _, group in groups:
-            ids, held = zip(*group, strict=True)
-            words: Words = np.concatenate(held, axis=1)
-            columns = [layout.column(words, column) for column in range(len(layout.sizes) + (layout.classes > 1))]
-            words = words[:, within_bound(person_numbers(pl.concat(ids)), columns, max_records)]
-            yield words, np.zeros(words.shape[1], dtype=np.uint32)
-
-    return bound
+    return lambda groups: (_opened([bounded(group, domain[1], max_records)], domain).part for _, group in groups)
 
 
 # ---- counts -------------------------------------------------------------------------------------------------------
@@ -147,37 +136,51 @@ def add_listed(one: Counts, two: Counts) -> Counts:
     return merged([one, two])
 
 
-def counter(question: Sent[tuple[Layout, TableKey, Ints, int]]) -> Work[Part, Sparse]:
-    """The counts of a key in a partition."""
+def add_lists(one: list[Counts], two: list[Counts]) -> list[Counts]:
+    """The same for several tables."""
+    return list(map(add_listed, one, two))
 
-    def count(parts: Iterable[Part]) -> Iterator[Sparse]:
-        layout, key, number, first = question.value
-        tally = Tally(layout, key, int(number.max(initial=-1)) + 1, first)
-        for words, node in parts:
-            tally.add(words, number[node])
-        yield tally.sparse()
+
+def _listed(counts: Ints) -> Counts:
+    at = np.flatnonzero(counts)
+    return at, counts[at]
+
+
+def _summed(parts: Iterable[Part], domain: Domain, cells: int, count: Callable[[WordEngine], Ints]) -> Counts:
+    """The occupied entries of what `count` returns for all parts together."""
+    counts = np.zeros(cells, dtype=np.int64)
+    for part in parts:
+        counts += count(_engine(part, domain))
+    return _listed(counts)
+
+
+def counter(question: Sent[tuple[Domain, TableKey, Ints, int]]) -> Work[Part, Counts]:
+    """The counts of a key in regions, which begin at place `first` of the question, region after region."""
+
+    def count(parts: Iterable[Part]) -> Iterator[Counts]:
+        domain, key, positions, first = question.value
+        cells = len(positions) * key.cells
+        yield _summed(parts, domain, cells, lambda engine: engine.count(positions, first, key).reshape(-1))
 
     return count
 
 
-def cell_counter(question: Sent[tuple[Layout, TableCounts | LeafCounts]]) -> Work[Part, Counts]:
+def cell_counter(question: Sent[tuple[Domain, TableCounts | LeafCounts]]) -> Work[Part, Counts]:
     """The counts of cross tables or leaves in a partition."""
 
     def count(parts: Iterable[Part]) -> Iterator[Counts]:
-        layout, key = question.value
-        counts = count_words(layout, key, ((words, None) for words, _ in parts))
-        at = np.flatnonzero(counts)
-        yield at, counts[at]
+        domain, key = question.value
+        yield _summed(parts, domain, key.cells, lambda engine: next(engine.tally(ROOT, key))[2][0])
 
     return count
 
 
-def workload_counter(question: Sent[tuple[Layout, TableWorkload]]) -> Work[Part, Ints]:
+def workload_counter(question: Sent[tuple[Domain, TableWorkload]]) -> Work[Part, Counts]:
     """The numbers of a workload in a partition."""
 
-    def count(parts: Iterable[Part]) -> Iterator[Ints]:
-        layout, workload = question.value
-        yield count_all_words(layout, workload, (words for words, _ in parts))
+    def count(parts: Iterable[Part]) -> Iterator[Counts]:
+        domain, workload = question.value
+        yield _summed(parts, domain, workload.cells, lambda engine: engine.count_all(workload))
 
     return count
 
@@ -186,75 +189,61 @@ def sorter(number: int) -> Callable[[Part], list[tuple[int, Words]]]:
     """Divides a part by the words of its records, so that equal records go to the same group."""
 
     def sort(part: Part) -> list[tuple[int, Words]]:
-        words, _ = part
-        place = np.zeros(words.shape[1], dtype=np.uint64)
-        for row in words:
-            place = scramble(place ^ row)
+        rows, _ = part
+        place = np.zeros(len(rows), dtype=np.uint64)
+        for word in rows.T:
+            place = scramble(place ^ word)
         place %= np.uint64(number)
-        return [(int(one), words[:, place == one]) for one in np.unique(place)]
+        return [(int(one), rows[place == one]) for one in np.unique(place)]
 
     return sort
 
 
-def copy_counter(question: Sent[tuple[Layout, TableCounts | LeafCounts]]) -> Work[Group, Counts]:
-    """The counts of cross tables over a subset; a group holds all records with the same words."""
+def gatherer() -> Work[tuple[int, Iterable[Words]], Part]:
+    """The groups as parts of one region, each with all records that have the same words."""
 
-    def count(groups: Iterable[Group]) -> Iterator[Counts]:
-        layout, key = question.value
-        joined = (np.concatenate(list(words), axis=1) for _, words in groups)
-        counts = count_words(layout, key, ((words, copy_numbers(words)) for words in joined))
-        at = np.flatnonzero(counts)
-        yield at, counts[at]
+    def gather(groups: Iterable[tuple[int, Iterable[Words]]]) -> Iterator[Part]:
+        for _, held in groups:
+            rows = np.concatenate(list(held))
+            yield rows, np.array([0, len(rows)], dtype=np.int64)
 
-    return count
+    return gather
 
 
-def mover(rules: Sent[tuple[Layout, Ints, Cuts]]) -> Work[Part, Part]:
+def mover(rules: Sent[tuple[Domain, Ints, Cuts]]) -> Work[Part, Part]:
     """The records that stay, in the children of their regions."""
 
     def move(parts: Iterable[Part]) -> Iterator[Part]:
-        layout, number, cuts = rules.value
-        for words, node in parts:
-            kept, child = split_words(layout, words, node, number, cuts)
-            yield kept, child.astype(np.uint32)
+        domain, positions, cuts = rules.value
+        for part in parts:
+            engine = _engine(part, domain)
+            engine.split(positions, cuts)
+            yield engine.part
 
     return move
 
 
-def lister(question: Sent[tuple[Layout, GridCells | CodeTable]]) -> Work[Part, Counts]:
+def lister(question: Sent[tuple[Domain, GridCells | CodeTable]]) -> Work[Part, Counts]:
     """The occupied entries of a grid or of a table of codes in a partition."""
 
     def listed(parts: Iterable[Part]) -> Iterator[Counts]:
-        layout, key = question.value
-        if isinstance(key, GridCells):
-            yield occupied([layout.locate(words, key.grid) for words, _ in parts])
-        else:
-            yield occupied([layout.entry(words, key.attribute, key.classes) for words, _ in parts])
+        domain, key = question.value
+        yield merged([_engine(part, domain).occupied(key) for part in parts])
 
     return listed
 
 
-def grid_counter(question: Sent[tuple[Layout, Grid]]) -> Work[Part, Sparse]:
-    """The counts of a grid by code in a partition."""
+def binner(question: Sent[tuple[Domain, Grid, list[GridBins]]]) -> Work[Part, list[Counts]]:
+    """The counts of a grid by bin of several attributes in a partition."""
 
-    def count(parts: Iterable[Part]) -> Iterator[Sparse]:
-        tally = GridTally(*question.value)
-        for words, _ in parts:
-            tally.add(words)
-        yield tally.sparse()
-
-    return count
-
-
-def binner(question: Sent[tuple[Layout, GridBins, Grid, int]]) -> Work[Part, Counts]:
-    """The counts of a grid by bin of one attribute in a partition."""
-
-    def count(parts: Iterable[Part]) -> Iterator[Counts]:
-        layout, key, grid, cells = question.value
-        counts = np.zeros(cells, dtype=np.int64)
-        for words, _ in parts:
-            add_bins(counts, layout, key, grid, words)
-        at = np.flatnonzero(counts)
-        yield at, counts[at]
+    def count(parts: Iterable[Part]) -> Iterator[list[Counts]]:
+        domain, grid, keys = question.value
+        counts = [np.zeros(grid.cells * key.classes * key.width, dtype=np.int64) for key in keys]
+        for part in parts:
+            engine = _engine(part, domain)
+            engine.place(grid)
+            for each, key in zip(counts, keys, strict=True):
+                each += engine.dense(key).reshape(-1)
+        yield list(map(_listed, counts))
 
     return count
