@@ -12,6 +12,7 @@ from cantle.postprocess.counts import Floats, variance
 from cantle.postprocess.degree_fit import fit_at_least, fit_at_most, fit_edge, sequence, smooth, with_lost_edges
 from cantle.postprocess.records import MOST_DRAWN
 from cantle.postprocess.results import Results
+from cantle.postprocess.sums import dot
 from cantle.trusted.answers import Noisy
 from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
@@ -152,14 +153,14 @@ def known_nodes(answers: Answers) -> int | None:
 def _nodes(answers: Answers) -> int:
     """The number of nodes: the mean of its measurements, weighted by precision."""
     value, weight = _measured_nodes(answers)
-    return max(0, round(float(value @ weight / weight.sum())))
+    return max(0, round(dot(value, weight) / float(weight.sum())))
 
 
 def _weighted(answers: Answers) -> tuple[Floats, Floats]:
     """Noisy numbers of nodes of degree at least 1, 2, ... and their weights; the first may be measured twice."""
     above = answers.values("at least")
     weight, (value, precision) = np.ones(len(above)), _measured_nodes(answers)
-    above[0], weight[0] = value @ precision / precision.sum(), precision.sum() / precision[0]
+    above[0], weight[0] = dot(value, precision) / precision.sum(), precision.sum() / precision[0]
     return above, weight
 
 

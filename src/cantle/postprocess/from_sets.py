@@ -13,6 +13,7 @@ from cantle.postprocess.set_lengths import Cut, lengthen, longer_size
 from cantle.postprocess.sets_refill import ItemFrequencies, Ragged, refill
 from cantle.postprocess.sets_tree import Counted, KeptPartitions, agree
 from cantle.postprocess.sets_walsh import fill_in
+from cantle.postprocess.sums import dot
 from cantle.schema.items import Codes, Universe
 from cantle.trusted.answers import Noisy
 from cantle.trusted.geometry.boxes import Ints
@@ -85,7 +86,7 @@ def _items(item_sets: Ragged, estimate: Floats, cut: Cut | None = None, refilled
     if cut is not None:
         longer = longer_size(cut)
         size[size == cut.most], usual = longer, max(usual, longer)
-    return float(size @ np.maximum(estimate, 0.0)) + usual * refilled
+    return dot(size, np.maximum(estimate, 0.0)) + usual * refilled
 
 
 def _at_random(x: Floats, dice: Dice) -> Ints:

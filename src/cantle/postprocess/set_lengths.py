@@ -14,6 +14,7 @@ import numpy as np
 
 from cantle.postprocess.baskets.set_sizes import SizeModel
 from cantle.postprocess.counts import Dice
+from cantle.postprocess.sums import dot
 from cantle.schema.items import Codes
 from cantle.trusted.answers import Noisy
 from cantle.trusted.geometry.boxes import Ints
@@ -49,7 +50,7 @@ def longer_size(cut: Cut) -> float:
     """The mean size of records of at least `most` items."""
     able = cut.sizes.size >= cut.most
     records = float(cut.sizes.count[able].sum())
-    return float(cut.sizes.count[able] @ cut.sizes.size[able]) / records if records > 0 else float(cut.most)
+    return dot(cut.sizes.count[able], cut.sizes.size[able]) / records if records > 0 else float(cut.most)
 
 
 def lengthen(starts: Ints, items: Codes, universe: int, cut: Cut, dice: Dice) -> tuple[Ints, Codes]:

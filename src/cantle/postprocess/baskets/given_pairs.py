@@ -119,7 +119,10 @@ def find_doubles(pool: Pool, doubles: Doubles, universe: int) -> tuple[Codes, Co
     """(pair, record) for the records of a pool that hold one of these pairs and no other item."""
     rows = np.flatnonzero(np.diff(pool.starts) == 2)
     first = pool.items[pool.starts[rows]].astype(np.int64)
-    keys, mine = doubles.items @ np.array([universe, 1]), first * universe + pool.items[pool.starts[rows] + 1]
+    keys, mine = (
+        doubles.items[:, 0] * universe + doubles.items[:, 1],
+        first * universe + pool.items[pool.starts[rows] + 1],
+    )
     order = np.argsort(keys, kind="stable")
     place = np.searchsorted(keys[order], mine)
     known = np.append(keys[order], -1)[place] == mine

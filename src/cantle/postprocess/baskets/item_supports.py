@@ -8,6 +8,7 @@ import numpy as np
 
 from cantle.postprocess.baskets.set_sizes import SizeModel
 from cantle.postprocess.counts import Floats
+from cantle.postprocess.sums import dot, each_dot, mix
 from cantle.trusted.geometry.boxes import Ints
 
 CLEAR = 15.0
@@ -82,7 +83,7 @@ def _strata(
     added, parts, spread = noisy.sum(axis=0), np.array([1 - share, share]), share
     contrast = _contrast(added, scale, parts)
     weights = 1 + (parts - parts[::-1]) * parts[::-1] * contrast
-    total = _shrink(weights @ noisy, scale * weights[0], scale * weights[1], counted, departments)
+    total = _shrink(mix(weights, noisy), scale * weights[0], scale * weights[1], counted, departments)
     if contrast > 0:
         bias = (_SHARE_SPREAD * (weights[1] - weights[0]) * total) ** 2
         total = np.maximum(total + bias / (bias + 4 * scale**2) * (added - total), 0.0)
@@ -109,7 +110,7 @@ def _trend_factors(short: Floats, long: Floats, most: int, sizes: SizeModel) -> 
     per_count = held[:, is_long].sum(axis=1) / counted[:, is_long].sum(axis=1)
     exponent = np.interp(short / np.maximum(short + long, _TINY), short_share[::-1], _TRENDS[::-1])
     factor = np.interp(_TREND_KEPT * exponent, _TRENDS, per_count)
-    return np.asarray(factor * (long.sum() / max(float(long @ factor), _TINY)))
+    return np.asarray(factor * (long.sum() / max(dot(long, factor), _TINY)))
 
 
 def _contrast(added: Floats, scale: float, parts: Floats) -> float:
@@ -120,7 +121,7 @@ def _contrast(added: Floats, scale: float, parts: Floats) -> float:
     usual = max(0.0, float((unclear**2).mean()) - 2 * noise) if len(unclear) else np.inf
     if usual > _ABOVE_NOISE * noise:
         return 0.0
-    return noise / (noise * float(parts @ parts) + _SHARE_SPREAD**2 * usual)
+    return noise / (noise * dot(parts, parts) + _SHARE_SPREAD**2 * usual)
 
 
 def _shrink(noisy: Floats, scale: float, other: float, counted: float, departments: Ints | None) -> Floats:
@@ -152,9 +153,9 @@ def _posterior_means(noisy: Floats, scale: float, other: float) -> Floats:
     likelihood = _noise_density((centre[:, None] - grid) / scale, other / scale)
     prior = np.full(_GRID, 1 / _GRID)
     for _ in range(_ROUNDS):
-        shown = likelihood @ prior
-        prior = prior * (likelihood.T @ (number / np.maximum(shown, 1e-300))) / len(noisy)
-    mean = (likelihood @ (prior * grid)) / np.maximum(likelihood @ prior, 1e-300)
+        shown = each_dot(likelihood, prior)
+        prior = prior * mix(number / np.maximum(shown, 1e-300), likelihood) / len(noisy)
+    mean = (each_dot(likelihood, prior * grid)) / np.maximum(each_dot(likelihood, prior), 1e-300)
     return np.interp(noisy, centre, mean)
 
 

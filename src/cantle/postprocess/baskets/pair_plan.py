@@ -15,6 +15,7 @@ import numpy as np
 from cantle.postprocess.baskets.pool import MOST_HEAD
 from cantle.postprocess.baskets.set_sizes import SizeModel
 from cantle.postprocess.counts import Floats
+from cantle.postprocess.sums import dot, mix
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.set_parts import PARTS
 
@@ -174,8 +175,8 @@ def _enlarged(top: Floats, most: int) -> float:
     """How many pairs there are per pair that counts, given the numbers of records with 0, 1, 2, ... top items."""
     number = np.arange(len(top))
     pairs = number * (number - 1) / 2
-    counted = float(top @ np.minimum(pairs, most))
-    return float(top @ pairs) / counted if counted > 0 else 1.0
+    counted = dot(top, np.minimum(pairs, most))
+    return dot(top, pairs) / counted if counted > 0 else 1.0
 
 
 def _thinned(sizes: SizeModel, share: float) -> Floats:
@@ -189,7 +190,7 @@ def _thinned(sizes: SizeModel, share: float) -> Floats:
     possible = k <= n
     ways = log_factorial[n] - log_factorial[k] - log_factorial[np.where(possible, n - k, 0)]
     chance = np.exp(ways + k * np.log(share) + np.where(possible, n - k, 0) * np.log1p(-share)) * possible
-    return np.asarray(count @ chance)
+    return mix(count, chance)
 
 
 def _expected(support: Floats, sizes: SizeModel, least: float) -> Ints:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cantle.postprocess.counts import Floats, project_rows, variance
+from cantle.postprocess.sums import dot
 from cantle.trusted.geometry.boxes import Ints
 
 _SINGLE = 8  # sizes up to this have a bin of their own
@@ -47,7 +48,7 @@ class SizeModel:
     @property
     def occurrences(self) -> float:
         """The sum of all sizes."""
-        return float(self.count @ self.size)
+        return dot(self.count, self.size)
 
     def of(self, size: int) -> float:
         """How many records have this size."""
@@ -61,16 +62,16 @@ class SizeModel:
     @property
     def ordered_pairs_per_item(self) -> float:
         """E[t (t - 1)] / E[t]: the mean number of other items in the record of an occurrence."""
-        return float(self.count @ (self.size * (self.size - 1))) / self.occurrences
+        return dot(self.count, self.size * (self.size - 1)) / self.occurrences
 
     def counted(self, most: int) -> float:
         """The sum of all sizes when records are cut to `most` items."""
-        return float(self.count @ np.minimum(self.size, most))
+        return dot(self.count, np.minimum(self.size, most))
 
     def longer(self, most: int) -> tuple[float, float]:
         """How many records have more than `most` items, and how many items these have together."""
         long = self.size > most
-        return float(self.count[long].sum()), float(self.count[long] @ self.size[long])
+        return float(self.count[long].sum()), dot(self.count[long], self.size[long])
 
 
 def fit_sizes(noisy: Ints, edges: Ints, universe: int, rate: float) -> SizeModel:

@@ -9,6 +9,7 @@ import numpy as np
 from cantle.postprocess.counts import Dice, Floats
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
+from cantle.postprocess.sums import mix
 from cantle.trusted.geometry.cross_tables import Map
 
 CLASSES, STEPS = 6, 30
@@ -91,6 +92,6 @@ def _mixing_to(within: Floats, shares: Floats, one_way: Floats) -> Floats:
     """The classes' distributions of a column, scaled so that their mixture is its one-way distribution."""
     for _ in range(3):
         within = within / np.maximum(within.sum(axis=1, keepdims=True), _TINY)
-        mixed = shares @ within
+        mixed = mix(shares, within)
         within = within * np.where(mixed > 0, one_way / np.maximum(mixed, _TINY), 0.0)
     return within / np.maximum(within.sum(axis=1, keepdims=True), _TINY)

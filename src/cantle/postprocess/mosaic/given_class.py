@@ -12,6 +12,7 @@ from cantle.postprocess.counts import Floats
 from cantle.postprocess.mosaic.groupings import Groupings
 from cantle.postprocess.mosaic.noisy_tables import NoisyTable
 from cantle.postprocess.mosaic.sub_tables import LEVELS, SubTable
+from cantle.postprocess.sums import mix
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import Map
 
@@ -48,7 +49,7 @@ def _agree(model: Floats, goal: Floats, grouping: Map, starts: Ints, one_way: Fl
     for _ in range(_SWEEPS):
         now = np.add.reduceat(model, starts, axis=1)
         model = model * (goal / np.maximum(now, _TINY))[:, grouping]
-        mixed = shares @ model
+        mixed = mix(shares, model)
         model = model * np.where(mixed > 0, one_way / np.maximum(mixed, _TINY), 0.0)
         model = model / np.maximum(model.sum(axis=1, keepdims=True), _TINY)
     return model

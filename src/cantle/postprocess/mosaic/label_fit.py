@@ -14,6 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from cantle.postprocess.counts import Dice, Floats
+from cantle.postprocess.mosaic.low_rank import LowRank
+from cantle.postprocess.sums import dot
 from cantle.trusted.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
@@ -116,7 +118,7 @@ class _Problem:
         self.noise = np.concatenate([np.full(b.cells, b.noise) for b in blocks])
         self.members = np.bincount(self.rows.ravel(), minlength=self.cells).astype(np.float64)
         self.total = np.maximum(self.counts.sum(axis=1), 0.0)
-        self.precision = [_precision(block) for block in blocks]
+        self.precision = [_covariance(block).inverse() for block in blocks]
 
     def step(self, intercept: float, effects: Floats) -> tuple[float, Floats]:
         """One Gauss-Newton step."""
@@ -131,7 +133,7 @@ class _Problem:
         change = p * (1 - p)
         reach = slope * self.sums.scatter(change, self.rows, self.cells)
         near = self._inverses(weight * reach**2)
-        near_shift = 1 / (float(weight @ reach**2) + 1 / _INTERCEPT)
+        near_shift = 1 / (dot(weight, reach**2) + 1 / _INTERCEPT)
 
         def curve(shift: float, direction: Floats) -> tuple[float, Floats]:
             moved = change * (shift + self.sums.gather(direction, self.rows))
@@ -147,53 +149,47 @@ class _Problem:
         return intercept + shift, effects + move
 
     def _solve(
-        self, rest0: float, rest: Floats, curve: Curve, near0: float, near: list[Floats]
+        self, rest0: float, rest: Floats, curve: Curve, near0: float, near: list[LowRank]
     ) -> tuple[float, Floats]:
         """The step for which the gradient `rest` vanishes, by preconditioned conjugate gradients."""
         shift, move = 0.0, np.zeros(self.cells)
         z0, z = near0 * rest0, _apply(near, rest, self.starts)
         p0, p = z0, z
-        size = first = rest0 * z0 + float(rest @ z)
+        size = first = rest0 * z0 + dot(rest, z)
         for _ in range(INNER):
             if size <= TOLERANCE * first or size <= 1e-12:
                 break
             bent0, bent = curve(p0, p)
-            length = size / (p0 * bent0 + float(p @ bent))
+            length = size / (p0 * bent0 + dot(p, bent))
             shift, move = shift + length * p0, move + length * p
             rest0, rest = rest0 - length * bent0, rest - length * bent
             z0, z = near0 * rest0, _apply(near, rest, self.starts)
-            grown = rest0 * z0 + float(rest @ z)
+            grown = rest0 * z0 + dot(rest, z)
             p0, p = z0 + grown / size * p0, z + grown / size * p
             size = grown
         return shift, move
 
-    def _inverses(self, diagonal: Floats) -> list[Floats]:
+    def _inverses(self, diagonal: Floats) -> list[LowRank]:
         """For each block the inverse of its own part of the curvature."""
-        inverses: list[Floats] = []
-        for number, precision in enumerate(self.precision):
-            part = diagonal[self.starts[number] : self.starts[number + 1]]
-            own = precision + (part if precision.ndim == 1 else np.diag(part))
-            inverses.append(1 / own if own.ndim == 1 else np.asarray(np.linalg.inv(own), dtype=np.float64))
-        return inverses
+        parts = np.split(diagonal, self.starts[1:-1])
+        return [precision.plus(part).inverse() for precision, part in zip(self.precision, parts, strict=True)]
 
 
-def _precision(block: Block) -> Floats:
-    """The inverse of the prior covariance of a block's effects; a vector where it is diagonal."""
-    if not block.levels:
-        return np.full(block.cells, 1 / block.own)
-    covariance = np.eye(block.cells) * block.own
+def _covariance(block: Block) -> LowRank:
+    """The prior covariance of a block's effects."""
+    members = [np.zeros((0, block.cells))]
+    variances = [np.zeros(0)]
     for grouping, variance in block.levels:
-        covariance += variance * (grouping[:, None] == grouping[None, :])
-    return np.asarray(np.linalg.inv(covariance), dtype=np.float64)
+        of_group = (np.unique(grouping)[:, None] == grouping).astype(np.float64)
+        members.append(of_group)
+        variances.append(np.full(len(of_group), variance))
+    return LowRank(np.full(block.cells, block.own), np.concatenate(members), np.concatenate(variances))
 
 
-def _apply(matrices: Sequence[Floats], vector: Floats, starts: Ints) -> Floats:
+def _apply(matrices: Sequence[LowRank], vector: Floats, starts: Ints) -> Floats:
     """A block-diagonal matrix times a vector."""
-    product = np.empty(len(vector))
-    for number, matrix in enumerate(matrices):
-        part = slice(starts[number], starts[number + 1])
-        product[part] = matrix * vector[part] if matrix.ndim == 1 else matrix @ vector[part]
-    return product
+    parts = np.split(vector, starts[1:-1])
+    return np.concatenate([matrix.apply(part) for matrix, part in zip(matrices, parts, strict=True)])
 
 
 def gather(effects: Floats, rows: Codes) -> Floats:
