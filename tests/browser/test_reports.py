@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import cantle as library
@@ -212,3 +213,21 @@ def test_the_interval_of_the_box_is_that_of_its_class_and_scale(tab: Tab, tmp_pa
         said = page.locator("#answer").inner_text()
         assert said.startswith(f"{value:,} records"), (said, texts[: number + 1])
         assert f"95 % interval {low} to {high}" in said, (said, low, high, columns)
+
+
+def test_the_interval_of_a_small_group_of_one_column_is_as_wide_as_that_of_the_command(
+    tab: Tab, tmp_path: Path
+) -> None:
+    kinds = pl.DataFrame({"kind": ["often"] * 4_920 + ["rare"] * 80})
+    fields = [{"name": "kind", "type": "string", "categories": ["often", "rare"]}]
+    release = library.publish(kinds, {"fields": fields}, epsilon=1, insecure_seed=3)
+    (tmp_path / "page.html").write_text(render(release), encoding="utf-8")
+    page = opened(tab, tmp_path / "page.html")
+    for end in ("from", "to"):
+        page.locator(".condition").get_by_label(end, exact=True).select_option(label="rare")
+    asker = Asker(release)
+    question, level = asker.parse("kind == 'rare'"), asker.widths.level(["kind"], 0.95, MORE_DOUBT)
+    assert level is not None
+    margin = level * asker.widths._scale(question) / asker.widths._stated(["kind"])  # noqa: SLF001 - the same rule
+    low, high = (f"{round(max(0, asker.drawn(question) + side * margin)):,}" for side in (-1, 1))
+    assert f"95 % interval {low} to {high}" in page.locator("#answer").inner_text()

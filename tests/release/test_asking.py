@@ -112,6 +112,29 @@ def test_pairs_apart_have_the_larger_level_and_a_note() -> None:
     assert False in seen
 
 
+@pytest.mark.parametrize("seed", slow([1, 2, 3], 2, 3))
+def test_rare_outcomes_that_another_column_decides_are_inside_their_intervals(seed: int) -> None:
+    """An illness of the old, measured apart from age: the error of the few ill is as large as that of the many well."""
+    dice = np.random.default_rng(seed)
+    age = dice.integers(0, 100, 50_000)
+    ill = dice.random(len(age)) < 0.002 + 0.1 * (age >= 85)
+    private = pl.DataFrame({"age": age, "ill": np.where(ill, "yes", "no")})
+    ages = {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}}
+    fields = [ages, {"name": "ill", "type": "string", "categories": ["no", "yes"]}]
+    release = cantle.publish(private, {"fields": fields}, epsilon=1, method="rps", insecure_seed=seed)
+    asker = Asker(release)
+    for bound in (40, 60, 80, 85):
+        exact = int((ill & (age >= bound)).sum())
+        estimate = release.count(f"age >= {bound} and ill == 'yes'")
+        assert estimate.low <= exact <= estimate.high, (bound, exact, str(estimate))
+        few, many = (asker.parse(f"age >= {bound} and ill {sign} 'yes'") for sign in ("==", "!="))
+        assert asker.widths._scale(few) == pytest.approx(asker.widths._scale(many), rel=0.01)  # noqa: SLF001
+        none = asker.parse(f"not (age >= {bound} and ill == 'yes')")
+        assert asker.widths._scale(none) == pytest.approx(asker.widths._scale(few))  # noqa: SLF001
+    mean = release.mean("age", "ill == 'yes'")
+    assert mean.low <= age[ill].mean() <= mean.high, str(mean)
+
+
 def test_or_and_not_have_the_width_of_the_opposite_question() -> None:
     release = with_error(released(), one=100_000, near=200, scale=10)
     asked = release.count("age > 50 and weight < 80.5 and age is not null and weight is not null")

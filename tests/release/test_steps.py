@@ -85,6 +85,16 @@ def test_a_question_that_cuts_a_step_says_so_and_reaches_from_whole_steps_to_ste
     assert release.count("income <= 4000").note == cut.note  # 4,000 itself is in the step
 
 
+def test_steps_that_are_cut_count_where_no_error_was_measured() -> None:
+    """At a small epsilon the interval of a single column is its noise, besides the records in the step that is cut."""
+    private = stepped.table(20_000, 0)
+    release = cantle.publish(private, stepped.SCHEMA, epsilon=1, accuracy_share=0)
+    cut, held = release.count("income >= 4200"), release.records["income"]
+    assert (cut.covers, cut.confidence) == ("noise only", None)
+    assert cut.low < (held >= 4500).sum() < (held >= 4000).sum() < cut.high
+    assert cut.low <= (private["income"] >= 4200).sum() <= cut.high
+
+
 def test_the_command_line_says_which_bounds_are_exact(command: Cantle, tmp_path: Path) -> None:  # noqa: F811
     folder = released()[1].save(tmp_path / "out")
     assert "are exact" in command("query", str(folder), "income >= 4200").out

@@ -169,6 +169,15 @@ def test_large_groups_are_good_only_if_they_are_less_than_half_of_the_records() 
     assert "groups of" not in words(known(0.1, one=0.05))[0]
 
 
+def test_regions_without_a_measured_error_are_not_called_good_for_single_columns() -> None:
+    """diffgen as published may miss half of a column; tables by mosaic are right up to their noise."""
+    regions = replace(known(1.0, together=0), errors=None, detail=None, by_tables=False)
+    good, bad = words(regions)
+    assert good == "nothing that is known: how far the records are off was not measured"
+    assert "the release does not know them" in bad
+    assert words(replace(regions, by_tables=True))[0].startswith("shares of one column")
+
+
 def test_an_empty_release_is_good_for_nothing() -> None:
     assert words(known(0.1), 0)[0] == "nothing: no record was released"
 

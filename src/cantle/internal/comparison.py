@@ -21,6 +21,9 @@ Number = int | float | None
 BEFORE = "mean before the bounds"
 """The name of the private mean before values were moved to the bounds, where it differs."""
 
+WITHOUT = "Some are no 95 % intervals: they are limits, or cover the noise only, where no error was measured."
+"""Said of answers whose intervals have no confidence."""
+
 
 @dataclass(frozen=True)
 class Fact:
@@ -211,7 +214,7 @@ def _error_lines(asked: Sequence[Asked], part: str) -> Iterator[str]:
     header = ("questions about", "asked", "median error", "95 % below", "interval, +-", "truth inside")
     yield from _table(header, rows)
     if any(one.covers in WITHOUT_CONFIDENCE for one in asked):
-        yield "Some are no 95 % intervals: they are limits, or cover the noise only, where no error was measured."
+        yield WITHOUT
 
 
 def _trained_lines(trained: Trained) -> Iterator[str]:

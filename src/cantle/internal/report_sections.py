@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cantle.internal.comparison import Comparison, Distribution, Matrices, error_table, number
+from cantle.internal.comparison import WITHOUT, Comparison, Distribution, Matrices, error_table, number
 from cantle.internal.questions import Asked
+from cantle.release.estimates import WITHOUT_CONFIDENCE
 from cantle.release.kinds import KINDS
 from cantle.release.report.charts import Bar, lying, upright
 from cantle.release.report.columns import plain
@@ -89,7 +90,7 @@ def _questions(asked: tuple[Asked, ...], part: str) -> Section:
         for one in asked
     ]
     label = f"True error against predicted error of {len(asked)} questions. All are in the table below."
-    chart = error_chart(points, "half width of the 95 % interval, in records", "true error, in records", label)
+    chart = error_chart(points, "half width of the interval, in records", "true error, in records", label)
     rows = [
         (one.about, f"{one.questions}", f"{one.median_error:,.0f}", f"{one.error_of_95_percent:,.0f}",
          f"{one.median_predicted:,.0f}", f"{100 * one.inside:.0f} %")
@@ -104,6 +105,7 @@ def _questions(asked: tuple[Asked, ...], part: str) -> Section:
         Figure("Predicted and true error", chart, header=header, rows=rows, open=True),
         Figure("Questions with the largest errors", header=("question", "true", "released", "from", "to"), rows=listed),
     )
-    words = "Each point is a question. Points above the line have a larger error than their interval says."
+    words = ["Each point is a question. Points above the line have a larger error than their interval says."]
+    words += [WITHOUT] if any(one.covers in WITHOUT_CONFIDENCE for one in asked) else []
     legend = (("dot", "truth inside the interval"), ("dot out", "outside"))
-    return Section("questions", "Are the error bars honest?", (words,), figures, legend=legend)
+    return Section("questions", "Are the error bars honest?", words, figures, legend=legend)

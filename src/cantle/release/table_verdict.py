@@ -149,6 +149,9 @@ def uses(known: Connections, released: int) -> Uses:
     bad = ["looking up or matching single records: they are made up"]
     if not released:
         return Uses(("nothing: no record was released",), tuple(bad))
+    if known.errors is None and not known.by_tables:
+        good = ["nothing that is known: how far the records are off was not measured"]
+        return Uses(tuple(good), (*bad, *_lost(known)))
     one = None if known.errors is None else known.errors.one_column
     right = "how far they are off was not measured" if one is None else f"right to ±{points(one)} percentage points"
     good = [f"shares of one column: {right}"]

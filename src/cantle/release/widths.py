@@ -133,11 +133,28 @@ class Widths:
         """The scale of a question. One that is no box, and not the opposite of a box, has at most the scales of its
         parts together, because it is off by at most as much as they are."""
         whole = np.array(self._share(question))
+        if not is_box(question) and is_box(opposite := negated(question)):
+            question = opposite  # it has the same scale
         parts = [question] if isinstance(question, OneColumn) else list(question.parts)
-        if is_box(question) or is_box(negated(question)):
-            return float(scale_of(whole, [np.array(self._share(one)) for one in parts]))
+        if is_box(question):
+            shares = [np.array(self._share(one)) for one in parts]
+            return max(float(scale_of(share, shares)) for share in (whole, *self._opposite(question, parts)))
         own = float(scale_of(whole, [whole] * len(columns_of(question))))
         return min(1.0, max(own, sum(self._scale(part) for part in parts)))
+
+    def _opposite(self, question: Question, parts: Sequence[Question]) -> list[Floats]:
+        """The share of A and not B, for a question A and B about a column of B that is nearly always the same and was
+        not measured together with that of A.
+
+        The error was then measured with the frequent value, and divided by the scale of such large groups. What a lost
+        connection takes from A and B it adds to A and not B, so both are off by as much.
+        """
+        columns = columns_of(question)
+        if len(columns) != 2 or self.are_together(columns) or self._stated(columns) >= LARGE:
+            return []
+        same = min(columns, key=self.spread)
+        other = [self._share(one) for one in parts if isinstance(one, OneColumn) and one.key != same]
+        return [np.array(max(0.0, share - self._share(question))) for share in other]
 
     def note(self, columns: Sequence[Key]) -> str:
         """What the interval of a question about these columns allows for."""
@@ -183,7 +200,8 @@ class Widths:
             note = joined(self.note(columns), known.note)
             known = replace(known, low=max(low, known.low), high=min(high, known.high), note=note)
         elif never:
-            known = replace(known, low=value - BY_NOISE * margin, high=value + BY_NOISE * margin)
+            more = (BY_NOISE - 1) * margin  # beside what bins and steps leave open
+            known = replace(known, low=known.low - more, high=known.high + more)
         inside, around = inside_and_around(question, self._cells)
         if inside != around:
             low, high = (self._asker.drawn(one) / self._share_drawn for one in (inside, around))
@@ -230,7 +248,9 @@ class Widths:
         attribute = self._asker.attributes[column]
         if hull(question).get(column) != CodeSet.span(0, attribute.grid, attribute.size):
             own = 2 * own / group  # both counts of the share are about this column
-        tied = 2 * related / (LARGE * self._records) * np.sqrt((1 - group) / group * spread) if others else 0 * own
+        columns = [column, *others]
+        stated = LARGE if self.are_together(columns) else self._stated(columns)
+        tied = 2 * related / (stated * self._records) * np.sqrt((1 - group) / group * spread) if others else 0 * own
         return np.minimum(np.minimum(1, 2 * np.minimum(below, 1 - below) / group), np.maximum(tied, own))
 
 

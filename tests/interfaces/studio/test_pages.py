@@ -262,6 +262,8 @@ def test_a_release_from_the_form_to_the_archive(site: Site, tmp_path: Path) -> N
         archive.extractall(tmp_path / "taken")
     assert verify_folder(tmp_path / "taken" / "release") == []
     assert "95 % interval" in site.ask("POST", "/look/release/ask", {"question": "age >= 50"}).text
+    by = site.ask("POST", "/look/release/ask", {"question": "age >= 50", "by": "town"}).text
+    assert ("95 %" in by, "limits" in by) == (False, True), "rows that have no 95 % interval say what they cover"
     assert site.post("/look/release/sample", n="7").text.count("\n") == 8
     assert "Secretville" not in look + site.get("/look/release/report").text
     report = site.ask("GET", "/look/release/report")

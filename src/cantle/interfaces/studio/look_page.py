@@ -20,7 +20,7 @@ from cantle.interfaces.studio.uploads import safe_name
 from cantle.interfaces.studio.visits import Visit, go
 from cantle.release import mark_of
 from cantle.release.data_file import as_text
-from cantle.release.estimates import in_words
+from cantle.release.estimates import WITHOUT_CONFIDENCE, in_words
 from cantle.release.load import table_schema_of
 from cantle.release.show import overview
 from cantle.release.words import value_in_words
@@ -133,12 +133,12 @@ def _answer(one: Opened, visit: Visit) -> dict[str, object]:
         return {"value": str(value), "covers": value.covers}
     rows = one.release.mean(mean, question, by=by) if mean else one.release.count(question, by=by)
     captions, lines = table_schema_of(one.release.manifest).captions()[by], []
+    sure = not set(rows["covers"]) & set(WITHOUT_CONFIDENCE)
     for row in rows.head(_MOST_ROWS).iter_rows(named=True):
         width = row["high"] - row["low"]
-        lines.append(
-            (value_in_words(row[by], captions), *(in_words(row[key], width) for key in ("value", "low", "high")))
-        )
-    return {"by": by, "rows": lines, "more": max(0, len(rows) - _MOST_ROWS)}
+        numbers = (in_words(row[key], width) for key in ("value", "low", "high"))
+        lines.append((value_in_words(row[by], captions), *numbers, *([] if sure else [row["covers"]])))
+    return {"by": by, "rows": lines, "sure": sure, "more": max(0, len(rows) - _MOST_ROWS)}
 
 
 def sample(studio: Studio, visit: Visit) -> Response:

@@ -64,7 +64,7 @@
     }
     const spread = (p) => { const q = Math.min(1 - smallest, Math.max(smallest, p)); return q * (1 - q); };
     const own = Math.sqrt(spread(share));
-    if (columns.length < 2) return levels[0] === null ? null : levels[0] * Math.min(large, own) / large;
+    if (columns.length < 2) return levels[0] === null ? null : levels[0] * Math.min(1, Math.sqrt(own / large));
     const near = new Set(data.error.together);
     let together = true, stated = large;
     for (const a of columns) for (const b of columns) {
@@ -75,7 +75,12 @@
     }
     const [one, two] = shares.map(spread).sort((a, b) => a - b);
     const tied = 2 * Math.sqrt(one * two);
-    const scale = columns.length > 2 ? Math.max(own, pairs * tied) : Math.max(singles * own, tied);
+    let widest = own;
+    if (columns.length === 2 && !together && stated < large) { // as large as the error of A and not B: widths.py
+      const [a, b] = columns, other = data.columns[a].spread <= data.columns[b].spread ? 1 : 0;
+      widest = Math.max(own, Math.sqrt(spread(Math.max(0, shares[other] - share))));
+    }
+    const scale = columns.length > 2 ? Math.max(own, pairs * tied) : Math.max(singles * widest, tied);
     const level = levels[together ? 1 : 2];
     return level === null ? null : level * scale / stated;
   }
