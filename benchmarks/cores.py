@@ -1,6 +1,6 @@
 """Gain from a second core: python benchmarks/cores.py TABLE.csv SCHEMA [--times K] [--method rps].
 
-It publishes and saves the table with and without threads (cantle.postprocess.records), and prints wall and
+It publishes and saves the table with and without threads (cantle.drawing.records), and prints wall and
 core-seconds, the best of K runs. Each run is a separate process that loads the kernels before times are taken.
 """
 
@@ -22,7 +22,7 @@ FEW = 3000
 def measure(table: Path, schema: Path, method: str, threads: str) -> list[float]:
     """Wall and core-seconds of publishing, then of saving, in this process."""
     import cantle
-    from cantle.postprocess import records
+    from cantle.drawing import records
     from cantle.trusted import kernel_choice
 
     kernel_choice.FROM = 0

@@ -49,15 +49,15 @@ def tables() -> None:
 
 def drawing() -> None:
     """Records are drawn from counts without kernels (rps and diffgen)."""
+    from cantle.drawing.counts import public_dice
     from cantle.interfaces import publishing
-    from cantle.postprocess.counts import public_dice
 
     publishing.public_dice = lambda seed, **_: public_dice(seed)
 
 
 def generators() -> None:
     """Records and targets are drawn from a model without kernels (mosaic)."""
-    from cantle.postprocess.mosaic import generate, label
+    from cantle.methods.mosaic.model import generate, label
 
     generate.find_spec = label.find_spec = lambda *_: None
 
@@ -71,7 +71,7 @@ def reader() -> None:
 
 def writer() -> None:
     """CSV is written without a kernel."""
-    from cantle.postprocess.records import Drawn
+    from cantle.drawing.records import Drawn
 
     Drawn._words = lambda _: None
 

@@ -44,7 +44,7 @@ settings.load_profile("cantle")
 COMPILING = (
     "golden/test_same_bytes.py",
     "data/test_encoding.py",
-    "postprocess/test_baskets.py",
+    "methods/test_baskets_model.py",
     "engines/test_kernels.py",
 )
 """Tests that compile nearly all kernels."""

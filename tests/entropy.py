@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from cantle.postprocess import counts
+from cantle.drawing import counts
 from cantle.trusted.noise import sources
 
 P, Made = ParamSpec("P"), TypeVar("Made")

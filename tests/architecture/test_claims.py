@@ -134,7 +134,7 @@ OF_PERSONS = "`tests/trusted/test_persons.py`, `tests/trusted/engines/test_bound
 
 
 @pytest.mark.parametrize(("old", "new", "expected"), [
-    ("`trusted.scores.Max` | docstring |", "`methods.rps.RPS` | docstring |", "Claim 3: methods.rps.RPS is not in"),
+    ("`trusted.scores.Max` | docstring |", "`methods.rps.method.RPS` | docstring |", "RPS is not in"),
     ("| 8 | a class", "| | a class", "not those of the table"),
     ("| 40 | at most", "| 41 | at most", "not those of the table"),
     ("`trusted.queries.Histogram` | docstring |", "`queries.Histogramme` | docstring |", "Claim 8: there is no"),

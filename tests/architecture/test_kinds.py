@@ -9,12 +9,13 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 
-from cantle import methods, schema
+from cantle import schema
 from cantle.data.draft_schema import kinds as draft_schema
 from cantle.data.openers import OPENERS
+from cantle.interfaces import notes
 from cantle.interfaces.studio import kinds as studio
 from cantle.internal import kinds as internal
-from cantle.postprocess import notes
+from cantle.methods import catalogue
 from cantle.release import kinds as release
 from cantle.release.report import kinds as report
 from cantle_lab.bench import kinds as bench
@@ -90,7 +91,7 @@ def test_few_places_branch_on_the_kind_of_data() -> None:
 
 def test_the_table_of_every_room_has_all_kinds() -> None:
     known = [*schema.kinds()]
-    tables: list[Mapping[str, object]] = [OPENERS, draft_schema.KINDS, notes.KINDS, methods.AUTOMATIC, release.KINDS]
+    tables: list[Mapping[str, object]] = [OPENERS, draft_schema.KINDS, notes.KINDS, catalogue.AUTOMATIC, release.KINDS]
     tables += [report.KINDS, studio.KINDS, bench.KINDS, internal.KINDS]
     assert [[*table] for table in tables] == [known] * len(tables)
 

@@ -64,7 +64,7 @@ def rows(page: str) -> list[Row]:
 def file_of(symbol: str) -> str:
     """The file in the folder that contains a symbol such as `trusted.noise.samplers.Sampler.sparse`; empty if none.
 
-    >>> file_of("trusted.noise.samplers.Sampler.sparse"), file_of("methods.rps.RPS")
+    >>> file_of("trusted.noise.samplers.Sampler.sparse"), file_of("methods.rps.method.RPS")
     ('noise/samplers.py', '')
     """
     first, *parts = symbol.split(".")

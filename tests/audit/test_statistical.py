@@ -25,7 +25,7 @@ from cantle.audit.black_box import (
 )
 from cantle.audit.confidence import ALPHA, at_least, at_most, epsilon_at_least
 from cantle.audit.trials import all_trials, methods
-from cantle.methods import METHODS
+from cantle.methods.catalogue import METHODS
 from cantle.trusted.noise import Lanes, Rate, Secure
 from cantle_lab.mutants.trials import broken_methods
 from tests.effort import later

@@ -181,7 +181,7 @@ def test_a_page_prints_on_a_few_sheets(tab: Tab, pages: Pages) -> None:
 
 def test_every_method_has_a_page() -> None:
     """Otherwise the tests above would leave a method out."""
-    from cantle.methods import METHODS
+    from cantle.methods.catalogue import METHODS
 
     assert set(METHODS) <= {name.split(",")[0] for name in RELEASES} | {"auto"}
     assert isinstance(made("diffgen"), library.Release)

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 from cantle.data import file_forms, fimi
 from cantle.data.sets import Baskets, read_baskets
+from cantle.drawing import set_frames
+from cantle.drawing.set_frames import give_back_sets, to_frame, to_long, write_fimi
 from cantle.errors import CantleError, DataError, ParameterError, VerifyError
-from cantle.postprocess import set_frames
-from cantle.postprocess.set_frames import give_back_sets, to_frame, to_long, write_fimi
 from cantle.release.sets import read_fimi_frame
 from cantle.schema import Schema
 from cantle.schema.items import Universe

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from cantle.data import file_forms
 from cantle.data.tables import header, read_columns
+from cantle.drawing.records import give_back
 from cantle.errors import DataError, ParameterError, SchemaError
-from cantle.postprocess.records import give_back
 from cantle.schema import Schema
 from cantle.schema.table import Dialect
 from cantle.schema.values import by_kind, label_text

@@ -9,8 +9,8 @@ import pytest
 
 from cantle.errors import ParameterError, SchemaError
 from cantle.interfaces.publishing import publish, run
-from cantle.methods.diffgen import DiffGen
-from cantle.postprocess.from_cells import generalise
+from cantle.methods.diffgen.method import DiffGen
+from cantle.methods.diffgen.results import generalise
 from cantle.schema import Schema
 from cantle.trusted.budget import NANO, Unit
 from cantle.trusted.engines.words import WordEngine

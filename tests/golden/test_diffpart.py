@@ -14,11 +14,11 @@ import pytest
 
 from cantle.audit import diffpart as audit
 from cantle.audit.exact import Audit
+from cantle.drawing.counts import public_dice
 from cantle.errors import ParameterError
 from cantle.interfaces.opening import open_data
 from cantle.interfaces.publishing import run
-from cantle.methods.diffpart import DiffPart
-from cantle.postprocess.counts import public_dice
+from cantle.methods.diffpart.method import DiffPart
 from cantle.schema.sets import SetSchema
 from cantle.trusted.budget import NANO, Unit
 from cantle.trusted.engines.sets import SetEngine

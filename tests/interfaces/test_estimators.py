@@ -149,7 +149,7 @@ def test_a_schema_may_be_a_file_and_a_ledger_is_charged(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [cantle.Mosaic, cantle.RPS, cantle.DiffGen])
 def test_estimators_have_all_parameters_of_their_method(kind: type) -> None:
-    from cantle.methods import METHODS
+    from cantle.methods.catalogue import METHODS
     from cantle.methods.settings import rules_of
 
     shared = {"schema", "epsilon", "preset", "engine", "ledger", "dataset", "insecure_seed"}

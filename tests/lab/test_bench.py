@@ -15,7 +15,8 @@ import pytest
 
 import cantle
 from cantle.errors import OutputError, ParameterError
-from cantle.methods import diffgen, rps
+from cantle.methods.diffgen import method as diffgen
+from cantle.methods.rps import method as rps
 from cantle_lab.bench import cases, data, kinds, page, table
 from cantle_lab.bench.cases import Case, Skipped
 from cantle_lab.bench.growth import exponents

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cantle.drawing.counts import public_dice
 from cantle.errors import CantleError
 from cantle.interfaces.opening import open_data
 from cantle.interfaces.publishing import run
-from cantle.methods.degrees import DegreeSequence
-from cantle.methods.diffpart import DiffPart
-from cantle.methods.rps import RPS
-from cantle.postprocess.counts import public_dice
+from cantle.methods.degrees.method import DegreeSequence
+from cantle.methods.diffpart.method import DiffPart
+from cantle.methods.rps.method import RPS
 from cantle.schema.graph import GraphSchema
 from cantle.schema.sets import SetSchema
 from cantle.trusted.budget import Unit

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cantle.postprocess.accuracy import affordable
+from cantle.methods.own_error.accuracy import affordable
 from cantle.trusted.budget import NANO, Unit
 from cantle.trusted.engines.sets import SetEngine
 from cantle.trusted.engines.words import WordEngine

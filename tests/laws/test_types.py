@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from cantle.data.tables import read_columns
 from cantle.interfaces.opening import open_data
-from cantle.methods.degrees import DegreeSequence
-from cantle.methods.diffpart import DiffPart
+from cantle.methods.degrees.method import DegreeSequence
+from cantle.methods.diffpart.method import DiffPart
 from cantle.schema import Schema
 from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.schema.graph import GraphSchema

@@ -10,7 +10,7 @@ import pytest
 
 import cantle
 from cantle.errors import ParameterError
-from cantle.methods import make_method
+from cantle.methods.catalogue import make_method
 from cantle.schema.sets import SetSchema
 
 

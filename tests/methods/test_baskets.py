@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import cantle
+from cantle.drawing import records as released_records
+from cantle.drawing.counts import public_dice
 from cantle.errors import ParameterError
-from cantle.methods.baskets import Baskets, CuratorAsker
+from cantle.methods.baskets.method import Baskets, CuratorAsker
+from cantle.methods.baskets.model.questions import PAID, Terms, ask_all
+from cantle.methods.baskets.model.synthesis import synthesise
 from cantle.methods.own_accuracy import OwnAccuracy
-from cantle.postprocess import records as released_records
-from cantle.postprocess.baskets.questions import PAID, Terms, ask_all
-from cantle.postprocess.baskets.synthesis import synthesise
-from cantle.postprocess.counts import public_dice
 from cantle.schema.sets import SetSchema
 from cantle.trusted.budget import NANO, Budget, Unit
 from cantle.trusted.curator import Curator

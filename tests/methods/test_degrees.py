@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cantle.drawing.counts import public_dice
 from cantle.errors import ParameterError
 from cantle.interfaces.opening import open_data
 from cantle.interfaces.publishing import run
-from cantle.methods.degrees import LADDER, MOST_BINS, DegreeSequence
-from cantle.postprocess.counts import public_dice
-from cantle.postprocess.degree_fit import fit_at_most, fit_edge, isotonic, sequence, smooth
+from cantle.methods.degrees.fit import fit_at_most, fit_edge, isotonic, sequence, smooth
+from cantle.methods.degrees.method import LADDER, MOST_BINS, DegreeSequence
 from cantle.schema.graph import GraphSchema
 from cantle.trusted.budget import MOST, NANO, Unit
 from cantle.trusted.curator import Curator

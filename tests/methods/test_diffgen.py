@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
+from cantle.drawing.counts import public_dice
 from cantle.errors import ParameterError, SchemaError, VerifyError
 from cantle.interfaces.publishing import run
-from cantle.methods import diffgen
-from cantle.methods.diffgen import DiffGen
-from cantle.postprocess.counts import public_dice
+from cantle.methods.diffgen import method as diffgen
+from cantle.methods.diffgen.method import DiffGen
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.schema.taxonomy import Taxonomy
 from cantle.trusted.budget import NANO, Unit

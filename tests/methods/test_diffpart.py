@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
+from cantle.drawing import records as released_records
+from cantle.drawing.counts import public_dice
 from cantle.errors import ParameterError
 from cantle.interfaces.opening import open_data
 from cantle.interfaces.publishing import run
-from cantle.methods.diffpart import MOST_LISTED, SMALL, DiffPart, _affordable, _inner_nodes, _largest
-from cantle.postprocess import records as released_records
-from cantle.postprocess.counts import public_dice
+from cantle.methods.diffpart.method import MOST_LISTED, SMALL, DiffPart, _affordable, _inner_nodes, _largest
 from cantle.schema.sets import SetSchema
 from cantle.trusted.budget import MOST, NANO, Unit
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions

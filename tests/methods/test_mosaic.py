@@ -15,13 +15,13 @@ import polars as pl
 import pytest
 
 import cantle
+from cantle.drawing.column_cells import column_of
+from cantle.drawing.counts import STREAMS, public_streams
 from cantle.errors import SchemaError, VerifyError
-from cantle.methods import mosaic_run
-from cantle.methods.mosaic import Mosaic
-from cantle.methods.mosaic_plan import first_tables
-from cantle.postprocess.counts import STREAMS, public_streams
-from cantle.postprocess.mosaic.column_cells import column_of
-from cantle.postprocess.mosaic.frames import drawn_codes
+from cantle.methods.mosaic import run as mosaic_run
+from cantle.methods.mosaic.method import Mosaic
+from cantle.methods.mosaic.plan import first_tables
+from cantle.methods.mosaic.results import drawn_codes
 from cantle.release import Release
 from cantle.release.mosaic import released_tables
 from cantle.schema.domain import Attribute, Labels, Steps

@@ -10,12 +10,13 @@ import polars as pl
 import pytest
 
 import cantle
+from cantle.drawing import records
 from cantle.errors import CantleError, ParameterError
-from cantle.methods import METHODS
 from cantle.methods.base import LEAST_NANO
-from cantle.methods.diffgen import DiffGen
-from cantle.methods.rps import RPS
-from cantle.postprocess import from_degrees, records
+from cantle.methods.catalogue import METHODS
+from cantle.methods.degrees import results as from_degrees
+from cantle.methods.diffgen.method import DiffGen
+from cantle.methods.rps.method import RPS
 from cantle.release.verify import verify_folder
 from cantle.schema import as_schema
 from cantle.trusted.budget import NANO

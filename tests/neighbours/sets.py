@@ -17,7 +17,7 @@ import pyarrow as pa
 from cantle.data.engine_choice import IN_MEMORY, EngineChoice
 from cantle.data.openers import OPENERS
 from cantle.data.sets import read_baskets
-from cantle.methods.baskets import Baskets
+from cantle.methods.baskets.method import Baskets
 from tests.neighbours.csvfiles import ENDS, OTHERS, SAFE, STATEFUL
 from tests.neighbours.frames import arrow_table, polars_frame, write_parquet
 from tests.neighbours.identifiers import INFERRED, NO_TEXT, NOBODY, TEXT, TYPED, Spellings, cast

@@ -14,7 +14,7 @@ import pytest
 
 import cantle
 from cantle.errors import ParameterError, VerifyError
-from cantle.postprocess.accuracy import Accuracy, PairError, QuestionError, affordable
+from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError, affordable
 from cantle.release.accuracy import accuracy_from, accuracy_to, share_errors
 from cantle.release.kinds import accuracy_lines
 from cantle.release.report.measured_error import accuracy_tile

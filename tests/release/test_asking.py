@@ -19,7 +19,7 @@ import pytest
 import cantle
 from cantle.errors import ParameterError
 from cantle.interfaces import demo_data
-from cantle.postprocess.accuracy import Accuracy, PairError, QuestionError
+from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError
 from cantle.release import Release
 from cantle.release.asking import Asker, numbers_of
 from cantle.release.estimates import Estimate, Noise, rescaled

@@ -53,7 +53,8 @@ private = {
     "long": (pd.DataFrame({"id": [1, 1, 2] * 20, "item": ["x", "y", "x"] * 20}), {"kind": "sets", "items": ["x", "y"]}),
     "graph": (pd.DataFrame({"a": ["x", "y"] * 9, "b": [str(k) for k in range(18)]}), {"kind": "graph"}),
 }
-others = {"cantle.methods.baskets", "cantle.methods.degrees", "cantle.data.graphs", "cantle.trusted.engines.spark"}
+others = {"cantle.methods.baskets.method", "cantle.methods.degrees.method", "cantle.data.graphs"}
+others |= {"cantle.trusted.engines.spark"}
 drawn_from("core install").__enter__()
 for name, (frame, schema) in private.items():
     for data in ("csv", "parquet"):

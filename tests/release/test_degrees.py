@@ -17,8 +17,9 @@ import pytest
 import yaml
 
 import cantle
+from cantle.drawing import records
 from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
-from cantle.postprocess import from_degrees, records
+from cantle.methods.degrees import results as from_degrees
 from cantle.release.show import overview, tree_lines
 from cantle.release.spending import budget_lines
 from cantle.release.statement import statement

@@ -15,7 +15,7 @@ import pytest
 
 import cantle
 from benchmarks.server import postgres
-from cantle.postprocess.mosaic import fitted
+from cantle.methods.mosaic.model import fitted
 from cantle.release.verify import problems, verify_folder
 from tests.effort import slow
 from tests.interfaces.cli.inside import run

@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 import cantle
+from cantle.drawing import records
 from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
-from cantle.postprocess import records
 from cantle.release.data_file import as_polars, as_text, number_of
 from cantle.release.sets import list_frame
 from cantle.release.show import overview, sections, tree_lines

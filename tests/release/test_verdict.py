@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 import cantle
-from cantle.postprocess.accuracy import Accuracy, PairError, QuestionError
+from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError
 from cantle.release import set_verdict, table_verdict
 from cantle.release.accuracy import ShareErrors
 from cantle.release.kinds import accuracy_lines

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import cantle
 from cantle.errors import DataError, SchemaError
 from cantle.interfaces.opening import open_data
-from cantle.methods import make_method
+from cantle.methods.catalogue import make_method
 from cantle.trusted.bounding import persons
 from cantle.trusted.bounding.persons import person_numbers, places, within_bound
 from cantle.trusted.geometry.boxes import Ints

@@ -21,9 +21,9 @@ from cantle.audit.diffpart import SetConfig, listening
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Drawn, Runner, Shown, Table, drawn_by, replaced, without_own_error
 from cantle.interfaces.publishing import run
-from cantle.methods.baskets import Baskets
-from cantle.postprocess.baskets import item_supports, pair_plan, questions
-from cantle.postprocess.baskets.questions import PAID
+from cantle.methods.baskets.method import Baskets
+from cantle.methods.baskets.model import item_supports, pair_plan, questions
+from cantle.methods.baskets.model.questions import PAID
 from cantle.trusted import set_queries
 from cantle.trusted.budget import NANO, ReceiptFields, Unit
 from cantle.trusted.engines.sets import SetEngine

@@ -21,8 +21,8 @@ from cantle.audit.exact import Drawn, Mechanism, Runner, Shown, drawn_by, replac
 from cantle.audit.exact import shown as shown_tree
 from cantle.data.graphs import read_graph
 from cantle.interfaces.publishing import run
-from cantle.methods import degrees
-from cantle.methods.degrees import DegreeSequence
+from cantle.methods.degrees import method as degrees
+from cantle.methods.degrees.method import DegreeSequence
 from cantle.schema.graph import GraphSchema
 from cantle.trusted import degree_queries
 from cantle.trusted.budget import NANO, ReceiptFields, Unit

@@ -20,8 +20,8 @@ import numpy as np
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, replaced, without_own_error
 from cantle.interfaces.publishing import run
-from cantle.methods import diffgen
-from cantle.methods.diffgen import DiffGen
+from cantle.methods.diffgen import method as diffgen
+from cantle.methods.diffgen.method import DiffGen
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.schema.taxonomy import Taxonomy
 from cantle.trusted import scores

@@ -18,7 +18,7 @@ import numpy as np
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Config, Drawn, Record, Runner, Shown, Table, drawn_by, replaced, without_own_error
 from cantle.interfaces.publishing import run
-from cantle.methods.diffpart import DiffPart
+from cantle.methods.diffpart.method import DiffPart
 from cantle.schema.sets import SetSchema
 from cantle.trusted.answers import Noisy, NoisyCells
 from cantle.trusted.budget import NANO, ReceiptFields, Unit

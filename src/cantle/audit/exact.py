@@ -23,7 +23,7 @@ import numpy as np
 
 from cantle.audit.enumerating import Enumerating, law
 from cantle.methods.base import grow
-from cantle.methods.rps import RPS
+from cantle.methods.rps.method import RPS
 from cantle.schema.domain import Domain
 from cantle.schema.table import TableSchema
 from cantle.trusted import stop_test

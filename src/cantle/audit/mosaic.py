@@ -18,7 +18,7 @@ import numpy as np
 
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, replaced
-from cantle.methods.mosaic_questions import CandidateTables, Questions, SpikeSearch
+from cantle.methods.mosaic.questions import CandidateTables, Questions, SpikeSearch
 from cantle.trusted import table_candidates
 from cantle.trusted.budget import NANO, Budget, Unit
 from cantle.trusted.curator import Curator

@@ -17,13 +17,13 @@ import numpy as np
 from cantle.audit.diffpart import SetConfig
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, replaced, shown
+from cantle.drawing.counts import public_dice
+from cantle.drawing.results import Results
 from cantle.methods import own_accuracy
-from cantle.methods.diffpart import DiffPart
+from cantle.methods.diffpart.method import DiffPart
 from cantle.methods.own_accuracy import OwnAccuracy
-from cantle.methods.rps import RPS
-from cantle.postprocess import set_workload, table_workload
-from cantle.postprocess.counts import public_dice
-from cantle.postprocess.results import Results
+from cantle.methods.own_error import set_workload, table_workload
+from cantle.methods.rps.method import RPS
 from cantle.trusted.budget import NANO, Budget, Unit
 from cantle.trusted.curator import Curator
 from cantle.trusted.engines.sets import SetEngine

@@ -11,8 +11,8 @@ from pathlib import Path
 from cantle.data.engine_choice import IN_MEMORY, EngineChoice, Form
 from cantle.data.openers import OPENERS, choose_engine
 from cantle.errors import ParameterError
-from cantle.methods import make_method
 from cantle.methods.base import ChecksBudget, Method
+from cantle.methods.catalogue import make_method
 from cantle.release import check_free, check_writable
 from cantle.release.data_file import require_storable
 from cantle.schema import Schema, as_schema

@@ -17,15 +17,15 @@ import numpy as np
 import polars as pl
 
 from cantle.data.engine_choice import Form
+from cantle.drawing.counts import fresh_seed, public_dice
+from cantle.drawing.results import Results
 from cantle.errors import CHARGE_NOTE, LedgerError, OutputError
+from cantle.interfaces.notes import notes_of
 from cantle.interfaces.opening import Order, open_data, preflight
 from cantle.methods.base import Method, UsesDice
 from cantle.methods.own_accuracy import MeasuresItself
+from cantle.methods.own_error.accuracy import Accuracy
 from cantle.methods.planning.words import caution
-from cantle.postprocess.accuracy import Accuracy
-from cantle.postprocess.counts import fresh_seed, public_dice
-from cantle.postprocess.notes import notes_of
-from cantle.postprocess.results import Results
 from cantle.release import Release
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import LedgerLine, Manifest, Receipt

@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from cantle.data.sets import read_baskets
+from cantle.drawing.counts import public_dice
 from cantle.internal.comparison import Comparison, Distribution, Fact, Matrices
 from cantle.internal.questions import QUESTIONS, Asked, answer
-from cantle.postprocess.counts import public_dice
 from cantle.release import Release
 from cantle.release.asking import Asker
 from cantle.release.load import set_schema_of

@@ -14,7 +14,7 @@ from cantle.data.tables import as_ids, read_batches
 from cantle.internal.comparison import BEFORE, Comparison, Distribution, Fact, Matrices
 from cantle.internal.questions import ask, ask_related
 from cantle.internal.train_test import train_and_test
-from cantle.postprocess.table_workload import coded
+from cantle.methods.own_error.table_workload import coded
 from cantle.release import Release
 from cantle.release.asking import Asker
 from cantle.release.load import table_schema_of

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from cantle.postprocess.counts import Dice, public_dice
+from cantle.drawing.counts import Dice, public_dice
 from cantle.release.asking import Asker
 from cantle.release.report.pairs import Floats
 from cantle.release.report.table_view import TableView

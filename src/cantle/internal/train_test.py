@@ -8,9 +8,9 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import NDArray
 
+from cantle.drawing.counts import public_dice
 from cantle.errors import install_command
 from cantle.internal.comparison import Trained
-from cantle.postprocess.counts import public_dice
 from cantle.release.report.table_view import TableView
 from cantle.schema.domain import Labels
 from cantle.schema.table import TableSchema

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
+from cantle.drawing.counts import Dice
+from cantle.drawing.results import Results
 from cantle.errors import ParameterError
-from cantle.methods.baskets import PRESETS, Baskets, CuratorAsker
-from cantle.methods.diffpart import SMALL, DiffPart
+from cantle.methods.baskets.method import PRESETS, Baskets, CuratorAsker
+from cantle.methods.baskets.model.questions import ask_sizes, require_shareable
+from cantle.methods.diffpart.method import SMALL, DiffPart
 from cantle.methods.own_accuracy import OwnAccuracy
 from cantle.methods.settings import Echo, rules_of, unknown_parameter
-from cantle.postprocess.baskets.questions import ask_sizes, require_shareable
-from cantle.postprocess.counts import Dice
-from cantle.postprocess.results import Results
 from cantle.schema.sets import SetSchema
 from cantle.trusted.curator import Curator
 from cantle.trusted.geometry.item_partitions import ItemTree

@@ -6,11 +6,11 @@ import logging
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
+from cantle.drawing.counts import Dice
+from cantle.drawing.group_frames import check_names
+from cantle.drawing.results import Results
 from cantle.errors import ParameterError, SchemaError
 from cantle.methods.settings import Echo
-from cantle.postprocess.counts import Dice
-from cantle.postprocess.group_frames import check_names
-from cantle.postprocess.results import Results
 from cantle.schema.domain import Domain
 from cantle.schema.table import TableSchema
 from cantle.trusted.budget import words_of
@@ -29,7 +29,7 @@ records as can be drawn, occurs in one of 44,000 releases.
 class Method(Protocol):
     """One run of an algorithm: it sees public values and noisy answers, never a record.
 
-    A new method is one file with such a class, named in `methods/__init__.py`. Further attributes that a kind of data
+    A new method is one file with such a class, named in `methods/catalogue.py`. Further attributes that a kind of data
     needs are declared where the data is opened: cantle.data.engines_for_tables.AsksTable, cantle.data.sets.AsksSets.
     """
 

@@ -14,14 +14,14 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from cantle.drawing.counts import Dice, workload_dice
+from cantle.drawing.records import Drawn, share_drawn
+from cantle.drawing.results import Results
+from cantle.methods.own_error.accuracy import WHY, Accuracy, PairError, QuestionError, affordable, kinds_of
+from cantle.methods.own_error.measured_pairs import Pair, all_pairs, measured_pairs
+from cantle.methods.own_error.set_workload import Counted, set_workload
+from cantle.methods.own_error.table_workload import columns_of, engine_codes, table_workload
 from cantle.methods.settings import Rule, portion, share_up_to
-from cantle.postprocess.accuracy import WHY, Accuracy, PairError, QuestionError, affordable, kinds_of
-from cantle.postprocess.counts import Dice, workload_dice
-from cantle.postprocess.measured_pairs import Pair, all_pairs, measured_pairs
-from cantle.postprocess.records import Drawn, share_drawn
-from cantle.postprocess.results import Results
-from cantle.postprocess.set_workload import Counted, set_workload
-from cantle.postprocess.table_workload import columns_of, engine_codes, table_workload
 from cantle.schema.domain import Domain
 from cantle.schema.items import Universe
 from cantle.trusted.answers import Noisy

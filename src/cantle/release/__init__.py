@@ -13,9 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+from cantle.drawing.results import as_frame
 from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
-from cantle.postprocess.accuracy import Accuracy
-from cantle.postprocess.results import as_frame
+from cantle.methods.own_error.accuracy import Accuracy
 from cantle.release.data_file import ENDINGS, choose, write
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import Manifest
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cantle.data.frames import NativeFrame
-    from cantle.postprocess.records import Drawn
+    from cantle.drawing.records import Drawn
     from cantle.release.asking import Asker
     from cantle.release.estimates import Estimate
     from cantle.schema import Schema
@@ -70,7 +70,7 @@ class Release:
     """
 
     drawn: Drawn | NativeFrame
-    """The records as codes (cantle.postprocess.records.Drawn) or as a frame."""
+    """The records as codes (cantle.drawing.records.Drawn) or as a frame."""
     groups: pl.DataFrame
     frames: dict[str, pl.DataFrame]
     manifest: Manifest
@@ -318,7 +318,7 @@ class Release:
         from cantle.release.load import grid_and_domain
 
         domain, grid = grid_and_domain(self)
-        from cantle.postprocess.from_cells import generalised
+        from cantle.methods.diffgen.results import generalised
 
         return generalised(domain, grid, self.groups)
 

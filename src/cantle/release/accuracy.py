@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import log
 
 from cantle.errors import VerifyError
-from cantle.postprocess.accuracy import Accuracy, PairError, QuestionError, Rate
-from cantle.postprocess.question_scale import LARGE
+from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError, Rate
+from cantle.methods.own_error.question_scale import LARGE
 from cantle.release.document_fields import Fields, whole
 from cantle.schema.canonical_json import JSON
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cantle.drawing.records import share_drawn
 from cantle.errors import ParameterError, raise_alone
-from cantle.postprocess.records import share_drawn
 from cantle.release.bins import Bins, Counted, bins_of, inside_and_around
 from cantle.release.data_file import as_polars
 from cantle.release.degree_counts import DEGREE, mean_degree, thresholds_of

@@ -1,7 +1,7 @@
 """The released numbers of `baskets` as answers to its questions, to check a release and to draw more records from it.
 
 Every plan of the method (bins, items per record, head, pairs, thresholds) and every price follows from earlier answers
-by a public rule, so all of them can be computed again from the noisy numbers (cantle.postprocess.baskets.questions).
+by a public rule, so all of them can be computed again from the noisy numbers (cantle.methods.baskets.model.questions).
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cantle.drawing.counts import Dice, public_dice
 from cantle.errors import VerifyError
-from cantle.postprocess.accuracy import WHY
-from cantle.postprocess.baskets.pair_plan import PairPlan, pair_cells
-from cantle.postprocess.baskets.questions import PAID, Answers, Terms, ask_all
-from cantle.postprocess.baskets.synthesis import KERNELS_FROM, Measured, synthesise
-from cantle.postprocess.counts import Dice, public_dice
-from cantle.postprocess.from_baskets import DOUBLES, basket_frame, basket_groups, item_questions, summary_of
+from cantle.methods.baskets.model.pair_plan import PairPlan, pair_cells
+from cantle.methods.baskets.model.questions import PAID, Answers, Terms, ask_all
+from cantle.methods.baskets.model.synthesis import KERNELS_FROM, Measured, synthesise
+from cantle.methods.baskets.results import DOUBLES, basket_frame, basket_groups, item_questions, summary_of
+from cantle.methods.own_error.accuracy import WHY
 from cantle.release import Release
 from cantle.release.data_file import as_polars
 from cantle.release.load import set_schema_of, universe_of

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cantle.data.pandas_columns import read_column
+from cantle.drawing.records import Drawn
 from cantle.errors import ParameterError
-from cantle.postprocess.records import Drawn
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import Manifest
 from cantle.schema import Schema

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from cantle.drawing.counts import variance
 from cantle.errors import ParameterError
-from cantle.postprocess.counts import variance
 from cantle.release.estimates import LIMITS, NOISE_ONLY, Estimate, Noise
 from cantle.release.load import graph_schema_of
 from cantle.schema.code_sets import CodeSet, Key, Question, edges_of, holds

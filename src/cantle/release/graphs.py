@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
+from cantle.drawing.counts import Dice
+from cantle.drawing.records import csv_of, give_back
+from cantle.drawing.results import Results
 from cantle.errors import VerifyError
-from cantle.postprocess.counts import Dice
-from cantle.postprocess.records import csv_of, give_back
-from cantle.postprocess.results import Results
 from cantle.release.manifest import Manifest
 from cantle.release.words import declared_names, write_plain
 from cantle.schema.graph import GraphSchema
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cantle.data.frames import NativeFrame
-    from cantle.postprocess.measured_pairs import Pair
-    from cantle.postprocess.records import Drawn
+    from cantle.drawing.records import Drawn
+    from cantle.methods.own_error.measured_pairs import Pair
     from cantle.release import Release
     from cantle.release.verdict_words import Uses
     from cantle.schema.canonical_json import JSON
@@ -124,7 +124,7 @@ def more_accuracy(manifest: Manifest) -> Iterator[str]:  # noqa: ARG001
 
 
 def verdict_notes(release: Release) -> Iterator[str]:  # noqa: ARG001
-    """Notes on graphs follow from the summary alone (postprocess/notes.py)."""
+    """Notes on graphs follow from the summary alone (interfaces/notes.py)."""
     return iter(())
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from cantle.postprocess.counts import Dice
-from cantle.postprocess.results import Results
+from cantle.drawing.counts import Dice
+from cantle.drawing.results import Results
 from cantle.release import graphs, sets, tables
 from cantle.release.manifest import Manifest
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cantle.data.frames import NativeFrame
-    from cantle.postprocess.measured_pairs import Pair
-    from cantle.postprocess.records import Drawn
+    from cantle.drawing.records import Drawn
+    from cantle.methods.own_error.measured_pairs import Pair
     from cantle.release import Release
     from cantle.release.verdict_words import Uses
     from cantle.schema.canonical_json import JSON

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from cantle.data.tables import read_columns
+from cantle.drawing.counts import Dice, fresh_seed, public_dice
+from cantle.drawing.group_frames import leaves_from
+from cantle.drawing.records import give_back, kind_of_frame
 from cantle.errors import CantleError, ParameterError, VerifyError, raise_alone
-from cantle.postprocess import column_shapes, from_cells
-from cantle.postprocess.counts import Dice, fresh_seed, public_dice
-from cantle.postprocess.from_cells import grid_of
-from cantle.postprocess.from_tree import draw_generalised, drawn_records, masses, possible
-from cantle.postprocess.group_frames import leaves_from
-from cantle.postprocess.one_ways import tables_from
-from cantle.postprocess.records import give_back, kind_of_frame
+from cantle.methods.diffgen import column_shapes
+from cantle.methods.diffgen import results as from_cells
+from cantle.methods.diffgen.results import grid_of
+from cantle.methods.rps.one_ways import tables_from
+from cantle.methods.rps.results import draw_generalised, drawn_records, masses, possible
 from cantle.release import FILES, MARK, Release
 from cantle.release.data_file import as_polars, read
 from cantle.release.kinds import KINDS
@@ -250,7 +251,7 @@ def _from_tree(release: Release, n: int, generator: Dice) -> pl.DataFrame:
 
 def _from_answers(release: Release, n: int, generator: Dice) -> pl.DataFrame:
     """Records drawn anew from the noisy answers of baskets."""
-    from cantle.postprocess.set_frames import give_back_sets
+    from cantle.drawing.set_frames import give_back_sets
     from cantle.release.baskets import sample_baskets
     from cantle.release.sets import form_of
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cantle.errors import ParameterError, VerifyError, raise_alone
-from cantle.postprocess.accuracy import Accuracy
+from cantle.methods.own_error.accuracy import Accuracy
 from cantle.release.accuracy import accuracy_from, accuracy_to
 from cantle.release.document_fields import Document as Document
 from cantle.release.document_fields import Fields, text

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cantle.drawing.column_cells import column_of
+from cantle.drawing.counts import STREAMS, Dice, public_streams
 from cantle.errors import VerifyError, raise_alone
-from cantle.postprocess.counts import STREAMS, Dice, public_streams
-from cantle.postprocess.mosaic.answers import FIRST
-from cantle.postprocess.mosaic.column_cells import column_of
-from cantle.postprocess.mosaic.draw_values import heaps
-from cantle.postprocess.mosaic.fitted import DOUBT, Fitted, first_tables
-from cantle.postprocess.mosaic.frames import drawn_codes
-from cantle.postprocess.mosaic.label import DRAFT
-from cantle.postprocess.mosaic.noisy_tables import NoisyTable, laplace_variance
+from cantle.methods.mosaic.model.answers import FIRST
+from cantle.methods.mosaic.model.draw_values import heaps
+from cantle.methods.mosaic.model.fitted import DOUBT, Fitted, first_tables
+from cantle.methods.mosaic.model.label import DRAFT
+from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
+from cantle.methods.mosaic.results import drawn_codes
 from cantle.release.document_fields import Document
 from cantle.release.load import domain_of
 from cantle.schema.domain import Domain

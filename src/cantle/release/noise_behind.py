@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle.postprocess.counts import variance
-from cantle.postprocess.from_baskets import SINGLE
-from cantle.postprocess.group_frames import column_of, leaves_from
+from cantle.drawing.counts import variance
+from cantle.drawing.group_frames import column_of, leaves_from
+from cantle.methods.baskets.results import SINGLE
 from cantle.release.estimates import Noise
 from cantle.release.load import domain_of, graph_schema_of, grid_and_domain, universe_of
 from cantle.release.noisy_tables import tables_of

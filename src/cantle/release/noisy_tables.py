@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle.postprocess.counts import variance
+from cantle.drawing.counts import variance
 from cantle.release.estimates import Noise
 from cantle.release.load import domain_of
 from cantle.schema.code_sets import CodeSet, Key, Question, columns_of, edges_of, holds, hull

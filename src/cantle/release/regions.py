@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from cantle.postprocess.measured_pairs import measured_pairs
+from cantle.methods.own_error.measured_pairs import measured_pairs
 from cantle.release.manifest import Manifest
 from cantle.release.words import percent
 

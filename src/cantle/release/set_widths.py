@@ -12,9 +12,9 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from cantle.postprocess.accuracy import PairError, QuestionError
-from cantle.postprocess.records import share_drawn
-from cantle.postprocess.set_workload import Counted
+from cantle.drawing.records import share_drawn
+from cantle.methods.own_error.accuracy import PairError, QuestionError
+from cantle.methods.own_error.set_workload import Counted
 from cantle.release.accuracy import MOST_DOUBT, WORST_DOUBT, noise_scale
 from cantle.release.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
 from cantle.release.load import universe_of

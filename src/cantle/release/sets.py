@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.data.fimi import read_tokens
+from cantle.drawing.counts import Dice
+from cantle.drawing.records import csv_of, give_back, give_back_lists
+from cantle.drawing.results import Results
+from cantle.drawing.set_frames import give_back_sets, to_frame, to_long, write_fimi
 from cantle.errors import DataError, VerifyError, raise_alone
-from cantle.postprocess.counts import Dice
-from cantle.postprocess.records import csv_of, give_back, give_back_lists
-from cantle.postprocess.results import Results
-from cantle.postprocess.set_frames import give_back_sets, to_frame, to_long, write_fimi
 from cantle.release import set_verdict
 from cantle.release.bars import bars
 from cantle.release.manifest import Manifest
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cantle.data.frames import NativeFrame
-    from cantle.postprocess.measured_pairs import Pair
-    from cantle.postprocess.records import Drawn
+    from cantle.drawing.records import Drawn
+    from cantle.methods.own_error.measured_pairs import Pair
     from cantle.release import Release
     from cantle.release.verdict_words import Uses
     from cantle.schema.canonical_json import JSON
@@ -210,7 +210,7 @@ def broken_rules(frame: pl.DataFrame, manifest: Manifest, schema: SetSchema) -> 
 
 
 def own_questions(frame: pl.DataFrame, release: Release, schema: SetSchema, dice: Dice) -> SetWorkload:  # noqa: ARG001
-    from cantle.postprocess.set_workload import Counted, set_workload
+    from cantle.methods.own_error.set_workload import Counted, set_workload
 
     sets = list_frame(frame, release.manifest)["items"]
     starts = np.concatenate([[0], np.cumsum(sets.list.len().to_numpy().astype(np.int64))])
@@ -251,7 +251,7 @@ def more_accuracy(manifest: Manifest) -> Iterator[str]:  # noqa: ARG001
 
 
 def verdict_notes(release: Release) -> Iterator[str]:  # noqa: ARG001
-    """Notes on sets follow from the summary alone (postprocess/notes.py)."""
+    """Notes on sets follow from the summary alone (interfaces/notes.py)."""
     return iter(())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from cantle.postprocess.question_words import question_in_words
+from cantle.methods.question_words import question_in_words
 from cantle.release import Release
 from cantle.release.accuracy import accuracy_to
 from cantle.release.bars import WIDTH, bars

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from cantle.postprocess.accuracy import Accuracy
-from cantle.postprocess.measured_pairs import Pair
-from cantle.postprocess.records import records_meant
+from cantle.drawing.records import records_meant
+from cantle.methods.own_error.accuracy import Accuracy
+from cantle.methods.own_error.measured_pairs import Pair
 from cantle.release.accuracy import ShareErrors, share_errors
 from cantle.release.manifest import Manifest
 from cantle.release.verdict_words import BY_EARLIER, SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle.postprocess.accuracy import affordable
-from cantle.postprocess.counts import Dice
-from cantle.postprocess.measured_pairs import Pair, all_pairs, measured_pairs
-from cantle.postprocess.records import csv_of, give_back, records_meant
-from cantle.postprocess.results import Results
+from cantle.drawing.counts import Dice
+from cantle.drawing.records import csv_of, give_back, records_meant
+from cantle.drawing.results import Results
+from cantle.methods.own_error.accuracy import affordable
+from cantle.methods.own_error.measured_pairs import Pair, all_pairs, measured_pairs
 from cantle.release import table_verdict
 from cantle.release.bars import bars
 from cantle.release.bins import bins_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cantle.data.frames import NativeFrame
-    from cantle.postprocess.records import Drawn
+    from cantle.drawing.records import Drawn
     from cantle.release import Release
     from cantle.release.verdict_words import Uses
     from cantle.schema.canonical_json import JSON
@@ -140,7 +140,7 @@ def broken_rules(frame: pl.DataFrame, manifest: Manifest, schema: TableSchema) -
 
 
 def own_questions(frame: pl.DataFrame, release: Release, schema: TableSchema, dice: Dice) -> TableWorkload | None:  # noqa: ARG001
-    from cantle.postprocess.table_workload import columns_of, table_workload
+    from cantle.methods.own_error.table_workload import columns_of, table_workload
     from cantle.release.load import domain_of  # which imports this module
 
     domain, accuracy, receipt = domain_of(release.manifest), release.manifest.accuracy, release.manifest.receipt
@@ -156,7 +156,7 @@ def own_questions(frame: pl.DataFrame, release: Release, schema: TableSchema, di
 
 def pairs_of(release: Release) -> tuple[set[Pair], set[Pair]]:
     """All pairs of columns of a release of a table, and those that it measured together."""
-    from cantle.postprocess.table_workload import columns_of
+    from cantle.methods.own_error.table_workload import columns_of
     from cantle.release.load import domain_of  # which imports this module
 
     every = all_pairs(columns_of(domain_of(release.manifest)))

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import rfc8785
 
+from cantle.drawing.group_frames import leaves_from, span_columns
+from cantle.drawing.tree import Leaves
 from cantle.errors import CantleError, VerifyError
-from cantle.postprocess.from_cells import listed_cells
-from cantle.postprocess.group_frames import leaves_from, span_columns
-from cantle.postprocess.one_ways import tables_from
-from cantle.postprocess.tree import Leaves
+from cantle.methods.diffgen.results import listed_cells
+from cantle.methods.rps.one_ways import tables_from
 from cantle.release import FILES, Release, mark_of, sha256, sha256_of
 from cantle.release.baskets import basket_problems
 from cantle.release.data_file import as_polars

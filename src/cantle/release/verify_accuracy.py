@@ -10,9 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from cantle.postprocess.accuracy import KINDS as KINDS_OF_NUMBERS
-from cantle.postprocess.accuracy import WHY, Accuracy, PairError, affordable, kinds_of
-from cantle.postprocess.counts import workload_dice
+from cantle.drawing.counts import workload_dice
+from cantle.methods.own_error.accuracy import KINDS as KINDS_OF_NUMBERS
+from cantle.methods.own_error.accuracy import WHY, Accuracy, PairError, affordable, kinds_of
 from cantle.release import Release
 from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cantle.drawing.counts import STREAMS, public_streams
 from cantle.errors import VerifyError
-from cantle.postprocess.counts import STREAMS, public_streams
-from cantle.postprocess.mosaic.frames import cell_frame, placed
+from cantle.methods.mosaic.results import cell_frame, placed
 from cantle.release.data_file import as_polars
 from cantle.release.load import domain_of
 from cantle.release.manifest import Document

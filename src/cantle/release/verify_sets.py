@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle.postprocess.baskets.questions import PAID as BASKETS_PAID
-from cantle.postprocess.baskets.set_sizes import fit_sizes, size_edges
-from cantle.postprocess.from_degrees import FEW_EDGES, PAID, Answers, degree_results
-from cantle.postprocess.records import share_drawn
-from cantle.postprocess.set_lengths import sizes_frame
+from cantle.drawing.records import share_drawn
+from cantle.methods.baskets.model.questions import PAID as BASKETS_PAID
+from cantle.methods.baskets.model.set_sizes import fit_sizes, size_edges
+from cantle.methods.degrees.results import FEW_EDGES, PAID, Answers, degree_results
+from cantle.methods.diffpart.lengths import sizes_frame
 from cantle.release import Release
 from cantle.release.data_file import as_polars
 from cantle.release.load import graph_schema_of, universe_of

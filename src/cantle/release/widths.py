@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle.postprocess.accuracy import PairError, QuestionError
-from cantle.postprocess.measured_pairs import Pair
-from cantle.postprocess.question_scale import LARGE, largest_spread, reference, scale_of
-from cantle.postprocess.records import share_drawn
+from cantle.drawing.records import share_drawn
+from cantle.methods.own_error.accuracy import PairError, QuestionError
+from cantle.methods.own_error.measured_pairs import Pair
+from cantle.methods.own_error.question_scale import LARGE, largest_spread, reference, scale_of
 from cantle.release.accuracy import DOUBT, MOST_DOUBT, noise_scale
 from cantle.release.bins import inside_and_around
 from cantle.release.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled

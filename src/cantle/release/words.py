@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cantle.postprocess.records import share_drawn, write_csv
+from cantle.drawing.records import share_drawn, write_csv
 from cantle.release.manifest import Manifest
 from cantle.schema.outlines import printable as printable
 from cantle.schema.outlines import text_of

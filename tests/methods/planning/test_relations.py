@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cantle.methods.mosaic_plan import Plan as Shares
+from cantle.methods.mosaic.plan import Plan as Shares
 from cantle.methods.planning import plan
 from cantle.methods.planning.relations import Relations, pairs_together, relations
 from tests.release.kinds import NUMBERS

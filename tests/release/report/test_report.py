@@ -290,7 +290,7 @@ def test_without_jinja2_the_command_names_the_extra(cantle: Cantle, monkeypatch:
 
 def test_a_measured_error_below_zero_is_not_called_zero() -> None:
     """The measured error is noisy, and sentences about groups must not rely on a lucky draw."""
-    from cantle.postprocess.accuracy import QuestionError
+    from cantle.methods.own_error.accuracy import QuestionError
     from cantle.release.accuracy import bound_of
 
     assert bound_of(QuestionError(q=500, records=-40, rate=(4, 300))) == round(np.log(5) * 75)

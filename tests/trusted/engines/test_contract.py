@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.methods.base import grow
-from cantle.methods.rps import RPS
+from cantle.methods.rps.method import RPS
 from cantle.trusted.budget import Budget, Unit
 from cantle.trusted.curator import Curator
 from cantle.trusted.engines import words

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
-from cantle.postprocess import counts as counting
+from cantle.drawing import counts as counting
 from cantle.trusted import kernel_choice
 
 pytest.importorskip("numba")

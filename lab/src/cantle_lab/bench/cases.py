@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cantle.data.engine_choice import EVERY_ENGINE, EngineChoice
 from cantle.errors import CantleError, ParameterError
-from cantle.methods import METHODS
+from cantle.methods.catalogue import METHODS
 from cantle_lab.bench.kinds import KINDS
 
 AXES = ("rows", "attributes", "universe")

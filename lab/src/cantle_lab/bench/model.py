@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from math import log2
 from typing import Any
 
-from cantle.methods.diffgen import MOST_ROUNDS
-from cantle.methods.diffpart import PRESETS, DiffPartSettings
-from cantle.methods.rps import DEEPEST
+from cantle.methods.diffgen.method import MOST_ROUNDS
+from cantle.methods.diffpart.method import PRESETS, DiffPartSettings
+from cantle.methods.rps.method import DEEPEST
 from cantle.methods.settings import read_settings
 from cantle.trusted.engines.spark.tree import MOST
 from cantle.trusted.kernel_choice import FROM

@@ -8,7 +8,7 @@ import numpy as np
 
 from cantle.audit.baskets import ALWAYS, POOR, RICH
 from cantle.audit.exact import Breakage
-from cantle.methods.baskets import CuratorAsker
+from cantle.methods.baskets.method import CuratorAsker
 from cantle.trusted.answers import Noisy, NoisyCells
 from cantle.trusted.draws import Draws
 from cantle.trusted.engines import basket_counts, sets

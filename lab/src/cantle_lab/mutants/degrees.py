@@ -10,7 +10,7 @@ import numpy as np
 from cantle.audit import degrees as configs
 from cantle.audit.degrees import Drawing, GraphConfig
 from cantle.audit.exact import Flaw
-from cantle.methods.degrees import DegreeSequence
+from cantle.methods.degrees.method import DegreeSequence
 from cantle.trusted.bounding.graph_arrays import Graph
 from cantle.trusted.budget import Unit
 from cantle.trusted.curator import Curator

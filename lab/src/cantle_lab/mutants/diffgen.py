@@ -11,7 +11,7 @@ import numpy as np
 from cantle.audit import diffgen as configs
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Breakage, Table, replaced
-from cantle.methods.diffgen import DiffGen
+from cantle.methods.diffgen.method import DiffGen
 from cantle.trusted import specialisations
 from cantle.trusted.answers import Noisy, NoisyCells, Pick
 from cantle.trusted.curator import Curator

@@ -15,9 +15,9 @@ from cantle.audit import enumerating
 from cantle.audit.diffpart import SetConfig
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Breakage, Finding, Table, replaced
-from cantle.methods import diffpart
-from cantle.methods.diffpart import DiffPart
-from cantle.postprocess.sets_tree import KeptPartitions
+from cantle.methods.diffpart import method as diffpart
+from cantle.methods.diffpart.method import DiffPart
+from cantle.methods.diffpart.tree import KeptPartitions
 from cantle.schema.sets import SetSchema
 from cantle.trusted.budget import NANO, Price
 from cantle.trusted.curator import Curator

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from cantle.audit import mosaic as configs
 from cantle.audit.exact import Breakage, Table, replaced
-from cantle.methods.mosaic_questions import CandidateTables, Questions
+from cantle.methods.mosaic.questions import CandidateTables, Questions
 from cantle.trusted.curator import Curator
 from cantle.trusted.engines import words
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints

@@ -10,7 +10,7 @@ import numpy as np
 from cantle.audit import rps
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Breakage, Config, Record, Table, replaced
-from cantle.methods.rps import RPS
+from cantle.methods.rps.method import RPS
 from cantle.trusted.answers import Noisy
 from cantle.trusted.budget import NANO, Budget, Price
 from cantle.trusted.curator import Curator

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cantle.postprocess.accuracy import KINDS
-from cantle.postprocess.table_workload import columns_of
+from cantle.methods.own_error.accuracy import KINDS
+from cantle.methods.own_error.table_workload import columns_of
 from cantle.release.data_file import as_polars
 from cantle.release.load import domain_of
 from cantle.release.verify_accuracy import workload_again

@@ -12,7 +12,7 @@ from time import process_time
 import numpy as np
 import polars as pl
 
-from cantle.postprocess.baskets.pair_plan import pair_places
+from cantle.methods.baskets.model.pair_plan import pair_places
 from cantle.trusted.engines.basket_counts import count_pairs
 from cantle_lab.papers import sets
 from cantle_lab.papers.basic import basic, clipped

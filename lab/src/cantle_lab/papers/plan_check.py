@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from cantle.interfaces import demo_data
+from cantle.methods.own_error.measured_pairs import measured_pairs
 from cantle.methods.planning import plan
-from cantle.postprocess.measured_pairs import measured_pairs
 from cantle.release.asking import Asker
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.domain import Attribute

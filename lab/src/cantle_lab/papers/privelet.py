@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cantle.postprocess.counts import Floats, project_rows, round_rows
+from cantle.drawing.counts import Floats, project_rows, round_rows
 from cantle.trusted.geometry.boxes import Ints
 
 

@@ -21,8 +21,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from cantle.drawing.counts import round_rows
 from cantle.errors import ParameterError
-from cantle.postprocess.counts import round_rows
 from cantle_lab.papers.coding import Floats, Ints
 from cantle_lab.papers.graphs import Graph
 

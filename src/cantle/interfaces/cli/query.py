@@ -101,7 +101,7 @@ def _plain(rows: pl.DataFrame) -> list[dict[str, object]]:
     import polars as pl
     import polars.selectors as cs
 
-    from cantle.postprocess.records import SECONDS
+    from cantle.drawing.records import SECONDS
 
     texts = cs.datetime().dt.strftime(SECONDS), cs.date().cast(pl.String)
     return rows.with_columns(cs.float().fill_nan(None), *texts).to_dicts()
@@ -110,7 +110,7 @@ def _plain(rows: pl.DataFrame) -> list[dict[str, object]]:
 def _write(rows: pl.DataFrame, target: Path) -> None:
     import polars.selectors as cs
 
-    from cantle.postprocess.records import SECONDS
+    from cantle.drawing.records import SECONDS
 
     try:
         text = rows.with_columns(cs.float().fill_nan(None)).write_csv(datetime_format=SECONDS)

@@ -158,8 +158,8 @@ def graph_command(
 
     Example: cantle graph release -o graph.txt
     """
+    from cantle.drawing.random_graph import regenerate, write_edges
     from cantle.errors import OutputError
-    from cantle.postprocess.random_graph import regenerate, write_edges
     from cantle.release import Release
     from cantle.release.data_file import as_polars
 

@@ -11,7 +11,7 @@ from math import exp, log
 from typing import Any
 
 from cantle.errors import ParameterError
-from cantle.methods import make_method
+from cantle.methods.catalogue import make_method
 from cantle.methods.planning import tables
 from cantle.methods.planning.outline import Outline, Plan
 from cantle.schema import Schema, as_schema

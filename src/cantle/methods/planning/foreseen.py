@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from cantle.methods import mosaic_plan as rules
-from cantle.methods.mosaic import Mosaic
+from cantle.drawing.column_cells import LOW_WIDTHS, WIDTHS, Column, starting_edges
+from cantle.methods.mosaic import plan as rules
+from cantle.methods.mosaic.method import Mosaic
 from cantle.methods.planning.relations import Relations, pairs_together, relations
-from cantle.postprocess.mosaic.column_cells import LOW_WIDTHS, WIDTHS, Column, starting_edges
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from cantle.methods.mosaic_plan import Plan as Shares
-from cantle.postprocess.counts import Dice, public_dice
-from cantle.postprocess.mosaic.table_sets import Survivors, candidates
+from cantle.drawing.counts import Dice, public_dice
+from cantle.methods.mosaic.model.table_sets import Survivors, candidates
+from cantle.methods.mosaic.plan import Plan as Shares
 
 LARGE = {"coarse": 0.3, "fine": 0.15}
 """How often a run chooses a table of three or more columns, if columns have few cells or many, on average. Such a table

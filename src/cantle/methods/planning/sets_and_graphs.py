@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from cantle.methods.auto_sets import BySizes
-from cantle.methods.baskets import Baskets
-from cantle.methods.degrees import DegreeSequence
-from cantle.methods.diffpart import DiffPart
+from cantle.methods.baskets.method import Baskets
+from cantle.methods.baskets.model.pair_plan import HEAD_SHARE, SIZES_SHARE, plan_items
+from cantle.methods.baskets.model.set_sizes import SizeModel
+from cantle.methods.degrees.method import DegreeSequence
+from cantle.methods.diffpart.method import DiffPart
 from cantle.methods.own_accuracy import SIZE_SHARE
+from cantle.methods.own_error.accuracy import WHY
 from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part
 from cantle.methods.planning.tables import noise_of
-from cantle.postprocess.accuracy import WHY
-from cantle.postprocess.baskets.pair_plan import HEAD_SHARE, SIZES_SHARE, plan_items
-from cantle.postprocess.baskets.set_sizes import SizeModel
-from cantle.postprocess.question_words import question_in_words
+from cantle.methods.question_words import question_in_words
 from cantle.trusted.budget import NANO
 
 ITEMS_PER_SET = 5

@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from math import sqrt
 from typing import Any
 
-from cantle.methods import mosaic_plan as rules
-from cantle.methods.diffgen import DiffGen
-from cantle.methods.mosaic import Mosaic
+from cantle.drawing.column_cells import Column
+from cantle.drawing.counts import variance
+from cantle.methods.diffgen.method import DiffGen
+from cantle.methods.mosaic import plan as rules
+from cantle.methods.mosaic.method import Mosaic
+from cantle.methods.own_error.accuracy import WHY
 from cantle.methods.planning.foreseen import foreseen, relations_of
 from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part, too_fine
-from cantle.methods.rps import RPS
-from cantle.postprocess.accuracy import WHY
-from cantle.postprocess.counts import variance
-from cantle.postprocess.mosaic.column_cells import Column
-from cantle.postprocess.question_words import EVERY_COLUMN, question_in_words
+from cantle.methods.question_words import EVERY_COLUMN, question_in_words
+from cantle.methods.rps.method import RPS
 from cantle.schema.domain import Attribute
 
 SMOOTHED = 0.6

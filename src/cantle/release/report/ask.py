@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.postprocess.question_scale import LARGE, OF_PAIRS, OF_SINGLES, SMALLEST_REFERENCE, SMALLEST_SHARE
+from cantle.methods.own_error.question_scale import LARGE, OF_PAIRS, OF_SINGLES, SMALLEST_REFERENCE, SMALLEST_SHARE
 from cantle.release import Release, graphs, sets, tables
 from cantle.release.accuracy import MORE_DOUBT
 from cantle.release.asking import Asker

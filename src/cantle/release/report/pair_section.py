@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from cantle.postprocess.records import records_meant
+from cantle.drawing.records import records_meant
 from cantle.release import Release
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.matrix import heat_map

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.postprocess.question_words import question_in_words
+from cantle.methods.question_words import question_in_words
 from cantle.release import Release
 from cantle.release.load import domain_of, grid_and_domain
 from cantle.release.report.content import Figure, Section

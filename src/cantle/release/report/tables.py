@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cantle.postprocess.records import records_meant
+from cantle.drawing.records import records_meant
 from cantle.release import Release
 from cantle.release.asking import Asker
 from cantle.release.load import table_schema_of

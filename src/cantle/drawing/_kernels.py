@@ -1,0 +1,167 @@
+"""Compiled loops that draw and write records; their specification is the plain code in counts.py and records.py."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cantle.trusted.arrays import Bytes, Codes, Floats, Ints, Words
+from cantle.trusted.jit import compiled, copy16, inlined, inner
+
+_FEW = 24  # largest region whose records are ranked by comparing all pairs
+
+
+@compiled
+def fit(
+    f: Floats, target: Floats, lo: Ints, hi: Ints, weights: Floats, floor: float, total: float, rounds: int
+) -> Floats:
+    """The masses of `drawing.counts.fit_values`, added up in the same order."""
+    below, opened, closed = np.zeros(len(f) + 1), np.empty(len(f) + 1), np.empty(len(f) + 1)
+    for _ in range(rounds):
+        for v in range(len(f)):
+            below[v + 1] = below[v] + f[v]
+        opened[:] = 0.0
+        closed[:] = 0.0
+        for i in range(len(lo)):
+            share = weights[i] / (below[hi[i]] - below[lo[i]])
+            opened[lo[i]] += share
+            closed[hi[i]] += share
+        density, whole = 0.0, 0.0
+        for v in range(len(f)):
+            density += opened[v] - closed[v]
+            shown = f[v] * density
+            f[v] *= target[v] / max(shown, floor) if shown > floor else 1.0
+            whole += f[v]
+        scale = total / max(whole, floor)
+        for v in range(len(f)):
+            f[v] = max(f[v] * scale, floor)
+    return f
+
+
+@inner
+def _sort(keys: Words, room: Words, bits: int) -> None:
+    """Sorts keys in ascending order; their `bits` above bit 32 are uniform, so that each bucket holds few."""
+    level = 0
+    while level < bits and (1 << level) < len(keys):
+        level += 1
+    shift = np.uint64(32 + bits - level)
+    ends = np.zeros((1 << level) + 1, np.int64)
+    for key in keys:
+        ends[np.int64(key >> shift) + 1] += 1
+    for i in range(1, len(ends)):
+        ends[i] += ends[i - 1]
+    for key in keys:
+        bucket = np.int64(key >> shift)
+        room[ends[bucket]] = key
+        ends[bucket] += 1
+    for i in range(len(keys)):  # nearly sorted already: an insertion sort takes few steps
+        key, j = room[i], i
+        while j > 0 and keys[j - 1] > key:
+            keys[j] = keys[j - 1]
+            j -= 1
+        keys[j] = key
+
+
+@inner
+def _guide(below: Floats, parts: int) -> NDArray[np.int32]:
+    """For each of `parts` equal parts of the whole mass, approximately the code in which it begins."""
+    guide, code = np.empty(parts + 1, np.int32), 0
+    for part in range(parts + 1):
+        while code < len(below) - 2 and below[code + 1] <= below[-1] * part / parts:
+            code += 1
+        guide[part] = code
+    return guide
+
+
+@compiled
+def draw(words: Words, starts: Ints, lo: Ints, hi: Ints, below: Floats, bits: int, codes: Codes) -> None:
+    """Draws the codes of all records, region by region, as `drawing.counts.draw_codes` specifies."""
+    most = 0
+    for r in range(len(lo)):
+        most = max(most, starts[r + 1] - starts[r])
+    drawn, keys, room = np.empty(most, codes.dtype), np.empty(most, np.uint64), np.empty(most, np.uint64)
+    unused, parts = np.uint64(32 - bits), 16 * len(below)
+    guide, scale = _guide(below, parts), parts / below[-1] if below[-1] > 0 else 0.0
+    for r in range(len(lo)):
+        first, number = starts[r], starts[r + 1] - starts[r]
+        if hi[r] - lo[r] == 1:
+            codes[first : first + number] = lo[r]
+            continue
+        base, mass = below[lo[r]], below[hi[r]] - below[lo[r]]
+        for k in range(number):
+            word = words[first + k]
+            at = base + (k + np.float64(word >> np.uint64(32)) * 2.0**-32) / number * mass
+            part = min(int(at * scale), parts)
+            code = min(max(guide[part], lo[r]), hi[r] - 1)
+            while code > lo[r] and below[code] > at:
+                code -= 1
+            while code < hi[r] - 1 and below[code + 1] <= at:
+                code += 1
+            drawn[k] = code
+            keys[k] = ((word & np.uint64(0xFFFFFFFF)) >> unused) << np.uint64(32) | np.uint64(k)
+        if number <= _FEW:
+            for k in range(number):  # the rank of a key is the number of smaller keys; counting them needs no branches
+                rank = 0
+                for i in range(number):
+                    rank += keys[i] < keys[k]
+                codes[first + rank] = drawn[k]
+            continue
+        _sort(keys[:number], room, bits)
+        for k in range(number):
+            codes[first + k] = drawn[np.int64(keys[k] & np.uint64(0xFFFFFFFF))]
+
+
+@compiled
+def refine(drawn: Codes, order: Codes, within: Floats, start: Ints, room: Ints, fine: Codes) -> None:
+    """Writes to `fine` each record's place on the grid, in this order, as `Attribute.fine` specifies."""
+    for i in range(len(order)):
+        code = drawn[order[i]]
+        fine[i] = start[code] + min(np.int64(within[i] * room[code]), room[code] - 1)
+
+
+@compiled
+def spread(row: Codes, lo: Ints, width: Ints, random: NDArray[np.floating], codes: Codes) -> None:
+    """Draws the codes of all records, as `drawing.counts.draw_uniform` specifies."""
+    for i in range(len(row)):
+        wide = width[row[i]]
+        codes[i] = lo[row[i]] + min(np.int64(np.float64(random[i]) * wide), wide - 1)
+
+
+@inlined
+def _digits(value: int, room: Bytes, at: np.uint64, digits: Bytes) -> np.uint64:
+    """Writes a whole number; returns the position after it. `digits` is a work area of 64 bytes."""
+    if value < 0:
+        room[at] = 45
+        at += np.uint64(1)
+    rest, first = np.uint64(abs(value)), np.uint64(20)
+    while True:  # from the last digit to the first; the last one is byte 19
+        first -= np.uint64(1)
+        digits[first] = np.uint64(48) + rest % np.uint64(10)
+        rest //= np.uint64(10)
+        if rest == np.uint64(0):
+            break
+    copy16(digits, first, room, at)
+    copy16(digits, first + np.uint64(16), room, at + np.uint64(16))
+    return at + np.uint64(20) - first
+
+
+@compiled
+def join(block: Codes, steps: Ints, places: Ints, text: Bytes, room: Bytes) -> np.uint64:
+    """Writes records as lines of text; returns the number of bytes. `drawing/records.py` describes the tables."""
+    at, digits = np.uint64(0), np.empty(64, np.uint8)
+    for r in range(block.shape[0]):
+        for c in range(block.shape[1]):
+            code = block[r, c]
+            if steps[c, 2] and code < steps[c, 3]:
+                at = _digits(steps[c, 1] + code * steps[c, 2], room, at, digits)
+                code = 0
+            elif steps[c, 2]:
+                code = 0
+            place = places[steps[c, 0] + code]
+            start, length = np.uint64(place >> 16), np.uint64(place & 0xFFFF)
+            copy16(text, start, room, at)
+            if length > np.uint64(16):
+                for k in range(np.uint64(16), length):
+                    room[at + k] = text[start + k]
+            at += length
+    return at

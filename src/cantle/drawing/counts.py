@@ -1,0 +1,322 @@
+"""Post-processing of noisy counts: consistency, rounding to non-negative integers, drawing records.
+
+It costs no budget. Floats are allowed here, because everything depends only on answers already released. The generator
+that draws records is public; its seed is recorded in the release.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from cantle.trusted.arrays import Bools, Codes
+from cantle.trusted.geometry.boxes import Ints
+
+Floats = npt.NDArray[np.float64]
+_BLOCK = 1 << 15  # records drawn at once by kernels
+MOST_LISTED = 1 << 18
+"""Most pairs of codes for which a table of all pairs is made."""
+
+LEAST_VARIANCE = 1e-100
+"""At large rates variances and their squares would become 0, and quotients of them would not be numbers."""
+
+_NEVER = -1e15
+"""The estimate of a cell that no record can be in, so that it gets no records."""
+
+
+class Dice(np.random.Generator):
+    """Public dice: they draw records from noisy answers that are released anyway.
+
+    `compiled` says whether compiled kernels draw with them; the records are the same.
+    """
+
+    def __init__(self, bits: np.random.BitGenerator, *, compiled: bool = False) -> None:
+        super().__init__(bits)
+        self.compiled = compiled
+
+
+def variance(rate: float | Floats) -> Floats:
+    """Variance of discrete Laplace noise of this rate: 2a / (1-a)^2 with a = e^-rate.
+
+    >>> round(float(variance(1.0)), 4)
+    1.8413
+    """
+    rate = np.asarray(rate, dtype=np.float64)
+    return np.maximum(2 * np.exp(-rate) / np.expm1(-rate) ** 2, LEAST_VARIANCE)
+
+
+def fresh_seed() -> int:
+    """A seed for drawing records; it is not secret and is recorded in the release."""
+    return secrets.randbits(53)
+
+
+def public_dice(seed: int, *, compiled: bool = False) -> Dice:
+    """The generator of a recorded seed."""
+    return Dice(np.random.PCG64(seed), compiled=compiled)
+
+
+STREAMS = ("pools", "sets", "subset", "records", "workload", "classes", "places")
+"""The uses of public dice that have a stream of their own."""
+
+
+def workload_dice(seed: int) -> Dice:
+    """The dice that draw questions about a release's own error, a stream that nothing else uses."""
+    return public_streams(seed, STREAMS)["workload"]
+
+
+def public_streams(seed: int, names: Sequence[str]) -> dict[str, Dice]:
+    """The dice of a recorded seed, one stream per use, so that uses do not affect each other."""
+    return {name: Dice(np.random.PCG64([seed, number])) for number, name in enumerate(names)}
+
+
+def project_rows(x: Floats, totals: Floats) -> Floats:
+    """Nearest point of each row in {x >= 0, sum = total}: x_i = max(0, x_i - tau).
+
+    >>> project_rows(np.array([[3.0, -1.0], [1.0, 1.0]]), np.array([2.0, 4.0])).tolist()
+    [[2.0, 0.0], [2.0, 2.0]]
+    """
+    if x.shape[1] == 0:
+        return x
+    if x.shape[1] == 2:
+        return _project_pairs(x, totals)
+    falling = -np.sort(-x, axis=1)
+    excess = np.cumsum(falling, axis=1) - totals[:, None]
+    number = np.arange(1, x.shape[1] + 1)
+    kept = (falling - excess / number > 0).sum(axis=1).clip(min=1)
+    tau = excess[np.arange(len(x)), kept - 1] / kept
+    return np.maximum(0.0, x - tau[:, None])
+
+
+def _project_pairs(x: Floats, totals: Floats) -> Floats:
+    """`project_rows` for rows of two, as in binary trees; it needs no sorting, which would take most of the time."""
+    larger, smaller = np.maximum(x[:, 0], x[:, 1]), np.minimum(x[:, 0], x[:, 1])
+    first, both = larger - totals, larger + smaller - totals
+    tau = np.where((larger - first > 0) & (smaller - both / 2 > 0), both / 2, first)
+    return np.maximum(0.0, x - tau[:, None])
+
+
+def round_rows(x: Floats, totals: Ints) -> Ints:
+    """Rows of non-negative integers with the given sums, by largest remainder (ties: the earlier cell).
+
+    >>> round_rows(np.array([[0.5, 0.5, 2.0]]), np.array([3])).tolist()
+    [[1, 0, 2]]
+    """
+    floor = np.floor(x).astype(np.int64)
+    missing = totals - (floor[:, 0] + floor[:, 1] if x.shape[1] == 2 else floor.sum(axis=1))
+    if x.shape[1] == 2:
+        second = x[:, 0] - floor[:, 0] < x[:, 1] - floor[:, 1]  # whether the second cell has the larger remainder
+        return floor + np.stack([second < missing, ~second < missing], axis=1)
+    order = np.argsort(-(x - floor), axis=1, kind="stable")
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.broadcast_to(np.arange(x.shape[1]), x.shape), axis=1)
+    return floor + (rank < missing[:, None])
+
+
+def consistent(
+    levels: list[Ints], cells: dict[str, Floats], size: Floats, size_variance: Floats, may: Bools | None = None
+) -> Floats:
+    """Weighted least squares on a binary tree: estimates of every leaf's cells, consistent with all measurements.
+
+    `levels` are the ids of nodes by depth, children in pairs in the order of their parents. `cells` holds the `ids` of
+    leaves, their noisy `value` (leaves, cells), and the `variance` of a cell. `size` and `size_variance` are direct
+    measurements of nodes; the variance is inf where there is none. Where `may` is given and false, a cell is known to
+    be empty. The method is that of Hay et al. 2010, generalised to unequal variances.
+    """
+    leaf, value = cells["ids"].astype(np.int64), cells["value"]
+    number: Ints | int = value.shape[1]
+    if may is not None:
+        value, number = np.where(may, value, 0.0), may.sum(axis=1)
+    z, v = np.zeros(len(size)), np.zeros(len(size))
+    z[leaf], v[leaf] = value.sum(axis=1), cells["variance"] * number
+    parents = _parents(levels, leaf)
+    for depth in reversed(range(len(levels))):
+        inner = parents[depth]
+        if len(inner):
+            kids = levels[depth + 1].reshape(-1, 2)
+            z[inner], v[inner] = z[kids].sum(axis=1), v[kids].sum(axis=1)
+        ids = levels[depth]
+        known = np.isfinite(size_variance[ids])
+        weigh = ids[known]
+        gain = v[weigh] / (v[weigh] + size_variance[weigh])
+        z[weigh] += gain * (size[weigh] - z[weigh])
+        v[weigh] *= 1 - gain
+    x = z.copy()
+    for depth in range(len(levels) - 1):
+        kids, inner = levels[depth + 1].reshape(-1, 2), parents[depth]
+        spread = v[kids] / np.maximum(v[kids].sum(axis=1, keepdims=True), 1e-300)
+        x[kids] = z[kids] + spread * (x[inner] - z[kids].sum(axis=1))[:, None]
+    off = x[leaf] - value.sum(axis=1)
+    if may is None:
+        return value + off[:, None] / value.shape[1]
+    return np.where(may, value + (off / np.maximum(1, number))[:, None], 0.0)
+
+
+def _parents(levels: list[Ints], leaf: Ints) -> list[Ints]:
+    """The nodes of each level that have children, in order."""
+    split = np.ones(sum(len(level) for level in levels), dtype=np.bool_)
+    split[leaf] = False
+    return [level[split[level]] for level in levels]
+
+
+def integers(levels: list[Ints], leaf: Ints, cells: Floats, may: Bools | None = None) -> Ints:
+    """Leaf cells as non-negative integers, class by class from the root down.
+
+    Each class is a tree of its own: its total is rounded at the root, where it is most accurate, and then divided
+    between the two children of every node. Clipping leaf by leaf instead would inflate rare classes. Where `may` is
+    given and false, a cell gets nothing.
+    """
+    nodes = sum(len(level) for level in levels)
+    x = np.zeros((nodes, cells.shape[1]))
+    x[leaf] = cells
+    parents = _parents(levels, leaf)
+    for depth in reversed(range(len(levels) - 1)):
+        x[parents[depth]] = x[levels[depth + 1].reshape(-1, 2)].sum(axis=1)
+    total = np.maximum(0, np.rint(x[:1].sum(axis=1))).astype(np.int64)
+    if may is not None:
+        x[~_anywhere(levels, parents, leaf, may, nodes)] = _NEVER
+    count = np.zeros(x.shape, dtype=np.int64)
+    count[:1] = round_rows(project_rows(x[:1], total.astype(float)), total)
+    for depth in range(len(levels) - 1):
+        kids, whole = levels[depth + 1].reshape(-1, 2), count[parents[depth]].reshape(-1)
+        halves = x[kids].transpose(0, 2, 1).reshape(-1, 2)
+        parts = round_rows(project_rows(halves, whole.astype(float)), whole)
+        count[kids] = parts.reshape(len(kids), -1, 2).transpose(0, 2, 1)
+    return count[leaf]
+
+
+def _anywhere(levels: list[Ints], parents: list[Ints], leaf: Ints, may: Bools, nodes: int) -> Bools:
+    """For each node and class whether a leaf below it may hold records."""
+    some: Bools = np.zeros((nodes, may.shape[1]), dtype=np.bool_)
+    some[leaf] = may
+    for depth in reversed(range(len(levels) - 1)):
+        some[parents[depth]] = some[levels[depth + 1].reshape(-1, 2)].any(axis=1)
+    return some
+
+
+def distinct_spans(lo: Ints, hi: Ints, size: int) -> tuple[tuple[Ints, Ints], Ints]:
+    """The distinct spans [lo, hi) of codes below size, ascending, and for each region the number of its span."""
+    key = lo * (size + 1) + hi
+    if (size + 1) ** 2 > MOST_LISTED:
+        spans, which = np.unique(key, return_inverse=True)
+    else:
+        there = np.zeros((size + 1) ** 2, dtype=np.bool_)
+        there[key] = True
+        spans, which = np.flatnonzero(there), (np.cumsum(there) - 1)[key]
+    return (spans // (size + 1), spans % (size + 1)), which
+
+
+def fit_values(
+    target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int = 40, *, compiled: bool = False
+) -> Floats:
+    """Masses f over the codes such that regions drawing from f inside [lo, hi) together show the target.
+
+    Iterative proportional fitting of one attribute: scale f(v) by target(v) / current total of v over the regions.
+    """
+    # Many regions share the same few spans, so weights are summed by span first.
+    (lo, hi), which = distinct_spans(lo, hi, len(target))
+    weights = np.bincount(which, weight, len(lo)).astype(np.float64)
+    total = max(float(target.sum()), 1.0)
+    floor = total * 1e-9  # every code keeps a little mass, so that every region has something to draw
+    f = np.maximum(target, floor)
+    if compiled:
+        from cantle.drawing import _kernels
+
+        return _kernels.fit(f, target, lo, hi, weights, floor, total, rounds)
+    for _ in range(rounds):
+        below = np.concatenate([[0.0], np.cumsum(f)])
+        share = weights / (below[hi] - below[lo])
+        edge = np.bincount(lo, share, len(f) + 1) - np.bincount(hi, share, len(f) + 1)
+        shown = f * np.cumsum(edge)[: len(f)]
+        f = f * np.where(shown > floor, target / np.maximum(shown, floor), 1.0)
+        whole = float(np.cumsum(f)[-1])  # added one after the other, as in the kernel
+        f = np.maximum(f * (total / max(whole, floor)), floor)
+    return f
+
+
+class Strata:
+    """Draws codes of records region by region, given the records per region; keeps what all attributes share."""
+
+    def __init__(self, counts: Ints) -> None:
+        self.starts = np.concatenate([[0], np.cumsum(counts)])
+        self.counts, self.total = counts, int(self.starts[-1])
+        self._index_bits = max(self.total - 1, 1).bit_length()
+        self._key_bits = max(1, min(32, 64 - self._index_bits - max(len(counts) - 1, 1).bit_length()))
+
+    @cached_property
+    def _region(self) -> Ints:
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+    @cached_property
+    def _within(self) -> Ints:
+        return np.arange(self.total) - self.starts[self._region]
+
+    @cached_property
+    def _order(self) -> npt.NDArray[np.uint64]:
+        """For each record a word: its region in the upper bits, its number in the lower bits, and between them room for
+        a random key. Sorting such words shuffles the records inside their regions."""
+        upper = self._region.astype(np.uint64) << np.uint64(self._key_bits + self._index_bits)
+        return upper | np.arange(self.total, dtype=np.uint64)
+
+    def draw(self, f: Floats, lo: Ints, hi: Ints, generator: Dice) -> Codes:
+        """One code per record, as `draw_codes` specifies."""
+        below, kind = np.concatenate([[0.0], np.cumsum(f)]), np.min_scalar_type(max(len(f) - 1, 0))
+        if generator.compiled:
+            return self._draw_compiled(below, lo, hi, np.empty(self.total, dtype=kind), generator)
+        words = generator.integers(0, 2**64, self.total, dtype=np.uint64)
+        region = self._region
+        place = (self._within + (words >> np.uint64(32)) * 2.0**-32) / self.counts[region]
+        mass = below[lo][region] + place * (below[hi] - below[lo])[region]
+        drawn = np.searchsorted(below, mass, side="right") - 1
+        drawn = np.clip(drawn, lo[region], hi[region] - 1, out=drawn).astype(kind)
+        words &= np.uint64(2**32 - 1)
+        words >>= np.uint64(32 - self._key_bits)
+        words <<= np.uint64(self._index_bits)
+        words |= self._order
+        words.sort()
+        words &= np.uint64((1 << self._index_bits) - 1)
+        return drawn[words.view(np.int64)]
+
+    def _draw_compiled(self, below: Floats, lo: Ints, hi: Ints, codes: Codes, generator: Dice) -> Codes:
+        """The same codes by a kernel, some regions at a time, so that their random words stay in the cache."""
+        from cantle.drawing import _kernels
+
+        first = 0
+        while first < len(lo):
+            last = max(first + 1, int(np.searchsorted(self.starts, self.starts[first] + _BLOCK, side="right")) - 1)
+            starts = self.starts[first : last + 1]
+            words = generator.integers(0, 2**64, int(starts[-1] - starts[0]), dtype=np.uint64)
+            mine = codes[starts[0] : starts[-1]]
+            _kernels.draw(words, starts - starts[0], lo[first:last], hi[first:last], below, self._key_bits, mine)
+            first = last
+        return codes
+
+
+def draw_codes(f: Floats, lo: Ints, hi: Ints, counts: Ints, generator: Dice) -> Codes:
+    """One code per record, region after region, drawn from f inside the region's span; in a narrow type.
+
+    The draw is stratified: a region with m records takes one draw from each m-th of its mass, in random order, so that
+    the records match f as closely as m records can. The upper half of a record's random word is its position within
+    its m-th, the lower half decides the order.
+    """
+    return Strata(counts).draw(f, lo, hi, generator)
+
+
+def draw_uniform(lo: Ints, hi: Ints, row: Codes, size: int, generator: Dice) -> Codes:
+    """One code per record, uniform in [lo, hi) of the record's row, in the narrowest type for codes below `size`."""
+    kind, width = np.min_scalar_type(max(size - 1, 0)), hi - lo
+    widest = int(width.max(initial=1))
+    if widest == 1:
+        return lo.astype(kind)[row]
+    random = generator.random(len(row), dtype=np.float32 if widest <= 1 << 16 else np.float64)
+    if generator.compiled:
+        from cantle.drawing import _kernels
+
+        codes = np.empty(len(row), dtype=kind)
+        _kernels.spread(row, lo, width, random, codes)
+        return codes
+    within = (random * width[row]).astype(np.int64)
+    return (lo[row] + np.minimum(within, width[row] - 1)).astype(kind)

@@ -1,0 +1,99 @@
+"""Estimates of one column's counts from noisy ones: segments, combination with other tables, projection."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cantle.drawing.counts import Floats
+from cantle.trusted.arrays import Bools, Codes
+from cantle.trusted.geometry.boxes import Ints
+
+SEGMENT_PRICE = 3.0
+"""The price of one more segment: how much more it must explain, in units of the noise variance."""
+
+LEAST_VARIANCE = 1e-6
+"""The smallest variance used: counts known better than this count as exact, and nothing is divided by 0."""
+
+
+def project(values: Floats, total: float) -> Floats:
+    """The nearest vector (Euclidean) with entries >= 0 that sum to `total`."""
+    return project_rows(values[None, :], np.array([total]))[0]
+
+
+def project_onto(values: Floats, total: float, may: Bools | None) -> Floats:
+    """The same, with entries of 0 where `may` is false."""
+    if may is None or not may.any():
+        return project(values, total)
+    projected = np.zeros(len(values))
+    projected[may] = project(values[may], total)
+    return projected
+
+
+def project_rows(values: Floats, totals: Floats) -> Floats:
+    """`project` for every row."""
+    falling = -np.sort(-values, axis=1)
+    excess = (np.cumsum(falling, axis=1) - totals[:, None]) / np.arange(1, values.shape[1] + 1)
+    last = np.maximum((falling > excess).sum(axis=1) - 1, 0)
+    shift = np.take_along_axis(excess, last[:, None], axis=1)
+    return np.maximum(values - shift, 0.0)
+
+
+def segments(counts: Floats, widths: Floats, variance: Floats) -> Ints:
+    """Starts of the optimal pieces of constant density: least squares in units of the noise, plus a price per piece."""
+    cells = len(counts)
+    variance = np.maximum(variance, LEAST_VARIANCE)
+    sum_xx = np.concatenate([[0.0], np.cumsum(counts**2 / variance)])
+    sum_xw = np.concatenate([[0.0], np.cumsum(counts * widths / variance)])
+    sum_ww = np.concatenate([[0.0], np.cumsum(widths**2 / variance)])
+    best = np.zeros(cells + 1)
+    start = np.zeros(cells + 1, dtype=np.int64)
+    for end in range(1, cells + 1):
+        misfit = sum_xx[end] - sum_xx[:end] - (sum_xw[end] - sum_xw[:end]) ** 2 / (sum_ww[end] - sum_ww[:end])
+        costs = best[:end] + misfit + SEGMENT_PRICE
+        start[end] = np.argmin(costs)
+        best[end] = costs[start[end]]
+    starts, end = [], cells
+    while end:
+        end = int(start[end])
+        starts.append(end)
+    return np.array(starts[::-1], dtype=np.int64)
+
+
+def smooth(counts: Floats, variance: Floats, widths: Floats | None, total: float, doubt: float) -> Floats:
+    """Non-negative counts that sum to `total`.
+
+    Numeric columns (`widths` given, one per cell of values) become pieces of constant density; a null cell after them
+    stays a piece of its own. A piece of total t and noise variance s2 is multiplied by max(0, 1 - doubt^2 s2 / t^2),
+    so that noise leaves no mass in empty tails.
+    """
+    values = counts.astype(np.float64)
+    if widths is None:
+        return project(values, total)
+    starts = segments(values[: len(widths)], widths, variance[: len(widths)])
+    if len(widths) < len(values):
+        starts, widths = np.append(starts, len(widths)), np.append(widths, 1.0)
+    number = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(values))))
+    sums, noise = np.bincount(number, values), np.bincount(number, variance)
+    density = np.bincount(number, values * widths / variance) / np.bincount(number, widths**2 / variance)
+    fitted = density[number] * widths
+    if not doubt:
+        return project(fitted, total)
+    trust = np.where(sums > 0, np.maximum(0.0, 1 - doubt**2 * noise / np.where(sums > 0, sums, 1.0) ** 2), 0.0)
+    kept = trust[number] > 0
+    if not kept.any():
+        return project(fitted, total)
+    result = np.zeros(len(values))
+    result[kept] = project((fitted * trust[number])[kept], total)
+    return result
+
+
+def combine(
+    counts: Floats, variance: Floats, group: Codes, sums: Floats, sums_variance: Floats
+) -> tuple[Floats, Floats]:
+    """Counts and variances corrected by noisy sums of groups of counts; the gain is var_x / (var_x + var_y), and the
+    correction is divided equally inside a group."""
+    size = np.bincount(group)
+    own = np.bincount(group, variance)
+    gain = own / (own + sums_variance)
+    step = gain * (sums - np.bincount(group, counts)) / size
+    return counts + step[group], np.maximum(variance * (1 - gain / size)[group], LEAST_VARIANCE)

@@ -1,0 +1,140 @@
+"""Baskets: sets over large universes, from noisy set sizes, item supports, head patterns and pairs.
+
+cantle.methods.baskets.model.questions decides from earlier noisy answers which questions are asked, and at which price;
+this module asks the curator. Everything after the answers is post-processing: random walks along the released pairs
+fill a pool of records, raking weights the pool to match the noisy answers, and the released records are drawn from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from cantle.drawing.counts import Dice
+from cantle.drawing.results import Results
+from cantle.errors import ParameterError
+from cantle.methods.baskets.model.pair_plan import PairPlan
+from cantle.methods.baskets.model.questions import (
+    PAID,
+    Answers,
+    AskedSizes,
+    Terms,
+    ask_rest,
+    ask_sizes,
+    require_shareable,
+)
+from cantle.methods.baskets.model.synthesis import KERNELS_FROM, Measured
+from cantle.methods.baskets.results import basket_results
+from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
+from cantle.methods.settings import Echo, echo, one_of, read_settings, setting
+from cantle.schema.sets import SetSchema
+from cantle.trusted.answers import Noisy, NoisyCells
+from cantle.trusted.curator import Curator
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.item_partitions import ItemTree
+from cantle.trusted.geometry.subsets import MOST_CHILDREN
+from cantle.trusted.set_queries import HeadPatterns, ItemSupports, PairSupports, SetSizes
+
+PRESETS: Mapping[str, Mapping[str, object]] = {"default": {"pairs": "on", "accuracy_share": DEFAULT_SHARE}}
+MOST_RECORDS = 10_000
+"""The largest number of records per person; up to it, the rates of all noise fit 64 bits."""
+
+FEWEST = 2
+"""The smallest number of items of a universe."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BasketSettings:
+    """The parameters of baskets, each described in docs/reference.md."""
+
+    pairs: str = setting(one_of("on", "off"), shown=True)
+    accuracy_share: Fraction = setting(accuracy_share(), shown=True)
+
+
+class Baskets:
+    """One run: its settings, the noisy answers and what is fitted to them. All of these are public."""
+
+    name: ClassVar[str] = "baskets"
+    Settings: ClassVar[type] = BasketSettings
+    kind: ClassVar[str] = "sets"
+    kernels_from: ClassVar[int | None] = KERNELS_FROM
+
+    def __init__(self, schema: SetSchema, *, preset: str = "default", **given: object) -> None:
+        self.settings = read_settings(BasketSettings, "baskets", PRESETS, preset, given)
+        size = schema.universe.size
+        if size < FEWEST:
+            raise ParameterError(f"baskets takes at least {FEWEST} items, this universe has {size}; use diffpart")
+        if schema.protects[0] > MOST_RECORDS:
+            rule = f"baskets takes at most {MOST_RECORDS} records per person, the schema says {schema.protects[0]}"
+            raise ParameterError(f"{rule}; lower `max_records`")
+        self.preset, self.schema = preset, schema
+        self.terms = Terms.of(schema, pairs=self.settings.pairs == "on")
+        # No question of baskets uses the taxonomy, and no record is cut.
+        self.tree, self.most = ItemTree.of(size, MOST_CHILDREN, even=True), size
+        self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, universe=schema.universe)
+        self.answers: Answers | None = None
+        self.measured: Measured | None = None
+        self.path = 0
+
+    @classmethod
+    def for_schema(cls, schema: SetSchema, *, preset: str, **given: object) -> Self:
+        return cls(schema, preset=preset, **given)
+
+    def parameters(self) -> Echo:
+        return {"preset": self.preset, **echo(self.settings)}
+
+    def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:  # noqa: ARG002 (units cost no more)
+        """Refuses an epsilon that is too small to be divided among the questions."""
+        require_shareable(epsilon_nano)
+
+    def run(self, curator: Curator) -> None:
+        """Asks all questions."""
+        self.run_rest(curator, ask_sizes(CuratorAsker(curator, self.own_accuracy), self.terms.universe))
+
+    def run_rest(self, curator: Curator, first: AskedSizes) -> None:
+        """Asks all questions after the one about sizes."""
+        self.answers, self.measured = ask_rest(CuratorAsker(curator, self.own_accuracy), self.terms, first)
+        self.path = int(curator.path(curator.root())[0])
+
+    def results(self, dice: Dice) -> Results:
+        """Records and groups from the noisy answers."""
+        assert self.answers is not None, "call run first"
+        assert self.measured is not None
+        return basket_results(self.schema.universe, self.answers, self.measured, self.path, dice)
+
+
+@dataclass(frozen=True)
+class CuratorAsker:
+    """Passes the questions of cantle.methods.baskets.model.questions on to the curator; they are about all records."""
+
+    curator: Curator
+    own_accuracy: OwnAccuracy = field(default_factory=lambda: OwnAccuracy(Fraction(0)))
+
+    def accuracy(self, whole: int, noisy_records: int) -> Fraction:
+        return self.own_accuracy.decide(self.curator, whole, noisy_records)
+
+    @property
+    def left(self) -> int:
+        return int(self.curator.left(self.curator.root())[0])
+
+    @property
+    def max_records(self) -> int:
+        return self.curator.unit.max_records
+
+    def set_sizes(self, edges: Ints, price: int) -> Noisy:
+        return self._measure(SetSizes(tuple(edges.tolist())), price, "sizes")
+
+    def item_supports(self, most: int, strata: bool, singles: bool, price: int) -> Noisy:
+        return self._measure(ItemSupports(self.curator.root().tree.size, most, strata, singles), price, "items")
+
+    def head_patterns(self, items: Ints, price: int) -> Noisy:
+        return self._measure(HeadPatterns(tuple(items.tolist())), price, "head")
+
+    def pair_supports(self, plan: PairPlan, price: int) -> NoisyCells:
+        query = PairSupports(tuple(plan.items.tolist()), plan.most, plan.always, plan.doubles)
+        return self.curator.measure(self.curator.root(), query, price, at_least=plan.at_least, why=PAID["pairs"])
+
+    def _measure(self, query: SetSizes | ItemSupports | HeadPatterns, price: int, question: str) -> Noisy:
+        return self.curator.measure(self.curator.root(), query, price, why=PAID[question])

@@ -1,0 +1,207 @@
+"""The questions of `baskets`, and what follows from each answer: fits, plans, the next question. Post-processing.
+
+An `Asker` answers them: the curator while a release is made (cantle.methods.baskets.method), or the released numbers
+when a release is checked or sampled (cantle.release.baskets). The shares of epsilon are 4 % for sizes, 25 to 55 % for
+items, 5 % for head patterns if there is a head, and the rest for pairs. If pairs are switched off, or records times
+epsilon is too small for them, items get all that is left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from cantle.errors import ParameterError
+from cantle.methods.baskets.model.given_pairs import GivenPairs
+from cantle.methods.baskets.model.item_supports import ItemSupports, fit_supports
+from cantle.methods.baskets.model.pair_plan import (
+    HEAD_SHARE,
+    SIZES_SHARE,
+    ItemPlan,
+    PairPlan,
+    head_threshold,
+    plan_head,
+    plan_items,
+    plan_pairs,
+)
+from cantle.methods.baskets.model.pool import HeadModel
+from cantle.methods.baskets.model.set_sizes import SizeModel, fit_sizes, size_edges
+from cantle.methods.baskets.model.synthesis import Measured
+from cantle.schema.sets import SetSchema
+from cantle.trusted.answers import Noisy, NoisyCells
+from cantle.trusted.budget import NANO
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.set_parts import PARTS
+
+LEAST = 1000
+"""Fewest nano-units of epsilon that leave at least one for every question."""
+
+
+PAID = {"sizes": "set sizes", "items": "item supports", "head": "head patterns", "pairs": "pairs of items"}
+"""What the receipt calls each question."""
+
+
+class Asker(Protocol):
+    """Answers the questions. Prices are whole nano-units of epsilon."""
+
+    @property
+    def left(self) -> int:
+        """Nano-units of epsilon that can still be spent."""
+
+    @property
+    def max_records(self) -> int:
+        """The most records of one protected unit, k."""
+
+    def accuracy(self, whole: int, noisy_records: int) -> Fraction:
+        """Pays for measuring the release's own error, if that is wanted and there are enough records; returns its share
+        of `whole`."""
+
+    def set_sizes(self, edges: Ints, price: int) -> Noisy:
+        """Numbers of records by size, shape (1, bins); bin b holds the sizes from edges[b] to below edges[b + 1].
+        Sensitivity k."""
+
+    def item_supports(self, most: int, strata: bool, singles: bool, price: int) -> Noisy:
+        """Parts of records by item (`item_parts`), shape (1, universe); with strata (1, 2 * universe), for records of
+        at most `most` items and then for longer ones. With singles, `universe` more come first, for records of one
+        item, which count `most` times and nowhere else. Sensitivity k * most * PARTS."""
+
+    def head_patterns(self, items: Ints, price: int) -> Noisy:
+        """Numbers of records by pattern of these g items, shape (1, 2^g); bit j of a cell stands for items[j].
+        Sensitivity k."""
+
+    def pair_supports(self, plan: PairPlan, price: int) -> NoisyCells:
+        """Parts of records (`pair_parts`) by pair of the plan's items, in ascending cells (`pair_cells`): noisy values
+        of at least `at_least`, and all values of the cells in `always`. With doubles, cells of records of two items
+        come first; such records count `most` times and nowhere else. Sensitivity k * most * PARTS."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What is public before the first question; `departments` is the number of each item's department, if there are
+    any."""
+
+    universe: int
+    pairs: bool = True
+    departments: Ints | None = None
+
+    @staticmethod
+    def of(schema: SetSchema, *, pairs: bool) -> Terms:
+        """The terms in a schema."""
+        departments = schema.departments
+        numbers = None if departments is None else np.array(departments, dtype=np.int64)
+        return Terms(schema.universe.size, pairs=pairs, departments=numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The noisy answers with the plans they follow; head and pairs may be missing."""
+
+    edges: Ints
+    sizes: Noisy
+    item_plan: ItemPlan
+    items: Noisy
+    head_items: Ints
+    head: Noisy | None
+    pair_plan: PairPlan | None
+    pairs: NoisyCells | None
+
+
+@dataclass(frozen=True, eq=False)
+class AskedSizes:
+    """The answer to the first question, the sizes fitted to it, and what could be spent before."""
+
+    whole: int
+    edges: Ints
+    noisy: Noisy
+    sizes: SizeModel
+
+    @property
+    def noisy_records(self) -> int:
+        """The noisy number of records: the sum of all noisy sizes."""
+        return int(self.noisy.value.sum())
+
+    def strength(self, max_records: int) -> float:
+        """Records times epsilon, divided by the records of a unit: how much can be measured."""
+        return self.sizes.records * self.whole / NANO / max_records
+
+
+def ask_all(asker: Asker, terms: Terms) -> tuple[Answers, Measured]:
+    """Asks all questions; returns the answers, and what is fitted to them."""
+    return ask_rest(asker, terms, ask_sizes(asker, terms.universe))
+
+
+def require_shareable(epsilon_nano: int) -> None:
+    """Refuses an epsilon that is too small to be divided among the questions."""
+    if epsilon_nano < LEAST:
+        raise ParameterError(f"epsilon is too small for baskets, which shares it; raise it to {LEAST / NANO:g}")
+
+
+def ask_sizes(asker: Asker, universe: int) -> AskedSizes:
+    """Asks the first question, about sizes."""
+    whole = asker.left
+    require_shareable(whole)
+    edges = size_edges(universe)
+    noisy = asker.set_sizes(edges, _portion(whole, SIZES_SHARE))
+    return AskedSizes(whole, edges, noisy, fit_sizes(noisy.value[0], edges, universe, 1 / noise_scale(noisy)))
+
+
+def ask_rest(asker: Asker, terms: Terms, first: AskedSizes) -> tuple[Answers, Measured]:
+    """Asks the other questions. The last one gets what rounding leaves."""
+    whole, sizes = first.whole, first.sizes
+    accuracy = asker.accuracy(whole, first.noisy_records)
+    epsilon = whole / NANO / asker.max_records
+    plan = plan_items(sizes, terms.universe, epsilon, accuracy, terms.pairs)
+    price = _portion(whole, plan.share) if plan.pairs else asker.left
+    noisy_items = asker.item_supports(plan.most, plan.strata, plan.singles, price)
+    items = _supports(noisy_items, plan, sizes, terms)
+    head_items, noisy_head, head = _ask_head(asker, plan, items, sizes, _portion(whole, HEAD_SHARE))
+    pair_plan, noisy_pairs, pairs = _ask_pairs(asker, plan, items, sizes, (whole, asker.left))
+    answers = Answers(first.edges, first.noisy, plan, noisy_items, head_items, noisy_head, pair_plan, noisy_pairs)
+    return answers, Measured(sizes, items, head, pairs)
+
+
+def _supports(noisy: Noisy, plan: ItemPlan, sizes: SizeModel, terms: Terms) -> ItemSupports:
+    rows = noisy.value.reshape(1 + plan.strata + plan.singles, terms.universe) / PARTS
+    scale = noise_scale(noisy) / PARTS
+    return fit_supports(rows, scale, plan.most, sizes, terms.departments, singles=plan.singles)
+
+
+def _ask_head(
+    asker: Asker, plan: ItemPlan, items: ItemSupports, sizes: SizeModel, price: int
+) -> tuple[Ints, Noisy | None, HeadModel]:
+    """Measures patterns of the most frequent items, if there are at least two and pairs are measured."""
+    head_items = plan_head(items.support, sizes.records) if plan.pairs else np.zeros(0, np.int64)
+    if not len(head_items):
+        return head_items, None, HeadModel.none(sizes.records)
+    noisy = asker.head_patterns(head_items, price)
+    value = noisy.value[0].astype(float)
+    kept = value > head_threshold(len(value), noise_scale(noisy))
+    kept[0] = True
+    rest = max(0.0, sizes.records - float(value[kept].sum()))
+    return head_items, noisy, HeadModel(head_items, np.flatnonzero(kept), np.maximum(value[kept], 0.0), rest)
+
+
+def _ask_pairs(
+    asker: Asker, plan: ItemPlan, items: ItemSupports, sizes: SizeModel, budget: tuple[int, int]
+) -> tuple[PairPlan | None, NoisyCells | None, GivenPairs]:
+    """Measures pairs of top items with all that is left; `budget` is the whole epsilon, and what is left of it."""
+    if not plan.pairs:
+        return None, None, GivenPairs.none()
+    epsilon, price = budget[0] / NANO / asker.max_records, budget[1]
+    pair_plan = plan_pairs(items.support, sizes, epsilon, price / NANO / asker.max_records)
+    noisy = asker.pair_supports(pair_plan, price)
+    noise = noise_scale(noisy) / PARTS
+    return pair_plan, noisy, GivenPairs.of(pair_plan, noisy.cells, noisy.value / PARTS, noise)
+
+
+def noise_scale(noisy: Noisy | NoisyCells) -> float:
+    """The scale of the noise: sensitivity over epsilon."""
+    return noisy.rate_den / int(noisy.rate_num[0])
+
+
+def _portion(total: int, fraction: Fraction) -> int:
+    """A share of a whole number of nano-units, rounded down."""
+    return total * fraction.numerator // fraction.denominator

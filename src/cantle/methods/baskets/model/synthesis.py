@@ -1,0 +1,193 @@
+"""From fitted sizes, supports, head patterns and pairs to records: calibrate a walk, rake its pool, draw.
+
+Post-processing: nothing here sees a record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cantle.drawing.counts import Dice, Floats
+from cantle.drawing.records import require_drawable, share_drawn, wanted_items
+from cantle.methods.baskets.model.draw import draw_records
+from cantle.methods.baskets.model.given_pairs import GivenPairs, PairRows, find_doubles, find_pairs, with_likely
+from cantle.methods.baskets.model.item_supports import ItemSupports
+from cantle.methods.baskets.model.pool import Codes, HeadModel, Pool, WalkModel, make_pool
+from cantle.methods.baskets.model.rake import Features, postings, rake
+from cantle.methods.baskets.model.set_sizes import SizeModel
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.set_parts import PARTS, item_parts, pair_parts
+
+POOL = (300_000, 600_000)
+"""Fewest and most records of a pool."""
+KERNELS_FROM = 50_000
+"""Records from which on kernels pay off: the work is done on a pool of several times as many."""
+_POOL_ITEMS = 30_000_000  # items of a pool of long records, at most
+_PER_RECORD = 4  # records of a pool per record of the data, at most
+_TRIAL, _TRIALS = 150_000, 2  # records and number of the trial pools that calibrate the walk
+_MOST_FOLLOWED = 0.95
+_HEAVIEST = 40.0  # times the average weight
+_ITEM_SMOOTH = 0.2  # noise scales
+_EXACT = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """All that was measured, ready to be fitted."""
+
+    sizes: SizeModel
+    items: ItemSupports
+    head: HeadModel
+    pairs: GivenPairs
+
+
+def synthesise(measured: Measured, dice: Dice, number_drawn: int | None = None) -> tuple[Ints, Codes]:
+    """Synthetic records as ragged rows: as many as are asked for, by default as the noisy sizes say."""
+    records, mean = measured.sizes.total, measured.sizes.occurrences / measured.sizes.records
+    drawn = round(records * share_drawn(too_many_items(measured.sizes))) if number_drawn is None else number_drawn
+    if records < 1 or drawn < 1:
+        return np.zeros(1, np.int64), np.zeros(0, np.int32)
+    if number_drawn is not None:
+        require_drawable(mean * number_drawn)
+    number = int(min(np.clip(records, *POOL), _PER_RECORD * records, _POOL_ITEMS / mean)) or 1
+    likely = replace(measured, pairs=with_likely(measured.pairs))
+    model = first_model(likely)
+    if len(measured.pairs.cell):
+        for _ in range(_TRIALS):
+            model = _calibrated(model, likely, min(number, _TRIAL), dice)
+    pool = make_pool(measured.head, measured.sizes, model, measured.items.support, number, dice)
+    weights = pool_weights(pool, measured, compiled=dice.compiled)
+    return draw_records(pool, weights, drawn, dice)
+
+
+def too_many_items(sizes: SizeModel) -> dict[str, int]:
+    """What the summary says if the sizes call for more items than a release may hold."""
+    return wanted_items(sizes.occurrences) if sizes.total >= 1 else {}
+
+
+def first_model(measured: Measured) -> WalkModel:
+    """A walk that would meet the pairs if records did not interfere."""
+    support, pairs, sizes = measured.items.support, measured.pairs, measured.sizes
+    universe = len(support)
+    head = np.zeros(universe, np.bool_)
+    head[measured.head.items] = True
+    one, two = pairs.item_codes()
+    together = np.minimum(np.maximum(pairs.noisy, 0.0) * pairs.enlarge, np.minimum(support[one], support[two]))
+    source, partner, weight = np.concatenate([one, two]), np.concatenate([two, one]), np.tile(together, 2)
+    usable = np.flatnonzero((weight > 0) & ~head[partner])
+    usable = usable[np.lexsort((partner[usable], source[usable]))]
+    source, partner, weight = source[usable], partner[usable], weight[usable]
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(source, minlength=universe))])
+    longer, single = support, measured.items.single
+    occurrences, ordered = sizes.occurrences, sizes.occurrences * sizes.ordered_pairs_per_item
+    if single is not None:
+        longer, occurrences = longer - single, occurrences - sizes.of(1)
+    doubles, doubled = np.zeros((0, 2), np.int64), np.zeros(0)
+    if pairs.doubles is not None:
+        doubles, doubled = pairs.doubles.items, np.maximum(pairs.doubles.noisy, 0.0)
+        longer = longer - np.bincount(doubles.reshape(-1), np.repeat(doubled, 2), universe)
+        occurrences, ordered = occurrences - 2 * float(doubled.sum()), ordered - 2 * float(doubled.sum())
+        walked = ~head[doubles].any(axis=1)
+        doubles, doubled = doubles[walked], doubled[walked]
+    longer = np.maximum(longer, 0.0)
+    others = max(ordered, 0.0) / max(occurrences, 1.0) * (1 - support[head].sum() / max(support.sum(), _EXACT))
+    follow = np.bincount(source, weight, universe) / np.maximum(longer * others, _EXACT)
+    follow = np.minimum(follow, _MOST_FOLLOWED)
+    first = np.where(head, 0.0, np.maximum(longer, _EXACT))
+    single = first if single is None or not single[~head].any() else np.where(head, 0.0, single)
+    return WalkModel(first, single, doubles, doubled, starts, partner, weight, follow, first * (1 - follow), head)
+
+
+def _calibrated(model: WalkModel, measured: Measured, number: int, dice: Dice) -> WalkModel:
+    """The model corrected by what a trial pool shows."""
+    support, universe = measured.items.support, len(measured.items.support)
+    pool = make_pool(measured.head, measured.sizes, model, support, number, dice)
+    unit = measured.sizes.records / (len(pool.starts) - 1)
+    ratio = support / np.maximum(np.bincount(pool.items, minlength=universe) * unit, _EXACT)
+    change = np.where(model.head, 1.0, np.clip(ratio, 0.3, 3.0) ** 0.7)
+    shown = (
+        _partner_counts(model, measured.pairs, find_pairs(pool, measured.pairs, universe, compiled=dice.compiled))
+        * unit
+    )
+    source = np.repeat(np.arange(universe), np.diff(model.starts))
+    target = np.minimum(first_model(measured).weight, np.inf)
+    weight = model.weight * np.clip(target / np.maximum(shown, _EXACT), 0.3, 3.0) ** 0.7
+    wanted, seen = np.bincount(source, target, universe), np.bincount(source, shown, universe)
+    push = np.clip(wanted / np.maximum(seen, _EXACT), 0.5, 2.0) ** 0.5
+    return replace(
+        model,
+        first=model.first * change,
+        background=model.background * change,
+        weight=weight,
+        follow=np.minimum(model.follow * np.where(wanted > 0, push, 1.0), _MOST_FOLLOWED),
+    )
+
+
+def _partner_counts(model: WalkModel, pairs: GivenPairs, rows: PairRows) -> Floats:
+    """How many records of a pool hold each (item, partner) of the model."""
+    one, two = pairs.item_codes()
+    universe = len(model.first)
+    key = np.concatenate([one * universe + two, two * universe + one])
+    count = np.tile(np.diff(rows.starts), 2).astype(float)
+    order = np.argsort(key, kind="stable")
+    wanted = np.repeat(np.arange(universe), np.diff(model.starts)) * universe + model.partner
+    return count[order][np.searchsorted(key[order], wanted)]
+
+
+def pool_weights(pool: Pool, measured: Measured, *, compiled: bool = False) -> Floats:
+    """Weights of a pool raked to all that was measured."""
+    number = len(pool.starts) - 1
+    average = measured.sizes.records / number
+    pairs, others = features_of(pool, measured, compiled=compiled)
+    return rake(np.full(number, average), pairs, others, _HEAVIEST * average, compiled=compiled)
+
+
+def features_of(pool: Pool, measured: Measured, *, compiled: bool = False) -> tuple[list[Features], list[Features]]:
+    """Given pairs; and item supports by stratum, head patterns, sizes."""
+    rows = np.arange(len(pool.starts) - 1, dtype=np.int32)
+    sizes = measured.sizes
+    nearest = np.minimum(np.searchsorted(sizes.size, np.diff(pool.starts)), len(sizes.size) - 1)
+    head_target = np.append(np.maximum(measured.head.count, 0.0), max(measured.head.rest, 0.0))
+    certain = np.ones(len(rows))
+    exact = [
+        Features(*postings(cell, rows, len(target), compiled=compiled), target, certain, _EXACT, (0.2, 5.0))
+        for cell, target in ((pool.cell, head_target), (nearest, sizes.count))
+    ]
+    pairs = [_pair_features(pool, measured, compiled), *_double_features(pool, measured, compiled)]
+    return pairs, [*_item_features(pool, measured.items, rows, compiled), *exact]
+
+
+def _double_features(pool: Pool, measured: Measured, compiled: bool) -> list[Features]:
+    """Records of two items, pair by pair, if these were counted apart."""
+    doubles = measured.pairs.doubles
+    if doubles is None or not len(doubles.items):
+        return []
+    pair, rows = find_doubles(pool, doubles, len(measured.items.support))
+    found = postings(pair, rows, len(doubles.items), compiled=compiled)
+    certain = np.ones(len(pool.starts) - 1)
+    return [Features(*found, np.maximum(doubles.noisy, 0.0), certain, doubles.noise, (0.25, 4.0))]
+
+
+def _pair_features(pool: Pool, measured: Measured, compiled: bool) -> Features:
+    pairs = measured.pairs
+    found = find_pairs(pool, pairs, len(measured.items.support), compiled=compiled)
+    part = pair_parts(found.top, pairs.most) / PARTS
+    return Features(found.starts, found.rows, np.maximum(pairs.noisy, 0.0), part, pairs.noise, (0.25, 4.0))
+
+
+def _item_features(pool: Pool, items: ItemSupports, rows: Codes, compiled: bool) -> list[Features]:
+    """Items in short and long records, and in records of one item if these were counted apart."""
+    size, universe = np.diff(pool.starts), len(items.support)
+    stratum = np.repeat((size > items.most) * universe, size)
+    feature, holders = pool.items + stratum, np.repeat(rows, size)
+    part = item_parts(size, items.most) / PARTS
+    target, smooth = np.concatenate([items.short, items.long]), _ITEM_SMOOTH * items.scale
+    made, apart = [], np.zeros(len(feature), np.bool_)
+    if items.single is not None:
+        apart = np.repeat(size == 1, size)
+        alone = postings(feature[apart], holders[apart], universe, compiled=compiled)
+        made.append(Features(*alone, items.single, part, smooth / items.most, (0.25, 4.0)))
+    others = postings(feature[~apart], holders[~apart], 2 * universe, compiled=compiled)
+    return [Features(*others, target, part, smooth, (0.25, 4.0)), *made]

@@ -1,0 +1,211 @@
+"""From the noisy answers of `baskets` to what is released: groups and records. Post-processing.
+
+Groups have one row per noisy number, question by question. `items` are those that the number is about (none for sizes
+and for records without a head item); `size` is the smallest size of a bin (0 elsewhere). `noisy` counts in units of
+1 / `parts` of a record. `estimate` is a number of records: those of a size or pattern, or those that hold the item or
+the pair. The estimates of an item in records of one item, in short and in long records add up to its support, and so do
+those of a pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle.drawing.counts import Dice, Floats, variance
+from cantle.drawing.results import Results
+from cantle.methods.baskets.model.given_pairs import Doubles
+from cantle.methods.baskets.model.item_supports import ItemSupports
+from cantle.methods.baskets.model.pair_plan import PairPlan
+from cantle.methods.baskets.model.pool import HeadModel
+from cantle.methods.baskets.model.questions import Answers
+from cantle.methods.baskets.model.set_sizes import SizeModel
+from cantle.methods.baskets.model.synthesis import Measured, synthesise, too_many_items
+from cantle.schema.items import Codes, Universe
+from cantle.schema.sets import ITEMS
+from cantle.trusted.answers import Noisy, NoisyCells
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.item_partitions import bits_of
+from cantle.trusted.geometry.set_parts import PARTS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SINGLE, SHORT, LONG = "items, records of one item", "items, short records", "items, long records"
+OTHER = "items, other records"
+DOUBLES = "pairs, records of two items"
+_CLEAR = 10  # a sum of patterns is used as a pair's count if it exceeds this many standard deviations
+_DIGITS = 3  # of estimates; further digits may vary with the machine
+
+
+def item_questions(strata: bool, singles: bool) -> tuple[str, ...]:
+    """The names of the questions about item supports, stratum by stratum."""
+    if not singles:
+        return (SHORT, LONG) if strata else ("items",)
+    return (SINGLE, SHORT, LONG) if strata else (SINGLE, OTHER)
+
+
+def basket_results(
+    universe: Universe, answers: Answers, measured: Measured, path: int, dice: Dice, number: int | None = None
+) -> Results:
+    """Everything a release of baskets holds; `number` is the number of records, by default that of the noisy sizes."""
+    starts, items = synthesise(measured, dice, number)
+    return Results(
+        basket_frame(starts, items, universe),
+        basket_groups(universe, answers, measured, path),
+        {},
+        summary_of(answers, len(starts) - 1, measured.sizes if number is None else None),
+        sets=(starts, items),
+    )
+
+
+def basket_frame(starts: Ints, items: Codes, universe: Universe) -> pl.DataFrame:
+    """Records as a frame of lists."""
+    from cantle.drawing.set_frames import to_frame
+
+    return to_frame(starts, items, universe)
+
+
+def summary_of(answers: Answers, records: int, sizes: SizeModel | None) -> dict[str, int]:
+    """The numbers of the summary: how much of a record counts, and what was measured. If `sizes` are given and call for
+    too many items, the summary says so."""
+    plan, given = answers.pair_plan, answers.pairs
+    asked = 0 if plan is None else len(plan.items)
+    return {
+        "records": records,
+        "items_per_record": answers.item_plan.most,
+        "head_items": len(answers.head_items),
+        "paired_items": asked,
+        "pairs_per_record": 0 if plan is None else plan.most,
+        "pairs": asked * (asked - 1) // 2,
+        "pairs_given": 0 if plan is None or given is None else len(np.unique(given.cells % plan.pairs)),
+        "pairs_always_given": 0 if plan is None else len(plan.always),
+        "at_least": 0 if plan is None else plan.at_least,
+        **({} if sizes is None else too_many_items(sizes)),
+    }
+
+
+def basket_groups(universe: Universe, answers: Answers, measured: Measured, path: int) -> pl.DataFrame:
+    """One row per noisy number."""
+    import polars as pl
+
+    blocks = [_sizes(answers, measured.sizes), *_items(answers, measured.items)]
+    if answers.head is not None:
+        blocks.append(_head(answers, answers.head, measured.head))
+    if answers.pairs is not None and answers.pair_plan is not None:
+        blocks += _pairs(answers, answers.pairs, answers.pair_plan, measured)
+    return pl.concat([block.frame(universe, path) for block in blocks])
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """The rows of one question; the first `empty` of them are about no item."""
+
+    question: str
+    answer: Noisy | NoisyCells
+    value: Ints
+    empty: int
+    starts: Ints
+    codes: Codes
+    size: Ints
+    parts: int
+    estimate: Floats
+
+    def frame(self, universe: Universe, path: int) -> pl.DataFrame:
+        import polars as pl
+
+        rows, rate_num = len(self.value), int(self.answer.rate_num[0])
+        held = basket_frame(self.starts, self.codes, universe)
+        none = pl.DataFrame({ITEMS: pl.Series([[]] * self.empty, dtype=held[ITEMS].dtype)})
+        numbers = {"path": path, "rate_num": rate_num, "rate_den": self.answer.rate_den, "parts": self.parts}
+        return pl.concat([none, held]).select(
+            pl.Series("question", [self.question] * rows, dtype=pl.String),
+            ITEMS,
+            pl.Series("size", self.size),
+            pl.Series("noisy", self.value),
+            *(pl.Series(name, np.full(rows, value, dtype=np.int64)) for name, value in numbers.items()),
+            pl.Series("estimate", np.round(self.estimate, _DIGITS) + 0.0),  # no -0.0
+        )
+
+
+_NOTHING = np.zeros(1, np.int64), np.zeros(0, np.int32)
+
+
+def _sizes(answers: Answers, sizes: SizeModel) -> _Block:
+    value, edges = answers.sizes.value[0], answers.edges
+    bin_of = np.searchsorted(edges, sizes.size, side="right") - 1
+    estimate = np.bincount(bin_of, sizes.count, len(edges)).astype(float)
+    return _Block("sizes", answers.sizes, value, len(edges), *_NOTHING, edges, 1, estimate)
+
+
+def _items(answers: Answers, items: ItemSupports) -> list[_Block]:
+    universe = len(items.support)
+    one_each = np.arange(universe + 1), np.arange(universe, dtype=np.int32)
+    nothing = np.zeros(universe, np.int64)
+    rows = answers.items.value.reshape(-1, universe)
+    plan, single = answers.item_plan, np.zeros(universe) if items.single is None else items.single
+    long = np.minimum(items.long * items.enlarge, items.support) if plan.strata else np.zeros(universe)
+    short = np.maximum(items.support - single - long, 0.0)
+    estimates = [one for one, kept in ((single, plan.singles), (short, True), (long, plan.strata)) if kept]
+    return [
+        _Block(
+            name, answers.items, value, 0, *one_each, nothing, PARTS * (plan.most if name == SINGLE else 1), estimate
+        )
+        for name, estimate, value in zip(item_questions(plan.strata, plan.singles), estimates, rows, strict=True)
+    ]
+
+
+def _head(answers: Answers, noisy: Noisy, head: HeadModel) -> _Block:
+    value, items = noisy.value[0], answers.head_items
+    starts, places = bits_of(np.arange(1, len(value)), np.zeros(len(value) - 1, np.int64))
+    estimate = np.zeros(len(value))
+    estimate[head.mask] = head.count
+    return _Block("head", noisy, value, 1, starts, items[places].astype(np.int32), np.zeros_like(value), 1, estimate)
+
+
+def _pairs(answers: Answers, noisy: NoisyCells, plan: PairPlan, measured: Measured) -> list[_Block]:
+    pairs, support = measured.pairs, measured.items.support
+    codes = np.stack(pairs.item_codes(), axis=1)
+    strata = [("pairs", codes, _pair_records(answers, codes, measured), PARTS)]
+    if pairs.doubles is not None:
+        strata.insert(0, (DOUBLES, pairs.doubles.items, pairs.doubles.noisy, PARTS * plan.most))
+    made, first = [], 0
+    for name, codes, records, parts in strata:
+        value = noisy.value[first : first + len(codes)]
+        first += len(codes)
+        starts, flat = 2 * np.arange(len(codes) + 1), codes.reshape(-1).astype(np.int32)
+        estimate = np.minimum(np.maximum(records, 0.0), support[codes].min(axis=1))
+        made.append(_Block(name, noisy, value, 0, starts, flat, np.zeros_like(value), parts, estimate))
+    return made
+
+
+def _pair_records(answers: Answers, codes: Ints, measured: Measured) -> Floats:
+    """How many records hold each pair, without records of two items if these were counted apart.
+
+    Counts of pairs are scaled up by the average, because not all pairs of long records count; this is too much for
+    pairs that occur mostly in short records. Head patterns count all records in full, so they are used for two head
+    items, if their sum clearly exceeds its noise.
+    """
+    pairs = measured.pairs
+    records = pairs.noisy * pairs.enlarge
+    if answers.head is None:
+        return records
+    place = np.full(len(measured.items.support), -1)
+    place[answers.head_items] = np.arange(len(answers.head_items))
+    inside = np.flatnonzero((place[codes] >= 0).all(axis=1))
+    value, both = answers.head.value[0], (1 << place[codes[inside]]).sum(axis=1)
+    mask = np.arange(len(value))
+    counted = np.array([value[(mask & two) == two].sum() for two in both], dtype=float)
+    rate = float(answers.head.rate_num[0]) / answers.head.rate_den
+    clear = counted > _CLEAR * np.sqrt(len(value) / 4 * variance(np.array([rate]))[0])
+    doubles = np.zeros(len(inside)) if pairs.doubles is None else _of_two(pairs.doubles, codes[inside])
+    records[inside[clear]] = (counted - doubles)[clear]
+    return records
+
+
+def _of_two(doubles: Doubles, codes: Ints) -> Floats:
+    """How many records of two items hold each of these pairs; 0 for a pair that is not given."""
+    known = {(int(a), int(b)): max(0.0, float(n)) for (a, b), n in zip(doubles.items, doubles.noisy, strict=True)}
+    return np.array([known.get((int(a), int(b)), 0.0) for a, b in codes])

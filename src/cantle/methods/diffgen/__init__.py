@@ -1,0 +1,1 @@
+"""DiffGen: tables generalised for classification (Mohammed et al. 2011)."""

@@ -1,0 +1,216 @@
+"""From the noisy cells of diffgen to what is released: projected counts, groups, records. Post-processing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle.drawing.counts import Dice, Floats, project_rows, round_rows
+from cantle.drawing.group_frames import column_of, span_columns
+from cantle.drawing.obey_rules import Regions
+from cantle.drawing.records import Drawn, drawable
+from cantle.drawing.results import Results
+from cantle.methods.diffgen.column_shapes import ColumnShapes, ColumnTable, tables_frame
+from cantle.schema.domain import Attribute, Domain, unsigned
+from cantle.trusted.answers import NoisyCells
+from cantle.trusted.arrays import Bools, Codes
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.grid import Grid
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cantle.schema.canonical_json import JSON
+
+
+COUNT = "cantle.count"
+"""The column of generalised records that holds their number."""
+
+
+def cell_results(
+    domain: Domain,
+    grid: Grid,
+    noisy: NoisyCells,
+    tables: Sequence[ColumnTable],
+    total: int | None,
+    rounds: int,
+    generator: Dice,
+) -> Results:
+    """Everything a release of cells holds; `total` is the declared or noisy number of records to project to."""
+    may = possible(domain, grid, noisy.cells)
+    estimate, count = np.zeros(len(may)), np.zeros(len(may), dtype=np.int64)
+    estimate[may], count[may] = _projected(noisy.value[may], total)
+    count, wanted = drawable(count, len(domain.columns), generator)
+    records = drawn_from_cells(domain, grid, noisy.cells, count, tables, generator)
+    frames = {"marginals": tables_frame(domain, tables)} if tables else {}
+    summary = {
+        "records": len(records),
+        "cells": grid.cells * _classes(domain),
+        "listed": len(noisy.cells),
+        "at_least": int(noisy.at_least[0]),
+        "rounds": rounds,
+    } | wanted
+    named = zip(domain.attributes, grid.edges, strict=True)
+    structure: dict[str, JSON] = {"cuts": {attribute.name: edge.tolist() for attribute, edge in named}}
+    if tables:
+        structure["tables"] = {domain.attributes[table.attribute].name: table.edges.tolist() for table in tables}
+    return Results(records, cells_frame(domain, grid, noisy, estimate, count), frames, summary, structure)
+
+
+def possible(domain: Domain, grid: Grid, cells: Ints) -> Bools:
+    """Which entries (cell * classes + class) have a point that breaks no rule of the schema."""
+    if domain.rules is None:
+        return np.ones(len(cells), dtype=np.bool_)
+    cell, label = np.divmod(cells, _classes(domain))
+    return ~Regions.of(domain, domain.rules, *_spans(grid, cell)).forbidden(label)
+
+
+def _spans(grid: Grid, cell: Ints) -> tuple[Ints, Ints]:
+    """The first code of every attribute in each cell, and the code after the last; one row per cell."""
+    place = grid.unravel(cell)
+    lo, hi = (np.stack([edge[place[:, a] + k] for a, edge in enumerate(grid.edges)], axis=1) for k in (0, 1))
+    return lo, hi
+
+
+def _classes(domain: Domain) -> int:
+    return domain.target.size if domain.target else 1
+
+
+def _projected(value: Ints, total: int | None) -> tuple[Floats, Ints]:
+    """Estimates and integers that sum to the total: the same number is subtracted from every cell, but not below 0.
+
+    Without this, the positive noise of empty cells would add up to many records; the total is known more precisely than
+    the cells. If `total` is None, the noisy counts stay as they are.
+    """
+    if total is None or not len(value):
+        return value.astype(float), value.copy()
+    whole = np.array([max(0, total)])
+    estimate = project_rows(value.astype(float)[None, :], whole.astype(float))
+    return estimate[0], round_rows(estimate, whole)[0]
+
+
+def cells_frame(domain: Domain, grid: Grid, noisy: NoisyCells, estimate: Floats, count: Ints) -> pl.DataFrame:
+    """The listed cells, one row per cell and class: spans, noisy count, its rate, estimate and released count."""
+    import polars as pl
+
+    cell, label = np.divmod(noisy.cells, _classes(domain))
+    place = grid.unravel(cell)
+    columns: dict[str, pl.Series | Codes | Floats] = {"leaf": cell, "path": np.zeros(len(cell), dtype=np.int64)}
+    for a, attribute in enumerate(domain.attributes):
+        edge = grid.edges[a]
+        columns |= span_columns(attribute, edge[:-1], edge[1:], place[:, a])
+    if domain.target:
+        columns[column_of(domain.target.name)] = domain.target.decode(label, np.zeros(len(label)))
+    columns["noisy"] = noisy.value
+    columns["rate_num"] = np.full(len(cell), noisy.rate_num[0])
+    columns["rate_den"] = np.full(len(cell), noisy.rate_den)
+    columns["estimate"], columns["count"] = estimate, count
+    return pl.DataFrame(columns)
+
+
+def draw_from_cells(
+    domain: Domain,
+    grid: Grid,
+    cells: Ints,
+    count: Ints,
+    tables: Sequence[ColumnTable],
+    generator: Dice,
+    *,
+    released: int | None = None,
+) -> pl.DataFrame:
+    """The records of `drawn_from_cells` as a frame."""
+    return drawn_from_cells(domain, grid, cells, count, tables, generator, released=released).frame()
+
+
+def drawn_from_cells(
+    domain: Domain,
+    grid: Grid,
+    cells: Ints,
+    count: Ints,
+    tables: Sequence[ColumnTable],
+    generator: Dice,
+    *,
+    released: int | None = None,
+) -> Drawn:
+    """Records on the original grid, shuffled. Each value lies in its cell's span; there it follows its column's
+    table, or is uniform if the column has no table.
+
+    `released` is the number of records of the release, if another number is drawn now.
+    """
+    total = int(count.sum())
+    shapes = ColumnShapes(domain, grid, tables, total if released is None else released)
+    order = generator.permutation(total)
+    row = np.repeat(np.arange(len(cells), dtype=np.int32), count)[order]
+    cell, label = np.divmod(cells, _classes(domain))
+    place = grid.unravel(cell)
+    columns = {}
+    for a, attribute in enumerate(domain.attributes):
+        edge = grid.edges[a]
+        lo, hi = edge[place[:, a]], edge[place[:, a] + 1]
+        codes = shapes.draw(a, attribute, lo, hi, count, order, generator)
+        if attribute.width > 1:
+            codes = attribute.fine(codes, generator.random(total))
+        columns[attribute.name] = attribute, codes
+    if domain.target:
+        columns[domain.target.name] = domain.target, label.astype(unsigned(domain.target.size))[row]
+    if domain.rules is not None:
+        places = {name: codes for name, (_, codes) in columns.items()}
+        within = {attribute.name: shapes.shape(a, attribute) for a, attribute in enumerate(domain.attributes)}
+        regions = Regions.of(domain, domain.rules, *_spans(grid, cell))
+        regions.redraw(places, row.astype(np.int64), within, generator)
+    return Drawn.of([columns[name] for name in domain.columns], total, compiled=generator.compiled)
+
+
+def listed_cells(domain: Domain, groups: pl.DataFrame) -> Ints:
+    """The entries (cell * classes + class) that a frame of cells lists."""
+    label = np.zeros(len(groups), dtype=np.int64)
+    if domain.target:
+        label = domain.target.encode(groups[column_of(domain.target.name)]).astype(np.int64)
+    return groups["leaf"].to_numpy() * _classes(domain) + label
+
+
+def grid_of(domain: Domain, cuts: dict[str, list[int]]) -> Grid:
+    """The grid that the cuts of a release define."""
+    return Grid(tuple(np.array(cuts[a.name], dtype=np.int64) for a in domain.attributes))
+
+
+def generalise(domain: Domain, grid: Grid, frame: pl.DataFrame, *, numbered: bool = False) -> pl.DataFrame:
+    """Another table generalised to the grid: one row per record, one label per attribute, the target unchanged.
+
+    This adds no noise: if the table is private, so is the result. A value that the schema drops has no label. With
+    `numbered`, groups have numbers in the order of the column instead of labels, as classifiers need them.
+    """
+    import polars as pl
+
+    columns: dict[str, pl.Series] = {}
+    for attribute, edge in zip(domain.attributes, grid.edges, strict=True):
+        code = attribute.encode(frame[attribute.name])
+        groups = np.arange(len(edge) - 1.0).tolist() if numbered else _labels(attribute, edge)
+        labels = pl.Series([*groups, None], dtype=pl.Float64 if numbered else pl.String)
+        place = np.searchsorted(edge, code, side="right") - 1
+        columns[attribute.name] = labels.gather(np.where(code < 0, len(labels) - 1, place))
+    if domain.target and domain.target.name in frame.columns:
+        code = domain.target.encode(frame[domain.target.name])
+        label = domain.target.decode(np.maximum(code, 0), np.zeros(len(code)))
+        columns[domain.target.name] = pl.select(pl.when(pl.Series(code >= 0)).then(label)).to_series()
+    return pl.DataFrame({name: columns[name] for name in domain.columns if name in columns})
+
+
+def _labels(attribute: Attribute, edge: Ints) -> list[str]:
+    return [attribute.describe(int(lo), int(hi)) for lo, hi in zip(edge[:-1], edge[1:], strict=True)]
+
+
+def generalised(domain: Domain, grid: Grid, groups: pl.DataFrame) -> pl.DataFrame:
+    """The released records in generalised form: the labels of `generalise`, the target, and the number of records."""
+    import polars as pl
+
+    place = grid.unravel(groups["leaf"].to_numpy())
+    columns: dict[str, pl.Series] = {}
+    for a, (attribute, edge) in enumerate(zip(domain.attributes, grid.edges, strict=True)):
+        columns[attribute.name] = pl.Series(_labels(attribute, edge), dtype=pl.String).gather(place[:, a])
+    if domain.target:
+        columns[domain.target.name] = groups[column_of(domain.target.name)]
+    ordered = {name: columns[name] for name in domain.columns}
+    return pl.DataFrame(ordered | {COUNT: groups["count"]}).filter(pl.col(COUNT) > 0)

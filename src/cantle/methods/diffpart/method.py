@@ -1,0 +1,362 @@
+"""DiffPart: set-valued data (Chen, Mohammed, Fung, Desai & Xiong 2011).
+
+It starts with all records under the root of a context-free taxonomy of the items, expands one node of every partition
+per round, keeps the sub-partitions whose noisy count is large enough, and counts the leaf partitions, each of which is
+one set of items, with all that is left. Preset `paper` follows Algorithm 1 as explained in Example 4.2: leaves are not
+tested, so the prices on every path sum to B. Preset `default` cuts records to m items, which bounds the number of tests
+on a path, sets thresholds by the number of empty sub-partitions that pass, and draws records in place of those that
+were pruned. For a small universe all sets are counted at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar, Self
+
+import numpy as np
+
+from cantle.drawing.counts import Dice, Floats
+from cantle.drawing.results import Results
+from cantle.errors import ParameterError
+from cantle.methods.baskets.method import CuratorAsker
+from cantle.methods.baskets.model.pair_plan import SIZES_SHARE
+from cantle.methods.baskets.model.questions import AskedSizes, ask_sizes, require_shareable
+from cantle.methods.diffpart.lengths import Cut, items_kept, sizes_frame
+from cantle.methods.diffpart.results import all_sets, kept_sets
+from cantle.methods.diffpart.thresholds import chance, expected, smallest_constant, threshold
+from cantle.methods.diffpart.tree import KeptPartitions
+from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
+from cantle.methods.settings import (
+    Echo,
+    decimal,
+    echo,
+    flag,
+    maybe,
+    one_of,
+    or_word,
+    portion,
+    read_settings,
+    setting,
+    share,
+    whole,
+)
+from cantle.schema.sets import SetSchema
+from cantle.trusted.answers import Noisy, NoisyCells
+from cantle.trusted.budget import NANO
+from cantle.trusted.curator import Curator
+from cantle.trusted.geometry.boxes import Bools, Ints
+from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
+from cantle.trusted.geometry.subsets import MOST_CHILDREN
+from cantle.trusted.queries import MOST_SPURIOUS, ChildSets, ItemSets
+from cantle.trusted.set_queries import ShorterSets
+
+MOST_LISTED = MOST_SPURIOUS
+"""The most empty cells that one question may list on average; the curator refuses more."""
+
+MOST_CELLS = MOST_LISTED // 2
+"""The largest `max_cells`, because the curator's bound on empty cells is at most twice their expected number."""
+
+SMALL = 20
+"""The largest universe for which all sets are counted at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffPartSettings:
+    """The parameters of diffpart, each described in docs/reference.md."""
+
+    fanout: int = setting(whole(2, MOST_CHILDREN), shown=True)
+    c1: Fraction = setting(decimal(1000), shown=True)
+    c2: Fraction = setting(decimal(1000), shown=True)
+    eta: Fraction | None = setting(maybe(share(positive=True), "off"), shown=True)
+    m: int | str | None = setting(maybe(or_word(whole(1, 10**6), "auto"), "off"), shown=True)
+    leaf_share: Fraction = setting(share(positive=True), shown=True)
+    max_cells: int = setting(whole(1, MOST_CELLS), shown=True)
+    cells: str = setting(one_of("auto", "all", "tree"))
+    fill: bool = setting(flag())
+    accuracy_share: Fraction = setting(accuracy_share(), shown=True)
+
+
+PRESETS: Mapping[str, Mapping[str, object]] = {
+    "default": {"fanout": 10, "c1": 0, "c2": 0, "eta": "1/4", "m": "auto", "leaf_share": "1/4", "max_cells": 10**6,
+                "cells": "auto", "fill": True, "accuracy_share": DEFAULT_SHARE},
+    "paper": {"fanout": 10, "c1": 3, "c2": "6/5", "eta": None, "m": None, "leaf_share": "1/2", "max_cells": 10**6,
+              "cells": "tree", "fill": False, "accuracy_share": 0},
+}  # fmt: skip
+
+
+class DiffPart:
+    """One run: settings, the taxonomy, the partitions that were kept, and the noisy leaves. All of these are public."""
+
+    name: ClassVar[str] = "diffpart"
+    Settings: ClassVar[type] = DiffPartSettings
+    kind: ClassVar[str] = "sets"
+    kernels_from: ClassVar[int | None] = None
+
+    def __init__(self, schema: SetSchema, *, preset: str = "default", **given: object) -> None:
+        self.settings = read_settings(DiffPartSettings, "diffpart", PRESETS, preset, given)
+        self.preset, self.schema = preset, schema
+        s, size = self.settings, schema.universe.size
+        if s.cells == "all" and size > SMALL:
+            raise ParameterError(f"diffpart parameter cells: all takes at most {SMALL} items, this universe has {size}")
+        self.all_at_once = s.cells == "all" or (s.cells == "auto" and size <= SMALL)
+        if self.all_at_once and (idle := sorted(set(given) - {"cells", "accuracy_share"})):
+            raise ParameterError(
+                f"diffpart parameter {idle[0]} would do nothing: all sets of {size} items are counted at once; "
+                "take it out, or add cells=tree"
+            )
+        fanout = size if self.all_at_once else s.fanout
+        self.tree = ItemTree.of(size, max(2, fanout), even=preset == "default")
+        self.most = min(s.m, size) if isinstance(s.m, int) and not self.all_at_once else size
+        self.inner = _inner_nodes(self.tree)
+        self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, universe=schema.universe)
+        self.kept_partitions = KeptPartitions()
+        self.sizes: AskedSizes | None = None
+        self.noisy: Noisy | None = None
+        self.path = 0
+        self.empty = 0.0  # the expected number of empty sub-partitions that questions so far have listed
+
+    @classmethod
+    def for_schema(cls, schema: SetSchema, *, preset: str, **given: object) -> Self:
+        return cls(schema, preset=preset, **given)
+
+    def parameters(self) -> Echo:
+        return {"preset": self.preset, **echo(self.settings)}
+
+    def run(self, curator: Curator) -> None:
+        """Asks all questions: in each round, every open partition is expanded once."""
+        root = self._begin(curator)
+        total = int(curator.left(root)[0])
+        if self.all_at_once:
+            self.noisy = curator.measure(root, ItemSets(self.tree.size), total, why="item sets")
+            self.path = int(curator.path(root)[0])
+            return
+        leaf_budget = self._leaf_budget(total)
+        nodes, nothing = root, np.zeros(1, np.int64)
+        self.kept_partitions.add_round(root, nothing, nothing, nothing, NANO)
+        while len(nodes):
+            ends = nodes.ends
+            self._count_leaves(nodes.take(ends), curator)
+            nodes = self._expand(nodes.take(~ends), curator, leaf_budget)
+
+    def results(self, generator: Dice) -> Results:
+        """Records and groups from the noisy counts."""
+        if self.noisy is not None:
+            results = all_sets(self.schema.universe, self.noisy, self.path, generator)
+        else:
+            cut = None if self.sizes is None else Cut(self.most, self.sizes.sizes)
+            results = kept_sets(
+                self.schema.universe, self.tree, self.kept_partitions, self.settings.fill, cut, generator
+            )
+        asked = self.sizes
+        frames = {} if asked is None else {"sizes": sizes_frame(asked.edges, asked.noisy, asked.sizes)}
+        return replace(results, frames=frames)
+
+    # ---- sizes ---------------------------------------------------------------------------------------------
+
+    @property
+    def cuts_by_size(self) -> bool:
+        """Whether noisy sizes decide how many items are kept per record."""
+        return not self.all_at_once and self.settings.m == "auto"
+
+    def _begin(self, curator: Curator) -> Partitions:
+        """Asks the first questions, and returns the root.
+
+        These are the sizes of records, if they decide how records are cut; then the method decides whether the release
+        measures its own error; then records are cut.
+        """
+        whole = int(curator.left(curator.root())[0])
+        if self.cuts_by_size:
+            self.sizes = ask_sizes(CuratorAsker(curator), self.tree.size)
+        if self.sizes is None:
+            self.own_accuracy.decide(curator, whole)
+        else:
+            self.own_accuracy.decide(curator, self.sizes.whole, self.sizes.noisy_records)
+        return self._cut(curator, self.sizes) if self.cuts_by_size and self.sizes else curator.root()
+
+    def _cut(self, curator: Curator, sizes: AskedSizes) -> Partitions:
+        """Cuts records to a number of items that follows from the noisy sizes."""
+        self.most = min(self.tree.size, items_kept(sizes.sizes))
+        return curator.split(curator.root(), ShorterSets(self.most))
+
+    # ---- one round ----------------------------------------------------------------------------------------
+
+    def _expand(self, nodes: Partitions, curator: Curator, leaf_budget: int) -> Partitions:
+        """Expands the next node of every partition, and keeps the sub-partitions that pass their test.
+
+        If too many pass, those with the largest noisy counts are kept.
+        """
+        # A record touches a node with a single child if and only if it touches the child, so no question is needed.
+        asked = np.flatnonzero(nodes.fan > 1)
+        noisy, price = self._test(nodes.take(asked), curator, leaf_budget)
+        free = np.flatnonzero(nodes.fan == 1)
+        rows = np.concatenate([asked[noisy.rows], free])
+        mask = np.concatenate([nodes.take(asked).children(noisy.rows, noisy.cells), np.ones(len(free), np.int64)])
+        value = np.concatenate([noisy.value, np.zeros(len(free), np.int64)])
+        paid = np.concatenate([price[noisy.rows], np.zeros(len(free), np.int64)])
+        order = np.lexsort((mask, rows))
+        rows, mask, value, paid = rows[order], mask[order], value[order], paid[order]
+        keep = _largest(value, paid > 0, self.settings.max_cells)
+        likely = self._next_empty(Kept(rows[keep], mask[keep]), nodes, curator, leaf_budget)
+        affordable = _affordable(value[keep], paid[keep] > 0, likely, self.settings.max_cells - self.empty)
+        self.empty += float(likely[affordable].sum())
+        keep = keep[affordable]
+        children = curator.split(nodes, Kept(rows[keep], mask[keep]))
+        rate_den = NANO * curator.unit.max_records
+        self.kept_partitions.add_round(children, mask[keep], value[keep], paid[keep], rate_den)
+        return children
+
+    def _test(self, nodes: Partitions, curator: Curator, leaf_budget: int) -> tuple[NoisyCells, Ints]:
+        """The noisy counts, from the threshold on, of sub-partitions of these nodes, which are not leaves; and the
+        price of each test."""
+        if not len(nodes):
+            none = np.zeros(0, np.int64)
+            return NoisyCells(none, none, none, none, NANO, none), none
+        price, least = self._inner_terms(nodes, curator.left(nodes) - leaf_budget, curator.unit.max_records)
+        return curator.measure(nodes, ChildSets(), price, at_least=least, why="sub-partitions"), price
+
+    def _inner_terms(self, nodes: Partitions, left: Ints, max_records: int) -> tuple[Ints, Ints]:
+        """The price and threshold of a test, if `left` remains for this and all later tests of a path."""
+        price = left // self._operations(nodes)
+        rate = price / (NANO * max_records)
+        s = self.settings
+        return price, threshold(float(s.c2), rate, nodes.patterns, _float(s.eta), nodes.height)
+
+    def _leaf_threshold(self, nodes: Partitions, left: Ints, max_records: int) -> Ints:
+        """The threshold of leaves, which are counted with all that is left."""
+        rate, s = left / (NANO * max_records), self.settings
+        return threshold(float(s.c1), rate, nodes.patterns, _float(s.eta), np.ones(len(nodes), np.int64))
+
+    def _count_leaves(self, nodes: Partitions, curator: Curator) -> None:
+        """Counts leaf partitions once with all that is left, without a test."""
+        if not len(nodes):
+            return
+        left = curator.left(nodes)
+        least = self._leaf_threshold(nodes, left, curator.unit.max_records)
+        noisy = curator.measure(nodes, ChildSets(), left, at_least=least, why="leaf partitions")
+        self.kept_partitions.add_leaves(nodes, noisy, curator.path(nodes))
+
+    def _next_empty(self, kept: Kept, nodes: Partitions, curator: Curator, leaf_budget: int) -> Floats:
+        """For each kept sub-partition, how many empty ones below it the next question is expected to list.
+
+        This follows from public values.
+        """
+        children, records = kept.children(nodes, 0), curator.unit.max_records
+        left, likely = curator.left(nodes)[kept.rows], np.zeros(len(kept.rows))
+        ends, inner = np.flatnonzero(children.ends), np.flatnonzero(~children.ends & (children.fan > 1))
+        if len(ends):
+            some = children.take(ends)
+            least = self._leaf_threshold(some, left[ends], records)
+            likely[ends] = some.patterns * np.exp(-left[ends] / (NANO * records) * least)
+        if len(inner):
+            some = children.take(inner)
+            price, least = self._inner_terms(some, left[inner] - leaf_budget, records)
+            likely[inner] = some.patterns * np.exp(-price / (NANO * records) * least)
+        return likely
+
+    def _operations(self, nodes: Partitions) -> Ints:
+        """The largest number of operations that a record of each partition can still need (Theorem 4.1).
+
+        It is the number of inner nodes below the cut, but at each height at most the number of items of a record.
+        """
+        under = np.zeros((len(nodes), self.tree.height + 1), dtype=np.int64)
+        for height in np.unique(nodes.height).tolist():
+            here = np.flatnonzero(nodes.height == height)
+            some = nodes.take(here)
+            first = np.repeat(some.level_starts[:-1] + some.taken, np.diff(some.level_starts))
+            waiting = np.arange(len(some.level)) >= first
+            under[here] += _sums(self.inner[height][some.level] * waiting[:, None], some.level_starts)
+            under[here] += _sums(self.inner[height - 1][some.below], some.below_starts)
+        return np.minimum(under, self.most).sum(axis=1)
+
+    # ---- before any record is seen ------------------------------------------------------------------------
+
+    def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
+        """Refuses an epsilon too small for the taxonomy, and settings with which empty sub-partitions multiply."""
+        whole = epsilon_nano
+        epsilon_nano -= self.own_accuracy.at_most(epsilon_nano)
+        if epsilon_nano < 1:
+            raise ParameterError("diffpart: epsilon is too small, nothing is left for the counts; raise epsilon")
+        if self.all_at_once:
+            return
+        if self.cuts_by_size:
+            require_shareable(whole)
+            epsilon_nano -= portion(whole, SIZES_SHARE)
+        for_tests = epsilon_nano - self._leaf_budget(epsilon_nano)
+        root = Partitions.root(self.tree, self.most)
+        if not root.ends[0] and for_tests // int(self._operations(root)[0]) < 1:
+            raise ParameterError(
+                f"epsilon is too small for a taxonomy of {self.tree.size} items; raise epsilon or the fan-out"
+            )
+        self._refuse_explosion(for_tests / (NANO * max_records))
+
+    def _leaf_budget(self, total: int) -> int:
+        """The least that is left for the leaves of a path."""
+        return total - portion(total, 1 - self.settings.leaf_share)
+
+    def _refuse_explosion(self, rate: float) -> None:
+        """Refuses settings with which empty sub-partitions multiply; this follows from public values."""
+        s = self.settings
+        if s.eta is not None:
+            return  # thresholds keep the expected number of empty sub-partitions per operation at eta or below
+        name = "c1" if self.tree.height == 1 else "c2"  # the only operation of a flat taxonomy counts leaves
+        constant = float(s.c1 if self.tree.height == 1 else s.c2)
+        number = expected(self.tree, lambda h: chance(constant, h, rate))
+        if number <= s.max_cells:
+            return
+        ways = []
+        better = smallest_constant(self.tree, rate, s.max_cells)
+        if better is not None:
+            ways.append(f"{name}={better:g}")
+        for fanout in range(min(s.fanout, self.tree.size) - 1, 1, -1):
+            tree = ItemTree.of(self.tree.size, fanout, even=self.preset == "default")
+            if expected(tree, lambda h: chance(float(s.c2), h, rate)) <= s.max_cells:
+                ways.append(f"fanout={fanout}")
+                break
+        raise ParameterError(
+            f"diffpart with {name}={constant:g} and fanout={s.fanout} expects {number:.2g} empty sub-partitions "
+            f"to pass their tests, more than max_cells={s.max_cells}; "
+            + (f"use {' or '.join(ways)}, or preset default" if ways else "use preset default")
+        )
+
+
+def _float(share: Fraction | None) -> float | None:
+    return None if share is None else float(share)
+
+
+def _largest(value: Ints, tested: Bools, most: int) -> Ints:
+    """All positions or, if there are more than `most`, those of the largest noisy counts.
+
+    Sub-partitions that were not tested come first. Only released values are used.
+    """
+    if len(value) <= most:
+        return np.arange(len(value))
+    score = np.where(tested, value, np.iinfo(np.int64).max)
+    return np.sort(np.argsort(-score, kind="stable")[:most])
+
+
+def _affordable(value: Ints, tested: Bools, cost: Floats, most: float) -> Ints:
+    """The positions of the largest noisy counts whose costs add up to at most `most`.
+
+    Sub-partitions that were not tested come first. Only released values are used.
+    """
+    score = np.where(tested, value, np.iinfo(np.int64).max)
+    order = np.argsort(-score, kind="stable")
+    return np.sort(order[np.cumsum(cost[order]) <= most])
+
+
+def _sums(values: Ints, starts: Ints) -> Ints:
+    """For each row of a ragged table, the sum of its entries, which are arrays."""
+    total = np.concatenate([np.zeros((1, values.shape[1]), np.int64), np.cumsum(values, axis=0)])
+    return np.asarray(total[starts[1:]] - total[starts[:-1]])
+
+
+def _inner_nodes(tree: ItemTree) -> list[Ints]:
+    """For each height and node, the number of nodes with two or more children in its subtree, by their height."""
+    counts = [np.zeros((tree.size, tree.height + 1), dtype=np.int64)]
+    for height, edge in enumerate(tree.edges, 1):
+        here = np.add.reduceat(counts[-1], edge[:-1], axis=0)
+        here[:, height] += np.diff(edge) > 1
+        counts.append(here)
+    return counts

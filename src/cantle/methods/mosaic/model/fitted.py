@@ -1,0 +1,217 @@
+"""Estimates from noisy answers about a table, and records drawn from them, both in a run and from a saved release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cantle.drawing.column_cells import Column
+from cantle.drawing.counts import Dice, Floats
+from cantle.drawing.obey_rules import Regions, Shape, repair
+from cantle.methods.mosaic.model import estimates
+from cantle.methods.mosaic.model.classes import MOST_MEAN_CELLS, learn_classes
+from cantle.methods.mosaic.model.draw_values import Heaps, draw_values
+from cantle.methods.mosaic.model.generate import Model, generate
+from cantle.methods.mosaic.model.given_class import given_class
+from cantle.methods.mosaic.model.groupings import Groupings, barriers
+from cantle.methods.mosaic.model.label import Labels
+from cantle.methods.mosaic.model.noisy_tables import NoisyTable
+from cantle.methods.mosaic.model.possible import drawn_again, enough, more_for
+from cantle.schema.rules import EVERYWHERE, Rules
+from cantle.trusted.arrays import Bools, Codes
+from cantle.trusted.geometry.boxes import Ints
+
+DOUBT = 2.0
+"""A piece of a wide column with less mass than this many standard deviations of its noise is emptied, once the cells
+are refined."""
+
+"""The public dice of a run by their use: `records` and `classes` draw the records, the others serve earlier choices."""
+
+Learned = tuple[Floats, list[Floats]] | None
+"""Shares of learned classes and the columns' distributions in them."""
+
+
+@dataclass
+class Fitted:
+    """Estimates from the answers so far. `first_tables` makes them; then `tables` and `heaps` are added one by one."""
+
+    columns: Sequence[Column]
+    edges: Sequence[Ints]
+    lead: int | None
+    doubt: float
+    noisy_total: float
+    counts: list[Floats]
+    spread: list[Floats]
+    class_tables: dict[int, NoisyTable]
+    tables: list[NoisyTable] = field(default_factory=list)
+    heaps: dict[int, Heaps] = field(default_factory=dict)
+    rules: Rules | None = None
+
+    def __post_init__(self) -> None:
+        self.total = max(1.0, self.noisy_total)
+        self.one_way = self._one_ways(None)
+        self.groupings = tuple(
+            Groupings(p, barriers(column, edges))
+            for p, column, edges in zip(self.one_way, self.columns, self.edges, strict=True)
+        )
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many cells each column has."""
+        return [len(edges) - 1 for edges in self.edges]
+
+    def masses(self, column: int) -> Floats:
+        """The estimated number of records in each cell of a column."""
+        return self.one_way[column] * self.total
+
+    def add(self, table: NoisyTable) -> None:
+        """Adds a table; its cells that hold only values that break a rule are known to be empty."""
+        if self.rules is not None:
+            table = table.without(self.empty(table.columns, table.groups))
+        self.tables.append(table)
+
+    def empty(self, columns: Sequence[int], groups: Sequence[int]) -> Bools:
+        """Which cells of a table hold only values that break a rule."""
+        if self.rules is None:
+            return np.zeros(tuple(groups), dtype=np.bool_)
+        spans = {}
+        for column, number in zip(columns, groups, strict=True):
+            starts = self.edges[column][self.groupings[column].starts(number)]
+            spans[column] = starts, np.append(starts[1:], self.edges[column][-1])
+        return _forbidden(self.rules, self.columns, spans)
+
+    def use_tables(self) -> None:
+        """Updates the one-way distributions with the tables measured so far."""
+        self.one_way = self._one_ways(self.groupings)
+
+    def _one_ways(self, groupings: Sequence[Groupings] | None) -> list[Floats]:
+        return estimates.one_ways(
+            self.counts, self.spread, self.tables, self.columns, self.edges, groupings, self.total, self.doubt
+        )
+
+    def learned_classes(self, dice: Dice) -> Learned:
+        """Classes of records, learned from all tables together; None if columns have too many cells for that."""
+        tables = [*self.class_tables.values(), *self.tables]
+        if not tables or np.mean(self.sizes) > MOST_MEAN_CELLS:
+            return None
+        return learn_classes(tables, self.one_way, self.groupings, self.total, dice)
+
+    def model(self, learned: Learned) -> Model:
+        """The model that records are drawn from, given the answers so far."""
+        given = []
+        for number, p in enumerate(self.one_way):
+            if number in self.class_tables:
+                shares = self.one_way[self.lead]  # type: ignore[index]
+                given.append(given_class(self.class_tables[number], p, shares, self.groupings, self.total))
+            else:
+                given.append(p[None, :])
+        one_way = tuple(self.one_way)
+        if learned is None:
+            return Model(one_way, tuple(given), self.groupings, tuple(self.tables), self.total, lead=self.lead)
+        tables = (*self.class_tables.values(), *self.tables)
+        shares, within = learned
+        return Model(one_way, tuple(within), self.groupings, tables, self.total, mixture=shares, first=self.lead)
+
+    def draft_cells(self, records: int, learned: Learned, dice: Dice) -> list[Codes]:
+        """Cells of this many drafted records, one array per column."""
+        return self._possible(self.model(learned), records, dice)
+
+    def draw_cells(self, records: int, learned: Learned, dice: Dice) -> list[Codes]:
+        """Cells of this many records to release, one array per column."""
+        return self._possible(self.model(learned).to_release(), records, dice)
+
+    def _possible(self, model: Model, records: int, dice: Dice) -> list[Codes]:
+        """Cells of records, none of which breaks a rule at every point of its cells."""
+        cells = generate(model, records, dice)
+        if self.rules is None:
+            return cells
+        named = {column.name: edges for column, edges in zip(self.columns, self.edges, strict=True)}
+        rules = self.rules.on_cells(dict(named.items()))
+        kept = self._obeying(rules, cells)
+        if kept.all() or not enough(kept):
+            repair(rules, self._named(cells), dice)
+            return cells
+        more = generate(model, more_for(kept), dice)
+        kept = np.concatenate([kept, self._obeying(rules, more)])
+        both = [np.concatenate(pair)[kept] for pair in zip(cells, more, strict=True)]
+        tables = [*self.class_tables.values(), *self.tables]
+        return drawn_again(both, records, self.one_way, tables, self.groupings, self.total, dice)
+
+    def _obeying(self, rules: Rules, cells: Sequence[Codes]) -> Bools:
+        parts = self._named(cells)
+        return ~rules.breaking(lambda name: parts[str(name)])
+
+    def _named(self, codes: Sequence[Codes]) -> dict[str, Codes]:
+        return {column.name: part for column, part in zip(self.columns, codes, strict=True)}
+
+    def labels(self) -> Labels:
+        """The model that draws the two-valued target, as the last column."""
+        assert self.lead is not None
+        with_target = [table for table in self.tables if self.lead in table.columns]
+        return Labels(self.columns, self.groupings, self.lead, self.class_tables, with_target)
+
+    def draw_values(self, cells: Sequence[Codes], records: int, dice: Dice) -> list[Codes]:
+        """Codes of the first `records` records, one array per column."""
+        codes = [
+            draw_values(part, edges, self.heaps.get(column), dice)[:records]
+            for column, (part, edges) in enumerate(zip(cells, self.edges, strict=True))
+        ]
+        if self.rules is not None:
+            self._obey(self.rules, cells, self._named(codes), dice)
+        return codes
+
+    def _obey(self, rules: Rules, cells: Sequence[Codes], codes_of: dict[str, Codes], dice: Dice) -> None:
+        """Changes records that break a rule, inside their cells if possible, so that they still agree with the
+        tables."""
+        bad = np.flatnonzero(rules.breaking(lambda name: codes_of[str(name)]))
+        spans, shapes = {}, {}
+        for column, edges, part in zip(self.columns, self.edges, cells, strict=True):
+            spans[column.name] = edges[part[bad]], edges[part[bad].astype(np.int64) + 1]
+            shapes[column.name] = Shape(np.array([0, column.codes]), np.ones(1))
+        some = {name: codes[bad] for name, codes in codes_of.items()}
+        Regions(rules, spans).change_one(some, np.arange(len(bad)), shapes, dice)
+        for name, codes in some.items():
+            codes_of[name][bad] = codes
+        repair(rules, codes_of, dice)
+
+
+def first_tables(
+    columns: Sequence[Column],
+    edges: Sequence[Ints],
+    lead: int | None,
+    doubt: float,
+    size: tuple[int, float],
+    first: Sequence[tuple[Ints, float]],
+    rules: Rules | None = None,
+) -> Fitted:
+    """The estimates from the first tables: one per column but the leading one, in order, with their noise variances.
+
+    `size` is the noisy number of records with its variance.
+    """
+    others = [number for number in range(len(columns)) if number != lead]
+    sizes = [len(edge) - 1 for edge in edges]
+    leads = [] if lead is None else [lead]
+    shapes = [(sizes[number], *(sizes[one] for one in leads)) for number in others]
+    tables = []
+    for number, (answer, variance), shape in zip(others, first, shapes, strict=True):
+        table = NoisyTable((number, *leads), shape, answer.reshape(shape).astype(np.float64), variance)
+        if rules is not None:
+            spans = {one: (edges[one][:-1], edges[one][1:]) for one in (number, *leads)}
+            table = table.without(_forbidden(rules, columns, spans))
+        tables.append(table)
+    noisy_total = estimates.total_records(*size, tables)
+    counts, spread = estimates.one_way_counts(tables, lead, len(columns))
+    class_tables = dict(zip(others, tables, strict=True)) if leads else {}
+    return Fitted(columns, edges, lead, doubt, noisy_total, counts, spread, class_tables, rules=rules)
+
+
+def _forbidden(rules: Rules, columns: Sequence[Column], spans: Mapping[int, tuple[Ints, Ints]]) -> Bools:
+    """Which cells of a table hold only values that break a rule, given the spans of codes along each of its columns."""
+    shape = [len(lo) for lo, _ in spans.values()]
+    along: dict[str | int, tuple[Ints, Ints]] = {}
+    for axis, (column, (lo, hi)) in enumerate(spans.items()):
+        form = [-1 if one == axis else 1 for one in range(len(shape))]
+        along[columns[column].name] = lo.reshape(form), hi.reshape(form)
+    return np.broadcast_to(rules.forbidden_spans(along) == EVERYWHERE, shape)

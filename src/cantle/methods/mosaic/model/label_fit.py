@@ -1,0 +1,215 @@
+"""A logistic model of a two-valued target, fitted to noisy tables instead of records.
+
+logit p(x) = t0 + one effect per block, namely that of the cell of x. A block is one noisy table with the target, seen
+as a partition of the drafted records. Each cell's misfit is weighted by its own noise, which avoids the overfitting of
+raking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from cantle.drawing.counts import Dice, Floats
+from cantle.drawing.sums import dot
+from cantle.methods.mosaic.model.low_rank import LowRank
+from cantle.trusted.arrays import Codes
+from cantle.trusted.geometry.boxes import Ints
+
+STEPS, STEPS_AGAIN, INNER, TOLERANCE = 6, 4, 15, 1e-3
+"""Gauss-Newton steps for a new fit and after an earlier fit; conjugate-gradient steps in each, and their tolerance."""
+
+COLUMN_LEVELS = ((2, 1.0), (4, 0.5), (8, 0.25))
+COLUMN_CELLS = 0.125
+"""Prior variances of a column's effects at 2, 4 and 8 groups and at its cells."""
+
+JOINT = 0.3
+"""Prior variance of the effects of the cells of a chosen set and of each resolution of the label tree."""
+
+_INTERCEPT = 100.0
+
+
+Curve = Callable[[float, Floats], tuple[float, Floats]]
+"""The curvature of the misfit along a direction: of the intercept, and of the effects."""
+
+
+class Sums(Protocol):
+    """The two sums over records, which take most of the time: the functions below, or their compiled twins."""
+
+    def gather(self, effects: Floats, rows: Codes) -> Floats:
+        """For each record the sum of the effects of its cells."""
+
+    def scatter(self, values: Floats, rows: Codes, cells: int) -> Floats:
+        """For each cell the sum of its records' values."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """One partition of the records with noisy counts of both classes.
+
+    `levels` are coarser groupings of its cells with the prior variances of their effects; `own` is the prior variance
+    of the cells' own effects.
+    """
+
+    rows: Codes  # the cell of each drafted record
+    counts: Floats  # (cells, 2)
+    noise: float
+    levels: tuple[tuple[Ints, float], ...]
+    own: float
+
+    @property
+    def cells(self) -> int:
+        return len(self.counts)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelFit:
+    """Effects of all cells, block after block, and the intercept."""
+
+    intercept: float
+    effects: Floats
+    starts: Ints
+
+    def probability(self, rows: Codes, sums: Sums) -> Floats:
+        """The probability of the second class for each record, given its cells as `stack` numbers them."""
+        return sigmoid(self.intercept + sums.gather(self.effects, rows))
+
+
+def sigmoid(value: Floats) -> Floats:
+    return 1 / (1 + np.exp(-np.clip(value, -30, 30)))
+
+
+def stack(rows: Sequence[Codes], starts: Ints) -> Codes:
+    """Cells of records, one row per block, numbered across blocks."""
+    stacked = np.empty((len(rows), len(rows[0])), dtype=np.uint32)
+    for number, row in enumerate(rows):
+        np.add(row, np.uint32(starts[number]), out=stacked[number], casting="unsafe")
+    return stacked
+
+
+def fit(blocks: Sequence[Block], sums: Sums, before: LabelFit | None = None) -> LabelFit:
+    """The effects that minimise misfit plus prior; `before` is an earlier fit of the first blocks, to start from."""
+    problem = _Problem(blocks, sums)
+    effects = np.zeros(problem.cells)
+    ones = sum(block.counts[:, 1].sum() for block in blocks)
+    everyone = sum(block.counts.sum() for block in blocks)
+    share = min(1 - 1e-4, max(1e-4, ones / max(everyone, 1.0)))
+    intercept = float(np.log(share / (1 - share)))
+    if before is not None:
+        effects[: len(before.effects)] = before.effects
+        intercept = before.intercept
+    for _ in range(STEPS if before is None else STEPS_AGAIN):
+        intercept, effects = problem.step(intercept, effects)
+    return LabelFit(intercept, effects, problem.starts)
+
+
+class _Problem:
+    """Linearised least squares in the effects, solved by conjugate gradients preconditioned block by block."""
+
+    def __init__(self, blocks: Sequence[Block], sums: Sums) -> None:
+        self.sums = sums
+        self.starts = np.concatenate([[0], np.cumsum([b.cells for b in blocks])]).astype(np.int64)
+        self.cells = int(self.starts[-1])
+        self.rows = stack([b.rows for b in blocks], self.starts)
+        self.counts = np.concatenate([b.counts for b in blocks])
+        self.noise = np.concatenate([np.full(b.cells, b.noise) for b in blocks])
+        self.members = np.bincount(self.rows.ravel(), minlength=self.cells).astype(np.float64)
+        self.total = np.maximum(self.counts.sum(axis=1), 0.0)
+        self.precision = [_covariance(block).inverse() for block in blocks]
+
+    def step(self, intercept: float, effects: Floats) -> tuple[float, Floats]:
+        """One Gauss-Newton step."""
+        p = sigmoid(intercept + self.sums.gather(effects, self.rows))
+        known = self.members > 0
+        members = np.where(known, self.members, 1.0)
+        mean = self.sums.scatter(p, self.rows, self.cells) / members
+        miss = self.counts[:, 1] * (1 - mean) - self.counts[:, 0] * mean
+        spread = self.noise * (mean**2 + (1 - mean) ** 2) + self.total * mean * (1 - mean)
+        weight = np.where(known, 1 / np.maximum(spread, 1e-9), 0.0)
+        slope = np.where(known, self.total / members, 0.0)
+        change = p * (1 - p)
+        reach = slope * self.sums.scatter(change, self.rows, self.cells)
+        near = self._inverses(weight * reach**2)
+        near_shift = 1 / (dot(weight, reach**2) + 1 / _INTERCEPT)
+
+        def curve(shift: float, direction: Floats) -> tuple[float, Floats]:
+            moved = change * (shift + self.sums.gather(direction, self.rows))
+            cells = weight * slope**2 * self.sums.scatter(moved, self.rows, self.cells)
+            pulled = change * self.sums.gather(cells, self.rows)
+            bent = self.sums.scatter(pulled, self.rows, self.cells) + _apply(self.precision, direction, self.starts)
+            return float(pulled.sum()) + shift / _INTERCEPT, bent
+
+        pulled = change * self.sums.gather(weight * slope * miss, self.rows)
+        rest0 = float(pulled.sum()) - intercept / _INTERCEPT
+        rest = self.sums.scatter(pulled, self.rows, self.cells) - _apply(self.precision, effects, self.starts)
+        shift, move = self._solve(rest0, rest, curve, near_shift, near)
+        return intercept + shift, effects + move
+
+    def _solve(
+        self, rest0: float, rest: Floats, curve: Curve, near0: float, near: list[LowRank]
+    ) -> tuple[float, Floats]:
+        """The step for which the gradient `rest` vanishes, by preconditioned conjugate gradients."""
+        shift, move = 0.0, np.zeros(self.cells)
+        z0, z = near0 * rest0, _apply(near, rest, self.starts)
+        p0, p = z0, z
+        size = first = rest0 * z0 + dot(rest, z)
+        for _ in range(INNER):
+            if size <= TOLERANCE * first or size <= 1e-12:
+                break
+            bent0, bent = curve(p0, p)
+            length = size / (p0 * bent0 + dot(p, bent))
+            shift, move = shift + length * p0, move + length * p
+            rest0, rest = rest0 - length * bent0, rest - length * bent
+            z0, z = near0 * rest0, _apply(near, rest, self.starts)
+            grown = rest0 * z0 + dot(rest, z)
+            p0, p = z0 + grown / size * p0, z + grown / size * p
+            size = grown
+        return shift, move
+
+    def _inverses(self, diagonal: Floats) -> list[LowRank]:
+        """For each block the inverse of its own part of the curvature."""
+        parts = np.split(diagonal, self.starts[1:-1])
+        return [precision.plus(part).inverse() for precision, part in zip(self.precision, parts, strict=True)]
+
+
+def _covariance(block: Block) -> LowRank:
+    """The prior covariance of a block's effects."""
+    members = [np.zeros((0, block.cells))]
+    variances = [np.zeros(0)]
+    for grouping, variance in block.levels:
+        of_group = (np.unique(grouping)[:, None] == grouping).astype(np.float64)
+        members.append(of_group)
+        variances.append(np.full(len(of_group), variance))
+    return LowRank(np.full(block.cells, block.own), np.concatenate(members), np.concatenate(variances))
+
+
+def _apply(matrices: Sequence[LowRank], vector: Floats, starts: Ints) -> Floats:
+    """A block-diagonal matrix times a vector."""
+    parts = np.split(vector, starts[1:-1])
+    return np.concatenate([matrix.apply(part) for matrix, part in zip(matrices, parts, strict=True)])
+
+
+def gather(effects: Floats, rows: Codes) -> Floats:
+    """For each record the sum of the effects of its cells, block after block."""
+    total = effects[rows[0]]
+    for row in rows[1:]:
+        total = total + effects[row]
+    return total
+
+
+def scatter(values: Floats, rows: Codes, cells: int) -> Floats:
+    """For each cell the sum of its records' values."""
+    return np.bincount(rows.ravel(), np.tile(values, len(rows)), minlength=cells).astype(np.float64)
+
+
+def redraw(probability: Floats, dice: Dice) -> Codes:
+    """Labels with these probabilities, by systematic sampling along the sorted probabilities."""
+    # 16 bits are precise enough, and numpy sorts them much faster.
+    order = np.argsort((probability * 65535).astype(np.uint16), kind="stable")
+    running = np.floor(np.cumsum(probability[order]) + dice.random())
+    labels = np.zeros(len(order), dtype=np.uint8)
+    labels[order] = np.diff(running, prepend=0.0) > 0.5
+    return labels

@@ -1,0 +1,111 @@
+"""A public tree over drafted records, whose leaves separate records by their fitted probability of the target."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+
+import numpy as np
+
+from cantle.drawing.counts import Floats
+from cantle.trusted.arrays import Bools, Codes
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.cross_tables import LabelTree
+
+Cut = tuple[float, int, Ints, int, Bools]
+"""A cut on the heap: minus its gain, the node, its records, the column, and which cells go left."""
+
+FEWEST = 10
+"""Fewest drafted records in a leaf."""
+
+
+def label_tree(
+    cells: Sequence[Codes], sizes: Sequence[int], ordered: Sequence[bool], soft: Floats, leaves: int
+) -> LabelTree:
+    """A best-first Gini tree with soft labels.
+
+    `cells` are those of the drafted records by column; columns that are not `ordered` are cut along their mean label.
+    """
+    grower = _Grower(cells, sizes, ordered, soft)
+    return grower.grow(leaves)
+
+
+class _Grower:
+    def __init__(self, cells: Sequence[Codes], sizes: Sequence[int], ordered: Sequence[bool], soft: Floats) -> None:
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.owner = np.repeat(np.arange(len(sizes)), sizes)
+        self.place = np.concatenate([np.arange(size) for size in sizes]).astype(np.float64)
+        self.sorted_by_place = np.repeat(np.array(ordered, dtype=bool), sizes)
+        self.units = np.stack([np.asarray(c, dtype=np.int64) + s for c, s in zip(cells, self.starts, strict=False)], 1)
+        self.soft, self.sizes = soft, sizes
+
+    def grow(self, leaves: int) -> LabelTree:
+        """Splits the node with the largest gain until there are this many leaves, or no cut gains anything."""
+        column, goes_left, left, right, leaf = [-1], [np.zeros(0, dtype=bool)], [-1], [-1], [0]
+        leaves_so_far = 1
+        waiting: list[Cut] = []
+        self._offer(waiting, 0, np.arange(len(self.soft)))
+        while waiting and leaves_so_far < leaves:
+            _, node, rows, at, mask = heapq.heappop(waiting)
+            goes = mask[self.units[rows, at] - self.starts[at]]
+            column[node], goes_left[node] = at, mask
+            left[node], right[node] = len(column), len(column) + 1
+            column += [-1, -1]
+            goes_left += [np.zeros(0, dtype=bool)] * 2
+            left += [-1, -1]
+            right += [-1, -1]
+            leaf += [leaf[node], leaves_so_far]  # the left child keeps the number; `parent_leaves` relies on it
+            leaves_so_far += 1
+            leaf[node] = -1
+            self._offer(waiting, left[node], rows[goes])
+            self._offer(waiting, right[node], rows[~goes])
+        arrays = [np.array(part, dtype=np.int64) for part in (column, left, right, leaf)]
+        return LabelTree(arrays[0], tuple(goes_left), arrays[1], arrays[2], arrays[3])
+
+    def _offer(self, waiting: list[Cut], node: int, rows: Ints) -> None:
+        """Puts the best cut of a node on the heap, if there is one."""
+        if len(rows) < 2 * FEWEST:
+            return
+        units = self.units[rows].ravel()
+        length = int(self.starts[-1])
+        count = np.bincount(units, minlength=length).astype(np.float64)
+        mass = np.bincount(units, np.repeat(self.soft[rows], self.units.shape[1]), minlength=length)
+        score = np.where(self.sorted_by_place, self.place, mass / np.maximum(count, 1e-9))
+        order = np.lexsort((score, self.owner))
+        before = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        n, s = np.cumsum(count[order]), np.cumsum(mass[order])
+        everyone, total = float(len(rows)), float(self.soft[rows].sum())
+        n, s = n - before * everyone, s - before * total
+        allowed = (n >= FEWEST) & (everyone - n >= FEWEST)
+        rest = np.maximum(everyone - n, 1e-9)
+        gain = np.where(allowed, s**2 / np.maximum(n, 1e-9) + (total - s) ** 2 / rest, -1.0)
+        at = int(np.argmax(gain))
+        value = gain[at] - total**2 / everyone
+        if not allowed[at] or value <= 1e-9:
+            return
+        column = int(self.owner[at])
+        mask = np.zeros(self.sizes[column], dtype=bool)
+        mask[order[self.starts[column] : at + 1] - self.starts[column]] = True
+        heapq.heappush(waiting, (-value, node, rows, column, mask))
+
+
+def parent_leaves(tree: LabelTree) -> Ints:
+    """For each leaf the older leaf that it was split from; the first leaf is its own parent.
+
+    When a leaf is split, the left child keeps its number and the right child gets a new one.
+    """
+    number = tree.leaf.copy()  # the number that each node had as a leaf
+    parents = np.zeros(tree.leaves, dtype=np.int64)
+    for node in range(len(number) - 1, -1, -1):
+        if tree.column[node] >= 0:
+            number[node] = number[tree.left[node]]
+            parents[number[tree.right[node]]] = number[node]
+    return parents
+
+
+def cut_back(parent_leaf: Ints, leaves: int) -> Ints:
+    """For each leaf its number in the tree as it was when it had `leaves` leaves."""
+    number = np.arange(len(parent_leaf))
+    while (number >= leaves).any():
+        number = np.where(number >= leaves, parent_leaf[number], number)
+    return number

@@ -1,0 +1,67 @@
+"""Noisy tables of grouped columns and their coarser forms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cantle.drawing.counts import Floats
+from cantle.drawing.smooth import LEAST_VARIANCE, project_onto
+from cantle.methods.mosaic.model.groupings import Groupings
+from cantle.trusted.arrays import Bools
+from cantle.trusted.geometry.cross_tables import CrossTable
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyTable:
+    """Noisy counts over groups of columns, one axis per column; every cell has the same noise variance.
+
+    Cells in which every point breaks a rule are `empty`: their counts are 0, without noise.
+    """
+
+    columns: tuple[int, ...]
+    groups: tuple[int, ...]
+    counts: Floats
+    variance: float
+    empty: Bools | None = None
+
+    def without(self, empty: Bools) -> NoisyTable:
+        """The table with these cells known to be empty."""
+        return replace(self, counts=np.where(empty, 0.0, self.counts), empty=empty)
+
+    def projected(self, total: float) -> Floats:
+        """Non-negative counts of all cells that sum to `total`, in one row."""
+        return project_onto(self.counts.ravel(), total, None if self.empty is None else ~self.empty.ravel())
+
+    def onto(
+        self, columns: Sequence[int], groups: Sequence[int], groupings: Sequence[Groupings]
+    ) -> tuple[Floats, Floats]:
+        """Counts over some of the columns at coarser groups, and how many noisy cells of this table each count sums."""
+        others = tuple(axis for axis, column in enumerate(self.columns) if column not in columns)
+        summed = self.counts.sum(axis=others)
+        weight = np.full(summed.shape, self.counts.size / max(1, summed.size))
+        if self.empty is not None:
+            weight = (~self.empty).sum(axis=others).astype(np.float64)
+        left = [column for column in self.columns if column in columns]
+        for axis, column in enumerate(left):
+            fine = self.groups[self.columns.index(column)]
+            coarse = groups[list(columns).index(column)]
+            if coarse != fine:
+                starts = groupings[column].coarse_starts(fine, coarse)
+                summed, weight = (np.add.reduceat(array, starts, axis=axis) for array in (summed, weight))
+        order = [left.index(column) for column in columns]
+        return summed.transpose(order), weight.transpose(order)
+
+
+def question(columns: tuple[int, ...], groups: tuple[int, ...], groupings: Sequence[Groupings]) -> CrossTable:
+    """The cross table that measures these columns in these groups."""
+    return CrossTable(columns, tuple(groupings[c].map(g) for c, g in zip(columns, groups, strict=True)))
+
+
+def laplace_variance(rate: float) -> float:
+    """The variance of discrete Laplace noise of this rate; at least LEAST_VARIANCE, because at high rates the formula
+    rounds to 0."""
+    ratio = np.exp(-rate)
+    return max(float(2 * ratio / (1 - ratio) ** 2), LEAST_VARIANCE)

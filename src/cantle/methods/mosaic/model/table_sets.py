@@ -1,0 +1,124 @@
+"""Candidate tables of a round, and which of them may still be chosen after a choice.
+
+This is public: it depends only on dice and on earlier choices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
+from itertools import combinations
+from math import prod
+
+import numpy as np
+
+from cantle.drawing.counts import Dice
+from cantle.methods.mosaic.model.groupings import MOST_GROUPS
+from cantle.trusted.arrays import Bools
+from cantle.trusted.geometry.boxes import Ints
+
+RANDOM_SETS, MOST_PAIRS, MOST_COLUMNS = 200, 2_000, 8
+FEWEST_GROUPS = 3
+_OVERLAP = 0.1
+"""Largest share of a set's pairs that may be in sets chosen in the same round."""
+
+Grouped = tuple[tuple[int, ...], tuple[int, ...]]  # columns, and the number of groups of each
+
+
+def candidates(
+    sizes: Sequence[int],
+    lead: int | None,
+    with_lead: bool,
+    cap: int,
+    taken: set[tuple[int, ...]],
+    dice: Dice,
+) -> list[Grouped]:
+    """All pairs without the leading column (at most 2,000) and 200 random sets, with as many groups as `cap` cells
+    allow.
+
+    With `with_lead`, half of the random sets contain the leading column. Sets in `taken` are left out.
+    """
+    usable = [column for column, size in enumerate(sizes) if size >= 2]
+    pairs = list(combinations([column for column in usable if column != lead], 2))
+    if len(pairs) > MOST_PAIRS:
+        pairs = [pairs[i] for i in np.sort(dice.choice(len(pairs), MOST_PAIRS, replace=False)).tolist()]
+    listed: dict[tuple[int, ...], None] = dict.fromkeys(pair for pair in pairs if pair not in taken)
+    for number in range(RANDOM_SETS):
+        members = _random_set(usable, sizes, lead if with_lead and number % 2 == 0 else None, cap, dice)
+        if len(members) >= 2 and members not in taken and not (len(members) == 2 and lead in members):
+            listed[members] = None
+    return [(members, _grow(members, sizes, cap)) for members in listed]
+
+
+def _random_set(usable: Sequence[int], sizes: Sequence[int], lead: int | None, cap: int, dice: Dice) -> tuple[int, ...]:
+    members = [] if lead is None else [lead]
+    cells = 1 if lead is None else min(sizes[lead], FEWEST_GROUPS)
+    for at in dice.permutation(len(usable)).tolist():
+        column = usable[at]
+        grown = cells * min(sizes[column], FEWEST_GROUPS)
+        if column in members or grown > cap:
+            continue
+        members.append(column)
+        cells = grown
+        if len(members) == MOST_COLUMNS:
+            break
+    return tuple(sorted(members))
+
+
+def _grow(members: tuple[int, ...], sizes: Sequence[int], cap: int) -> tuple[int, ...]:
+    """Numbers of groups: each starts at 3 (or 2, if that is too much), then grows one by one, the smallest first."""
+    start = [min(sizes[c], FEWEST_GROUPS) for c in members]
+    groups = start if prod(start) <= cap else [2] * len(members)
+    cells = prod(groups)
+    waiting = [(count, at) for at, count in enumerate(groups) if count < min(sizes[members[at]], MOST_GROUPS)]
+    heapify(waiting)
+    while waiting:
+        count, at = heappop(waiting)
+        more = cells // count * (count + 1)
+        if more > cap:
+            continue  # a larger number of groups may still grow, because it adds fewer cells in proportion
+        cells, groups[at] = more, count + 1
+        if count + 1 < min(sizes[members[at]], MOST_GROUPS):
+            heappush(waiting, (count + 1, at))
+    return tuple(groups)
+
+
+class Survivors:
+    """Which candidates of a round may still be chosen.
+
+    A candidate survives if at most a tenth of its pairs are in sets chosen in this round and, in the first round, if it
+    joins two components of the graph of chosen sets. If no candidate survives, all unchosen sets are candidates again.
+    """
+
+    def __init__(self, sets: Sequence[tuple[int, ...]], columns: int, joining: bool) -> None:
+        self._sets, self._joining = sets, joining
+        self._component = np.arange(columns)
+        self._is_chosen = np.zeros(len(sets), dtype=bool)
+        pairs = [list(combinations(members, 2)) for members in sets]
+        self._set_of_pair = np.repeat(np.arange(len(sets)), [len(part) for part in pairs])
+        self._pair = np.array([a * columns + b for part in pairs for a, b in part], dtype=np.int64)
+        self._pair_is_used = np.zeros(columns * columns, dtype=bool)
+
+    def left(self) -> Ints:
+        """The indices of the surviving candidates; empty only if all were chosen."""
+        kept = ~self._is_chosen & self._are_fresh()
+        if not kept.any():
+            self._component, self._pair_is_used[:] = np.arange(len(self._component)), False
+            kept = ~self._is_chosen
+        return np.flatnonzero(kept)
+
+    def choose(self, number: int) -> None:
+        members = self._sets[number]
+        self._is_chosen[number] = True
+        self._pair_is_used[self._pair[self._set_of_pair == number]] = True
+        joined = np.isin(self._component, self._component[list(members)])
+        self._component[joined] = self._component[members[0]]
+
+    def _are_fresh(self) -> Bools:
+        used = np.bincount(self._set_of_pair, self._pair_is_used[self._pair], minlength=len(self._sets))
+        fresh = used <= _OVERLAP * np.bincount(self._set_of_pair, minlength=len(self._sets))
+        if not self._joining:
+            return fresh
+        columns = len(self._component)
+        apart = self._component[self._pair // columns] != self._component[self._pair % columns]
+        return fresh & (np.bincount(self._set_of_pair, apart, minlength=len(self._sets)) > 0)

@@ -1,0 +1,176 @@
+"""Public rules of `mosaic`: the share of epsilon of each step, and how many tables are measured and how large they are.
+
+Everything here depends on the schema and on noisy answers only. In every rule, n0 is max(1, noisy number of records),
+and epsilon is divided by the number of records per person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, floor
+
+from cantle.drawing.column_cells import Column
+from cantle.methods.mosaic.model.answers import FIRST
+
+NANO = 10**9
+SIZE, SHUT, HUB = Fraction(2, 100), Fraction(1, 100), Fraction(5, 100)
+TREE, SPIKES, HEAPS = Fraction(2, 100), Fraction(2, 100), Fraction(1, 100)
+LABEL, SELECTION = Fraction(1, 10), Fraction(1, 10)
+HALFWAY = 42
+"""The rho at which the first tables and the chosen tables get equal shares."""
+
+LOW = 8
+"""The rho below which tables are not chosen (with a two-valued target) and wide columns get 16 widths."""
+
+CUBE_ROOTS = 50, 63, 79
+"""The cube roots of 1, 2 and 4, times 50."""
+
+GATE = 100
+HUB_COLUMNS = 40
+MOST_CLASSES = 8
+"""The largest number of cells of a target."""
+
+
+def usable_target(columns: Sequence[Column], target: int | None) -> int | None:
+    """The declared target, if it has 2 to 8 cells and another column has more than one value; otherwise None."""
+    if target is None or not 2 <= columns[target].codes <= MOST_CLASSES:
+        return None
+    return target if any(one.codes > 1 for number, one in enumerate(columns) if number != target) else None
+
+
+def price(share: Fraction, epsilon: Fraction) -> Fraction:
+    """A share of epsilon, rounded down to nano-units."""
+    return Fraction(floor(share * epsilon * NANO), NANO)
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The decisions that are made from n0 before any table is measured."""
+
+    n0: int
+    rate: float  # epsilon per record of a person
+    gate: bool  # whether there are enough records to refine the cells of wide columns
+    wide: int  # number of wide columns
+    round_values: bool  # whether a wide column has classes of round values, so that heaps are asked for
+    accuracy: Fraction  # the share that was reserved to measure the release's own error
+    low: bool  # whether rho is below LOW
+
+    @property
+    def shape(self) -> Fraction:
+        """The share of the questions about the cells of wide columns: tree, spikes and heaps, or one frequent value."""
+        if not self.wide:
+            return Fraction(0)
+        return TREE + SPIKES + self.heaps if self.gate else SHUT
+
+    @property
+    def heaps(self) -> Fraction:
+        return HEAPS if self.wide and self.gate and self.round_values else Fraction(0)
+
+    @property
+    def theta(self) -> int:
+        """The threshold of the tree's stop tests."""
+        per_column = float(TREE) * self.rate / max(1, self.wide)
+        return max(ceil(16 / per_column), ceil(self.n0 / 128))
+
+
+def opening(
+    noisy: int, rate: float, wide: int, round_values: bool, cells: Sequence[int], accuracy: Fraction
+) -> Opening:
+    """The first decisions; `cells` has the number of cells of each column on the starting grid, without the target."""
+    n0 = max(1, noisy)
+    gate = bool(wide) and n0 * float(TREE) * rate / wide >= GATE
+    return Opening(n0, rate, gate, wide, round_values, accuracy, rho(n0, rate, cells) < LOW)
+
+
+def rho(n0: int, rate: float, cells: Sequence[int]) -> float:
+    """Records times epsilon per cell of the first tables; the larger, the better these can be measured."""
+    total = sum(cells)
+    return n0 * rate / (total * (total / len(cells)) ** 0.25) if total else 0.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Shares of epsilon, and the number, rounds and largest size of the chosen tables."""
+
+    hub: Fraction
+    label: Fraction
+    first: Fraction
+    selection: Fraction
+    tables: Fraction
+    count: int
+    rounds: int
+    cap: int
+
+
+def plan(start: Opening, cells: Sequence[int], columns: int, classes: int, hub_asked: bool, hub: bool) -> Plan:
+    """The shares of all questions that are asked once the cells are known.
+
+    `cells` has the number of cells of each column other than the leading one, which has `classes` cells (0 if there is
+    none). `hub` says that the leading column is a hub column, not the target; `hub_asked` that it was chosen with 5 %
+    of epsilon.
+    """
+    hub_share = HUB if hub_asked else Fraction(0)
+    budget = 1 - SIZE - start.accuracy - start.shape - hub_share
+    label = LABEL * budget if classes == 2 and not hub else Fraction(0)
+    rest = budget - label
+    share = _first_share(rho(start.n0, start.rate, cells))
+    tables = rest * (1 - share) * (1 - SELECTION)
+    expected = start.n0 * float(tables) * start.rate / 4
+    usable = sum(size >= 2 for size in cells)
+    sets = 2 ** min(usable, 20) - usable - 1  # the number of sets of at least two columns
+    count = min(sets, int(max(min(expected / 16, columns), min(expected / 200, 2 * columns))))
+    if hub or (start.low and classes) or usable < 2 or count < 1:
+        return Plan(hub_share, label, rest, Fraction(0), Fraction(0), 0, 0, 0)
+    rounds = 1 if count < 4 else 2 if count <= columns else 3
+    cap = max(4, int(expected / count))
+    return Plan(hub_share, label, rest * share, rest * (1 - share) * SELECTION, tables, count, rounds, cap)
+
+
+def _first_share(rho: float) -> Fraction:
+    return Fraction(floor(min(0.9, max(0.15, HALFWAY / (HALFWAY + rho))) * NANO), NANO)
+
+
+@dataclass(frozen=True)
+class FirstTables:
+    """First tables that are measured together, at one rate."""
+
+    columns: tuple[int, ...]  # positions in the list of columns
+    paid: Fraction
+    why: str  # their name in the receipt
+
+
+def first_tables(cells: Sequence[int], whole: Fraction, alone: bool) -> list[FirstTables]:
+    """The first tables, grouped by the rate of their noise.
+
+    If further tables will be chosen, these measure columns of many cells well, and all first tables have one rate. If
+    the first tables stay `alone`, the rate of a column with K cells is proportional to the cube root of K. The reason:
+    the noise of a column, summed over all cells or over a range of them, is proportional to K or root K, divided by the
+    rate. Rates proportional to root K would minimise the sum of the former and the maximum of the latter. But
+    neighbouring cells of numbers are pooled, so their noise grows more slowly.
+
+    Columns with K up to the same power of two (and above its half) share a rate, so that few passes over the records
+    are needed. The last group gets what rounding leaves.
+    """
+    if not alone:
+        return [FirstTables(tuple(range(len(cells))), whole, FIRST)]
+    levels = [max(0, size - 1).bit_length() for size in cells]
+    weights = [CUBE_ROOTS[level % 3] << level // 3 for level in levels]
+    groups = list[FirstTables]()
+    for level in sorted(set(levels)):
+        columns = tuple(number for number, one in enumerate(levels) if one == level)
+        share = Fraction(sum(weights[number] for number in columns), sum(weights))
+        paid = max(price(share, whole), Fraction(1, NANO))  # one nano-unit at least
+        groups.append(FirstTables(columns, paid, f"{FIRST}, {_range_of(level)}"))
+    rest = whole - sum(group.paid for group in groups)
+    return [*groups[:-1], replace(groups[-1], paid=groups[-1].paid + rest)]
+
+
+def _range_of(level: int) -> str:
+    """The range of up to 2^level cells and more than half of that, in words.
+
+    >>> [_range_of(level) for level in (0, 1, 2)]
+    ['1 cell', '2 cells', '3 to 4 cells']
+    """
+    return ("1 cell", "2 cells")[level] if level < 2 else f"{2 ** (level - 1) + 1} to {2**level} cells"

@@ -1,0 +1,212 @@
+"""The questions that `mosaic` asks the curator, and the noisy answers, which are released.
+
+The codes of a column are 0 to values - 1; a missing value has the code `values`. Prices are exact fractions of epsilon,
+which are rounded down to whole nano-units when they are charged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from cantle.methods.mosaic.model.answers import CellsOf, NoisyAnswer, TreeNode
+from cantle.trusted.answers import Noisy
+from cantle.trusted.budget import NANO
+from cantle.trusted.curator import Curator
+from cantle.trusted.geometry.boxes import Frontier, Ints
+from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable, LabelTree
+from cantle.trusted.geometry.value_classes import ValueClasses
+from cantle.trusted.queries import Size
+from cantle.trusted.stop_test import PrivTree
+from cantle.trusted.table_candidates import (
+    Dependence,
+    Distance,
+    Heaviest,
+    HeavyValues,
+    Hubs,
+    TableRound,
+    TableSets,
+)
+from cantle.trusted.table_queries import CrossTables, HeapTables, LabelCounts, Spikes, ValueSearch
+from cantle.trusted.value_trees import ValueTrees
+
+
+@dataclass(frozen=True)
+class SpikeSearch:
+    """A search for frequent values of one column, with a public threshold for each class of values."""
+
+    column: int
+    values: int
+    classes: ValueClasses
+    thresholds: tuple[int, ...]
+    skip: tuple[int, ...] = ()  # codes that `heaviest` must not return
+
+    @property
+    def search(self) -> ValueSearch:
+        return ValueSearch(self.column, self.values, self.classes, self.skip)
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateTables:
+    """Candidate tables of one round with their public models and penalties; see `Distance` and `TableSets`."""
+
+    tables: tuple[CrossTable, ...]
+    models: tuple[Ints, ...]
+    penalties: Ints
+    share: Fraction = Fraction(1)
+    seed: int = 0
+
+
+class Questions:
+    """Asks a curator questions about all records, and keeps the noisy answers, which are released."""
+
+    def __init__(self, curator: Curator) -> None:
+        self._curator = curator
+        self._root: Frontier = curator.root()
+        domain = curator.domain
+        assert isinstance(domain, tuple), "mosaic asks about tables"
+        self._sizes = domain[0]
+        self._persons = curator.unit.max_records
+        self._within: ColumnCells | None = None
+        self._round: TableRound | None = None
+        self._bought = 0
+        """The number of tables that were measured one by one, after the first tables."""
+        self.answers: list[NoisyAnswer] = []
+
+    @property
+    def within(self) -> ColumnCells:
+        """The cells of all columns; fixed by `set_cells`."""
+        assert self._within is not None
+        return self._within
+
+    def left(self) -> Fraction:
+        """The part of epsilon that is not spent yet."""
+        return Fraction(int(self._curator.left(self._root)[0]), NANO)
+
+    def size(self, price: Fraction) -> int:
+        """The noisy number of records."""
+        noisy = self._curator.measure(self._root, Size(), _nano(price), why="number of records")
+        return int(self._keep("number of records", noisy, [1], [{"columns": [], "edges": []}])[0][0])
+
+    def grow(self, roots: dict[int, Ints], theta: int, price: Fraction) -> dict[int, Ints]:
+        """The refined edges of these columns, from trees that are grown below the given cells."""
+        stop = PrivTree.within(_nano(price) // len(roots), theta, 2, self._persons)
+        columns = tuple(sorted(roots))
+        trees = ValueTrees(columns, tuple(roots[column] for column in columns), self._sizes)
+        refined = self._curator.grow(self._root, trees, stop, why="cells of wide columns")
+        return dict(zip(columns, refined, strict=True))
+
+    def spikes(self, searches: Sequence[SpikeSearch], price: Fraction) -> list[tuple[Ints, Ints]]:
+        """For each search the codes whose noisy count reaches the threshold of their class, ascending, with the
+        counts."""
+        query = Spikes(tuple(search.search for search in searches), self._sizes)
+        least = np.array([least for search in searches for least in search.thresholds], dtype=np.int64)
+        noisy = self._curator.measure(self._root, query, _nano(price), why="frequent values", at_least=least)
+        frequent = []
+        for search, (codes, at) in zip(searches, query.values(noisy.rows, noisy.cells), strict=True):
+            about: CellsOf = {
+                "column": search.column,
+                "at_least": list(search.thresholds),
+                "origin": search.classes.origin,
+                "periods": list(search.classes.periods),
+            }
+            rate = int(noisy.rate_num[0]), noisy.rate_den
+            self.answers.append(NoisyAnswer("frequent values", codes, noisy.value[at], *rate, about))
+            frequent.append((codes, noisy.value[at]))
+        return frequent
+
+    def heaviest(self, searches: Sequence[SpikeSearch], none: int, price: Fraction) -> tuple[int, int] | None:
+        """One (column, code) that many records have, chosen with noise, or None."""
+        asked = HeavyValues(tuple(search.search for search in searches), self._sizes, none)
+        return self._curator.choose(self._root, asked, Heaviest(), _nano(price), why="one frequent value")
+
+    def set_cells(self, edges: Sequence[Ints]) -> None:
+        """Sets the cells of all columns, null included, to which all following questions refer; cells are public."""
+        self._within = ColumnCells(tuple(edge.copy() for edge in edges))
+
+    def hub(self, columns: Sequence[int], price: Fraction) -> int:
+        """The one of these columns on which the others depend most, chosen with noise."""
+        asked = Hubs(self.within, tuple(columns))
+        return self._curator.choose(self._root, asked, Dependence(), _nano(price), why="hub column")
+
+    def cross_tables(self, tables: Sequence[CrossTable], price: Fraction, why: str = "") -> list[Ints]:
+        """The noisy counts of all cells of these tables, as one flat array per table.
+
+        Without a name (`why`) they are called the next table that is measured one by one.
+        """
+        if not why:
+            self._bought += 1
+            why = f"table {self._bought}"
+        noisy = self._curator.measure(self._root, CrossTables(self.within, tuple(tables)), _nano(price), why=why)
+        about: list[CellsOf] = [{"columns": list(table.columns), "edges": self._group_edges(table)} for table in tables]
+        return self._keep(why, noisy, [table.cells for table in tables], about)
+
+    def choose_table(self, candidates: CandidateTables, surviving: Ints, price: Fraction) -> int:
+        """The surviving candidate whose counts are farthest from its model, chosen with noise."""
+        if self._round is None or self._round.tables is not candidates.tables:
+            self._round = TableRound(self.within, candidates.tables, candidates.share, candidates.seed)
+        asked = TableSets(self._round, candidates.models, candidates.penalties, surviving)
+        why = f"choice of table {self._bought + 1}"
+        return self._curator.choose(self._root, asked, Distance(), _nano(price), why=why)
+
+    def heaps(self, tables: Sequence[HeapTable], price: Fraction) -> list[Ints]:
+        """Noisy counts by group of cells and class of round values, one flat array per table."""
+        query = HeapTables(tuple(tables), self._sizes)
+        noisy = self._curator.measure(self._root, query, _nano(price), why="round values")
+        about: list[CellsOf] = [
+            {
+                "column": table.column,
+                "edges": table.edges.tolist(),
+                "group": table.group.tolist(),
+                "origin": table.classes.origin,
+                "periods": list(table.classes.periods),
+            }
+            for table in tables
+        ]
+        return self._keep("round values", noisy, [int(np.prod(table.shape)) for table in tables], about)
+
+    def label_counts(self, tree: LabelTree, target: int, classes: int, price: Fraction) -> Ints:
+        """Noisy counts by leaf of the tree and class of the target, of shape (leaves, classes)."""
+        query = LabelCounts(self.within, tree, target)
+        noisy = self._curator.measure(self._root, query, _nano(price), why="leaves by class")
+        about: CellsOf = {"column": target, "tree": _described(tree)}
+        (counts,) = self._keep("leaves by class", noisy, [tree.leaves * classes], [about])
+        return counts.reshape(tree.leaves, classes)
+
+    def _keep(self, why: str, noisy: Noisy, sizes: Sequence[int], about: Sequence[CellsOf]) -> list[Ints]:
+        """Keeps the noisy counts of several tables for the release, and returns them table by table."""
+        counts = np.split(noisy.value[0], np.cumsum(sizes)[:-1])
+        for values, words in zip(counts, about, strict=True):
+            rate = int(noisy.rate_num[0]), noisy.rate_den
+            self.answers.append(NoisyAnswer(why, np.arange(len(values)), values, *rate, words))
+        return counts
+
+    def _group_edges(self, table: CrossTable) -> list[list[int]]:
+        """The edges of the groups of each column of a table, as codes."""
+        group_edges = []
+        for column, map_ in zip(table.columns, table.maps, strict=True):
+            edges = self.within.edges[column]
+            starts = np.flatnonzero(np.diff(map_.astype(np.int64), prepend=-1))
+            group_edges.append([*edges[starts].tolist(), int(edges[-1])])
+        return group_edges
+
+
+def _nano(price: Fraction) -> int:
+    return price.numerator * NANO // price.denominator
+
+
+def _described(tree: LabelTree) -> list[TreeNode]:
+    """The nodes of a tree: a leaf has its number, another node its column, the cells that go left, and its children."""
+    nodes: list[TreeNode] = []
+    for node, column in enumerate(tree.column.tolist()):
+        if column < 0:
+            nodes.append({"leaf": int(tree.leaf[node])})
+        else:
+            goes = np.flatnonzero(tree.goes_left[node]).tolist()
+            nodes.append(
+                {"column": column, "cells": goes, "left": int(tree.left[node]), "right": int(tree.right[node])}
+            )
+    return nodes

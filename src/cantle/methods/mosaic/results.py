@@ -1,0 +1,126 @@
+"""A mosaic release as frames: the noisy answers with their rates, the cells of the columns, and the drawn records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import polars as pl
+
+from cantle.drawing.counts import Dice
+from cantle.drawing.records import Drawn
+from cantle.drawing.results import Results
+from cantle.methods.mosaic.model.answers import CellsOf, NoisyAnswer, TreeNode
+from cantle.schema.domain import Domain, unsigned
+from cantle.trusted import kernel_choice
+from cantle.trusted.arrays import Codes
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.span_values import LOOKED_UP
+
+if TYPE_CHECKING:
+    from cantle.schema.canonical_json import JSON
+
+
+def drawn_codes(domain: Domain, codes: Sequence[Codes], dice: Dice) -> Drawn:
+    """Records from their codes by column; public dice draw a place evenly inside each step."""
+    records = len(codes[0]) if codes else 0
+    drawn = list(zip(domain.attributes, placed(domain, codes, dice), strict=True))
+    return Drawn.of(drawn, records, compiled=kernel_choice.worth_loading(records))
+
+
+def placed(domain: Domain, codes: Sequence[Codes], dice: Dice) -> list[Codes]:
+    """The places of the records. Columns in which each code is a place need no dice."""
+    return [
+        one.fine(part, dice.random(len(part))) if one.width > 1 else part.astype(unsigned(one.size + 1), copy=False)
+        for one, part in zip(domain.attributes, codes, strict=True)
+    ]
+
+
+def mosaic_results(
+    domain: Domain,
+    edges: Sequence[Ints],
+    codes: Sequence[Codes],
+    answers: Sequence[NoisyAnswer],
+    lead: str | None,
+    classes: bool,
+    places: Dice,
+) -> Results:
+    """Everything a mosaic release holds: the records, `groups` with the cells of every column, and `tables` with every
+    noisy count.
+
+    `lead` is the leading column; `classes` says whether learned classes drew the records; `places` are the dice that
+    draw values inside their steps.
+    """
+    drawn = drawn_codes(domain, codes, places)
+    records = len(codes[0]) if codes else 0
+    names = [attribute.name for attribute in domain.attributes]
+    tables = pl.concat([_answer_frame(number, answer) for number, answer in enumerate(answers)])
+    summary = {"records": records, "tables": len(answers), "cells": sum(len(edge) - 1 for edge in edges)}
+    structure: dict[str, JSON] = {
+        "lead": lead,
+        "classes": classes,
+        "cells": {name: edge.tolist() for name, edge in zip(names, edges, strict=True)},
+        "tables": [{"why": answer.why, **_with_names(answer.about, names)} for answer in answers],
+    }
+    return Results(drawn, cell_frame(domain, edges, codes), {"tables": tables}, summary, structure)
+
+
+def cell_frame(domain: Domain, edges: Sequence[Ints], codes: Sequence[Codes]) -> pl.DataFrame:
+    """The cells of every column, and how many of the released records are in each."""
+    parts = []
+    for attribute, edge, part in zip(domain.attributes, edges, codes, strict=True):
+        spans = list(zip(edge[:-1].tolist(), edge[1:].tolist(), strict=True))
+        parts.append(
+            pl.DataFrame(
+                {
+                    "column": [attribute.name] * len(spans),
+                    "cell": pl.Series(np.arange(len(spans)), dtype=pl.Int64),
+                    "lo": pl.Series(edge[:-1], dtype=pl.Int64),
+                    "hi": pl.Series(edge[1:], dtype=pl.Int64),
+                    "values": [attribute.describe(lo, hi) for lo, hi in spans],
+                    "count": pl.Series(_counts(edge, part), dtype=pl.Int64),
+                }
+            )
+        )
+    return pl.concat(parts)
+
+
+def _counts(edges: Ints, codes: Codes) -> Ints:
+    """How many of the codes are in each cell."""
+    if edges[-1] <= LOOKED_UP:
+        return np.add.reduceat(np.bincount(codes, minlength=int(edges[-1])), edges[:-1])
+    return np.bincount(np.searchsorted(edges, codes, side="right") - 1, minlength=len(edges) - 1)
+
+
+def _answer_frame(number: int, answer: NoisyAnswer) -> pl.DataFrame:
+    size = len(answer.noisy)
+    return pl.DataFrame(
+        {
+            "table": pl.Series(np.full(size, number), dtype=pl.Int64),
+            "why": pl.Series([answer.why] * size, dtype=pl.String),
+            "cell": pl.Series(answer.cells, dtype=pl.Int64),
+            "noisy": pl.Series(answer.noisy, dtype=pl.Int64),
+            "rate_num": pl.Series(np.full(size, answer.rate_num), dtype=pl.Int64),
+            "rate_den": pl.Series(np.full(size, answer.rate_den), dtype=pl.Int64),
+        }
+    )
+
+
+def _with_names(about: CellsOf, names: Sequence[str]) -> dict[str, JSON]:
+    """The description with names of columns instead of their numbers."""
+    named = cast("dict[str, JSON]", dict(about))
+    if "columns" in about:
+        named["columns"] = [names[number] for number in about["columns"]]
+    if "column" in about:
+        named["column"] = names[about["column"]]
+    if "tree" in about:
+        named["tree"] = [_node_with_name(node, names) for node in about["tree"]]
+    return named
+
+
+def _node_with_name(node: TreeNode, names: Sequence[str]) -> dict[str, JSON]:
+    named = cast("dict[str, JSON]", dict(node))
+    if "column" in node:
+        named["column"] = names[node["column"]]
+    return named

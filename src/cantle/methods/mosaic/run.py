@@ -1,0 +1,312 @@
+"""The algorithm of mosaic: noisy tables of grouped columns, chosen where the model is worst, from which records are
+drawn.
+
+The curator is asked through `Questions` (mosaic_questions.py); everything between the questions uses public values. The
+shares of the budget are in mosaic_plan.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import ceil, log
+
+import numpy as np
+
+from cantle.drawing.column_cells import (
+    LOW_WIDTHS,
+    WIDTHS,
+    Column,
+    largest_spikes,
+    single_values,
+    starting_edges,
+    with_null,
+    with_single_values,
+)
+from cantle.drawing.counts import Dice, Floats
+from cantle.methods.mosaic import plan as rules
+from cantle.methods.mosaic.model.classes import predict
+from cantle.methods.mosaic.model.draft_pool import DraftPool
+from cantle.methods.mosaic.model.draw_values import heap_groups, heaps
+from cantle.methods.mosaic.model.fitted import DOUBT, Learned, first_tables
+from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance, question
+from cantle.methods.mosaic.model.table_sets import Grouped, Survivors, candidates
+from cantle.methods.mosaic.questions import CandidateTables, Questions, SpikeSearch
+from cantle.schema.rules import Rules
+from cantle.trusted.arrays import Codes
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable
+
+POOL = 10_000
+SUBSET = 200_000
+"""The noisy number of records from which on scores use a subset of the records."""
+
+
+@dataclass
+class MosaicRun:
+    """One run of mosaic.
+
+    `persons` is the number of records per person. `accuracy` is called with the noisy number of records; it reserves
+    the budget that measures the release's own error, and returns its share of epsilon.
+    """
+
+    questions: Questions
+    columns: Sequence[Column]
+    target: int | None
+    epsilon: Fraction
+    dice: dict[str, Dice]
+    persons: int = 1
+    accuracy: Callable[[int], Fraction] = lambda _noisy: Fraction(0)
+    edges: list[Ints] = field(default_factory=list)
+    rules: Rules | None = None
+
+    def run(self) -> list[Codes]:
+        """Codes of the synthetic records, one array per column; also sets `edges`, `plan`, `fitted`, `learned`."""
+        noisy = self.questions.size(self._price(rules.SIZE))
+        self.lead = rules.usable_target(self.columns, self.target)
+        self._open(noisy)
+        self._shape_cells()
+        self._choose_lead()
+        self._first_tables(noisy)
+        self._measure_heaps()
+        for number in range(self.plan.rounds):
+            self._round(number)
+            self.fitted.use_tables()
+        return self._draw()
+
+    # ---- before the tables --------------------------------------------------------------------------------
+
+    def _price(self, share: Fraction) -> Fraction:
+        return rules.price(share, self.epsilon)
+
+    def _rate(self, price: Fraction, sensitivity: int) -> float:
+        return float(price) / (sensitivity * self.persons)
+
+    def _others(self) -> list[int]:
+        return [number for number in range(len(self.columns)) if number != self.lead]
+
+    def _sizes(self) -> list[int]:
+        return [len(edges) - 1 for edges in self.edges]
+
+    def _open(self, noisy: int) -> None:
+        """Makes the first decisions, from the noisy number of records and the starting cells."""
+        self.wide = [number for number in self._others() if self.columns[number].wide]
+        self.edges = [with_null(column, starting_edges(column, WIDTHS)) for column in self.columns]
+        sizes = [self._sizes()[number] for number in self._others()]
+        rate = float(self.epsilon) / self.persons
+        round_values = any(len(self.columns[number].classes.periods) > 1 for number in self.wide)
+        self.start = rules.opening(noisy, rate, len(self.wide), round_values, sizes, self.accuracy(noisy))
+
+    def _shape_cells(self) -> None:
+        """Determines the cells of wide columns, refined as far as the budget allows, and sets the cells of all
+        columns."""
+        widths = LOW_WIDTHS if self.start.low else WIDTHS
+        roots = {number: starting_edges(self.columns[number], widths) for number in self.wide}
+        if self.wide:
+            roots = self._refined(roots) if self.start.gate else self._with_heaviest(roots)
+        for number, edges in roots.items():
+            self.edges[number] = with_null(self.columns[number], edges)
+        self.questions.set_cells(self.edges)
+
+    def _refined(self, roots: dict[int, Ints]) -> dict[int, Ints]:
+        """The cells, halved where trees find many records; frequent values become cells of their own."""
+        grown = self.questions.grow(roots, self.start.theta, self._price(rules.TREE))
+        scale = self.persons * len(self.wide) / float(self._price(rules.SPIKES))
+        searches = [self._search(number, grown[number], scale) for number in self.wide]
+        answers = self.questions.spikes(searches, self._price(rules.SPIKES))
+        for search, (codes, counts) in zip(searches, answers, strict=True):
+            grown[search.column] = with_single_values(grown[search.column], largest_spikes(codes, counts))
+        return grown
+
+    def _with_heaviest(self, roots: dict[int, Ints]) -> dict[int, Ints]:
+        """The cells, where one frequent value of one column becomes a cell of its own, if there is one."""
+        searches = [self._search(number, roots[number], 1.0) for number in self.wide]
+        price = self._price(rules.SHUT)
+        none = max(0.1 * self.start.n0, 3 * self.persons / float(price))
+        heaviest = self.questions.heaviest(searches, ceil(none), price)
+        if heaviest is None:
+            return roots
+        column, code = heaviest
+        return {**roots, column: with_single_values(roots[column], np.array([code]))}
+
+    def _search(self, number: int, edges: Ints, scale: float) -> SpikeSearch:
+        """The search for frequent values of a column; the scale of its noise determines the thresholds."""
+        column = self.columns[number]
+        classes = column.classes
+        sizes = classes.sizes(0, column.values)
+        thresholds = [max(1, ceil(scale * log(max(2, size * len(sizes))))) for size in sizes.tolist()]
+        single = edges[:-1][np.diff(edges) == 1]
+        return SpikeSearch(number, column.values, classes, tuple(thresholds), tuple(single.tolist()))
+
+    def _choose_lead(self) -> None:
+        """Chooses the leading column and makes the plan: in a wide table without target, a hub column leads."""
+        hub = False
+        if self.lead is None and len(self.columns) >= rules.HUB_COLUMNS:
+            few = [number for number, size in enumerate(self._sizes()) if 3 <= size <= rules.MOST_CLASSES]
+            hub = len(few) > 1
+            self.lead = self.questions.hub(few, self._price(rules.HUB)) if hub else few[0] if few else None
+        sizes = [self._sizes()[number] for number in self._others()]
+        classes = 0 if self.lead is None else self._sizes()[self.lead]
+        is_hub = self.lead is not None and self.lead != self.target
+        self.plan = rules.plan(self.start, sizes, len(self.columns), classes, hub, is_hub)
+
+    # ---- the first tables ---------------------------------------------------------------------------------
+
+    def _first_tables(self, noisy: int) -> None:
+        """Measures the first table of each column (with the leading column, if there is one) and fits them."""
+        others, sizes = self._others(), self._sizes()
+        lead = [] if self.lead is None else [self.lead]
+        identity: list[Codes] = [np.arange(size).astype(np.uint8 if size <= 256 else np.uint16) for size in sizes]
+        asked = [CrossTable((n, *lead), (identity[n], *(identity[m] for m in lead))) for n in others]
+        price = self._price(self.plan.first)
+        if not self.plan.count:
+            price += self._remainder(price, self._price(self.start.heaps))
+        answers, variances = dict[int, Ints](), dict[int, float]()
+        for group in rules.first_tables([sizes[number] for number in others], price, self.plan.count == 0):
+            counts = self.questions.cross_tables([asked[place] for place in group.columns], group.paid, group.why)
+            answers |= zip(group.columns, counts, strict=True)
+            variances |= dict.fromkeys(group.columns, laplace_variance(self._rate(group.paid, len(group.columns))))
+        size = noisy, laplace_variance(self._rate(self._price(rules.SIZE), 1))
+        doubt = DOUBT if self.start.gate else 0.0
+        first = [(answers[place], variances[place]) for place in range(len(others))]
+        self.fitted = first_tables(self.columns, self.edges, self.lead, doubt, size, first, self.rules)
+        self.classes_win = self.plan.count == 0
+        self.errors = [0.0, 0.0]
+
+    def _remainder(self, *to_come: Fraction) -> Fraction:
+        """What is left after the prices that are still to be paid; the last table gets it."""
+        return self.questions.left() - sum(to_come) - self._price(self.plan.label)
+
+    def _measure_heaps(self) -> None:
+        """Measures how often wide columns have round values, if the plan asks for it."""
+        if not self.start.heaps:
+            return
+        price = self._price(self.start.heaps)
+        rounded = [number for number in self.wide if len(self.columns[number].classes.periods) > 1]
+        scale = self.persons * len(rounded) / float(price)
+        asked = []
+        for number in rounded:
+            column, edges = self.columns[number], self.edges[number]
+            group = heap_groups(
+                self.fitted.one_way[number] * self.fitted.total, single_values(edges), scale, self.fitted.total
+            )
+            if (group >= 0).any():
+                asked.append(HeapTable(number, edges, group, column.classes))
+        for table, noisy in zip(asked, self.questions.heaps(asked, price) if asked else [], strict=True):
+            self.fitted.heaps[table.column] = heaps(
+                table, noisy, self.fitted.one_way[table.column] * self.fitted.total, scale
+            )
+
+    # ---- chosen tables ------------------------------------------------------------------------------------
+
+    def _learned(self, stream: str) -> Learned:
+        """The learned latent classes, if they are in use; those for the final records have their own stream of dice."""
+        return self.fitted.learned_classes(self.dice[stream]) if self.classes_win else None
+
+    def _round(self, number: int) -> None:
+        """Chooses and measures the tables of one round, comparing candidates with one draft of the records."""
+        plan, dice, fitted = self.plan, self.dice, self.fitted
+        in_use = self._learned("pools")
+        pool = DraftPool(fitted.draft_cells(POOL, in_use, dice["pools"]), fitted.total)
+        taken = {table.columns for table in fitted.tables}
+        grouped_sets = candidates(self._sizes(), self.lead, plan.label > 0, plan.cap, taken, dice["sets"])
+        if not grouped_sets:
+            return self._repeat()
+        sets = self._table_sets(grouped_sets, pool)
+        before = sets.models
+        survivors = Survivors([members for members, _ in grouped_sets], len(self.columns), joining=number == 0)
+        learned = fitted.learned_classes(dice["pools"]) if in_use is None else None
+        first, last = len(fitted.tables), plan.count * (number + 1) // plan.rounds
+        while len(fitted.tables) < last:
+            left = survivors.left()
+            if not len(left):
+                return self._repeat()
+            if len(fitted.tables) > first:
+                sets = _with_new_models(sets, left, pool)
+            chosen = self.questions.choose_table(sets, left, self._price(plan.selection / plan.count))
+            survivors.choose(chosen)
+            self._buy(grouped_sets[chosen], before[chosen] / float(sets.share), learned)
+            pool.learn(sets.tables[chosen], fitted.tables[-1])
+        if self.errors[0] > 0:
+            self.classes_win = self.errors[1] < 0.95 * self.errors[0]
+        return None
+
+    def _table_sets(self, found: Sequence[Grouped], pool: DraftPool) -> CandidateTables:
+        """The candidates with their penalties and with their models from the draft."""
+        plan = self.plan
+        share = min(Fraction(1), Fraction(SUBSET, self.start.n0))
+        tables = tuple(question(members, groups, self.fitted.groupings) for members, groups in found)
+        noise = plan.count * self.persons / (float(plan.tables) * float(self.epsilon)) * float(share)
+        possible = [
+            table.cells - int(self.fitted.empty(*grouped).sum()) for table, grouped in zip(tables, found, strict=True)
+        ]
+        penalties = np.rint(np.array(possible) * noise).astype(np.int64)
+        return CandidateTables(
+            tables, pool.models(tables, float(share)), penalties, share, int(self.dice["subset"].integers(2**63))
+        )
+
+    def _buy(self, grouped: Grouped, model: Floats, learned: Learned, more: Fraction = Fraction(0)) -> None:
+        """Measures one table; if classes were learned, adds up how well the draft and the classes predicted it."""
+        plan = self.plan
+        members, groups = grouped
+        price = self._price(plan.tables / plan.count) + more
+        if len(self.fitted.tables) == plan.count - 1:
+            price += self._remainder(price)
+        (noisy,) = self.questions.cross_tables([question(members, groups, self.fitted.groupings)], price)
+        table = NoisyTable(
+            members, groups, noisy.reshape(groups).astype(np.float64), laplace_variance(self._rate(price, 1))
+        )
+        self.fitted.add(table)
+        if learned is not None:
+            expected = predict(table, *learned, self.fitted.groupings) * self.fitted.total
+            noise = table.variance * noisy.size
+            self.errors[0] += float(((noisy - model) ** 2).sum()) - noise
+            self.errors[1] += float(((noisy - expected) ** 2).sum()) - noise
+
+    def _repeat(self) -> None:
+        """Measures chosen tables again, one after the other, if no other set of columns is left.
+
+        No choice is needed, so its price is added to that of the table.
+        """
+        first = list(self.fitted.tables)
+        while first and len(self.fitted.tables) < self.plan.count:
+            again = first[len(self.fitted.tables) % len(first)]
+            self._buy(
+                (again.columns, again.groups),
+                np.zeros(again.counts.size),
+                None,
+                self._price(self.plan.selection / self.plan.count),
+            )
+
+    # ---- records ------------------------------------------------------------------------------------------
+
+    def _draw(self) -> list[Codes]:
+        """Draws the cells of the records, then their values."""
+        fitted, dice = self.fitted, self.dice["records"]
+        records = max(0, round(fitted.noisy_total))
+        self.learned = self._learned("classes")
+        cells = fitted.draw_cells(max(1, records), self.learned, dice)
+        if self.plan.label:
+            cells = self._relabel(cells)
+        return fitted.draw_values(cells, records, dice)
+
+    def _relabel(self, cells: list[Codes]) -> list[Codes]:
+        """Draws the target of the drawn records again, from noisy counts of classes in the leaves of a tree."""
+        assert self.lead is not None
+        labels = self.fitted.labels()
+        price = self._price(self.plan.label)
+        rate = self._rate(price, 1)
+        leaves = int(min(400, max(4, 2 * (self.fitted.total * rate) ** 0.5)))
+        tree = labels.tree(cells, leaves)
+        noisy = self.questions.label_counts(tree, self.lead, 2, price)
+        cells[self.lead] = labels.redraw(cells, tree, noisy, laplace_variance(rate), self.dice["records"])
+        return cells
+
+
+def _with_new_models(sets: CandidateTables, left: Ints, pool: DraftPool) -> CandidateTables:
+    """The candidates, with new models from the draft for those that are left; the others are not scored."""
+    models = list(sets.models)
+    for place, model in zip(left, pool.models([sets.tables[i] for i in left], float(sets.share)), strict=True):
+        models[place] = model
+    return replace(sets, models=tuple(models))

@@ -1,0 +1,183 @@
+"""The accuracy of a release: a few noisy numbers about how far its records are off. Released values only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle.drawing.counts import variance
+from cantle.schema.html import table
+from cantle.trusted.budget import NANO
+from cantle.trusted.geometry.workloads import APART, ONE_COLUMN, TOGETHER, SetWorkload, TableWorkload
+
+if TYPE_CHECKING:
+    from cantle.schema.canonical_json import JSON
+
+Rate = tuple[int, int]
+"""Numerator and denominator of the rate of a number's noise."""
+
+WHY = "accuracy of the release"
+"""What the receipt calls it."""
+
+KINDS = ("one_column", "together", "apart")
+"""The kinds of numbers, in the order of their questions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionError:
+    """The error of random counting questions about the released records.
+
+    Attributes
+    ----------
+    q : int
+        How many questions were drawn.
+    records : int
+        95 % of the questions are off by at most this many records; a noisy number, which may be below 0.
+    rate : tuple of int
+        Numerator and denominator of the rate of the discrete Laplace noise in `records`.
+    """
+
+    q: int
+    records: int
+    rate: Rate
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation of the noise in `records`."""
+        return noise_sd(self.rate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairError:
+    """The error of counting questions about pairs of columns of one class, for a large group; of sets, about pairs and
+    triples of items.
+
+    Questions about smaller groups of a table are off by less.
+
+    Attributes
+    ----------
+    pairs : int
+        How many pairs were asked about, of those in the class.
+    records : int
+        Questions are off by at most this many records; a noisy number, which may be below 0. It stands for 95 % of the
+        questions about a pair: about 95 % of the pairs that were measured together, and about every one of the others.
+        Of sets it stands for every pair and triple that was asked about.
+    rate : tuple of int
+        Numerator and denominator of the rate of the discrete Laplace noise in `records`.
+    """
+
+    pairs: int
+    records: int
+    rate: Rate
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation of the noise in `records`."""
+        return noise_sd(self.rate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accuracy:
+    """The error of a release, measured privately on its own records with a share of epsilon.
+
+    Attributes
+    ----------
+    bought : bool
+        Whether it was measured. If there are too few records for it, the share goes to the method.
+    share : Fraction
+        The share of epsilon (parameter `accuracy_share`).
+    noisy_records : int
+        The noisy or declared number of records that decided it.
+    one_column : QuestionError or None
+        Questions about one column (of sets: about one item). None where none could be drawn.
+    together, apart : PairError or None
+        Pairs of columns that the release measured together, and other pairs. With few records there is only one number,
+        `apart`, which then is about all pairs. Of sets: pairs and triples of items all of whose pairs were counted, and
+        others. None where there are none.
+    all_pairs, pairs_together : int
+        How many pairs of columns there are, and how many of them were measured together; 0 for sets.
+    workload : str
+        SHA-256 of the questions, which `verify` draws again; empty if nothing was measured.
+    earlier : dict or None
+        The accuracy as cantle 0.1 wrote it, of a release of that version: no other number is known then.
+    in_words : str
+        The accuracy of a release in one sentence, which is also what printing it shows.
+    """
+
+    bought: bool
+    share: Fraction
+    noisy_records: int
+    one_column: QuestionError | None = None
+    together: PairError | None = None
+    apart: PairError | None = None
+    all_pairs: int = 0
+    pairs_together: int = 0
+    workload: str = ""
+    earlier: Mapping[str, JSON] | None = None
+    in_words: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return self.in_words or repr(self)
+
+    def _repr_html_(self) -> str:
+        numbers = {
+            name.replace("_", " "): f"{max(0, one.records):,} records, ± {one.sd:,.0f}"
+            for name, one in vars(self).items()
+            if one in self.numbers()
+        }
+        known = {"share of epsilon": self.share, "noisy records": f"{self.noisy_records:,}"}
+        return table("cantle accuracy, measured privately", [*known.items(), *numbers.items()])
+
+    def numbers(self) -> list[QuestionError | PairError]:
+        """The measured numbers, in the order of their questions: K of them."""
+        known = (self.one_column, self.together, self.apart)
+        return [one for one in known if one is not None]
+
+    def of_pairs(self, *, together: bool) -> list[PairError]:
+        """The numbers of which the largest counts for pairs measured together, or for other pairs.
+
+        A class that was not measured by itself borrows the number of the other one.
+        """
+        asked = [self.together or self.apart] if together else [self.together, self.apart]
+        return [one for one in asked if one is not None]
+
+
+def affordable(share: Fraction, epsilon_nano: int, noisy_records: int, max_records: int, *, of_tables: bool) -> int:
+    """How many numbers can be measured: 3, 1 or 0.
+
+    Three if the scale of their noise is at most a 33rd of the records, 3 k / (share * epsilon) <= n / 33; else, of
+    tables only, one if k / (share * epsilon) <= n / 50.
+
+    >>> [affordable(Fraction(1, 25), 10**9, n, 1, of_tables=True) for n in (2475, 2474, 1250, 1249)]
+    [3, 1, 1, 0]
+    >>> [affordable(Fraction(1, 25), 10**9, n, 1, of_tables=False) for n in (2475, 2474)]
+    [3, 0]
+    """
+    paid, k = share * epsilon_nano * max(1, noisy_records), max_records * NANO
+    return 3 if 99 * k <= paid else 1 if of_tables and 50 * k <= paid else 0
+
+
+def kinds_of(workload: TableWorkload | SetWorkload) -> dict[str, int]:
+    """The kinds of numbers that a workload asks for, in their order, with the number of questions or pairs of each."""
+    if isinstance(workload, SetWorkload):
+        numbers = {"one_column": len(workload.items), "together": workload.together}
+        numbers["apart"] = len(workload.starts) - 1 - workload.together
+    else:
+        alone = np.flatnonzero(workload.classes == ONE_COLUMN)
+        numbers = {"one_column": int(np.diff(workload.rectangles.starts)[alone].sum())}
+        for name, number in (("together", TOGETHER), ("apart", APART)):
+            numbers[name] = int((workload.classes == number).sum())
+    return {name: number for name, number in numbers.items() if number}
+
+
+def noise_sd(rate: Rate) -> float:
+    """The standard deviation of discrete Laplace noise of this rate.
+
+    >>> round(noise_sd((4, 300)), 1)
+    106.1
+    """
+    return float(variance(rate[0] / rate[1])) ** 0.5

@@ -1,0 +1,1 @@
+"""RPS: recursive partitioning and summarisation of tables (Qardaji and Li 2012)."""

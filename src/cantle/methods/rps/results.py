@@ -1,0 +1,297 @@
+"""From the noisy tree of rps to what is released: estimates, integers, groups, records. Post-processing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from cantle.drawing.counts import (
+    Dice,
+    Floats,
+    Strata,
+    consistent,
+    fit_values,
+    integers,
+    project_rows,
+    round_rows,
+    variance,
+)
+from cantle.drawing.group_frames import groups_frame, tree_frame
+from cantle.drawing.obey_rules import Regions, Shape
+from cantle.drawing.records import Drawn, drawable
+from cantle.drawing.results import Results
+from cantle.drawing.tree import Leaves, Tree
+from cantle.methods.rps.one_ways import OneWayTables, estimated, marginals_frame, one_way_tables
+from cantle.schema.domain import Attribute, Domain, unsigned
+from cantle.schema.rules import Rules
+from cantle.trusted.answers import Noisy
+from cantle.trusted.arrays import Bools, Codes
+from cantle.trusted.geometry.boxes import Ints
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_BLOCK = 1 << 15  # records at a time, so that intermediate arrays stay in the cache
+
+
+class TreeSettings(Protocol):
+    """The settings that say how records follow from the noisy tree."""
+
+    @property
+    def consistency(self) -> bool: ...
+
+    @property
+    def summary(self) -> str: ...
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def values(self) -> str: ...
+
+
+def tree_results(
+    domain: Domain,
+    tree: Tree,
+    oneways: tuple[Sequence[Ints], Noisy] | None,
+    settings: TreeSettings,
+    depth: int,
+    generator: Dice,
+) -> Results:
+    """Everything a release of a tree holds; `oneways` are the edges of the cells of one-way tables and their counts."""
+    frontier = tree.leaf_frontier()
+    may = None if domain.rules is None else possible_in(domain, domain.rules, frontier.lo, frontier.hi)
+    leaves = summarise(
+        tree, least_squares=settings.consistency, by_depth=settings.summary == "depth", label=settings.label, may=may
+    )
+    count, wanted = drawable(leaves.count, len(domain.columns), generator)
+    leaves = replace(leaves, count=count)
+    frames = {"tree": tree_frame(domain, tree)}
+    tables = None
+    if oneways is not None:
+        edges, noisy = oneways
+        answer = edges, noisy.value[0], int(noisy.rate_num[0]), noisy.rate_den
+        frames["marginals"], tables = marginals_frame(domain, *answer), one_way_tables(*answer)
+    if settings.values == "set":
+        records: Drawn | pl.DataFrame = draw_generalised(domain, leaves, generator)
+    else:
+        within = masses(domain, leaves, settings.values, tables, compiled=generator.compiled)
+        records = drawn_records(domain, leaves, settings.values, within, generator)
+    summary = {"records": len(records), "leaves": len(leaves.ids), "depth": depth} | wanted
+    return Results(records, groups_frame(domain, leaves), frames, summary)
+
+
+def summarise(tree: Tree, *, least_squares: bool, by_depth: bool, label: str, may: Bools | None = None) -> Leaves:
+    """Estimates and released integers of every leaf and class. Where `may` is given and false, there is known to be no
+    record, and the noise of such a count affects nothing else.
+
+    With `label` "counts", each class keeps its own count, so the shares of classes follow the noisy counts. With
+    "majority", all records of a leaf get its most frequent class by the estimates (ties: the first), so rare classes
+    nearly disappear.
+    """
+    frontier, depth = tree.leaf_frontier(), tree.leaf_depth()
+    noisy = [part for _, part, _ in tree.leaves if part is not None]
+    if noisy:
+        value = np.concatenate([part.value for part in noisy])
+        rate_num, rate_den = np.concatenate([part.rate_num for part in noisy]), noisy[0].rate_den
+    else:
+        value, rate_num, rate_den = np.zeros((len(depth), 0), np.int64), np.zeros(0, np.int64), 1
+    known = value if may is None or not value.shape[1] else np.where(may, value, 0)
+    if by_depth:
+        estimate, count = _by_depth(tree, depth, known)
+    elif least_squares:
+        estimate, count = _least_squares(tree, frontier.ids, known, variance(rate_num / rate_den), may)
+    else:
+        estimate = known.astype(float)
+        count = np.maximum(known.sum(axis=1, keepdims=True) if label == "majority" else known, 0)
+        if tree.declared is not None:
+            count = _in_proportion(count, tree.declared)
+    if label == "majority":
+        count = _majority(estimate if may is None else np.where(may, estimate, -np.inf)) * count.sum(
+            axis=1, keepdims=True
+        )
+    if may is not None:
+        count = np.where(may, count, 0)
+    return Leaves(
+        frontier.ids, frontier.parent, depth, tree.leaf_path(), frontier.lo, frontier.hi,
+        value, rate_num, rate_den, estimate, count,
+    )  # fmt: skip
+
+
+def _in_proportion(count: Ints, total: int) -> Ints:
+    """Counts in proportion to these, with this total; equal ones if all are 0."""
+    weight = (count if count.any() else np.ones_like(count)).astype(np.float64).reshape(1, -1)
+    return round_rows(weight * (total / max(1.0, weight.sum())), np.array([total])).reshape(count.shape)
+
+
+def possible(domain: Domain, leaves: Leaves) -> Bools:
+    """For each leaf and class whether it has a point that breaks no rule of the schema."""
+    if domain.rules is None:
+        return np.ones(leaves.count.shape, dtype=np.bool_)
+    return possible_in(domain, domain.rules, leaves.lo, leaves.hi)
+
+
+def possible_in(domain: Domain, rules: Rules, lo: Ints, hi: Ints, *, glance: bool = False) -> Bools:
+    """The same for regions given by their spans. With `glance`, a region that needs a search counts as possible."""
+    regions, classes = Regions.of(domain, rules, lo, hi), domain.target.size if domain.target else 1
+    labels = (np.full(len(lo), label) for label in range(classes))
+    return np.stack([~regions.forbidden(label, glance=glance) for label in labels], axis=1)
+
+
+def _majority(estimate: Floats) -> Ints:
+    """1 for the most frequent class of each leaf, 0 for the others."""
+    best: Ints = np.eye(estimate.shape[1], dtype=np.int64)[estimate.argmax(axis=1)]
+    return best
+
+
+def _records(tree: Tree) -> float:
+    """The declared or noisy number of records."""
+    return float(tree.declared if tree.declared is not None else tree.sizes[0][1].value[0, 0])
+
+
+def _by_depth(tree: Tree, depth: Ints, value: Ints) -> tuple[Floats, Ints]:
+    """N / 2^d records per leaf of depth d (RPS 3.2), N declared or noisy. Class counts only divide a leaf's records."""
+    total = np.asarray(max(0.0, _records(tree)) / 2.0**depth, dtype=np.float64)
+    cells = value.astype(float) if value.shape[1] else np.zeros((len(depth), 1))
+    estimate = project_rows(cells, total)
+    return estimate, round_rows(estimate, np.rint(total).astype(np.int64).clip(min=0))
+
+
+def _least_squares(
+    tree: Tree, leaf: Ints, value: Ints, cell_variance: Floats, may: Bools | None
+) -> tuple[Floats, Ints]:
+    """Consistent estimates over the whole tree, then integers from the root down."""
+    size, spread = np.zeros(len(tree)), np.full(len(tree), np.inf)
+    for ids, noisy in tree.sizes:
+        new = variance(noisy.rate_num / noisy.rate_den)
+        # Several measurements of one region (count and stop test at the root) are averaged by their precision.
+        precision = 1 / spread[ids] + 1 / new
+        gain = 1 / (new * precision)
+        size[ids] += gain * (noisy.value[:, 0] - size[ids])
+        spread[ids] = 1 / precision
+    if tree.declared is not None:
+        size[0], spread[0] = tree.declared, 1e-9
+    cells = {"ids": leaf, "value": value.astype(float), "variance": cell_variance}
+    estimate = consistent(tree.ids_by_level(), cells, size, spread, may)
+    return estimate, integers(tree.ids_by_level(), leaf, estimate, may)
+
+
+def masses(
+    domain: Domain, leaves: Leaves, values: str, tables: OneWayTables | None, *, compiled: bool = False
+) -> list[Floats]:
+    """For each attribute the masses of its codes, fitted to its one-way table, or uniform over the grid."""
+    if values != "fitted" or tables is None:
+        return [_grid_mass(attribute) for attribute in domain.attributes]
+    count = leaves.count.sum(axis=1)
+    some, total = np.flatnonzero(count), float(count.sum())
+    lo, hi, weight = leaves.lo[some], leaves.hi[some], count[some].astype(float)
+    return [
+        fit_values(table, lo[:, a], hi[:, a], weight, compiled=compiled)
+        for a, table in enumerate(estimated(domain, tables, total))
+    ]
+
+
+def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floats], generator: Dice) -> Drawn:
+    """Records with the leaves' counts, each attribute drawn independently inside its region (RPS 3.2), shuffled.
+
+    `within` are the `masses` of the attributes.
+    """
+    classes = leaves.count.shape[1]
+    region = np.flatnonzero(leaves.count.reshape(-1))
+    counts, leaf = leaves.count.reshape(-1)[region], region // classes
+    total = int(counts.sum())
+    order, strata = generator.permutation(total), Strata(counts)
+    columns = {}
+    for a, attribute in enumerate(domain.attributes):
+        lo, hi = leaves.lo[leaf, a], leaves.hi[leaf, a]
+        if values in ("midpoint", "low"):
+            code, point = _fixed(attribute, lo, hi, values)
+            drawn: Codes = np.repeat(code, counts)
+            place: Floats | None = np.repeat(point, counts)
+        else:
+            drawn, place = strata.draw(within[a], lo, hi, generator), None
+        columns[attribute.name] = attribute, _fine(attribute, drawn, place, order, generator)
+    if domain.target:
+        label = np.repeat((region % classes).astype(unsigned(classes)), counts)
+        columns[domain.target.name] = domain.target, label[order]
+    if domain.rules is not None:
+        _redraw(domain, domain.rules, leaves, np.repeat(leaf, counts)[order], columns, within, generator)
+    return Drawn.of([columns[name] for name in domain.columns], total, compiled=generator.compiled)
+
+
+def _redraw(
+    domain: Domain,
+    rules: Rules,
+    leaves: Leaves,
+    leaf: Ints,
+    drawn: dict[str, tuple[Attribute, Codes]],
+    within: list[Floats],
+    generator: Dice,
+) -> None:
+    """Draws records that break a rule again, each inside its leaf."""
+    drawn |= {name: (attribute, codes.copy()) for name, (attribute, codes) in drawn.items() if name in rules.columns}
+    codes = {name: codes for name, (_, codes) in drawn.items()}
+    shapes = {one.name: Shape(_fine_edges(one), mass) for one, mass in zip(domain.attributes, within, strict=True)}
+    Regions.of(domain, rules, leaves.lo, leaves.hi).redraw(codes, leaf, shapes, generator)
+
+
+def _fine_edges(attribute: Attribute) -> Ints:
+    """The first place on the grid of every code, and the place after the last."""
+    starts, _ = attribute.rooms
+    return np.append(starts, attribute.grid + 1) if attribute.nullable else starts
+
+
+def _fine(attribute: Attribute, drawn: Codes, place: Floats | None, order: Ints, generator: Dice) -> Codes:
+    """The records' places on the fine grid, in the given order; random within a bin of several places."""
+    if attribute.width == 1:
+        return drawn[order]
+    if place is not None:
+        return attribute.fine(drawn[order], place[order])
+    fine = np.empty(len(order), dtype=unsigned(attribute.grid + 1))
+    for first in range(0, len(order), _BLOCK):
+        some, within = order[first : first + _BLOCK], generator.random(min(_BLOCK, len(order) - first))
+        if generator.compiled:
+            from cantle.drawing import _kernels
+
+            _kernels.refine(drawn, some, within, *attribute.rooms, fine[first : first + _BLOCK])
+        else:
+            fine[first : first + _BLOCK] = attribute.fine(drawn[some], within)
+    return fine
+
+
+def draw_generalised(domain: Domain, leaves: Leaves, generator: Dice) -> pl.DataFrame:
+    """Records whose values are the sets of their regions, as text (RPS 3.2), shuffled."""
+    import polars as pl
+
+    region, label = np.nonzero(leaves.count)
+    counts = leaves.count[region, label]
+    order = generator.permutation(int(counts.sum()))
+    region, label = np.repeat(region, counts)[order], np.repeat(label, counts)[order]
+    columns = {}
+    for a, attribute in enumerate(domain.attributes):
+        spans, inverse = np.unique(np.stack([leaves.lo[:, a], leaves.hi[:, a]], axis=1), axis=0, return_inverse=True)
+        texts = pl.Series([attribute.describe(int(lo), int(hi)) for lo, hi in spans], dtype=pl.String)
+        columns[attribute.name] = texts.gather(inverse.reshape(-1)[region])
+    if domain.target:
+        columns[domain.target.name] = domain.target.decode(label, np.zeros(len(label)))
+    return pl.DataFrame({name: columns[name] for name in domain.columns})
+
+
+def _grid_mass(attribute: Attribute) -> Floats:
+    """Masses that are uniform over the fine grid: that of a bin is its number of values; null counts as one step."""
+    mass = np.full(attribute.size, float(attribute.width))
+    mass[attribute.bins - 1] = attribute.grid - attribute.width * (attribute.bins - 1)
+    if attribute.nullable:
+        mass[-1] = attribute.cell
+    return mass
+
+
+def _fixed(attribute: Attribute, lo: Ints, hi: Ints, values: str) -> tuple[Ints, Floats]:
+    """One point per region, its lower end or its middle; null only if the region holds no other value."""
+    top = np.minimum(hi, attribute.bins)
+    point = np.where((values == "low") | (top <= lo), lo, (lo + top) / 2)
+    code = np.floor(point).astype(np.int64)
+    return code, point - code

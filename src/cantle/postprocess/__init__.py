@@ -1,1 +1,0 @@
-"""Post-processing: noisy answers become groups and records, at no privacy cost."""

@@ -1,1 +1,0 @@
-"""Public part of the method `mosaic`: cells, groupings, smoothing and record generation."""
