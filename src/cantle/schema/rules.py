@@ -207,7 +207,7 @@ def compiled(texts: Sequence[str], vocabulary: Vocabulary) -> Rules | None:
 
 
 def _check_steps(text: str, broken: Question, vocabulary: Vocabulary) -> None:
-    """Refuses a rule that is broken in a part of a step, whose records are not told apart."""
+    """Refuses a rule that is broken in a part of a step only, because its records are counted as one."""
     for key in columns_of(broken):
         column = vocabulary.columns[str(key)]
         for edge in sorted(edges_of(broken, key)):
