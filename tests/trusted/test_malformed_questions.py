@@ -93,7 +93,8 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
     "a workload of sets": (
         SetWorkload(ints(0, 2), ints(0, 1, 2), ints(0, 2), ints(0, 1), 1),
         lambda query: query.fits(Taxonomy),
-        [{"items": FLOATS}, {"groups": FLOATS}, {"starts": ints(0, 1)}, {"items": ints(3)}, {"groups": ints(-1, 0)},
+        [{"items": FLOATS}, {"groups": FLOATS}, {"starts": ints(0, 1)}, {"starts": (0, 2)}, {"items": ints(3)},
+         {"groups": ints(-1, 0)},
          {"bands": ints(0, 1)}, {"bands": ints(0, 0, 2)}, {"bands": ints(1, 2)}, {"bands": ints()}, {"bands": [0, 2]},
          {"together": 2}, {"together": -1}, {"together": True}],
     ),
