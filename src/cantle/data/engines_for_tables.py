@@ -28,17 +28,17 @@ from cantle.errors import CantleError, DataError, EngineError, ParameterError, r
 from cantle.schema.domain import Domain, Labels
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
-from cantle.trusted.engines.base import TableEngine
-from cantle.trusted.engines.bounded_persons import bounded, bounded_on_disk
-from cantle.trusted.engines.stores import InMemory, OnDisk, Store
-from cantle.trusted.engines.words import Batch, WordEngine
+from cantle.trusted.counting.base import TableEngine
+from cantle.trusted.counting.bounded_persons import bounded, bounded_on_disk
+from cantle.trusted.counting.stores import InMemory, OnDisk, Store
+from cantle.trusted.counting.words import Batch, WordEngine
 
 if TYPE_CHECKING:
     import pyarrow
 
     from cantle.data.spark_files import DataFrame, SparkSession
     from cantle.data.sql_encoding import Table
-    from cantle.trusted.engines import spark
+    from cantle.trusted.counting import spark
 
 ENGINES = EVERY_ENGINE
 DUCKDB = (".duckdb", ".ddb", ".db")
@@ -203,7 +203,7 @@ def polars_of(batch: pyarrow.Table | pyarrow.RecordBatch) -> pl.DataFrame:
 
 
 def _open_spark(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
-    from cantle.trusted.engines import spark
+    from cantle.trusted.counting import spark
 
     given = hasattr(data, "sparkSession")
     own = not given and not spark.is_running()
@@ -221,7 +221,7 @@ def _open_spark(data: object, schema: TableSchema, method: AsksTable, choice: En
 
 def _spark_records(schema: TableSchema, domain: Domain) -> spark.Encode | spark.OfPersons:
     """What workers do: turn batches into codes, and use a limited number of records per person if there are persons."""
-    from cantle.trusted.engines import spark
+    from cantle.trusted.counting import spark
 
     if schema.person is None:
         return lambda batch: domain.encode_columns(polars_of(batch))
@@ -232,7 +232,7 @@ def _spark_records(schema: TableSchema, domain: Domain) -> spark.Encode | spark.
 def spark_frame(session: SparkSession, data: object, schema: TableSchema, wanted: list[str]) -> DataFrame:
     """What Spark reads at a path, by its ending, or the table of its catalog that `spark:NAME` names."""
     from cantle.data.spark_files import read_path
-    from cantle.trusted.engines import spark
+    from cantle.trusted.counting import spark
 
     text = os.fspath(data) if isinstance(data, str | os.PathLike) else None
     if text is None:
