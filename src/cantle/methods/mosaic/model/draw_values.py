@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cantle.drawing.counts import Dice
-from cantle.trusted.arrays import Codes
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
 BLOCK = 1 << 16
