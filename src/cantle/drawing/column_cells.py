@@ -18,8 +18,11 @@ from cantle.trusted.geometry.value_classes import ValueClasses
 MOST_UNIT_CELLS = 64
 """A numeric column of at most this many values has one cell per value."""
 
-WIDTHS, LOW_WIDTHS = 32, 16
-"""Cells of equal width of a wide column, normally and if there are few records."""
+WIDTHS, LOW_WIDTHS, RICH_WIDTHS = 32, 16, 128
+"""Cells of equal width of a wide column: normally, if there are few records, and if there are many for few columns."""
+
+RICH_VALUES = 256
+"""With many records for few columns, a column of at most this many values has one cell per value."""
 
 MOST_SPIKES = 24
 PERIODS = (1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 50_000, 100_000)

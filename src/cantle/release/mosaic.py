@@ -15,7 +15,7 @@ import numpy as np
 from cantle.drawing.column_cells import column_of
 from cantle.drawing.counts import STREAMS, Dice, public_streams
 from cantle.errors import VerifyError, raise_alone
-from cantle.methods.mosaic.model.answers import FIRST
+from cantle.methods.mosaic.model.answers import FIRST, PARTS
 from cantle.methods.mosaic.model.fitted import DOUBT, Fitted, first_tables
 from cantle.methods.mosaic.model.label import DRAFT
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
@@ -107,9 +107,18 @@ class ReleasedTables:
         others = [name for number, name in enumerate(self._names) if number != self._lead]
         counts = [(first[name].noisy, first[name].variance) for name in others]
         fitted = first_tables(columns, self.edges, self._lead, doubt, noisy_size, counts, self.domain.rules_on_codes)
+        parts = list[NoisyTable]()
         for answer in self._answers:
-            if answer.why.startswith("table "):
-                fitted.add(self._bought(answer, fitted))
+            if not answer.why.startswith("table "):
+                continue
+            table = self._bought(answer, fitted)
+            if not answer.why.endswith(PARTS):
+                fitted.add(table)
+                continue
+            parts.append(table)
+            if answer.why.endswith(PARTS[-1]):
+                fitted.add_pair(parts)
+                parts = []
         if fitted.tables:
             fitted.use_tables()
         return fitted

@@ -27,6 +27,9 @@ LOW = 8
 CUBE_ROOTS = 50, 63, 79
 """The cube roots of 1, 2 and 4, times 50."""
 
+RICH, RICH_COLUMNS = 25_600, 3
+"""The records times epsilon per wide column from which on a table of few columns starts with finer cells."""
+
 GATE = 100
 HUB_COLUMNS = 40
 MOST_CLASSES = 8
@@ -55,6 +58,7 @@ class Opening:
     wide: int  # number of wide columns
     accuracy: Fraction  # the share that was reserved to measure the release's own error
     low: bool  # whether rho is below LOW
+    rich: bool  # whether a few wide columns start with finer cells
 
     @property
     def shape(self) -> Fraction:
@@ -74,7 +78,8 @@ def opening(noisy: int, rate: float, wide: int, cells: Sequence[int], accuracy: 
     """The first decisions; `cells` has the number of cells of each column on the starting grid, without the target."""
     n0 = max(1, noisy)
     gate = bool(wide) and n0 * float(TREE) * rate / wide >= GATE
-    return Opening(n0, rate, gate, wide, accuracy, rho(n0, rate, cells) < LOW)
+    rich = gate and len(cells) <= RICH_COLUMNS and n0 * rate / wide >= RICH
+    return Opening(n0, rate, gate, wide, accuracy, rho(n0, rate, cells) < LOW, rich)
 
 
 def rho(n0: int, rate: float, cells: Sequence[int]) -> float:

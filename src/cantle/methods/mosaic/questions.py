@@ -132,14 +132,16 @@ class Questions:
         asked = Hubs(self.within, tuple(columns))
         return self._curator.choose(self._root, asked, Dependence(), _nano(price), why="hub column")
 
-    def cross_tables(self, tables: Sequence[CrossTable], price: Fraction, why: str = "") -> list[Ints]:
+    def next_table(self) -> None:
+        """Begins the next of the tables that are measured one by one."""
+        self._bought += 1
+
+    def cross_tables(self, tables: Sequence[CrossTable], price: Fraction, why: str = "", part: str = "") -> list[Ints]:
         """The noisy counts of all cells of these tables, as one flat array per table.
 
-        Without a name (`why`) they are called the next table that is measured one by one.
+        Without a name (`why`) they are a part of the table that was begun last.
         """
-        if not why:
-            self._bought += 1
-            why = f"table {self._bought}"
+        why = why or f"table {self._bought}{part}"
         noisy = self._curator.measure(self._root, CrossTables(self.within, tuple(tables)), _nano(price), why=why)
         about: list[CellsOf] = [{"columns": list(table.columns), "edges": self._group_edges(table)} for table in tables]
         return self._keep(why, noisy, [table.cells for table in tables], about)

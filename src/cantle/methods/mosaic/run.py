@@ -16,6 +16,8 @@ import numpy as np
 
 from cantle.drawing.column_cells import (
     LOW_WIDTHS,
+    RICH_VALUES,
+    RICH_WIDTHS,
     WIDTHS,
     Column,
     largest_spikes,
@@ -25,9 +27,12 @@ from cantle.drawing.column_cells import (
 )
 from cantle.drawing.counts import Dice, Floats
 from cantle.methods.mosaic import plan as rules
+from cantle.methods.mosaic.model import table_sets
+from cantle.methods.mosaic.model.answers import PARTS
 from cantle.methods.mosaic.model.classes import predict
 from cantle.methods.mosaic.model.draft_pool import DraftPool
 from cantle.methods.mosaic.model.fitted import DOUBT, Learned, first_tables
+from cantle.methods.mosaic.model.nested import steps_below, steps_between
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance, question
 from cantle.methods.mosaic.model.table_sets import Grouped, Survivors, candidates
 from cantle.methods.mosaic.questions import CandidateTables, Questions, SpikeSearch
@@ -58,6 +63,8 @@ class MosaicRun:
     accuracy: Callable[[int], Fraction] = lambda _noisy: Fraction(0)
     edges: list[Ints] = field(default_factory=list)
     rules: Rules | None = None
+    measured: int = 0
+    """How many tables were chosen and measured."""
 
     def run(self) -> list[Codes]:
         """Codes of the synthetic records, one array per column; also sets `edges`, `plan`, `fitted`, `learned`."""
@@ -97,13 +104,19 @@ class MosaicRun:
     def _shape_cells(self) -> None:
         """Determines the cells of wide columns, refined as far as the budget allows, and sets the cells of all
         columns."""
-        widths = LOW_WIDTHS if self.start.low else WIDTHS
-        roots = {number: starting_edges(self.columns[number], widths) for number in self.wide}
+        roots = {number: self._starting_edges(self.columns[number]) for number in self.wide}
         if self.wide:
             roots = self._refined(roots) if self.start.gate else self._with_heaviest(roots)
         for number, edges in roots.items():
             self.edges[number] = with_null(self.columns[number], edges)
         self.questions.set_cells(self.edges)
+
+    def _starting_edges(self, column: Column) -> Ints:
+        """The edges of a wide column before it is refined."""
+        if self.start.rich and column.values <= RICH_VALUES:
+            return np.arange(column.values + 1, dtype=np.int64)
+        widths = RICH_WIDTHS if self.start.rich else LOW_WIDTHS if self.start.low else WIDTHS
+        return starting_edges(column, widths)
 
     def _refined(self, roots: dict[int, Ints]) -> dict[int, Ints]:
         """The cells, halved where trees find many records; frequent values become cells of their own."""
@@ -193,17 +206,17 @@ class MosaicRun:
         before = sets.models
         survivors = Survivors([members for members, _ in grouped_sets], len(self.columns), joining=number == 0)
         learned = fitted.learned_classes(dice["pools"]) if in_use is None else None
-        first, last = len(fitted.tables), plan.count * (number + 1) // plan.rounds
-        while len(fitted.tables) < last:
+        first, last = self.measured, plan.count * (number + 1) // plan.rounds
+        while self.measured < last:
             left = survivors.left()
             if not len(left):
                 return self._repeat()
-            if len(fitted.tables) > first:
+            if self.measured > first:
                 sets = _with_new_models(sets, left, pool)
             chosen = self.questions.choose_table(sets, left, self._price(plan.selection / plan.count))
             survivors.choose(chosen)
-            self._buy(grouped_sets[chosen], before[chosen] / float(sets.share), learned)
-            pool.learn(sets.tables[chosen], fitted.tables[-1])
+            table = self._buy(grouped_sets[chosen], before[chosen] / float(sets.share), learned)
+            pool.learn(sets.tables[chosen], table)
         if self.errors[0] > 0:
             self.classes_win = self.errors[1] < 0.95 * self.errors[0]
         return None
@@ -222,23 +235,57 @@ class MosaicRun:
             tables, pool.models(tables, float(share)), penalties, share, int(self.dice["subset"].integers(2**63))
         )
 
-    def _buy(self, grouped: Grouped, model: Floats, learned: Learned, more: Fraction = Fraction(0)) -> None:
-        """Measures one table; if classes were learned, adds up how well the draft and the classes predicted it."""
-        plan = self.plan
+    def _buy(self, grouped: Grouped, model: Floats, learned: Learned, more: Fraction = Fraction(0)) -> NoisyTable:
+        """Measures one table, and a pair that stands out more finely at once; returns it in the groups it was chosen
+        with. If classes were learned, adds up how well the draft and the classes predicted it."""
+        plan, fitted = self.plan, self.fitted
         members, groups = grouped
-        price = self._price(plan.tables / plan.count) + more
-        if len(self.fitted.tables) == plan.count - 1:
-            price += self._remainder(price)
-        (noisy,) = self.questions.cross_tables([question(members, groups, self.fitted.groupings)], price)
-        table = NoisyTable(
-            members, groups, noisy.reshape(groups).astype(np.float64), laplace_variance(self._rate(price, 1))
-        )
-        self.fitted.add(table)
+        finest = table_sets.finest(members, self._sizes(), plan.cap)
+        if finest is not None and fitted.empty(members, finest).any():
+            finest = None
+        if finest is not None and plan.count == 1:
+            fitted.add_pair(
+                self._measured_nested(members, steps_below(finest, fitted.pair(members)), self._next_price(more))
+            )
+            return fitted.as_chosen(fitted.tables[-1])
+        table = self._measured(members, groups, self._next_price(more))
+        fitted.add(table)
+        if finest is not None and self.measured < plan.count and fitted.stands_out(table):
+            steps = steps_between(groups, finest, fitted.pair(members))
+            paid = self._next_price(self._price(plan.selection / plan.count))
+            fitted.add_pair(self._measured_nested(members, steps, paid))
         if learned is not None:
-            expected = predict(table, *learned, self.fitted.groupings) * self.fitted.total
-            noise = table.variance * noisy.size
+            expected = predict(table, *learned, fitted.groupings) * fitted.total
+            noisy, noise = table.counts.ravel(), table.variance * table.counts.size
             self.errors[0] += float(((noisy - model) ** 2).sum()) - noise
             self.errors[1] += float(((noisy - expected) ** 2).sum()) - noise
+        return table
+
+    def _measured(
+        self, members: tuple[int, ...], groups: tuple[int, ...], price: Fraction, part: str = ""
+    ) -> NoisyTable:
+        asked = question(members, groups, self.fitted.groupings)
+        (noisy,) = self.questions.cross_tables([asked], price, part=part)
+        counts = noisy.reshape(groups).astype(np.float64)
+        return NoisyTable(members, groups, counts, laplace_variance(self._rate(price, 1)))
+
+    def _measured_nested(
+        self, members: tuple[int, ...], steps: Sequence[tuple[int, int]], price: Fraction
+    ) -> list[NoisyTable]:
+        """A pair, measured at up to three nested numbers of groups; the finest gets three shares of the price."""
+        part = rules.price(Fraction(1, len(steps) + 2), price)
+        paid = [part] * (len(steps) - 1) + [price - part * (len(steps) - 1)]
+        return [
+            self._measured(members, groups, each, name)
+            for groups, each, name in zip(steps, paid, PARTS[-len(steps) :], strict=True)
+        ]
+
+    def _next_price(self, more: Fraction) -> Fraction:
+        """The price of the next table, which is begun; the last one gets all that is left."""
+        self.questions.next_table()
+        self.measured += 1
+        price = self._price(self.plan.tables / self.plan.count) + more
+        return price + self._remainder(price) if self.measured == self.plan.count else price
 
     def _repeat(self) -> None:
         """Measures chosen tables again, one after the other, if no other set of columns is left.
@@ -246,8 +293,9 @@ class MosaicRun:
         No choice is needed, so its price is added to that of the table.
         """
         first = list(self.fitted.tables)
-        while first and len(self.fitted.tables) < self.plan.count:
-            again = first[len(self.fitted.tables) % len(first)]
+        while first and self.measured < self.plan.count:
+            again = first[self.measured % len(first)]
+            again = self.fitted.as_chosen(again)
             self._buy(
                 (again.columns, again.groups),
                 np.zeros(again.counts.size),

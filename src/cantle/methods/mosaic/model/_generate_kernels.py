@@ -14,14 +14,22 @@ _BLOCK = 512
 
 @compiled
 def rake(
-    rows: Floats, index: Codes, groups: Codes, goals: Floats, starts: Ints, widths: Ints, factors: Floats, order: Ints
+    rows: Floats,
+    index: Codes,
+    groups: Codes,
+    goals: Floats,
+    starts: Ints,
+    widths: Ints,
+    heads: Ints,
+    factors: Floats,
+    order: Ints,
 ) -> None:
     """See conditionals.rake."""
     records, refined = rows.shape
-    mass = np.empty((factors.shape[1], refined))
+    mass = np.empty((np.diff(heads).max(), refined))
     for table in order:
-        width, begin = widths[table], starts[table]
-        lines = (starts[table + 1] - begin) // width
+        width, begin, head = widths[table], starts[table], heads[table]
+        lines = heads[table + 1] - head
         mass[:lines] = 0.0
         for u in range(records):
             c = index[table, u]
@@ -40,7 +48,7 @@ def rake(
             for r in range(refined):
                 g = groups[table, r]
                 mass[c, r] = goals[begin + c * width + g] * total / grouped[g] if grouped[g] > 0 else 1.0
-                factors[table, c, r] *= mass[c, r]
+                factors[head + c, r] *= mass[c, r]
         for u in range(records):
             c = index[table, u]
             for r in range(refined):
@@ -135,7 +143,7 @@ def _draw(
     drawn: Codes,
 ) -> None:
     """Writes to `drawn` the group of each record; see conditionals.draw."""
-    tables, _, groups = factors.shape
+    tables, groups = len(begins) - 2, factors.shape[1]
     keys = np.empty(cells.shape[1], dtype=np.uint32)
     _find_rows(cells, columns[begins[tables] :], offsets[begins[tables] :], 0, keys)
     known = _strata_of(keys, strata, words[0])
@@ -147,11 +155,11 @@ def _draw(
             here = slice(begins[table], begins[table + 1])
             _find_rows(cells, columns[here], offsets[here], first, rows[table, :many])
         for u in range(many):
-            line = factors[0, rows[0, u]]
+            line = factors[rows[0, u]]
             for r in range(groups):
                 weights[r] = line[r]
             for table in range(1, tables):
-                line = factors[table, rows[table, u]]
+                line = factors[rows[table, u]]
                 for r in range(groups):
                     weights[r] *= line[r]
             for r in range(1, groups):
@@ -165,7 +173,7 @@ def _draw(
 
 def draw(cells: Codes, places: Places, factors: Floats, strata: int, words: Words) -> Codes:
     """See conditionals.draw."""
-    drawn: Codes = np.empty(cells.shape[1], dtype=np.min_scalar_type(factors.shape[2] - 1))
+    drawn: Codes = np.empty(cells.shape[1], dtype=np.min_scalar_type(factors.shape[1] - 1))
     _draw(cells, places.begins, places.columns, places.offsets, factors, strata, words, drawn)
     return drawn
 

@@ -11,6 +11,10 @@ FIRST = "first tables"
 """What receipts call the tables of all columns, which are measured first; the numbers of cells follow."""
 
 
+PARTS = ", coarse", ", middle", ", fine"
+"""What receipts add to the name of a table of two columns that is measured at three numbers of groups."""
+
+
 class TreeNode(TypedDict, total=False):
     """A node of a label tree. A leaf has its number; an inner node has its column, the cells that go left, and its
     children."""

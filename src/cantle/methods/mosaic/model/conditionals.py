@@ -60,6 +60,7 @@ class Regression(Protocol):
         goals: Floats,
         starts: Ints,
         widths: Ints,
+        heads: Ints,
         factors: Floats,
         order: Ints,
     ) -> None:
@@ -76,18 +77,26 @@ class Regression(Protocol):
 
 
 def rake(
-    rows: Floats, index: Codes, groups: Codes, goals: Floats, starts: Ints, widths: Ints, factors: Floats, order: Ints
+    rows: Floats,
+    index: Codes,
+    groups: Codes,
+    goals: Floats,
+    starts: Ints,
+    widths: Ints,
+    heads: Ints,
+    factors: Floats,
+    order: Ints,
 ) -> None:
     """Fits the rows (records x refined groups, each summing to 1) to the goals, one table after the other, in place.
 
     In table t, record u is in row `index[t, u]`, and refined group r is in group `groups[t, r]` of `widths[t]`. The
     goal of the table is goals[starts[t] : starts[t+1]], as (table rows, width). All corrections are multiplied into
-    `factors[t]` (table rows x refined groups). `order` lists the tables in the order of fitting.
+    `factors[heads[t] : heads[t+1]]` (table rows x refined groups). `order` lists the tables in the order of fitting.
     """
     for table in order.tolist():
         goal = goals[starts[table] : starts[table + 1]].reshape(-1, widths[table])
         correction = _correction(rows, index[table], groups[table], goal)
-        factors[table, : len(goal)] *= correction
+        factors[heads[table] : heads[table + 1]] *= correction
         rows *= correction[index[table]]
         rows *= (1.0 / _row_sums(rows))[:, None]
 
@@ -120,17 +129,19 @@ def _row_sums(rows: Floats) -> Floats:
 
 
 def draw(cells: Codes, places: Places, factors: Floats, strata: int, words: Words) -> Codes:
-    """Draws a group for each record; probabilities are proportional to the product of factors[t][its row in table t].
+    """Draws a group for each record; probabilities are proportional to the product of factors[its row] in all tables,
+    whose rows lie below each other.
 
     The last table of `places` has no factors: its rows are the strata in which uniform numbers are spread evenly.
     """
-    uniforms = spread(places.rows(cells, len(factors)), strata, words)
-    drawn: Codes = np.empty(len(uniforms), dtype=np.min_scalar_type(factors.shape[2] - 1))
+    tables = len(places.begins) - 2
+    uniforms = spread(places.rows(cells, tables), strata, words)
+    drawn: Codes = np.empty(len(uniforms), dtype=np.min_scalar_type(factors.shape[1] - 1))
     for begin in range(0, len(uniforms), CHUNK):
         part = slice(begin, begin + CHUNK)
-        weights = factors[0][places.rows(cells[:, part], 0)]
-        for table in range(1, len(factors)):
-            weights = weights * factors[table][places.rows(cells[:, part], table)]
+        weights = factors[places.rows(cells[:, part], 0)]
+        for table in range(1, tables):
+            weights = weights * factors[places.rows(cells[:, part], table)]
         running = np.cumsum(weights, axis=1)
         bar = uniforms[part] * running[:, -1]
         drawn[part] = (running[:, :-1] <= bar[:, None]).sum(axis=1)

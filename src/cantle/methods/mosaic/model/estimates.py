@@ -64,7 +64,7 @@ def one_ways(
     for number, column in enumerate(columns):
         x, variance = counts[number], spread[number]
         for table in chosen:
-            if groupings is not None and number in table.columns:
+            if groupings is not None and number in table.columns and not table.settled:
                 groups = table.groups[table.columns.index(number)]
                 sums, summed = table.onto((number,), (groups,), groupings)
                 x, variance = combine(x, variance, groupings[number].map(groups), sums, summed * table.variance)

@@ -17,7 +17,8 @@ from cantle.methods.mosaic.model.generate import Model, generate
 from cantle.methods.mosaic.model.given_class import given_class
 from cantle.methods.mosaic.model.groupings import Groupings, barriers
 from cantle.methods.mosaic.model.label import Labels
-from cantle.methods.mosaic.model.noisy_tables import NoisyTable
+from cantle.methods.mosaic.model.nested import combined, few_groups, stands_out
+from cantle.methods.mosaic.model.noisy_tables import NoisyTable, coarser
 from cantle.methods.mosaic.model.possible import drawn_again, enough, more_for
 from cantle.schema.rules import EVERYWHERE, Rules
 from cantle.trusted.core.arrays import Bools, Codes
@@ -51,6 +52,7 @@ class Fitted:
     def __post_init__(self) -> None:
         self.total = max(1.0, self.noisy_total)
         self.one_way = self._one_ways(None)
+        self.first_one_way = tuple(self.one_way)
         self.groupings = tuple(
             Groupings(p, barriers(column, edges))
             for p, column, edges in zip(self.one_way, self.columns, self.edges, strict=True)
@@ -67,6 +69,13 @@ class Fitted:
             table = table.without(self.empty(table.columns, table.groups))
         self.tables.append(table)
 
+    def as_chosen(self, table: NoisyTable) -> NoisyTable:
+        """A table at no more groups than tables are chosen with."""
+        if not table.settled:
+            return table
+        own = [self.groupings[column] for column in table.columns]
+        return coarser(table, few_groups(table, own), own)
+
     def empty(self, columns: Sequence[int], groups: Sequence[int]) -> Bools:
         """Which cells of a table hold only values that break a rule."""
         if self.rules is None:
@@ -76,6 +85,30 @@ class Fitted:
             starts = self.edges[column][self.groupings[column].starts(number)]
             spans[column] = starts, np.append(starts[1:], self.edges[column][-1])
         return _forbidden(self.rules, self.columns, spans)
+
+    def add_pair(self, measured: Sequence[NoisyTable]) -> None:
+        """Adds a pair that was measured at nested groups, coarsest first; if it was measured in few groups before, that
+        table becomes a part of the new one."""
+        columns = measured[-1].columns
+        before = [table for table in self.tables if table.columns == columns]
+        self.tables = [table for table in self.tables if table.columns != columns]
+        measured = [*before, *measured]
+        self.add(combined(measured, self.pair(columns), self.total, self._sides(measured[-1])))
+
+    def stands_out(self, table: NoisyTable) -> bool:
+        """Whether a pair should be measured more finely."""
+        return stands_out(table, self.pair(table.columns), self.total, self._sides(table))
+
+    def pair(self, columns: Sequence[int]) -> tuple[Groupings, Groupings]:
+        return self.groupings[columns[0]], self.groupings[columns[1]]
+
+    def _sides(self, table: NoisyTable) -> tuple[Floats, Floats]:
+        """The number of records in each group of a pair's columns, as the first tables tell it."""
+        first, second = (
+            np.add.reduceat(self.first_one_way[column], self.groupings[column].starts(groups)) * self.total
+            for column, groups in zip(table.columns, table.groups, strict=True)
+        )
+        return first, second
 
     def use_tables(self) -> None:
         """Updates the one-way distributions with the tables measured so far."""
@@ -88,7 +121,7 @@ class Fitted:
 
     def learned_classes(self, dice: Dice) -> Learned:
         """Classes of records, learned from all tables together; None if columns have too many cells for that."""
-        tables = [*self.class_tables.values(), *self.tables]
+        tables = [*self.class_tables.values(), *map(self.as_chosen, self.tables)]
         if not tables or np.mean(self.sizes) > MOST_MEAN_CELLS:
             return None
         return learn_classes(tables, self.one_way, self.groupings, self.total, dice)

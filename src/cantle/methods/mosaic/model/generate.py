@@ -12,21 +12,11 @@ import numpy as np
 from cantle.drawing.counts import Dice, Floats
 from cantle.methods.mosaic.model import conditionals
 from cantle.methods.mosaic.model.conditionals import Places, Regression
-from cantle.methods.mosaic.model.groupings import Groupings
+from cantle.methods.mosaic.model.fit import FITTED, LAST_FITTED, LEAD, fit, parents_of
+from cantle.methods.mosaic.model.groupings import MOST_GROUPS, Groupings
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
 from cantle.methods.mosaic.model.sub_tables import SubTable, sub_tables
 from cantle.trusted.core.arrays import Codes, Words
-from cantle.trusted.geometry.boxes import Ints
-
-FITTED, LAST_FITTED = 5_000, 20_000
-"""Number of records that a column's regression is fitted on in drafts, and most records for a release."""
-
-WORK = 2_000_000
-"""Most numbers that a regression reads per step, unless it is fitted on the fewest records anyway."""
-
-SWEEPS, LAST_SWEEPS = 1, 4
-LEAD = -1
-"""The row with the classes of the leading variable, which comes after the rows of the columns."""
 
 STRONGEST = 3
 """Number of strongest parents that define the strata of uniform numbers."""
@@ -104,11 +94,15 @@ def _next_column(model: Model, drawn: Collection[int], links: Floats) -> int:
 
 
 def _link_strengths(model: Model) -> Floats:
-    """For each pair of columns, how many records their measured tables are away from independence, beyond the noise."""
+    """For each pair of columns, how many records their measured tables are away from independence, beyond the noise.
+
+    Fine tables are compared in few groups, like all others; else pairs that were measured finely would come first.
+    """
     links = np.zeros((len(model.one_way), len(model.one_way)))
     for table in model.tables:
         for pair in combinations(table.columns, 2):
-            groups = [table.groups[table.columns.index(column)] for column in pair]
+            measured = [table.groups[table.columns.index(column)] for column in pair]
+            groups = [model.groupings[c].at_most(min(MOST_GROUPS, g)) for c, g in zip(pair, measured, strict=True)]
             counts, summed = table.onto(pair, groups, model.groupings)
             total = max(1.0, counts.sum())
             independent = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / total
@@ -137,8 +131,8 @@ def _draw_column(
     refined = max(table.groups for table in tables)
     grouping = model.groupings[column].map(refined)
     first = np.add.reduceat(given, model.groupings[column].starts(refined), axis=1)
-    factors = _fit(model, column, tables, first, cells, engine)
-    first = first * factors[-1, : len(first) if model.mixture is None else 1]
+    factors = fit(model, column, tables, first, cells, engine)
+    first = first * factors[-1]
     row_parts, merged = _merged_factors(model, tables, first, factors)
     keys, strata = _strata(model, tables, len(first))
     groups = engine.draw(cells, Places.of([*row_parts, keys]), merged, strata, _words(dice))
@@ -147,91 +141,17 @@ def _draw_column(
     return _draw_inside(given, grouping, refined, groups, cells[LEAD], dice, engine)
 
 
-def _fit(
-    model: Model,
-    column: int,
-    tables: list[SubTable],
-    first: Floats,
-    cells: Codes,
-    engine: Regression,
-) -> Floats:
-    """Factors of every sub-table, fitted level by level on some of the records.
-
-    The last factors are those of the anchor: the column's distribution given the leading column, or its one-way
-    distribution if classes were learned. Fitting at every level ends with the anchor.
-    """
-    refined, anchor, by_lead = first.shape[1], len(tables), model.mixture is None
-    cells = cells[:, : min(model.fitted, max(FITTED, WORK // (refined * (len(tables) + 1))))]
-    lead = cells[LEAD]
-    index, groups = _places(model, column, tables, refined, cells, lead if by_lead else np.zeros_like(lead))
-    grouping = model.groupings[column].map(refined)
-    goal = first if by_lead else np.bincount(grouping, model.one_way[column])[None, :]
-    widths = np.array([*(table.groups for table in tables), refined], dtype=np.int64)
-    lines = [len(table.counts) for table in tables] + [len(goal)]
-    starts = np.concatenate([[0], np.cumsum(np.array(lines) * widths)]).astype(np.int64)
-    goals = np.zeros(starts[-1])
-    goals[starts[anchor] :] = goal.ravel()
-    factors = np.ones((anchor + 1, max(lines), refined))
-    rows = first[lead]
-    levels = sorted({table.level for table in tables})
-    for level in levels:
-        for number, table in enumerate(tables):
-            if table.level == level:
-                starts_of_groups = model.groupings[column].coarse_starts(refined, table.groups)
-                mass = engine.mass(rows, index[number], len(table.counts))
-                _believe(table, mass, starts_of_groups, model.total)
-                goals[starts[number] : starts[number + 1]] = table.goal.ravel()
-        used = [number for number, table in enumerate(tables) if table.level <= level] + [anchor]
-        sweeps = LAST_SWEEPS if level == levels[-1] else SWEEPS
-        order = np.tile(np.array(used, dtype=np.int64), sweeps)
-        engine.rake(rows, index, groups, goals, starts, widths, factors, order)
-    return factors
-
-
-def _places(
-    model: Model, column: int, tables: list[SubTable], refined: int, cells: Codes, anchor_rows: Codes
-) -> tuple[Codes, Codes]:
-    """For each sub-table, and last for the anchor: the row of each record, and the group that holds each refined
-    group."""
-    index = np.empty((len(tables) + 1, len(anchor_rows)), dtype=np.uint16)
-    groups = np.empty((len(tables) + 1, refined), dtype=np.uint16)
-    places = Places.of([_parents(model, table) for table in tables])
-    for number, table in enumerate(tables):
-        index[number] = places.rows(cells, number)
-        groups[number] = model.groupings[column].coarsen(refined, table.groups)
-    index[-1], groups[-1] = anchor_rows, np.arange(refined)
-    return index, groups
-
-
-def _believe(table: SubTable, mass: Floats, starts: Ints, total: float) -> None:
-    """Sets the table's goal, given the current `mass` of the records by row of the table and refined group."""
-    grouped = np.add.reduceat(mass, starts, axis=1)
-    members = grouped.sum(axis=1)
-    everyone = grouped.sum(axis=0) / max(grouped.sum(), 1e-12)
-    model = np.where(members[:, None] > 0, grouped / np.maximum(members, 1e-12)[:, None], everyone)
-    table.believe(model, members, total)
-
-
-def _parents(model: Model, table: SubTable) -> list[tuple[int, Codes]]:
-    """The parent columns of a sub-table, with what each of their cells adds to the number of a record's row."""
-    row_parts, stride = list[tuple[int, Codes]](), len(table.counts)
-    for parent, groups in zip(table.parents, table.parent_groups, strict=True):
-        stride //= groups
-        row_parts.append((parent, model.groupings[parent].map(groups).astype(np.uint32) * np.uint32(stride)))
-    return row_parts
-
-
 def _merged_factors(
-    model: Model, tables: list[SubTable], first: Floats, factors: Floats
+    model: Model, tables: list[SubTable], first: Floats, factors: list[Floats]
 ) -> tuple[list[list[tuple[int, Codes]]], Floats]:
-    """All factors, merged into fewer tables, with the description of their rows for `Places`: `first`, one table per
-    parent with the product of all factors that depend on it alone, and one per joint table."""
+    """All factors, merged into fewer tables that lie below each other, with the description of their rows for `Places`:
+    `first`, one table per parent with the product of all factors that depend on it alone, and one per joint table."""
     row_parts: list[list[tuple[int, Codes]]] = [[(LEAD, np.arange(len(first)))]]
     parts, single = [first], dict[int, int]()
     for table, factor in zip(tables, factors, strict=False):
         if len(table.parents) > 1:
-            row_parts.append(_parents(model, table))
-            parts.append(factor[: len(table.counts)])
+            row_parts.append(parents_of(model.groupings, table))
+            parts.append(factor)
             continue
         (parent,), (groups,) = table.parents, table.parent_groups
         expanded = factor[model.groupings[parent].map(groups)]
@@ -241,10 +161,10 @@ def _merged_factors(
         single[parent] = len(parts)
         row_parts.append([(parent, np.arange(len(expanded)))])
         parts.append(expanded)
-    merged = np.ones((len(parts), max(len(part) for part in parts), first.shape[1]))
-    for number, part in enumerate(parts):
-        merged[number, : len(part)] = part
-    return row_parts, merged
+    for part, head in zip(row_parts, np.cumsum([0, *map(len, parts[:-1])]), strict=True):
+        column, adds = part[0]
+        part[0] = column, adds.astype(np.uint32) + np.uint32(head)
+    return row_parts, np.concatenate(parts)
 
 
 def _strata(model: Model, tables: list[SubTable], classes: int) -> tuple[list[tuple[int, Codes]], int]:

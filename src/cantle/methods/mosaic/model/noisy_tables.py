@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +18,8 @@ from cantle.trusted.geometry.cross_tables import CrossTable
 class NoisyTable:
     """Noisy counts over groups of columns, one axis per column; every cell has the same noise variance.
 
-    Cells in which every point breaks a rule are `empty`: their counts are 0, without noise.
+    Cells in which every point breaks a rule are `empty`: their counts are 0, without noise. The counts of a `settled`
+    table are not negative and agree with those of its columns, so that they are used as they are.
     """
 
     columns: tuple[int, ...]
@@ -26,6 +27,7 @@ class NoisyTable:
     counts: Floats
     variance: float
     empty: Bools | None = None
+    settled: bool = False
 
     def without(self, empty: Bools) -> NoisyTable:
         """The table with these cells known to be empty."""
@@ -36,7 +38,10 @@ class NoisyTable:
         return project_onto(self.counts.ravel(), total, None if self.empty is None else ~self.empty.ravel())
 
     def onto(
-        self, columns: Sequence[int], groups: Sequence[int], groupings: Sequence[Groupings]
+        self,
+        columns: Sequence[int],
+        groups: Sequence[int],
+        groupings: Sequence[Groupings] | Mapping[int, Groupings] | Mapping[int, Groupings],
     ) -> tuple[Floats, Floats]:
         """Counts over some of the columns at coarser groups, and how many noisy cells of this table each count sums."""
         others = tuple(axis for axis, column in enumerate(self.columns) if column not in columns)
@@ -53,6 +58,15 @@ class NoisyTable:
                 summed, weight = (np.add.reduceat(array, starts, axis=axis) for array in (summed, weight))
         order = [left.index(column) for column in columns]
         return summed.transpose(order), weight.transpose(order)
+
+
+def coarser(table: NoisyTable, groups: tuple[int, ...], groupings: Sequence[Groupings]) -> NoisyTable:
+    """An ordinary table at fewer groups of its columns, of the mean noise of its cells; `groupings` are those of its
+    columns."""
+    if groups == table.groups:
+        return table
+    counts, summed = table.onto(table.columns, groups, dict(zip(table.columns, groupings, strict=True)))
+    return NoisyTable(table.columns, groups, counts, table.variance * float(summed.mean()))
 
 
 def question(columns: tuple[int, ...], groups: tuple[int, ...], groupings: Sequence[Groupings]) -> CrossTable:

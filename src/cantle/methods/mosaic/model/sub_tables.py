@@ -42,6 +42,7 @@ class SubTable:
     level: int
     counts: Floats
     noise: Floats
+    settled: bool = False
     goal: Floats = field(default_factory=lambda: np.empty((0, 0)))
     strength: float = 0.0
 
@@ -69,6 +70,9 @@ class SubTable:
 
         Empirical Bayes: `strength` is the variance of true differences from the model, estimated over the whole table.
         """
+        if self.settled:
+            self._take(model, rows)
+            return
         conditional, noise = self.conditional(total)
         weight = rows**2
         distance = (conditional - model) ** 2
@@ -83,6 +87,14 @@ class SubTable:
             mass = inside.sum(axis=1, keepdims=True)  # rows in which nothing is allowed stay: no record is in them
             self.goal = np.where(mass > 0, inside / np.maximum(mass, _TINY), self.goal)
 
+    def _take(self, model: Floats, rows: Floats) -> None:
+        """Sets the goal of a settled table to its own rows."""
+        mass = self.counts.sum(axis=1, keepdims=True)
+        self.goal = np.where(mass > 0, self.counts / np.maximum(mass, _TINY), model)
+        weight = rows**2
+        moved = weight[:, None] * (self.goal - model) ** 2
+        self.strength = float(moved.sum() / max(weight.sum() * self.groups, _TINY))
+
 
 def sub_tables(
     column: int, drawn: Collection[int], tables: Sequence[NoisyTable], groupings: Sequence[Groupings]
@@ -92,6 +104,9 @@ def sub_tables(
     for table in tables:
         parents = tuple(c for c in table.columns if c in drawn)
         if column not in table.columns or not parents:
+            continue
+        if table.settled:
+            _add(by_groups, table, parents, column, len(LEVELS), LEVELS[-1], groupings)
             continue
         for parent in parents:
             for level, most in enumerate(LEVELS, 1):
@@ -125,4 +140,4 @@ def _add(
         share = before.noise / np.maximum(before.noise + noise, _TINY)
         counts = before.counts + share * (counts - before.counts)
         noise = before.noise * (1 - share)
-    by_groups[key] = SubTable(parents, groups[:-1], groups[-1], level, counts, noise)
+    by_groups[key] = SubTable(parents, groups[:-1], groups[-1], level, counts, noise, table.settled)

@@ -13,12 +13,15 @@ from math import prod
 import numpy as np
 
 from cantle.drawing.counts import Dice
-from cantle.methods.mosaic.model.groupings import MOST_GROUPS
+from cantle.methods.mosaic.model.groupings import FINEST, MOST_GROUPS
 from cantle.trusted.core.arrays import Bools
 from cantle.trusted.geometry.boxes import Ints
 
 RANDOM_SETS, MOST_PAIRS, MOST_COLUMNS = 200, 2_000, 8
 FEWEST_GROUPS = 3
+FINE, FEW = 1_024, 32
+"""A pair is measured finely if its table may have that many cells, and if each column has more cells than a few."""
+
 _OVERLAP = 0.1
 """Largest share of a set's pairs that may be in sets chosen in the same round."""
 
@@ -65,12 +68,12 @@ def _random_set(usable: Sequence[int], sizes: Sequence[int], lead: int | None, c
     return tuple(sorted(members))
 
 
-def _grow(members: tuple[int, ...], sizes: Sequence[int], cap: int) -> tuple[int, ...]:
+def _grow(members: tuple[int, ...], sizes: Sequence[int], cap: int, most: int = MOST_GROUPS) -> tuple[int, ...]:
     """Numbers of groups: each starts at 3 (or 2, if that is too much), then grows one by one, the smallest first."""
     start = [min(sizes[c], FEWEST_GROUPS) for c in members]
     groups = start if prod(start) <= cap else [2] * len(members)
     cells = prod(groups)
-    waiting = [(count, at) for at, count in enumerate(groups) if count < min(sizes[members[at]], MOST_GROUPS)]
+    waiting = [(count, at) for at, count in enumerate(groups) if count < min(sizes[members[at]], most)]
     heapify(waiting)
     while waiting:
         count, at = heappop(waiting)
@@ -78,9 +81,17 @@ def _grow(members: tuple[int, ...], sizes: Sequence[int], cap: int) -> tuple[int
         if more > cap:
             continue  # a larger number of groups may still grow, because it adds fewer cells in proportion
         cells, groups[at] = more, count + 1
-        if count + 1 < min(sizes[members[at]], MOST_GROUPS):
+        if count + 1 < min(sizes[members[at]], most):
             heappush(waiting, (count + 1, at))
     return tuple(groups)
+
+
+def finest(members: tuple[int, ...], sizes: Sequence[int], cap: int) -> tuple[int, int] | None:
+    """The groups of a pair that is measured finely: up to `cap` cells; None if it has few values or records."""
+    if len(members) != 2 or cap < FINE or min(sizes[column] for column in members) <= FEW:
+        return None
+    first, second = _grow(members, sizes, cap, FINEST)
+    return first, second
 
 
 class Survivors:
