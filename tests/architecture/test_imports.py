@@ -170,7 +170,7 @@ def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:
         "duckdb": "trusted.counting.private_database data.duckdb_files",
         "pyspark": "trusted.counting.spark data.spark_files",  # the second imports it for types only
         "py4j": "trusted.counting.spark",
-        "ibis": "data.sql_encoding",
+        "ibis": "data.database_tables",
         "sklearn": "lab internal.train_test interfaces.estimators",  # the last two import it when needed
         "matplotlib": "lab",
         "scipy": "lab.papers",

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from cantle.data.database_tables import load_ibis, require_known_database
 from cantle.data.file_forms import files, is_path, is_pattern, require_files
-from cantle.data.sql_encoding import load_ibis, require_known_database
 from cantle.errors import ParameterError
 from cantle.trusted.counting import private_database
 from cantle.trusted.counting.base import Engine

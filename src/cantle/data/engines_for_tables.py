@@ -1,8 +1,7 @@
 """The engines for tables, by where the data is stored: in memory, on disk, in a Spark cluster, in a database.
 
-All use one encoder, `Domain.encode_columns`, on batches of records, in this process or on Spark's workers; only a
-database encodes by itself (cantle.data.sql_encoding). Whatever can be refused without the data is refused before
-anything is charged.
+All use one encoder, `Domain.encode_columns`, on batches of records, in this process or on Spark's workers. Whatever can
+be refused without the data is refused before anything is charged.
 """
 
 from __future__ import annotations
@@ -16,18 +15,15 @@ from typing import TYPE_CHECKING, Protocol, cast
 import polars as pl
 
 from cantle.data.arrow_texts import decodable
+from cantle.data.database_tables import UNREACHABLE, load_ibis, read_rows, require_encoding
 from cantle.data.duckdb_files import read_database
 from cantle.data.encoding import PersonCodes, person_codes, read_codes, read_person_codes
 from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import ARROW, PARQUET, SHEETS, Paths, are_paths, ending, files, require_files
 from cantle.data.sheets import load as load_sheets
-from cantle.data.sql_encoding import CLASS, UNREACHABLE, WHO, code_table, load_ibis, require_encoding
-from cantle.data.sql_encoding import read_codes as read_codes_of
-from cantle.data.tables import as_ids
 from cantle.errors import CantleError, DataError, EngineError, ParameterError, raise_alone
 from cantle.schema.domain import Domain, Labels
 from cantle.schema.table import TableSchema
-from cantle.schema.values import Codes
 from cantle.trusted.counting.base import TableEngine
 from cantle.trusted.counting.bounded_persons import bounded, bounded_on_disk
 from cantle.trusted.counting.stores import InMemory, OnDisk, Store
@@ -36,8 +32,8 @@ from cantle.trusted.counting.words import Batch, WordEngine
 if TYPE_CHECKING:
     import pyarrow
 
+    from cantle.data.database_tables import Table
     from cantle.data.spark_files import DataFrame, SparkSession
-    from cantle.data.sql_encoding import Table
     from cantle.trusted.counting import spark
 
 ENGINES = EVERY_ENGINE
@@ -279,19 +275,5 @@ def _require_address(data: object, choice: EngineChoice) -> tuple[str, str]:
 
 
 def _from_database(table: Table, schema: TableSchema, method: AsksTable) -> TableEngine:
-    frames = read_codes_of(code_table(table, method.domain, schema.person))
-    if schema.person is None:
-        return _counting((_codes_of(frame) for frame in frames), method, OnDisk())
-
-    def of_persons() -> Iterator[PersonCodes]:
-        for frame in frames:
-            ids = as_ids(frame[WHO], schema.missing_values)
-            yield ids.drop_nulls(), *_codes_of(frame.filter(ids.is_not_null()))
-
-    return _counting(bounded_on_disk(of_persons(), method.classes, schema.max_records), method, OnDisk())
-
-
-def _codes_of(frame: pl.DataFrame) -> tuple[list[Codes], Codes]:
-    """The columns and classes of some rows of a code table."""
-    columns = [frame[name].to_numpy() for name in frame.columns if name not in (CLASS, WHO)]
-    return columns, frame[CLASS].to_numpy()
+    frames = map(polars_of, read_rows(table, _wanted(schema), schema.person))
+    return _counting(_batches(frames, schema, method, OnDisk(), []), method, OnDisk())
