@@ -45,7 +45,7 @@ ROOMS = {  # every room may also import itself and EVERYWHERE; a room inside a r
     "audit": f"{DOOR} trusted schema data drawing methods release",
     "internal": "trusted.bounding schema data drawing release methods.own_error",
     "lab": f"{SHARED} trusted schema data drawing methods methods.planning release audit",
-    "top": f"{DOOR} trusted.ledger schema data methods.planning release internal.check internal.evaluate",
+    "top": f"{DOOR} trusted.ledger schema data methods.planning release internal.check_and_evaluate",
 }
 EVERYWHERE = "errors trusted.arrays trusted.kernel_choice trusted.jit"
 STANDARD = set(sys.stdlib_module_names)
@@ -174,7 +174,7 @@ def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:
         "pyspark": "trusted.engines.spark data.spark_files",  # the second imports it for types only
         "py4j": "trusted.engines.spark",
         "ibis": "data.sql_encoding",
-        "sklearn": "lab internal.train_test interfaces.estimators",  # the last two import it when needed
+        "sklearn": "lab internal.compare_tables interfaces.estimators",  # the last two import it when needed
         "matplotlib": "lab",
         "scipy": "lab.papers",
         "opendp": "audit",

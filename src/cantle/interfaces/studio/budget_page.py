@@ -12,9 +12,8 @@ from cantle.interfaces.studio.ledger_page import standing
 from cantle.interfaces.studio.pages import Visit, page, part
 from cantle.interfaces.studio.studio import Studio
 from cantle.methods.planning import plan
-from cantle.methods.planning.deployments import DEPLOYMENTS, like
 from cantle.methods.planning.outline import Plan
-from cantle.methods.planning.words import RECKLESS, caution
+from cantle.methods.planning.words import DEPLOYMENTS, RECKLESS, caution, like
 from cantle.release.report.charts import stacked
 from cantle.release.report.svg import Svg, share_text
 from cantle.trusted.budget import nano_of
