@@ -27,7 +27,7 @@ from cantle.release.report.set_view import SetView, holding, pair_counts
 from cantle.schema.code_sets import join
 from cantle.schema.sets import SetSchema
 from cantle.schema.values import text_of
-from cantle.trusted.arrays import Codes
+from cantle.trusted.core.arrays import Codes
 
 
 @dataclass(frozen=True, repr=False)

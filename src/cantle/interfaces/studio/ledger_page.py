@@ -13,7 +13,7 @@ from cantle.interfaces.studio.project import Project
 from cantle.interfaces.studio.studio import Studio
 from cantle.release.report.charts import steps
 from cantle.release.report.svg import Svg
-from cantle.trusted.budget import NANO, words_of
+from cantle.trusted.core.budget import NANO, words_of
 from cantle.trusted.ledger import Account, Ledger
 
 
