@@ -21,6 +21,7 @@ from cantle.trusted.geometry.item_partitions import Partitions
 from cantle.trusted.keys import Domain, OneWayEach, OneWays
 from cantle.trusted.noise import Runs
 from cantle.trusted.scores import CUT_QUALITIES, Quality, Score
+from cantle.trusted.terms import TermScore
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +133,7 @@ class _CutCandidates(ABC):
         """The cut with each region's chosen number."""
 
     def _all_have_some(self, nodes: Frontier, quality: Quality) -> bool:
-        return type(quality) in CUT_QUALITIES and not (self.counts(nodes) < 1).any()
+        return type(quality) in (*CUT_QUALITIES, TermScore) and not (self.counts(nodes) < 1).any()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.keys import ChildSizes, Classes, CodeTable, GridBins, GridCells, Key, OneWayEach, OneWays, Sizes
-from tests.laws.strategies import Table, able, cuts_of
+from tests.laws.strategies import Table, able, rule_of
 from tests.trusted.engines.naive import NaiveEngine
 
 
@@ -55,10 +55,10 @@ def walk(draw: st.DrawFn, table: Table, engine: Any, depth: int = 4) -> None:
         if not len(positions):
             return
         nodes = nodes.take(positions)
-        cuts = cuts_of(draw, nodes)
+        rule = rule_of(draw, nodes)
         for store in (naive, engine):
-            store.split(positions, cuts)
-        nodes, first = cuts.children(nodes, first), first + 2 * len(nodes)
+            store.split(positions, rule)
+        nodes, first = rule.children(nodes, first), first + rule.number
 
 
 def grids(draw: st.DrawFn, table: Table, engine: Any) -> None:
