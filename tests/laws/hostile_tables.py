@@ -14,14 +14,22 @@ import numpy as np
 from hypothesis import strategies as st
 
 from cantle.errors import CantleError
-from cantle.trusted.budget import NANO
+from cantle.trusted.claims.table_candidates import (
+    Dependence,
+    Distance,
+    Heaviest,
+    HeavyValues,
+    Hubs,
+    TableRound,
+    TableSets,
+)
+from cantle.trusted.claims.table_queries import CrossTables, HeapTables, LabelCounts, Spikes, ValueSearch
+from cantle.trusted.claims.value_trees import ValueTrees
+from cantle.trusted.core.budget import NANO
+from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.geometry.boxes import Frontier
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable
 from cantle.trusted.geometry.value_classes import ValueClasses
-from cantle.trusted.stop_test import PrivTree
-from cantle.trusted.table_candidates import Dependence, Distance, Heaviest, HeavyValues, Hubs, TableRound, TableSets
-from cantle.trusted.table_queries import CrossTables, HeapTables, LabelCounts, Spikes, ValueSearch
-from cantle.trusted.value_trees import ValueTrees
 from tests.laws.hostile import EPSILON, STOP, Game, lifetime
 from tests.laws.tables_of_cells import ALL, ONE, PAIR, SIZES, TABLES, WITHIN, table, tree
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from cantle.errors import ParameterError
-from cantle.trusted.budget import NANO, Budget, Unit
-from cantle.trusted.curator import Curator
+from cantle.trusted.claims.table_queries import CELL_QUERIES, CrossTables, HeapTables, LabelCounts, Spikes, ValueSearch
+from cantle.trusted.core.budget import NANO, Budget, Unit
+from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable
 from cantle.trusted.geometry.value_classes import ValueClasses
 from cantle.trusted.noise import Seeded
-from cantle.trusted.table_queries import CELL_QUERIES, CrossTables, HeapTables, LabelCounts, Spikes, ValueSearch
 from tests.laws.tables_of_cells import (
     ALL,
     COARSE,

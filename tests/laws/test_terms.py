@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import ParameterError
-from cantle.trusted import terms
-from cantle.trusted.scores import BALANCE, MOST_RECORDS
-from cantle.trusted.terms import MOST_CHANGE, MOST_CONSTANT, MOST_STEPS, WORDS, Step, TermScore
+from cantle.trusted.claims import terms
+from cantle.trusted.claims.scores import BALANCE, MOST_RECORDS
+from cantle.trusted.claims.terms import MOST_CHANGE, MOST_CONSTANT, MOST_STEPS, WORDS, Step, TermScore
 from tests.effort import examples
 
 LEFT, RIGHT = ("left", (), 0), ("right", (), 0)

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cantle.trusted.degree_queries import Bounds, Lag
+from cantle.trusted.claims.degree_queries import Bounds, Lag
+from cantle.trusted.claims.scores import Max, Mix
+from cantle.trusted.claims.specialisations import OneValue, SplitPoints, Value
+from cantle.trusted.claims.table_candidates import Dependence, Distance, Hubs, TableRound, TableSets
+from cantle.trusted.claims.table_queries import ValueSearch, are_searches
+from cantle.trusted.claims.value_trees import ValueTrees
+from cantle.trusted.core.keys import ChildSizes, GraphDomain, MergedOneWays, OneWayEach, OneWays
+from cantle.trusted.core.table_keys import HeapCounts
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable, LabelTree, are_tables
 from cantle.trusted.geometry.rectangles import Rectangles
 from cantle.trusted.geometry.value_classes import ValueClasses
 from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
-from cantle.trusted.keys import ChildSizes, GraphDomain, MergedOneWays, OneWayEach, OneWays
-from cantle.trusted.scores import Max, Mix
-from cantle.trusted.specialisations import OneValue, SplitPoints, Value
-from cantle.trusted.table_candidates import Dependence, Distance, Hubs, TableRound, TableSets
-from cantle.trusted.table_keys import HeapCounts
-from cantle.trusted.table_queries import ValueSearch, are_searches
-from cantle.trusted.value_trees import ValueTrees
 
 SIZES, CLASSES = (4, 2), 3
 DOMAIN = (SIZES, CLASSES)

@@ -19,10 +19,10 @@ import numpy as np
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, replaced
 from cantle.methods.mosaic.questions import CandidateTables, Questions, SpikeSearch
-from cantle.trusted import table_candidates
-from cantle.trusted.budget import NANO, Budget, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.engines.words import WordEngine
+from cantle.trusted.claims import table_candidates
+from cantle.trusted.core.budget import NANO, Budget, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable, LabelTree
 from cantle.trusted.geometry.value_classes import ValueClasses

@@ -23,7 +23,7 @@ from cantle.release.registry import registry
 from cantle.release.statement import datapackage, statement
 from cantle.schema import canonical_json
 from cantle.schema.html import table
-from cantle.trusted.budget import NANO
+from cantle.trusted.core.budget import NANO
 
 if TYPE_CHECKING:
     import polars as pl

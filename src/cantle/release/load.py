@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from cantle import kernel_choice
 from cantle.data.tables import read_columns
 from cantle.drawing.counts import Dice, fresh_seed, public_dice
 from cantle.drawing.group_frames import leaves_from
@@ -27,8 +28,7 @@ from cantle.release.kinds import KINDS
 from cantle.release.manifest import FORMAT, Document, Manifest
 from cantle.schema import Schema
 from cantle.schema.domain import Domain
-from cantle.trusted import kernel_choice
-from cantle.trusted.arrays import Bools
+from cantle.trusted.core.arrays import Bools
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.grid import Grid
 

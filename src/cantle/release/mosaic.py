@@ -24,8 +24,8 @@ from cantle.methods.mosaic.results import drawn_codes
 from cantle.release.document_fields import Document
 from cantle.release.load import domain_of
 from cantle.schema.domain import Domain
-from cantle.trusted.arrays import Codes
-from cantle.trusted.budget import NANO
+from cantle.trusted.core.arrays import Codes
+from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import HeapTable, LabelTree
 from cantle.trusted.geometry.value_classes import ValueClasses

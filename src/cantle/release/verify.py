@@ -33,7 +33,7 @@ from cantle.release.verify_sets import degree_problems, rate_paid, set_problems
 from cantle.schema.canonical_json import JSON
 from cantle.schema.domain import Domain
 from cantle.schema.values import Codes
-from cantle.trusted.budget import words_of
+from cantle.trusted.core.budget import words_of
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import are_edges
 

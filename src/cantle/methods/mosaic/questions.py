@@ -13,15 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from cantle.methods.mosaic.model.answers import CellsOf, NoisyAnswer, TreeNode
-from cantle.trusted.answers import Noisy
-from cantle.trusted.budget import NANO
-from cantle.trusted.curator import Curator
-from cantle.trusted.geometry.boxes import Frontier, Ints
-from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable, LabelTree
-from cantle.trusted.geometry.value_classes import ValueClasses
-from cantle.trusted.queries import Size
-from cantle.trusted.stop_test import PrivTree
-from cantle.trusted.table_candidates import (
+from cantle.trusted.claims.queries import Size
+from cantle.trusted.claims.table_candidates import (
     Dependence,
     Distance,
     Heaviest,
@@ -30,8 +23,15 @@ from cantle.trusted.table_candidates import (
     TableRound,
     TableSets,
 )
-from cantle.trusted.table_queries import CrossTables, HeapTables, LabelCounts, Spikes, ValueSearch
-from cantle.trusted.value_trees import ValueTrees
+from cantle.trusted.claims.table_queries import CrossTables, HeapTables, LabelCounts, Spikes, ValueSearch
+from cantle.trusted.claims.value_trees import ValueTrees
+from cantle.trusted.core.answers import Noisy
+from cantle.trusted.core.budget import NANO
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.stop_test import PrivTree
+from cantle.trusted.geometry.boxes import Frontier, Ints
+from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable, LabelTree
+from cantle.trusted.geometry.value_classes import ValueClasses
 
 
 @dataclass(frozen=True)

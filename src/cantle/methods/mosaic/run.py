@@ -34,7 +34,7 @@ from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_varianc
 from cantle.methods.mosaic.model.table_sets import Grouped, Survivors, candidates
 from cantle.methods.mosaic.questions import CandidateTables, Questions, SpikeSearch
 from cantle.schema.rules import Rules
-from cantle.trusted.arrays import Codes
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable
 

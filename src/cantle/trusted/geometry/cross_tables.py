@@ -13,8 +13,8 @@ from math import prod
 
 import numpy as np
 
-from cantle.trusted import kernel_choice
-from cantle.trusted.arrays import Codes
+from cantle import kernel_choice
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
 from cantle.trusted.geometry.span_values import SpanValues
 from cantle.trusted.geometry.value_classes import ValueClasses

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from cantle.trusted.arrays import Ints
+from cantle.trusted.core.arrays import Ints
 
 FIRST = "first tables"
 """What receipts call the tables of all columns, which are measured first; the numbers of cells follow."""

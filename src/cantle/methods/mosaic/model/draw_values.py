@@ -8,7 +8,7 @@ from math import log
 import numpy as np
 
 from cantle.drawing.counts import Dice, Floats
-from cantle.trusted.arrays import Bools, Codes
+from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import HeapTable
 from cantle.trusted.geometry.value_classes import ValueClasses

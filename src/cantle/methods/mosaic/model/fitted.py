@@ -20,7 +20,7 @@ from cantle.methods.mosaic.model.label import Labels
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
 from cantle.methods.mosaic.model.possible import drawn_again, enough, more_for
 from cantle.schema.rules import EVERYWHERE, Rules
-from cantle.trusted.arrays import Bools, Codes
+from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 
 DOUBT = 2.0
