@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -21,10 +20,10 @@ from cantle.trusted.core.keys import (
     OneWays,
     Sizes,
 )
-from cantle.trusted.core.table_keys import HeapCounts, LeafCounts, TableCounts
+from cantle.trusted.core.table_keys import LeafCounts, TableCounts
 from cantle.trusted.counting.base import Tables
 from cantle.trusted.geometry.boxes import Cuts, Slices
-from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable, LabelTree
+from cantle.trusted.geometry.cross_tables import CrossTable, LabelTree
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.subset import PRIME, Subset
 from cantle.trusted.geometry.workloads import TableWorkload
@@ -112,22 +111,6 @@ class NaiveEngine(Tables):
                     counts[first + entry_of(table, cells)] += 1
         return counts
 
-    def _heap_counts(self, key: HeapCounts) -> np.ndarray:
-        counts, first = np.zeros(key.cells, dtype=np.int64), 0
-        for table in key.tables:
-            for code, _ in self.records():
-                entry = heap_of(table, code[table.column])
-                if entry is not None:
-                    counts[first + entry] += 1
-            first += table.shape[0] * table.shape[1]
-        return counts
-
-    def tally(self, positions: np.ndarray, key: Any) -> Iterator[tuple[int, int, np.ndarray]]:
-        if isinstance(key, HeapCounts):
-            yield 0, 1, self._heap_counts(key).reshape(1, -1)
-        else:
-            yield from super().tally(positions, key)
-
     # ---- all records, wherever splits have put them -----------------------------------------------------------
 
     def keep_all(self) -> None:
@@ -179,11 +162,6 @@ def leaf_of(tree: LabelTree, cells: list[int]) -> int:
         goes_left = tree.goes_left[node][cells[tree.column[node]]]
         node = int((tree.left if goes_left else tree.right)[node])
     return int(tree.leaf[node])
-
-
-def heap_of(table: HeapTable, code: int) -> int | None:
-    group = int(table.group[span_of(table.edges, code)])
-    return None if group < 0 else group * table.shape[1] + int(table.classes.of(np.array([code]))[0])
 
 
 def hashed(subset: Subset, codes: Codes, copy: int) -> int:

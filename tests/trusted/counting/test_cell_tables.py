@@ -1,4 +1,4 @@
-"""Cross tables, subsets, leaves and round values: every engine counts what a loop over the records counts."""
+"""Cross tables, subsets and leaves: every engine counts what a loop over the records counts."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from cantle.trusted.claims.table_candidates import (
     TableRound,
     TableSets,
 )
-from cantle.trusted.claims.table_queries import CrossTables, HeapTables, LabelCounts, Spikes, ValueSearch
+from cantle.trusted.claims.table_queries import CrossTables, LabelCounts, Spikes, ValueSearch
 from cantle.trusted.claims.value_trees import ValueTrees
 from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.stop_test import PrivTree
-from cantle.trusted.core.table_keys import HeapCounts, LeafCounts, TableCounts
+from cantle.trusted.core.table_keys import LeafCounts, TableCounts
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry import count_tables
 from cantle.trusted.geometry.boxes import Cuts
-from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable, LabelTree
+from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, LabelTree
 from cantle.trusted.geometry.subset import Subset
 from cantle.trusted.geometry.value_classes import ValueClasses
 from cantle.trusted.noise import Seeded
@@ -75,17 +75,12 @@ TREE = LabelTree(
     np.array([2, -1, 4, -1, -1]),
     np.array([-1, 2, -1, 0, 1]),
 )
-HEAPS = (
-    HeapTable(1, np.array([0, 20, 150, 200]), np.array([1, -1, 0]), ValueClasses(-7, (1, 5, 10))),
-    HeapTable(3, np.array([0, 9]), np.array([0]), ValueClasses(0, (1, 2))),
-)
 KEYS: dict[str, Any] = {
     "tables": TableCounts(WITHIN, TABLES),
     "many tables": TableCounts(WITHIN, TABLES * 14),
     "half of the records": TableCounts(WITHIN, TABLES, Subset(3, Fraction(1, 2))),
     "a tenth of the records": TableCounts(WITHIN, TABLES, Subset(2**62 + 5, Fraction(1, 10))),
     "leaves": LeafCounts(WITHIN, TREE, 0),
-    "round values": HeapCounts(HEAPS, SIZES),
 }
 
 
@@ -184,7 +179,6 @@ def questions(curator: Curator, nodes: Any) -> dict[str, Callable[[], Any]]:
     return {
         "tables": lambda: ask(nodes, CrossTables(WITHIN, TABLES), NANO, why="m"),
         "leaves": lambda: ask(nodes, LabelCounts(WITHIN, TREE, 0), NANO, why="m"),
-        "heaps": lambda: ask(nodes, HeapTables(HEAPS, SIZES), NANO, why="m"),
         "spikes": lambda: ask(nodes, Spikes((search,), SIZES), NANO, why="m", at_least=99),
         "sets": lambda: choose(nodes, sets, Distance(), NANO, why="c"),
         "values": lambda: choose(nodes, heavy, Heaviest(), NANO, why="c"),
@@ -201,7 +195,7 @@ def curated(kind: str) -> Iterator[Curator]:
         yield curator
 
 
-NAMES = ("tables", "leaves", "heaps", "spikes", "sets", "values", "hubs", "trees")
+NAMES = ("tables", "leaves", "spikes", "sets", "values", "hubs", "trees")
 
 
 @pytest.mark.parametrize("kind", ["memory", "disk"])

@@ -12,10 +12,10 @@ import numpy as np
 
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.keys import CodeTable, Domain, are_ints
-from cantle.trusted.core.table_keys import HeapCounts, LeafCounts, TableCounts, is_whole
+from cantle.trusted.core.table_keys import LeafCounts, TableCounts, is_whole
 from cantle.trusted.counting.base import TableEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
-from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable, LabelTree
+from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, LabelTree
 from cantle.trusted.geometry.value_classes import ValueClasses
 
 MOST_VALUES = 1 << 53
@@ -60,25 +60,6 @@ class LabelCounts:
 
     def sensitivity(self, unit: Unit) -> int:
         return unit.max_records
-
-
-@dataclass(frozen=True, eq=False)
-class HeapTables:
-    """For several columns a table of groups of cells by classes of round values.
-
-    Claim 43. Sensitivity = number of tables per record: in each table's column a record has one code, which lies in one
-    cell and has one class, or is left out by a public rule.
-    """
-
-    tables: tuple[HeapTable, ...]
-    sizes: tuple[int, ...]
-
-    @property
-    def key(self) -> HeapCounts:
-        return HeapCounts(self.tables, self.sizes)
-
-    def sensitivity(self, unit: Unit) -> int:
-        return len(self.tables) * unit.max_records
 
 
 @dataclass(frozen=True)
@@ -174,4 +155,4 @@ class Spikes:
         return by_search
 
 
-CELL_QUERIES = (CrossTables, LabelCounts, HeapTables)
+CELL_QUERIES = (CrossTables, LabelCounts)

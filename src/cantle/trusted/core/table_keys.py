@@ -6,25 +6,18 @@ the unsplit root, and only a domain without a separate class: here the target is
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
-from cantle.trusted.core.keys import CodeTable, Domain, are_ints
-from cantle.trusted.geometry.boxes import Frontier, Ints
+from cantle.trusted.core.keys import Domain, are_ints
+from cantle.trusted.geometry.boxes import Frontier
 from cantle.trusted.geometry.cross_tables import (
     MOST_COUNTS,
     ColumnCells,
     CrossTable,
-    HeapTable,
     LabelTree,
     are_tables,
 )
 from cantle.trusted.geometry.subset import Subset
-
-Occupied = Callable[[CodeTable], tuple[Ints, Ints]]
-"""A function of an engine that lists the occupied codes of a column, ascending, with their counts."""
 
 
 def is_whole(nodes: Frontier, domain: Domain) -> bool:
@@ -75,38 +68,4 @@ class LeafCounts:
         return 0 <= self.target < len(domain[0]) and self.cells <= MOST_COUNTS
 
 
-@dataclass(frozen=True, eq=False)
-class HeapCounts:
-    """The counts of group x class of values for several columns, one after the other; from their tables of codes."""
-
-    tables: tuple[HeapTable, ...]
-    sizes: tuple[int, ...]
-
-    @property
-    def cells(self) -> int:
-        return sum(int(np.prod(table.shape)) for table in self.tables)
-
-    def fits(self, nodes: Frontier, domain: Domain) -> bool:
-        if not is_whole(nodes, domain) or not are_ints(self.sizes) or self.sizes != domain[0]:
-            return False
-        if type(self.tables) is not tuple or not self.tables:
-            return False
-        good = all(type(table) is HeapTable and table.fits(domain[0]) for table in self.tables)
-        return good and self.cells <= MOST_COUNTS
-
-    def counted(self, occupied: Occupied) -> Ints:
-        """All counts, given the occupied codes of the columns."""
-        tables = []
-        for table in self.tables:
-            exact_codes, exact_counts = occupied(CodeTable(table.column, self.sizes[table.column], 1))
-            group = table.group[np.searchsorted(table.edges, exact_codes, side="right") - 1]
-            groups, classes = table.shape
-            counts = np.zeros(groups * classes, dtype=np.int64)
-            inside = group >= 0
-            cell = group[inside] * classes + table.classes.of(exact_codes[inside])
-            np.add.at(counts, cell, exact_counts[inside])
-            tables.append(counts)
-        return np.concatenate(tables)
-
-
-CELL_KEYS = (TableCounts, LeafCounts, HeapCounts)
+CELL_KEYS = (TableCounts, LeafCounts)

@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from cantle.trusted.core.keys import TABLE_KEYS, CodeTable, Domain, GridBins, GridCells, PublicDomain, TableKey
-from cantle.trusted.core.table_keys import CELL_KEYS, HeapCounts, LeafCounts, TableCounts
+from cantle.trusted.core.table_keys import CELL_KEYS, LeafCounts, TableCounts
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, Slices
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
@@ -188,12 +188,10 @@ class Tables(ABC):
             self._kept = asked, count()
         return self._kept[1]
 
-    def tally(self, positions: Ints, key: TableKey | TableCounts | LeafCounts | HeapCounts) -> Iterator[Chunk]:
+    def tally(self, positions: Ints, key: TableKey | TableCounts | LeafCounts) -> Iterator[Chunk]:
         """Exact counts; a question about whole tables is about one region, the root."""
         if isinstance(key, TableCounts | LeafCounts):
             yield 0, 1, self._cell_counts(key).reshape(1, -1)
-        elif isinstance(key, HeapCounts):
-            yield 0, 1, key.counted(self.occupied).reshape(1, -1)
         else:
             yield from self._tally(positions, key)
 

@@ -29,7 +29,6 @@ class CellsOf(TypedDict, total=False):
     edges: list[list[int]] | list[int]
     column: int
     at_least: list[int]
-    group: list[int]
     origin: int
     periods: list[int]
     tree: list[TreeNode]
