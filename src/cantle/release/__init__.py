@@ -196,8 +196,8 @@ class Release:
         known = {names["data"]: write(self.drawn, folder / names["data"], data, self.manifest)}
         for name, frame in {"groups": self.groups, **self.frames}.items():
             frame.write_parquet(folder / names[name], metadata=meta, statistics=False, compression_level=1)
-        (folder / names["statement"]).write_text(statement(self.manifest), encoding="utf-8")
-        (folder / names["registry"]).write_text(registry(self.manifest), encoding="utf-8")
+        (folder / names["statement"]).write_text(statement(self.manifest), encoding="utf-8", newline="\n")
+        (folder / names["registry"]).write_text(registry(self.manifest), encoding="utf-8", newline="\n")
         package = datapackage(self.manifest, names["data"])
         (folder / names["datapackage"]).write_bytes(canonical_json.dumps(package))
         files = {p.name: known.get(p.name) or sha256_of(p) for p in sorted(folder.iterdir())}

@@ -231,7 +231,7 @@ def _from_cells(release: Release, n: int, generator: Dice) -> pl.DataFrame:
     stated = release.manifest.structure.get("tables", {})
     tables = column_shapes.tables_from(domain, stated, release.frames.get("marginals"))
     released = int(release.groups["count"].sum())
-    return from_cells.draw_from_cells(domain, grid, listed, count, tables, generator, released=released)
+    return from_cells.draw_from_cells(domain, grid, listed, count, tables, generator, released=released).frame()
 
 
 def _from_tree(release: Release, n: int, generator: Dice) -> pl.DataFrame:
