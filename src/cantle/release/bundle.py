@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from cantle.errors import MissingExtra, OutputError, ParameterError, install_command, raise_alone
 from cantle.release import Release
 from cantle.release.data_file import as_polars
-from cantle.release.kinds import accuracy_lines
+from cantle.release.kinds import KINDS, accuracy_lines
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,7 +28,7 @@ def bundle(release: Release, target: Path) -> None:
     write = WRITERS.get(target.suffix.lower())
     if write is None:
         raise ParameterError(f"the file must end in {', '.join(WRITERS)}, got {target.name!r}")
-    if release.manifest.kind != "table":
+    if not KINDS[release.manifest.kind].attributes(release.schema):
         raise ParameterError("only a release of a table fits into one such file; the others are text files already")
     try:
         write(release, as_polars(release.records, release.manifest), target)
