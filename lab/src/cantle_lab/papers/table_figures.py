@@ -163,9 +163,8 @@ def _rows(table: str, series: str, epsilon: float | None, repeat: int, values: d
 def table(summary: pl.DataFrame) -> str:
     """One block per table and epsilon, with one line per measure, one column per method, then other tools and the
     figure that mosaic must reach."""
-    parts = summary["panel"].str.split_exact(": ", 1).struct.rename_fields(["data", "measure"]).struct.unnest()
     blocks = []
-    for (data,), part in pl.concat([summary, parts], how="horizontal").group_by("data", maintain_order=True):
+    for (data,), part in report.with_measures(summary).group_by("data", maintain_order=True):
         for epsilon in part["x"].drop_nulls().unique().sort():
             blocks.append(_block(str(data), float(epsilon), part))
     return "\n\n".join(blocks)
@@ -217,11 +216,7 @@ def _number(measure: str, value: float) -> str:
 DRAWN = ("TVD2", "boosting accuracy", "boosting AUC", "q95 k=2")
 
 
-def files(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> list[Path]:
-    """Writes the files of the figure; the picture shows the measures that differ most between methods."""
-    return report.write(rows, summary, text, out, _draw)
-
-
-def _draw(summary: pl.DataFrame, path: Path) -> None:
+def draw(summary: pl.DataFrame, path: Path) -> None:
+    """Draws the measures that differ most between methods."""
     drawn = pl.any_horizontal(pl.col("panel").str.ends_with(f": {measure}") for measure in DRAWN)
     report.draw(summary.filter(drawn), path)
