@@ -12,7 +12,7 @@ import pytest
 
 from cantle.errors import DataError, ParameterError
 from cantle_lab.documents import FieldDocument, bounds, public_fields
-from cantle_lab.papers import figures, report, table_figures, table_measures, table_peers, table_sets
+from cantle_lab.papers import figures, report, table_figures, table_measures, table_sets
 from cantle_lab.papers.coding import Coded, Coder, Grid
 
 NUMBER = Grid(name="x", kind="number", size=32)
@@ -265,8 +265,8 @@ def test_limits_and_results_of_others_are_about_existing_measures(three_tables: 
     table = table_sets.load_nltcs(three_tables)
     rows = table_figures.measure(figures.Setting(publish=StandIn(), repeats=1), table, "mosaic", 1)
     measured = {row.panel.partition(": ")[2] for row in rows}
-    named = [set(figures) for figures in table_peers.MUSTS.values()]
-    named += [set(figures) for peers in table_peers.PEERS.values() for figures in peers.values()]
+    named = [set(figures) for figures in table_figures.MUSTS.values()]
+    named += [set(figures) for peers in table_figures.PEERS.values() for figures in peers.values()]
     assert set.union(*named) <= measured
 
 

@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 import polars as pl
 
-from cantle_lab.papers import degree_metrics, graphs, hay, report, rps_degrees
+from cantle_lab.papers import baselines, graphs, metrics, report, rps_degrees
 from cantle_lab.papers.coding import Ints
 from cantle_lab.papers.graphs import Graph, Statistics
 from cantle_lab.papers.harness import Row, Setting
@@ -66,8 +66,8 @@ def fig4(setting: Setting) -> Iterator[Row]:
             f"with every degree a leaf, removing one node of the graph can cost {loss:.1f}"
         )
     kept: list[Row] = []
-    for row in _rows(setting, "rps-fig4", readable, (degree_metrics.ks, *degree_metrics.MOVED)):
-        if row.panel.endswith(degree_metrics.ks.name):
+    for row in _rows(setting, "rps-fig4", readable, (metrics.ks, *metrics.MOVED)):
+        if row.panel.endswith(metrics.ks.name):
             yield row
         else:
             kept.append(row._replace(figure="rps-fig5"))
@@ -81,13 +81,13 @@ def fig5(setting: Setting) -> Iterator[Row]:
     if same == replace(setting, echo=print):
         yield from kept
         return
-    yield from _rows(setting, "rps-fig5", readable, degree_metrics.MOVED)
+    yield from _rows(setting, "rps-fig5", readable, metrics.MOVED)
 
 
 def few(setting: Setting) -> Iterator[Row]:
     """Both distances at three epsilons, in a third of the time that the figures take."""
     readable = graphs.present(setting.data_dir, "rps-degrees", setting.echo)
-    yield from _rows(setting, "rps-degrees", readable, (degree_metrics.ks, *degree_metrics.MOVED), FEW)
+    yield from _rows(setting, "rps-degrees", readable, (metrics.ks, *metrics.MOVED), FEW)
 
 
 def _rows(
@@ -126,11 +126,11 @@ def releases(
     for panel, maximum in {KNOWN: int(degrees.max(initial=0)), LARGEST: max(graph.nodes - 1, 0)}.items():
         panels[panel] = {
             RPS: rps_degrees.release(degrees, epsilon, maximum, rng),
-            HAY: hay.node(degrees, epsilon, maximum, rng),
+            HAY: baselines.hay_node(degrees, epsilon, maximum, rng),
             **ours,
         }
     panels[EDGE] = {
-        "Hay et al., edge": hay.edge(degrees, epsilon, rng),
+        "Hay et al., edge": baselines.hay_edge(degrees, epsilon, rng),
         "ours, edge": publish_degrees(setting, graph, "edge", epsilon, repeat),
     }
     return panels
