@@ -6,8 +6,8 @@ import math
 
 from cantle.release.kinds import KINDS, accuracy_lines
 from cantle.release.manifest import EarlierRelease, Manifest
-from cantle.release.regions import regions_in_statement
 from cantle.release.spending import receipt_table
+from cantle.release.structures import facts_of
 from cantle.release.words import totals
 from cantle.schema.canonical_json import JSON
 from cantle.trusted.budget import NANO, words_of
@@ -246,7 +246,8 @@ def _outcome(manifest: Manifest) -> str:
     """What was released, in a sentence."""
     kind = KINDS[manifest.kind]
     bound = totals(manifest, kind.COUNTED)
-    return kind.outcome(manifest, regions_in_statement(manifest)) + (f"\n{bound}" if bound else "")
+    facts = facts_of(manifest)
+    return kind.outcome(manifest, facts.released) + facts.besides + (f"\n{bound}" if bound else "")
 
 
 def _accuracy(manifest: Manifest) -> str:

@@ -15,6 +15,7 @@ from cantle.drawing.sums import dot
 from cantle.methods.degrees.fit import fit_at_least, fit_at_most, fit_edge, sequence, smooth, with_lost_edges
 from cantle.trusted.answers import Noisy
 from cantle.trusted.arrays import Codes
+from cantle.trusted.degree_queries import MOST_DEGREE
 from cantle.trusted.geometry.boxes import Ints
 
 if TYPE_CHECKING:
@@ -42,6 +43,12 @@ most nodes keep one: 93 to 96 % in the paper's graphs and four others, 67 % in o
 
 LOST = 0.07
 """Share of nodes that may lose all their edges then: how far, besides noise, the number of nodes may be off."""
+
+
+def edges_bound(theta: int) -> int:
+    """The bound on degrees below which edges are counted: 1.5 theta. Edges between the two bounds help to restore the
+    tail of the degrees. Beyond that, noise grows faster than the tail."""
+    return min(3 * theta // 2, MOST_DEGREE)
 
 
 class Answers:
