@@ -27,7 +27,7 @@ KINDS = {"table", "tables", "sets", "graph", "graphs"}
 CLASSES = {"TableSchema", "SetSchema", "GraphSchema", "RecordSchema"}
 
 ALLOWED = {
-    "trusted.admission": (1, "refusals: graphs are not split"),
+    "trusted.core.admission": (1, "refusals: graphs are not split"),
     "interfaces.cli.schema": (1, "a code book without data describes a table, so that --kind may only name that"),
     "interfaces.studio.commands": (1, "the command on a page leaves out --kind if it is the default"),
 }

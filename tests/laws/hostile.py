@@ -17,18 +17,18 @@ import pytest
 from hypothesis import strategies as st
 
 from cantle.errors import CantleError, Sealed
-from cantle.trusted.budget import NANO, Budget, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.cut_candidates import AllCuts, CutsOf
-from cantle.trusted.engines.base import Engine
+from cantle.trusted.claims.cut_candidates import AllCuts, CutsOf
+from cantle.trusted.claims.queries import Cells, Children, Histogram, Marginals, Size
+from cantle.trusted.claims.scores import BALANCE, CLASS_AWARE, Gini, HalfGini, InfoGain, JointMajority, Max, Mix
+from cantle.trusted.claims.specialisations import JointSplits, OneValue, SplitPoints, Value
+from cantle.trusted.core.budget import NANO, Budget, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.keys import OneWays
+from cantle.trusted.core.stop_test import PrivTree
+from cantle.trusted.counting.base import Engine
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.keys import OneWays
 from cantle.trusted.noise import Lanes, Rate, Seeded
-from cantle.trusted.queries import Cells, Children, Histogram, Marginals, Size
-from cantle.trusted.scores import BALANCE, CLASS_AWARE, Gini, HalfGini, InfoGain, JointMajority, Max, Mix
-from cantle.trusted.specialisations import JointSplits, OneValue, SplitPoints, Value
-from cantle.trusted.stop_test import PrivTree
 from tests.laws.strategies import Table, able, cuts_of
 
 EPSILON = 10**6

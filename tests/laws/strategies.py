@@ -11,9 +11,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
-from cantle.trusted.budget import Budget, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.engines.words import WordEngine
+from cantle.trusted.core.budget import Budget, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier, cut_counts
 from cantle.trusted.noise import Noise, Seeded
 

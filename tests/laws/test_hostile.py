@@ -1,7 +1,7 @@
 """A hostile method may ask anything, in any order, with forged arguments: no path pays more than epsilon.
 
 This file plays the game of tests/laws/hostile.py over records in memory, and has a test for every hole that was found.
-tests/trusted/engines plays the same game over all engines.
+tests/trusted/counting plays the same game over all engines.
 """
 
 from __future__ import annotations
@@ -25,10 +25,8 @@ from hypothesis import strategies as st
 from cantle.errors import BudgetExceeded, CantleError, ParameterError, Sealed
 from cantle.trusted.bounding.graph_arrays import Degrees, Graph
 from cantle.trusted.bounding.node_ids import number_keys
-from cantle.trusted.budget import MOST, NANO, Budget, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.cut_candidates import AllCuts, CutsOf
-from cantle.trusted.degree_queries import (
+from cantle.trusted.claims.cut_candidates import AllCuts, CutsOf
+from cantle.trusted.claims.degree_queries import (
     AtLeast,
     AtMost,
     Bounds,
@@ -39,16 +37,8 @@ from cantle.trusted.degree_queries import (
     Projection,
     SortedDegrees,
 )
-from cantle.trusted.engines.graph import GraphEngine
-from cantle.trusted.engines.sets import SetEngine
-from cantle.trusted.geometry.boxes import Cuts, Frontier
-from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
-from cantle.trusted.geometry.subsets import popcount
-from cantle.trusted.keys import OneWays
-from cantle.trusted.noise import Lanes, Noise, Rate, Seeded
-from cantle.trusted.queries import Cells, Children, ChildSets, Histogram, ItemSets, Marginals, Size
-from cantle.trusted.scores import (
+from cantle.trusted.claims.queries import Cells, Children, ChildSets, Histogram, ItemSets, Marginals, Size
+from cantle.trusted.claims.scores import (
     BALANCE,
     CLASS_AWARE,
     Gini,
@@ -59,8 +49,18 @@ from cantle.trusted.scores import (
     Mix,
     WeightedMajority,
 )
-from cantle.trusted.specialisations import JointSplits, OneValue, SplitPoints, Value
-from cantle.trusted.stop_test import PrivTree
+from cantle.trusted.claims.specialisations import JointSplits, OneValue, SplitPoints, Value
+from cantle.trusted.core.budget import MOST, NANO, Budget, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.keys import OneWays
+from cantle.trusted.core.stop_test import PrivTree
+from cantle.trusted.counting.graph import GraphEngine
+from cantle.trusted.counting.sets import SetEngine
+from cantle.trusted.geometry.boxes import Cuts, Frontier
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
+from cantle.trusted.geometry.subsets import popcount
+from cantle.trusted.noise import Lanes, Noise, Rate, Seeded
 from tests.effort import examples
 from tests.laws.hostile import (
     CLASSES,

@@ -8,12 +8,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle.trusted.cut_candidates import CUT_CANDIDATES, AllCuts, CutsOf
-from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.claims.cut_candidates import CUT_CANDIDATES, AllCuts, CutsOf
+from cantle.trusted.core.keys import Classes, OneWays, Sizes
+from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier, cut_counts
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.geometry.subsets import unrank
-from cantle.trusted.keys import Classes, OneWays, Sizes
 from tests.effort import examples
 from tests.laws.strategies import Table, able, cuts_of, tables
 

@@ -22,7 +22,7 @@ from cantle.methods.diffgen.results import (
 )
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.schema.taxonomy import Taxonomy
-from cantle.trusted.answers import NoisyCells
+from cantle.trusted.core.answers import NoisyCells
 from cantle.trusted.geometry.grid import Grid
 from tests.effort import examples
 

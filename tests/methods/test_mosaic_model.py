@@ -106,7 +106,7 @@ def test_the_shares_of_every_branch_sum_to_one(
     hub: bool, classes: int, noisy: int, wide: int, accuracy: Fraction
 ) -> None:
     cells = [5, 40, 40, 2]
-    start = rules.opening(noisy, 1.0, wide, True, cells, accuracy)
+    start = rules.opening(noisy, 1.0, wide, cells, accuracy)
     plan = rules.plan(start, cells, 5, classes, hub, hub)
     spent = rules.SIZE + start.shape + accuracy + plan.hub + plan.label + plan.first + plan.selection + plan.tables
     assert spent == 1

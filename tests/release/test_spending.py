@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from cantle.release.manifest import PathCharges, Receipt
 from cantle.release.spending import receipt_table
-from cantle.trusted.budget import Charge, Unit
+from cantle.trusted.core.budget import Charge, Unit
 
 
 def path(number: int, *charges: tuple[str, int]) -> PathCharges:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cantle.drawing.counts import Floats
-from cantle.trusted.arrays import Bools, Codes
+from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 
 SEGMENT_PRICE = 3.0

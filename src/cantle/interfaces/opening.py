@@ -16,8 +16,8 @@ from cantle.methods.catalogue import make_method
 from cantle.release import check_free, check_writable
 from cantle.release.data_file import require_storable
 from cantle.schema import Schema, as_schema
-from cantle.trusted.budget import Unit, nano_of
-from cantle.trusted.engines.base import Engine
+from cantle.trusted.core.budget import Unit, nano_of
+from cantle.trusted.counting.base import Engine
 from cantle.trusted.ledger import Ledger
 
 

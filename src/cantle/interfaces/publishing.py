@@ -30,9 +30,9 @@ from cantle.release import Release
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import LedgerLine, Manifest, Receipt
 from cantle.schema import Schema
-from cantle.trusted.budget import NANO, Budget, ReceiptFields, Unit, words_of
-from cantle.trusted.curator import Curator
-from cantle.trusted.engines.base import Engine
+from cantle.trusted.core.budget import NANO, Budget, ReceiptFields, Unit, words_of
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting.base import Engine
 from cantle.trusted.ledger import Ledger, Ticket, now
 from cantle.trusted.noise import Noise, Secure, Seeded
 

@@ -15,7 +15,7 @@ from cantle.data.tables import as_ids, read_batches
 from cantle.internal.findings import Checked, Examples, Finding, Section
 from cantle.schema.sets import SetSchema
 from cantle.schema.values import text_of
-from cantle.trusted.arrays import Codes
+from cantle.trusted.core.arrays import Codes
 
 
 @dataclass(frozen=True, repr=False)

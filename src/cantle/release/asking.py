@@ -36,7 +36,7 @@ from cantle.schema.domain import Attribute
 from cantle.schema.question_columns import Misfit, Points, Vocabulary
 from cantle.schema.questions import parse
 from cantle.schema.scales import Labels, Steps
-from cantle.trusted.arrays import Bools, Codes, Floats, Ints
+from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,7 +14,7 @@ from cantle.release.accuracy import accuracy_from, accuracy_to
 from cantle.release.document_fields import Document as Document
 from cantle.release.document_fields import Fields, text
 from cantle.schema.canonical_json import JSON
-from cantle.trusted.budget import Charge, Unit
+from cantle.trusted.core.budget import Charge, Unit
 
 FORMAT = "cantle-release/1"
 

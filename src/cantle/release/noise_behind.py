@@ -17,7 +17,7 @@ from cantle.drawing.tree import Leaves
 from cantle.release.estimates import Noise
 from cantle.schema.code_sets import CodeSet, Key, Question, hull
 from cantle.schema.domain import Domain
-from cantle.trusted.arrays import Codes, Floats, Ints
+from cantle.trusted.core.arrays import Codes, Floats, Ints
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,7 +11,7 @@ import numpy as np
 
 from cantle.release.estimates import Noise
 from cantle.schema.code_sets import CodeSet, Key, Question, columns_of, edges_of, holds, hull
-from cantle.trusted.arrays import Bools, Floats, Ints
+from cantle.trusted.core.arrays import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     pass

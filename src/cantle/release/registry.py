@@ -13,7 +13,7 @@ from cantle.release.kinds import KINDS, accuracy_lines
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.statement import beyond, declared_records, neighbours, noise
 from cantle.release.words import printable
-from cantle.trusted.budget import words_of
+from cantle.trusted.core.budget import words_of
 
 _TEMPLATE = """\
 # An entry for the registry of differential-privacy deployments, tier 3, as a draft.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cantle import kernel_choice
 from cantle.drawing.counts import Dice, fresh_seed, public_dice
 from cantle.drawing.records import kind_of_frame
 from cantle.errors import ParameterError
@@ -13,8 +14,7 @@ from cantle.release import Release
 from cantle.release.asking import Asker
 from cantle.release.kinds import KINDS
 from cantle.release.structures import opened
-from cantle.trusted import kernel_choice
-from cantle.trusted.arrays import Bools, Ints
+from cantle.trusted.core.arrays import Bools, Ints
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,7 +14,7 @@ from cantle.release.spending import budget_lines
 from cantle.release.structures import facts_of, opened
 from cantle.release.words import totals
 from cantle.schema.canonical_json import JSON
-from cantle.trusted.budget import words_of
+from cantle.trusted.core.budget import words_of
 
 _NAMED = 8  # most columns that an overview names
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from cantle.methods.question_words import EVERY_COLUMN, question_in_words
 from cantle.release.manifest import Manifest, PathCharges, Receipt
 from cantle.release.words import percent
-from cantle.trusted.budget import NANO, words_of
+from cantle.trusted.core.budget import NANO, words_of
 
 
 def charges_by_question(path: PathCharges) -> dict[str, list[int]]:

@@ -10,7 +10,7 @@ from cantle.release.spending import receipt_table
 from cantle.release.structures import facts_of
 from cantle.release.words import totals
 from cantle.schema.canonical_json import JSON
-from cantle.trusted.budget import NANO, words_of
+from cantle.trusted.core.budget import NANO, words_of
 
 
 def odds(epsilon: float) -> str:

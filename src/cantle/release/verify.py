@@ -23,7 +23,7 @@ from cantle.release.statement import datapackage, statement
 from cantle.release.structures import opened
 from cantle.release.verify_accuracy import accuracy_problems
 from cantle.schema.canonical_json import JSON
-from cantle.trusted.budget import words_of
+from cantle.trusted.core.budget import words_of
 
 REPORT = "report.html"
 """A page that anyone can make from the release. Its hash is not recorded: it must be the page that the release makes.

@@ -28,7 +28,7 @@ from cantle.release.structures import facts_of
 from cantle.release.tables import pairs_of
 from cantle.schema.code_sets import EVERYTHING, CodeSet, Key, OneColumn, Question, columns_of, hull, is_box, negated
 from cantle.schema.domain import Attribute, Steps
-from cantle.trusted.arrays import Floats, Ints
+from cantle.trusted.core.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     from cantle.release import Release

@@ -14,7 +14,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from cantle.trusted.arrays import Bools, Codes, Ints
+from cantle.trusted.core.arrays import Bools, Codes, Ints
 
 Key = str | int
 """A column by its name; for sets, an item by its code, as a column of the codes 0 (absent) and 1 (present)."""

@@ -24,7 +24,7 @@ from cantle.errors import ParameterError, SchemaError
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, edges_of, holds, join, negated
 from cantle.schema.documents import fail
 from cantle.schema.problems import Problems
-from cantle.trusted.arrays import Bools, Codes, Ints
+from cantle.trusted.core.arrays import Bools, Codes, Ints
 
 if TYPE_CHECKING:
     from cantle.schema.domain import Attribute

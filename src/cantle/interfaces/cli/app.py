@@ -219,7 +219,7 @@ def publish_command(
     """
     from cantle.interfaces.opening import preflight
     from cantle.interfaces.publishing import carry_out, noting_the_charge
-    from cantle.trusted.budget import NANO
+    from cantle.trusted.core.budget import NANO
 
     parameters = settings_of(settings, preset)
     public, budget = Path(needed(schema, "schema", "--schema")), needed(epsilon, "epsilon", "--epsilon")

@@ -122,7 +122,7 @@ def sample_command(
         if target.suffix.lower() in (".parquet", ".pq"):
             write(records, target, "parquet", release.manifest)
         else:
-            target.write_text(as_text(records, release.manifest), encoding="utf-8")
+            target.write_text(as_text(records, release.manifest), encoding="utf-8", newline="\n")
     except OSError as error:
         raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
     print_result(as_json, facts | {"file": str(target)}, lambda: print(f"wrote {target}: {drawn:,} records"))

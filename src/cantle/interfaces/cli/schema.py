@@ -194,7 +194,7 @@ def _json_schema() -> str:
 
 def _write_new(output: Path, text: str) -> None:
     try:
-        with output.open("x", encoding="utf-8") as file:
+        with output.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except FileExistsError:
         raise_alone(OutputError(f"{output} exists already; choose another -o file"))

@@ -9,7 +9,7 @@ from cantle.errors import CantleError
 from cantle.interfaces.studio.project import Project
 from cantle.release.report.charts import steps
 from cantle.release.report.svg import Svg
-from cantle.trusted.budget import NANO, words_of
+from cantle.trusted.core.budget import NANO, words_of
 from cantle.trusted.ledger import Account, Ledger
 
 

@@ -18,7 +18,7 @@ from cantle.methods.planning.outline import Plan
 from cantle.methods.planning.words import RECKLESS, caution
 from cantle.release.report.charts import stacked
 from cantle.release.report.svg import Svg, share_text
-from cantle.trusted.budget import nano_of
+from cantle.trusted.core.budget import nano_of
 
 DEFAULT = "1"
 _MOST_PARTS = 7

@@ -11,7 +11,7 @@ from cantle.interfaces.studio.accounts import stair
 from cantle.interfaces.studio.pages import page
 from cantle.interfaces.studio.studio import Studio
 from cantle.interfaces.studio.visits import Visit
-from cantle.trusted.budget import words_of
+from cantle.trusted.core.budget import words_of
 from cantle.trusted.ledger import Account, Ledger
 
 

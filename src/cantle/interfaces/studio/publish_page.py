@@ -17,7 +17,7 @@ from cantle.interfaces.studio.studio import Studio
 from cantle.interfaces.studio.visits import Visit, go
 from cantle.methods.planning import plan
 from cantle.methods.planning.words import RECKLESS
-from cantle.trusted.budget import NANO, nano_of, words_of
+from cantle.trusted.core.budget import NANO, nano_of, words_of
 
 
 @dataclass(frozen=True)

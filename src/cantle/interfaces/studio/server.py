@@ -79,6 +79,7 @@ def _open(address: str, private: PrivateFolder) -> None:
     way.write_text(
         f'<!doctype html><meta http-equiv="refresh" content="0;url={target}"><a href="{target}">cantle studio</a>',
         encoding="utf-8",
+        newline="\n",
     )
     with suppress(webbrowser.Error):
         webbrowser.open(way.as_uri())

@@ -23,7 +23,7 @@ def fill_in(studio: Studio, visit: Visit) -> Response:
             raise ParameterError("name the file of a code book, or paste a table of name, type, min, max, values")
         place = studio.project.path_of(str(Path(path).expanduser())) if path else studio.private.new("code book.csv")
         if not path:
-            place.write_text(pasted, encoding="utf-8")
+            place.write_text(pasted, encoding="utf-8", newline="\n")
         known = {one.name: one.entry() for one in read_code_book(place)}
         filled = [
             {**one, **known[str(one.get("name"))]}

@@ -13,9 +13,8 @@ from cantle.drawing.records import MOST_DRAWN
 from cantle.drawing.results import Results
 from cantle.drawing.sums import dot
 from cantle.methods.degrees.fit import fit_at_least, fit_at_most, fit_edge, sequence, smooth, with_lost_edges
-from cantle.trusted.answers import Noisy
-from cantle.trusted.arrays import Codes
-from cantle.trusted.degree_queries import MOST_DEGREE
+from cantle.trusted.core.answers import Noisy
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
 if TYPE_CHECKING:
@@ -45,10 +44,10 @@ LOST = 0.07
 """Share of nodes that may lose all their edges then: how far, besides noise, the number of nodes may be off."""
 
 
-def edges_bound(theta: int) -> int:
-    """The bound on degrees below which edges are counted: 1.5 theta. Edges between the two bounds help to restore the
-    tail of the degrees. Beyond that, noise grows faster than the tail."""
-    return min(3 * theta // 2, MOST_DEGREE)
+def edges_bound(theta: int, most: int) -> int:
+    """The bound on degrees below which edges are counted: 1.5 theta, at most `most`. Edges between the two bounds help
+    to restore the tail of the degrees. Beyond that, noise grows faster than the tail."""
+    return min(3 * theta // 2, most)
 
 
 class Answers:

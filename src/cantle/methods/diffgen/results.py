@@ -14,8 +14,8 @@ from cantle.drawing.records import Drawn, drawable
 from cantle.drawing.results import Results
 from cantle.methods.diffgen.column_shapes import ColumnShapes, ColumnTable, tables_frame
 from cantle.schema.domain import Attribute, Domain, unsigned
-from cantle.trusted.answers import NoisyCells
-from cantle.trusted.arrays import Bools, Codes
+from cantle.trusted.core.answers import NoisyCells
+from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.grid import Grid
 

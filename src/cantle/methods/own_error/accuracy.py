@@ -11,7 +11,7 @@ import numpy as np
 
 from cantle.drawing.counts import variance
 from cantle.schema.html import table
-from cantle.trusted.budget import NANO
+from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.workloads import APART, ONE_COLUMN, TOGETHER, SetWorkload, TableWorkload
 
 if TYPE_CHECKING:

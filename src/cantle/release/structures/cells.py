@@ -29,8 +29,8 @@ from cantle.release.sampling import scaled
 from cantle.release.structures import Facts, methods_of, structure_of
 from cantle.release.structures.checks import changed_columns, one_way_rates, rate_paid, records_not_held
 from cantle.schema.code_sets import Question
-from cantle.trusted.answers import NoisyCells
-from cantle.trusted.arrays import Codes, Ints
+from cantle.trusted.core.answers import NoisyCells
+from cantle.trusted.core.arrays import Codes, Ints
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,8 +9,8 @@ import numpy as np
 
 from cantle.release.data_file import as_polars
 from cantle.schema.domain import Domain
-from cantle.trusted.arrays import Codes, Ints
-from cantle.trusted.budget import NANO, Charge
+from cantle.trusted.core.arrays import Codes, Ints
+from cantle.trusted.core.budget import NANO, Charge
 
 if TYPE_CHECKING:
     import polars as pl

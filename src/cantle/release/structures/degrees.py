@@ -29,9 +29,9 @@ from cantle.release.structures.tree_leaves import SIZE, Counting, leaf_problems
 from cantle.release.structures.tree_nodes import nodes_of
 from cantle.schema.code_sets import Question, hull
 from cantle.schema.domain import Attribute, Domain, Steps
-from cantle.trusted.answers import Noisy
-from cantle.trusted.arrays import Ints
-from cantle.trusted.degree_queries import MOST_DEGREE
+from cantle.trusted.claims.degree_queries import MOST_DEGREE
+from cantle.trusted.core.answers import Noisy
+from cantle.trusted.core.arrays import Ints
 
 if TYPE_CHECKING:
     import polars as pl
@@ -93,7 +93,7 @@ class Opened:
         told = dict(self._groups["question"].value_counts().iter_rows())
         sizes = self._sizes().items()
         edges = self._rows("kept edges")["k"].to_list()
-        if edges not in ([], [edges_bound(self._manifest.summary["theta"])]):
+        if edges not in ([], [edges_bound(self._manifest.summary["theta"], MOST_DEGREE)]):
             yield "the edges were not counted up to the bound that follows from that on degrees"
         if any(told.get(question, 0) != (number if PAID[question] in paid else 0) for question, number in sizes):
             yield "the noisy numbers are not those that the receipt paid for"

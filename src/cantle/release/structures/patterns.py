@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cantle import kernel_choice
 from cantle.drawing.counts import Dice, public_dice
 from cantle.drawing.set_frames import give_back_sets
 from cantle.errors import VerifyError
@@ -31,7 +32,6 @@ from cantle.release.structures.patterns_model import Released, answers_of
 from cantle.release.words import percent
 from cantle.schema.code_sets import CodeSet, Question, columns_of, hull
 from cantle.schema.values import Codes
-from cantle.trusted import kernel_choice
 
 if TYPE_CHECKING:
     import polars as pl

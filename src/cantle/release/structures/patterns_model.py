@@ -21,8 +21,8 @@ from cantle.methods.own_error.accuracy import WHY
 from cantle.release import Release
 from cantle.release.load import set_schema_of, universe_of
 from cantle.release.manifest import Manifest
-from cantle.trusted.answers import Noisy, NoisyCells
-from cantle.trusted.budget import NANO
+from cantle.trusted.core.answers import Noisy, NoisyCells
+from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.set_parts import PARTS
 

@@ -31,8 +31,8 @@ from cantle.release.structures.checks import changed_columns, has_columns, rate_
 from cantle.release.words import percent
 from cantle.schema.code_sets import Key, Question, holds
 from cantle.schema.items import Universe
-from cantle.trusted.answers import Noisy
-from cantle.trusted.arrays import Floats, Ints
+from cantle.trusted.core.answers import Noisy
+from cantle.trusted.core.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     import polars as pl

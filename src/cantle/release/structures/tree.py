@@ -32,7 +32,7 @@ from cantle.release.structures.tree_leaves import Counting, leaf_problems
 from cantle.release.structures.tree_nodes import Nodes, nodes_of
 from cantle.schema.code_sets import Question
 from cantle.schema.domain import Domain
-from cantle.trusted.arrays import Codes, Ints
+from cantle.trusted.core.arrays import Codes, Ints
 from cantle.trusted.geometry.cross_tables import are_edges
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from cantle.release.manifest import Receipt
 from cantle.release.structures.checks import changed_columns, rate_paid, unpaid
 from cantle.release.structures.tree_nodes import Nodes, sizes_asked
 from cantle.schema.domain import Domain
-from cantle.trusted.answers import Noisy
-from cantle.trusted.arrays import Floats, Ints
+from cantle.trusted.core.answers import Noisy
+from cantle.trusted.core.arrays import Floats, Ints
 
 SIZE, TEST = "number of records", "stop test"
 """The charges for noisy sizes: of the whole domain, and of regions that were tested by their counts."""

@@ -15,8 +15,8 @@ import numpy as np
 from cantle.drawing.tree import Leaves, Tree
 from cantle.errors import VerifyError
 from cantle.schema.domain import Domain
-from cantle.trusted.answers import Noisy
-from cantle.trusted.arrays import Bools, Codes, Ints
+from cantle.trusted.core.answers import Noisy
+from cantle.trusted.core.arrays import Bools, Codes, Ints
 from cantle.trusted.geometry.boxes import Frontier
 
 if TYPE_CHECKING:

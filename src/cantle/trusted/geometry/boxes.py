@@ -11,9 +11,9 @@ from typing import TypeGuard
 
 import numpy as np
 
-from cantle.trusted.arrays import Bools as Bools
-from cantle.trusted.arrays import Codes, Index
-from cantle.trusted.arrays import Ints as Ints
+from cantle.trusted.core.arrays import Bools as Bools
+from cantle.trusted.core.arrays import Codes, Index
+from cantle.trusted.core.arrays import Ints as Ints
 
 
 def is_int64_array(array: object, length: int) -> TypeGuard[Ints]:

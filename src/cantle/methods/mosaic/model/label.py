@@ -14,7 +14,7 @@ from cantle.methods.mosaic.model.groupings import Groupings
 from cantle.methods.mosaic.model.label_fit import Block, Sums
 from cantle.methods.mosaic.model.label_tree import cut_back, label_tree, parent_leaves
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
-from cantle.trusted.arrays import Codes
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import LabelTree
 

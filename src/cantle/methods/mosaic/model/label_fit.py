@@ -16,7 +16,7 @@ import numpy as np
 from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.sums import dot
 from cantle.methods.mosaic.model.low_rank import LowRank
-from cantle.trusted.arrays import Codes
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
 STEPS, STEPS_AGAIN, INNER, TOLERANCE = 6, 4, 15, 1e-3

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cantle.drawing.counts import Floats
-from cantle.trusted.arrays import Bools, Codes
+from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import LabelTree
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from cantle.drawing.counts import Dice
 from cantle.methods.mosaic.model.groupings import MOST_GROUPS
-from cantle.trusted.arrays import Bools
+from cantle.trusted.core.arrays import Bools
 from cantle.trusted.geometry.boxes import Ints
 
 RANDOM_SETS, MOST_PAIRS, MOST_COLUMNS = 200, 2_000, 8
