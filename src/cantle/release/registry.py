@@ -12,7 +12,7 @@ import json
 from cantle.release.kinds import KINDS, accuracy_lines
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.statement import beyond, declared_records, neighbours, noise
-from cantle.release.words import printable
+from cantle.release.words import method_in_words, printable
 from cantle.trusted.core.budget import words_of
 
 _TEMPLATE = """\
@@ -117,7 +117,7 @@ def _description(m: Manifest) -> str:
     kind = KINDS[m.kind]
     sound = "Differentially private data" if m.private else f"{m.guarantee}. {kind.BARE}"
     making = kind.MADE.format(n=m.summary["records"])
-    return f"{sound}: {making}. Method {m.method}, preset {m.parameters['preset']}."
+    return f"{sound}: {making}. Method {method_in_words(m)}."
 
 
 def _unprotected(m: Manifest) -> str:

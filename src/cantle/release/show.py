@@ -12,7 +12,7 @@ from cantle.release.kinds import KINDS, accuracy_lines
 from cantle.release.manifest import Manifest
 from cantle.release.spending import budget_lines
 from cantle.release.structures import facts_of, opened
-from cantle.release.words import totals
+from cantle.release.words import method_in_words, totals
 from cantle.schema.canonical_json import JSON
 from cantle.trusted.core.budget import words_of
 
@@ -46,7 +46,7 @@ def overview(release: Release) -> list[tuple[str, str]]:
     return [
         ("guarantee", m.guarantee),
         ("epsilon", f"{m.epsilon} for {m.unit}"),
-        ("method", f"{m.method}, preset {m.parameters['preset']}"),
+        ("method", method_in_words(m)),
         ("records", f"{m.summary['records']:,} {KINDS[m.kind].RECORDS}"),
         ("counted", facts_of(m).in_short),
         *((("totals", text),) if (text := totals(m, KINDS[m.kind].COUNTED)) else ()),
@@ -69,9 +69,9 @@ def facts(release: Release) -> dict[str, JSON]:
         "guarantee": m.guarantee,
         "epsilon": release.epsilon,
         "epsilon_nano": m.receipt.epsilon_nano,
-        "unit": m.receipt.unit.to_dict(),
+        "unit": cast("dict[str, JSON]", m.receipt.unit.to_dict()),
         "method": m.method,
-        "preset": m.parameters["preset"],
+        "preset": m.parameters.get("preset"),
         "summary": m.summary,
         "ranges": dict(_ranges(m)),
         "notes": list(m.notes),

@@ -8,7 +8,7 @@ from cantle.release.kinds import KINDS, accuracy_lines
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.spending import receipt_table
 from cantle.release.structures import facts_of
-from cantle.release.words import totals
+from cantle.release.words import method_in_words, totals
 from cantle.schema.canonical_json import JSON
 from cantle.trusted.core.budget import NANO, words_of
 
@@ -37,7 +37,7 @@ def statement(manifest: Manifest) -> str:
 | epsilon | {m.epsilon} (the whole spend of this release) |
 | protects | {_unit(m)} |
 | neighbours | {neighbours(m)} |
-| method | {m.method}, preset {m.parameters["preset"]} |
+| method | {method_in_words(m)} |
 | noise | {noise(m)} |
 {_ledger_rows(m)}
 ## What is promised

@@ -90,8 +90,10 @@ def structure_of(manifest: Manifest) -> str:
     """The name of the structure of a release; VerifyError if this version of cantle cannot read it."""
     stated = manifest.structure
     name = stated.get("name", BEFORE_STRUCTURES.get(manifest.method))
-    if name not in STRUCTURES or checked(stated.get("version", VERSION), int, "structure.version") > VERSION:
+    version = checked(stated.get("version", VERSION), int, "structure.version")
+    if name not in STRUCTURES or version > VERSION:
         what = f"the structure {name!r}" if "name" in stated else f"the method {manifest.method!r}"
+        what += f" of version {version}" if version > VERSION else ""
         raise VerifyError(f"release.json has {what}, which this version of cantle cannot read; use a newer version")
     return str(name)
 
