@@ -140,7 +140,7 @@ def test_a_label_tree_separates_soft_labels_and_its_leaves_nest() -> None:
     dice = np.random.default_rng(2)
     cells = [dice.integers(6, size=2000), dice.integers(4, size=2000)]
     soft = np.where(cells[0] < 3, 0.1, np.where(cells[1] % 2 == 0, 0.9, 0.4))
-    tree = label_tree(cells, [6, 4], [True, False], soft, 3)
+    tree = label_tree(cells, [6, 4], [True, False], soft[None, :], 3)
     parents = parent_leaves(tree)
     leaf = tree.locate(cells)
     assert tree.leaves == 3

@@ -1,4 +1,4 @@
-"""Defaults of commands: `cantle.toml` in the working folder, and the environment variable CANTLE_LEDGER.
+"""Values of options: `cantle.toml` in the working folder, the environment variable CANTLE_LEDGER, and --set key=value.
 
 An option on the command line takes precedence over `cantle.toml`, and `cantle.toml` over the environment.
 
@@ -60,3 +60,27 @@ def needed(option: str | Path | None, key: str, flag: str) -> str:
         first = "; `cantle init DATA -o schema.yaml` drafts one" if key == "schema" else ""
         raise ParameterError(f'{flag} is missing; give it, or write {key} = "…" in {FILE}{first}')
     return value
+
+
+Scalar = str | int | float | bool | None
+
+
+def settings_of(pairs: list[str], preset: str) -> dict[str, Scalar]:
+    """The preset, and the settings in a list of key=value pairs; each value is read as a YAML scalar."""
+    import yaml
+
+    settings: dict[str, Scalar] = {"preset": preset}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.isidentifier():
+            raise ParameterError(f"--set takes key=value, got {pair!r}; for example --set depth=6")
+        if key == "preset":
+            raise ParameterError("--set preset: this is an option of its own; write --preset NAME")
+        try:
+            parsed = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise_alone(ParameterError(f"--set {key}: the value is not a YAML scalar"))
+        if isinstance(parsed, dict | list):
+            raise ParameterError(f"--set {key}: the value is not a YAML scalar")
+        settings[key] = parsed
+    return settings

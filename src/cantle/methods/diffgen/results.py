@@ -41,7 +41,7 @@ def cell_results(
     """Everything a release of cells holds; `total` is the declared or noisy number of records to project to."""
     estimate, count = projected(domain, grid, noisy, total)
     count, wanted = drawable(count, len(domain.columns), generator)
-    records = drawn_from_cells(domain, grid, noisy.cells, count, tables, generator)
+    records = draw_from_cells(domain, grid, noisy.cells, count, tables, generator)
     frames = {"marginals": tables_frame(domain, tables)} if tables else {}
     summary = {
         "records": len(records),
@@ -116,20 +116,6 @@ def cells_frame(domain: Domain, grid: Grid, noisy: NoisyCells, estimate: Floats,
 
 
 def draw_from_cells(
-    domain: Domain,
-    grid: Grid,
-    cells: Ints,
-    count: Ints,
-    tables: Sequence[ColumnTable],
-    generator: Dice,
-    *,
-    released: int | None = None,
-) -> pl.DataFrame:
-    """The records of `drawn_from_cells` as a frame."""
-    return drawn_from_cells(domain, grid, cells, count, tables, generator, released=released).frame()
-
-
-def drawn_from_cells(
     domain: Domain,
     grid: Grid,
     cells: Ints,

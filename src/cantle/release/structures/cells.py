@@ -144,7 +144,7 @@ class Opened:
         may = from_cells.possible(self.domain, self.grid, self._listed)
         released = self._groups["count"].to_numpy()
         drawn = self.domain, self.grid, self._listed, scaled(released, may, n, dice), self._tables, dice
-        return from_cells.draw_from_cells(*drawn, released=int(released.sum()))
+        return from_cells.draw_from_cells(*drawn, released=int(released.sum())).frame()
 
     def lines(self, depth: int, everything: bool) -> tuple[str, list[str]]:  # noqa: ARG002
         """The released cut of every column, and the taxonomy it was cut from."""
