@@ -19,8 +19,9 @@ from cantle.methods.own_error.accuracy import Accuracy
 from cantle.release.data_file import ENDINGS, choose, write
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import Manifest
+from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
-from cantle.release.statement import datapackage, statement
+from cantle.release.statement import statement
 from cantle.schema import canonical_json
 from cantle.schema.html import table
 from cantle.trusted.core.budget import NANO

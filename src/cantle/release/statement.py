@@ -1,4 +1,4 @@
-"""statement.md for people and datapackage.json for tools, both made from the manifest alone."""
+"""statement.md, the statement for people, made from the manifest alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from cantle.release.people import CAREFUL, for_people, who_publishes
 from cantle.release.spending import receipt_table
 from cantle.release.structures import facts_of
 from cantle.release.words import method_in_words, totals
-from cantle.schema.canonical_json import JSON
 from cantle.trusted.core.budget import NANO, nano_of, words_of
 
 
@@ -309,25 +308,3 @@ noise, for which the figures allow. They do not hold for records that are drawn 
 def _notes(manifest: Manifest) -> str:
     """What users of the release should know about its noise, one paragraph per note."""
     return "".join(f"\n**Note.** {note}\n" for note in manifest.notes)
-
-
-def datapackage(manifest: Manifest, data_name: str) -> dict[str, JSON]:
-    """datapackage.json: the records as a Frictionless resource with the public schema."""
-    stored = data_name.rsplit(".", 1)[-1]
-    return {
-        "name": "cantle-release",
-        "title": f"Release by cantle ({manifest.guarantee})",
-        "resources": [
-            {
-                "name": "data",
-                "path": data_name,
-                "format": stored,
-                "mediatype": _MEDIA[stored],
-                "encoding": "utf-8",
-                **KINDS[manifest.kind].described(manifest, stored),
-            }
-        ],
-    }
-
-
-_MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "dat": "text/plain"}

@@ -19,9 +19,10 @@ from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS
 from cantle.release.load import load, read_document, schema_of
 from cantle.release.manifest import Manifest, Receipt
+from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
 from cantle.release.sign import SIGNATURE, signature_problems
-from cantle.release.statement import datapackage, statement
+from cantle.release.statement import statement
 from cantle.release.structures import opened
 from cantle.release.verify_accuracy import accuracy_problems
 from cantle.schema.canonical_json import JSON
