@@ -7,9 +7,9 @@ import math
 from cantle.release.kinds import KINDS, accuracy_lines
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.people import CAREFUL, for_people, who_publishes
-from cantle.release.regions import regions_in_statement
 from cantle.release.spending import receipt_table
-from cantle.release.words import totals
+from cantle.release.structures import facts_of
+from cantle.release.words import method_in_words, totals
 from cantle.trusted.core.budget import NANO, nano_of, words_of
 
 
@@ -37,7 +37,7 @@ def statement(manifest: Manifest) -> str:
 | epsilon | {m.epsilon} (the whole spend of this release) |
 | protects | {_unit(m)} |
 | neighbours | {neighbours(m)} |
-| method | {m.method}, preset {m.parameters["preset"]} |
+| method | {method_in_words(m)} |
 | noise | {noise(m)} |
 {_ledger_rows(m)}
 {who_publishes(m.facts)}## What is promised
@@ -286,7 +286,8 @@ def _outcome(manifest: Manifest) -> str:
     """What was released, in a sentence."""
     kind = KINDS[manifest.kind]
     bound = totals(manifest, kind.COUNTED)
-    return kind.outcome(manifest, regions_in_statement(manifest)) + (f"\n{bound}" if bound else "")
+    facts = facts_of(manifest)
+    return kind.outcome(manifest, facts.released) + facts.besides + (f"\n{bound}" if bound else "")
 
 
 def _accuracy(manifest: Manifest) -> str:
