@@ -43,7 +43,7 @@ ROOMS = {  # every room may also import itself and EVERYWHERE; a room inside a r
     "audit": f"{DOOR} trusted schema data drawing methods release",
     "internal": "trusted.bounding schema data drawing release methods.own_error",
     "lab": f"{SHARED} trusted schema data drawing methods methods.planning release audit",
-    "top": f"{DOOR} trusted.ledger schema data methods.planning release internal.check internal.evaluate",
+    "top": f"{DOOR} trusted.ledger schema data methods.planning release internal.check_and_evaluate",
 }
 EVERYWHERE = "errors trusted.core.arrays kernel_choice jit"
 STANDARD = set(sys.stdlib_module_names)
@@ -171,7 +171,7 @@ def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:
         "pyspark": "trusted.counting.spark data.spark_files",  # the second imports it for types only
         "py4j": "trusted.counting.spark",
         "ibis": "data.database_tables",
-        "sklearn": "lab internal.train_test interfaces.estimators",  # the last two import it when needed
+        "sklearn": "lab internal.compare_tables interfaces.estimators",  # the last two import it when needed
         "matplotlib": "lab",
         "scipy": "lab.papers",
         "opendp": "audit",
@@ -190,7 +190,7 @@ def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:
     assert wrong == []
 
 
-RANDOM_HOMES = f"trusted.noise drawing.counts drawing.random_graph lab {DEMO} interfaces.studio.keys"
+RANDOM_HOMES = f"trusted.noise drawing.counts drawing.random_graph lab {DEMO} interfaces.studio.guard"
 
 
 def attributes(name: str) -> set[str]:

@@ -13,12 +13,12 @@ from cantle import schema
 from cantle.data.draft_schema import kinds as draft_schema
 from cantle.data.openers import OPENERS
 from cantle.interfaces import notes
-from cantle.interfaces.studio import kinds as studio
-from cantle.internal import kinds as internal
+from cantle.interfaces.studio import schema_file as studio
+from cantle.internal import check_and_evaluate as internal
 from cantle.methods import catalogue
 from cantle.release import kinds as release
 from cantle.release.report import kinds as report
-from cantle_lab.bench import kinds as bench
+from cantle_lab.bench import data as bench
 from tests.architecture.sources import ROOT, dotted, modules, walked
 
 KINDS = {"table", "tables", "sets", "graph", "graphs"}

@@ -159,7 +159,7 @@ def test_refusals_name_the_question_and_the_fix() -> None:
         curator.measure(root, Size(), 11, why="counting")
     with pytest.raises(ParameterError, match="dict has no proof"):
         curator.measure(root, {}, 5, why="counting")
-    with pytest.raises(ParameterError, match="exactly one cut"):
+    with pytest.raises(ParameterError, match="each region needs one cut"):
         curator.split(root, Cuts(np.array([0]), np.array([4])))
 
 

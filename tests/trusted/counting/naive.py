@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,7 +22,7 @@ from cantle.trusted.core.keys import (
 )
 from cantle.trusted.core.table_keys import LeafCounts, TableCounts
 from cantle.trusted.counting.base import Tables
-from cantle.trusted.geometry.boxes import Cuts
+from cantle.trusted.geometry.boxes import Cuts, Slices
 from cantle.trusted.geometry.cross_tables import CrossTable, LabelTree
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.subset import PRIME, Subset
@@ -63,13 +65,13 @@ class NaiveEngine(Tables):
         starts = [sum(key.sizes[:k]) for k in range(len(key.sizes))]
         return [(s + code[a]) * key.classes + second for s, a in zip(starts, key.attributes, strict=True)]
 
-    def split(self, positions: np.ndarray, cuts: Cuts) -> None:
-        new = {}
+    def split(self, positions: np.ndarray, rule: Cuts | Slices) -> None:
+        new: list[list[Record]] = []
         for i, position in enumerate(positions.tolist()):
-            for child in (0, 1):
-                side = [r for r in self.regions[position] if (r[0][cuts.attribute[i]] >= cuts.point[i]) == child]
-                new[2 * i + child] = side
-        self.regions = new
+            points, column = points_of(rule, i), rule.attribute[i]
+            for low, high in pairwise([-1, *points, math.inf]):
+                new.append([record for record in self.regions[position] if low <= record[0][column] < high])
+        self.regions = dict(enumerate(new))
 
     def close(self) -> None:
         self.regions = {}
@@ -122,6 +124,12 @@ class NaiveEngine(Tables):
             found = Counter(entry_of(table, cells) for cells in records)
             counts += [found[cell] for cell in range(table.cells)]
         return np.array(counts, dtype=np.int64)
+
+
+def points_of(rule: Cuts | Slices, i: int) -> list[int]:
+    """Where a rule cuts a region."""
+    points = rule.point[i : i + 1] if isinstance(rule, Cuts) else rule.points[rule.starts[i] : rule.starts[i + 1]]
+    return points.tolist()
 
 
 def span_of(edges: np.ndarray, code: int) -> int:

@@ -20,7 +20,7 @@ from cantle.trusted.core.keys import (
 )
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.grid import Grid
-from tests.laws.strategies import Table, able, cuts_of
+from tests.laws.strategies import Table, able, rule_of
 from tests.trusted.counting.naive import NaiveEngine
 
 
@@ -65,10 +65,10 @@ def walk(draw: st.DrawFn, table: Table, engine: Any, depth: int = 4) -> None:
         if not len(positions):
             return
         nodes = nodes.take(positions)
-        cuts = cuts_of(draw, nodes)
+        rule = rule_of(draw, nodes)
         for store in (naive, engine):
-            store.split(positions, cuts)
-        nodes, first = cuts.children(nodes, first), first + 2 * len(nodes)
+            store.split(positions, rule)
+        nodes, first = rule.children(nodes, first), first + rule.number
 
 
 def grids(draw: st.DrawFn, table: Table, engine: Any) -> None:

@@ -35,6 +35,10 @@ HUB_COLUMNS = 40
 MOST_CLASSES = 8
 """The largest number of cells of a target."""
 
+FEWEST_LABELLED = 50
+"""Twice the records times epsilon of the label step, per class, from which on a target of more than two classes is
+drawn by it."""
+
 
 def usable_target(columns: Sequence[Column], target: int | None) -> int | None:
     """The declared target, if it has 2 to 8 cells and another column has more than one value; otherwise None."""
@@ -111,7 +115,9 @@ def plan(start: Opening, cells: Sequence[int], columns: int, classes: int, hub_a
     """
     hub_share = HUB if hub_asked else Fraction(0)
     budget = 1 - SIZE - start.accuracy - start.shape - hub_share
-    label = LABEL * budget if classes == 2 and not hub else Fraction(0)
+    per_class = start.n0 * start.rate * float(LABEL) * 2 / max(2, classes)
+    labelled = classes == 2 or (classes > 2 and per_class >= FEWEST_LABELLED)
+    label = LABEL * budget if labelled and not hub else Fraction(0)
     rest = budget - label
     share = _first_share(rho(start.n0, start.rate, cells))
     tables = rest * (1 - share) * (1 - SELECTION)

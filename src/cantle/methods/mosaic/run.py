@@ -323,7 +323,7 @@ class MosaicRun:
         rate = self._rate(price, 1)
         leaves = int(min(400, max(4, 2 * (self.fitted.total * rate) ** 0.5)))
         tree = labels.tree(cells, leaves)
-        noisy = self.questions.label_counts(tree, self.lead, 2, price)
+        noisy = self.questions.label_counts(tree, self.lead, self._sizes()[self.lead], price)
         cells[self.lead] = labels.redraw(cells, tree, noisy, laplace_variance(rate), self.dice["records"])
         return cells
 

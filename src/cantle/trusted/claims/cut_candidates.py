@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 
 from cantle.trusted.claims.scores import CUT_QUALITIES, Quality, Score
+from cantle.trusted.claims.terms import TermScore
 from cantle.trusted.core.keys import Domain, OneWayEach, OneWays
 from cantle.trusted.counting.base import TableEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, cut_counts
@@ -132,7 +133,7 @@ class _CutCandidates(ABC):
         """The cut with each region's chosen number."""
 
     def _all_have_some(self, nodes: Frontier, quality: Quality) -> bool:
-        return type(quality) in CUT_QUALITIES and not (self.counts(nodes) < 1).any()
+        return type(quality) in (*CUT_QUALITIES, TermScore) and not (self.counts(nodes) < 1).any()
 
 
 @dataclass(frozen=True)

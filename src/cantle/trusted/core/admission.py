@@ -6,7 +6,8 @@ they fit. Decisions use public values only, so that no refusal depends on a reco
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol, TypeVar, cast
+from dataclasses import fields, replace
+from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 from cantle.errors import ParameterError
 from cantle.trusted.claims.cut_candidates import CUT_CANDIDATES, AnyScored, Candidates
@@ -17,12 +18,13 @@ from cantle.trusted.claims.set_queries import BASKET_KEYS, PairSupports, Shorter
 from cantle.trusted.claims.specialisations import SPECIALISATIONS
 from cantle.trusted.claims.table_candidates import TABLE_CANDIDATES, TABLE_QUALITIES
 from cantle.trusted.claims.table_queries import CELL_QUERIES, Spikes
+from cantle.trusted.claims.terms import TermScore
 from cantle.trusted.claims.value_trees import ValueTrees
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.keys import TRUSTED_KEYS, Counted, finest
 from cantle.trusted.core.table_keys import CELL_KEYS
 from cantle.trusted.counting.base import Engine, Rule, TableEngine
-from cantle.trusted.geometry.boxes import Cuts, Frontier
+from cantle.trusted.geometry.boxes import BOX_RULES, Frontier
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
 
 Regions = Frontier | Partitions
@@ -31,8 +33,8 @@ Judge = TypeVar("Judge", bound=Score)
 Answer = TypeVar("Answer")
 
 REGIONS = (Frontier, Partitions)
-RULES: dict[type, type] = {Frontier: Cuts, Partitions: Kept}
-SCORES = (*CUT_QUALITIES, *TABLE_QUALITIES, Lag)
+RULES: dict[type, tuple[type, ...]] = {Frontier: BOX_RULES, Partitions: (Kept,)}
+SCORES = (*CUT_QUALITIES, *TABLE_QUALITIES, Lag, TermScore)
 CANDIDATES = (*CUT_CANDIDATES, *SPECIALISATIONS, *TABLE_CANDIDATES, Bounds)
 QUERIES = (*TRUSTED_QUERIES, *CELL_QUERIES, *GRAPH_KEYS, *BASKET_KEYS)
 KEYS = (*TRUSTED_KEYS, *CELL_KEYS, *GRAPH_KEYS, *BASKET_KEYS)
@@ -47,22 +49,26 @@ class Question(Protocol):
 
 
 def require_trusted(thing: object, types: tuple[type, ...]) -> None:
-    """Refuses objects that would get exact counts without a proof in the trusted base."""
-    if type(thing) not in types:
+    """Refuses objects that would get exact counts without a proof in the trusted base: also those of a known class to
+    which something was added, because that could take the place of a method."""
+    if type(thing) not in types or not vars(thing).keys() <= {one.name for one in fields(cast(Any, thing))}:
         raise ParameterError(f"{type(thing).__name__} has no proof in the trusted base; add it there with its claim")
 
 
 def admit_candidates(
     candidates: Candidates[Nodes, Judge, AnyScored, Answer], quality: Judge, nodes: Nodes, engine: Engine, unit: Unit
-) -> None:
-    """Refuses candidates that are not for these regions, and scores without a proof for them or for this unit."""
+) -> Judge:
+    """The score, made anew: one could be changed after it was checked. Refuses candidates that are not for these
+    regions, and scores without a proof for them or for this unit."""
     require_trusted(quality, SCORES)
     require_trusted(candidates, CANDIDATES)
+    quality = cast(Judge, replace(cast(Any, quality)))
     _require_kind(candidates, nodes, engine)
     if not candidates.fits(nodes, engine.domain, quality):
         raise ParameterError("these are not candidates for these regions, or the score has no proof for them")
     if isinstance(candidates, Bounds):
         candidates.require(unit)
+    return quality
 
 
 def admit_query(query: Query, nodes: Regions, engine: Engine) -> Counted:
@@ -96,7 +102,7 @@ def admit_trees(trees: ValueTrees, nodes: Frontier, engine: Engine) -> TableEngi
 
 def admit_rule(rule: Rule[Nodes] | Projection | ShorterSets, nodes: Nodes, engine: Engine, unit: Unit) -> None:
     """Refuses rules under which a record would not have exactly one child, or be dropped by a public rule."""
-    require_trusted(rule, (Cuts, Kept, Projection, ShorterSets))
+    require_trusted(rule, (*BOX_RULES, Kept, Projection, ShorterSets))
     if isinstance(rule, Projection):
         if len(nodes) != 1 or not rule.fits(engine, unit):
             raise ParameterError("the graph cannot be projected so, or there is no proof for this unit")
@@ -105,9 +111,10 @@ def admit_rule(rule: Rule[Nodes] | Projection | ShorterSets, nodes: Nodes, engin
             raise ParameterError("only sets can be cut to fewer items, and only before the first split")
         if not rule.fits(nodes):
             raise ParameterError("the number of items of a record is a whole number, and cannot grow")
-    elif engine.kind == "graphs" or type(rule) is not RULES[type(nodes)] or not rule.fits(nodes):
+    elif engine.kind == "graphs" or type(rule) not in RULES[type(nodes)] or not rule.fits(nodes):
         raise ParameterError(
-            "each region needs exactly one cut, strictly inside it; sub-partitions must be distinct and in order"
+            "each region needs one cut, or several in ascending order, strictly inside it; sub-partitions must be "
+            "distinct and in order"
         )
 
 

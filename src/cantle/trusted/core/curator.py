@@ -108,7 +108,7 @@ class Curator:
         """
         run = self.__run
         ours, positions, engine, cost = run.ask(nodes, epsilon)
-        admission.admit_candidates(candidates, quality, ours, engine, run.unit)
+        quality = admission.admit_candidates(candidates, quality, ours, engine, run.unit)
         rho = quality.range * run.unit.max_records
         run.charge(ours, cost, why, "choose", rho)
         exact_scores = candidates.exact_scores(engine, positions, ours, quality)

@@ -33,7 +33,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from cantle.trusted.core.keys import TABLE_KEYS, CodeTable, Domain, GridBins, GridCells, PublicDomain, TableKey
 from cantle.trusted.core.table_keys import CELL_KEYS, LeafCounts, TableCounts
-from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints
+from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, Slices
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
 from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
@@ -117,7 +117,7 @@ class TableEngine(SplitEngine, Protocol):
     def classes(self) -> int:
         """Number of classes, 1 without a target (public)."""
 
-    def split(self, positions: Ints, cuts: Cuts, /) -> None: ...
+    def split(self, positions: Ints, rule: Cuts | Slices, /) -> None: ...
 
     def count_all(self, workload: TableWorkload, /) -> Ints: ...
 

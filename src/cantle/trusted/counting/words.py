@@ -12,7 +12,7 @@ from typing import NoReturn
 import numpy as np
 
 from cantle import kernel_choice
-from cantle.trusted.core.arrays import Bools, Codes, Words
+from cantle.trusted.core.arrays import Codes, Words
 from cantle.trusted.core.keys import (
     ChildSizes,
     Classes,
@@ -29,7 +29,7 @@ from cantle.trusted.core.table_keys import LeafCounts, TableCounts
 from cantle.trusted.counting.base import Chunk, Tables
 from cantle.trusted.counting.packing import SLICE, Layout, Tally, add_counts, merged
 from cantle.trusted.counting.stores import InMemory, Store
-from cantle.trusted.geometry.boxes import Cuts, Ints
+from cantle.trusted.geometry.boxes import Cuts, Ints, Slices
 from cantle.trusted.geometry.count_tables import count_tables, pays
 from cantle.trusted.geometry.cross_tables import ColumnCells
 from cantle.trusted.geometry.grid import Grid
@@ -179,24 +179,47 @@ class WordEngine(Tables):
             else:
                 yield self._rows.take(np.arange(here.start, here.stop) + (begin - before)[local], axis=0), local
 
-    def split(self, positions: Ints, cuts: Cuts) -> None:
-        """Records below a cut fill the room of their region from its front, the others from its back."""
+    def split(self, positions: Ints, rule: Cuts | Slices) -> None:
+        if self.compiled and isinstance(rule, Cuts):
+            rows, starts = self._split_compiled(positions, rule)
+        else:
+            rows, starts = self._split(positions, rule)
+        self._rows, self._starts = rows, starts
+        self._all = self._all if self._keeps else None
+        self._forget()
+
+    def _split(self, positions: Ints, rule: Cuts | Slices) -> tuple[Words, Ints]:
+        """Two passes, however many children there are: the first counts their records, the second moves these."""
+
+        def child(rows: Words, local: Ints) -> Ints:
+            return rule.child(local, self._layout.pick(rows.T, rule.attribute[local]))
+
+        sizes = np.zeros(rule.number, dtype=np.int64)
+        for rows, local in self._read(positions):
+            sizes += np.bincount(child(rows, local), minlength=len(sizes))
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        room, free = self._store.room((int(starts[-1]), self._layout.words), np.uint64), starts[:-1].copy()
+        for rows, local in self._read(positions):
+            into = child(rows, local)
+            near = into - into.min()  # small numbers are sorted faster
+            order = np.argsort(near.astype(np.min_scalar_type(int(near.max()))), kind="stable")
+            moved = np.bincount(into, minlength=len(sizes))
+            first = np.cumsum(moved) - moved  # the first place of each child's records in this order
+            room[np.arange(len(order)) + (free - first)[into[order]]] = rows[order]
+            free += moved
+        return room, starts
+
+    def _split_compiled(self, positions: Ints, cuts: Cuts) -> tuple[Words, Ints]:
+        """One pass: records below a cut fill the room of their region from its front, the others from its back."""
+        from cantle.trusted.counting import _word_kernels
+
         ends = np.cumsum(self._starts[positions + 1] - self._starts[positions])
         room = self._store.room((int(ends[-1]) if len(ends) else 0, self._layout.words), np.uint64)
         free = np.repeat(np.concatenate([np.zeros(1, np.int64), ends]), 2)[1:-1]  # begin and end of each region
-        if self.compiled:
-            from cantle.trusted.counting import _word_kernels
-
-            where = self._starts[positions], self._starts[positions + 1]
-            fields = self._layout.fields[cuts.attribute]
-            _word_kernels.part(self._rows, *where, fields, np.ascontiguousarray(cuts.point), free, room)
-        else:
-            for rows, local in self._read(positions):
-                _part(rows, local, self._layout.pick(rows.T, cuts.attribute[local]) < cuts.point[local], free, room)
-        self._rows = room
-        self._all = self._all if self._keeps else None
-        self._forget()
-        self._starts = np.concatenate([np.zeros(1, np.int64), np.stack([free[::2], ends], axis=1).reshape(-1)])
+        where = self._starts[positions], self._starts[positions + 1]
+        fields = self._layout.fields[cuts.attribute]
+        _word_kernels.part(self._rows, *where, fields, np.ascontiguousarray(cuts.point), free, room)
+        return room, np.concatenate([np.zeros(1, np.int64), np.stack([free[::2], ends], axis=1).reshape(-1)])
 
     # ---- the whole table ----------------------------------------------------------------------------------
 
@@ -328,19 +351,6 @@ def _joined(batches: list[Batch]) -> Batch:
 
 def _slices(records: int, step: int) -> Iterator[slice]:
     return (slice(first, min(first + step, records)) for first in range(0, records, step))
-
-
-def _part(rows: Words, local: Ints, below: Bools, free: Ints, room: Words) -> None:
-    """The kernel `part` for a batch of records, given the regions they are in, in order, and whether each is below its
-    region's cut."""
-    first = np.searchsorted(local, np.arange(len(free) // 2))
-    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(below)])  # records below a cut before each place
-    lefts = before[:-1] - before[first][local]
-    rights = np.arange(len(local)) - first[local] - lefts
-    room[np.where(below, free[::2][local] + lefts, free[1::2][local] - 1 - rights)] = rows
-    moved = np.bincount(local[below], minlength=len(first))
-    free[::2] += moved
-    free[1::2] -= np.bincount(local, minlength=len(first)) - moved
 
 
 def _of_part(rows: Words, part: int, parts: int) -> Ints:

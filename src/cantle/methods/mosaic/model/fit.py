@@ -66,9 +66,6 @@ class _Fit:
 
     def run(self) -> list[Floats]:
         levels = sorted({table.level for table in self._tables})
-        if self._stands_alone():
-            self._believe(0, self._tables[0])
-            levels = []
         for level in levels:
             for number, table in enumerate(self._tables):
                 if table.level == level:
@@ -108,8 +105,6 @@ class _Fit:
         """Sets the goal of a table, and the factors of rows that no fitted record is in: raking leaves these alone."""
         mass = self._engine.mass(self._rows, self._index[number], len(table.counts))
         unseen = mass.sum(axis=1) <= 0
-        if self._stands_alone():
-            unseen[:] = True
         if unseen.any():
             mass[unseen] = self._expected(table, unseen)
         grouped = np.add.reduceat(mass, self._of_column.coarse_starts(self._refined, table.groups), axis=1)
@@ -137,10 +132,6 @@ class _Fit:
             expected *= self._factors[self._heads[number] + row]
         sums = expected.sum(axis=1, keepdims=True)
         return np.where(sums > 0, expected / np.where(sums > 0, sums, 1.0), self._everyone)
-
-    def _stands_alone(self) -> bool:
-        """Whether a settled table is all that is known: then its rows are drawn from it as they are."""
-        return len(self._tables) == 1 and self._tables[0].settled and self._heads[-1] - self._heads[-2] == 1
 
 
 def parents_of(groupings: tuple[Groupings, ...], table: SubTable) -> list[tuple[int, Codes]]:

@@ -175,10 +175,11 @@ class Fitted:
         return {column.name: part for column, part in zip(self.columns, codes, strict=True)}
 
     def labels(self) -> Labels:
-        """The model that draws the two-valued target, as the last column."""
+        """The model that draws the target, as the last column, from tables in which its classes are apart."""
         assert self.lead is not None
-        with_target = [table for table in self.tables if self.lead in table.columns]
-        return Labels(self.columns, self.groupings, self.lead, self.class_tables, with_target)
+        whole = (self.lead, self.sizes[self.lead])
+        apart = [table for table in self.tables if whole in zip(table.columns, table.groups, strict=True)]
+        return Labels(self.columns, self.groupings, self.lead, self.class_tables, apart, self.one_way[self.lead])
 
     def draw_values(self, cells: Sequence[Codes], records: int, dice: Dice) -> list[Codes]:
         """Codes of the first `records` records, one array per column."""

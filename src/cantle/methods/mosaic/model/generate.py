@@ -131,11 +131,15 @@ def _draw_column(
     refined = max(table.groups for table in tables)
     grouping = model.groupings[column].map(refined)
     first = np.add.reduceat(given, model.groupings[column].starts(refined), axis=1)
-    factors = fit(model, column, tables, first, cells, engine)
-    first = first * factors[-1]
-    row_parts, merged = _merged_factors(model, tables, first, factors)
-    keys, strata = _strata(model, tables, len(first))
-    groups = engine.draw(cells, Places.of([*row_parts, keys]), merged, strata, _words(dice))
+    if len(tables) == 1 and tables[0].settled and len(first) == 1:
+        places = Places.of([parents_of(model.groupings, tables[0])]).rows(cells, 0)
+        groups = engine.draw_rows(tables[0].alone(first), places, _words(dice))
+    else:
+        factors = fit(model, column, tables, first, cells, engine)
+        first = first * factors[-1]
+        row_parts, merged = _merged_factors(model, tables, first, factors)
+        keys, strata = _strata(model, tables, len(first))
+        groups = engine.draw(cells, Places.of([*row_parts, keys]), merged, strata, _words(dice))
     if refined == len(grouping):
         return groups
     return _draw_inside(given, grouping, refined, groups, cells[LEAD], dice, engine)

@@ -28,6 +28,9 @@ STANDS_OUT = 0.08
 """The share of the records that the finest groups of a pair must move, beyond noise, for it to be measured more finely.
 Smooth pairs of numbers moved at most .05 on generated tables; places and close pairs .13 and more."""
 
+WORTH = 0.01
+"""The same for all groups that are finer than those of other tables; below it their counts tell only noise."""
+
 _DOUBT = 1.5
 _SWEEPS = 20
 _LEFT = 0.25
@@ -52,7 +55,7 @@ def stands_out(table: NoisyTable, pair: Pair, total: float, sides: Sides) -> boo
     counts may do so too."""
     ladder = _ladder([(table.groups[0], table.groups[1])], pair)
     _, moved = _downwards(_upwards([table], ladder, pair), ladder, pair, total, sides)
-    return moved > STANDS_OUT
+    return moved[-1] > STANDS_OUT
 
 
 def combined(measured: Sequence[NoisyTable], pair: Pair, total: float, sides: Sides) -> NoisyTable:
@@ -62,7 +65,8 @@ def combined(measured: Sequence[NoisyTable], pair: Pair, total: float, sides: Si
     levels = _upwards(measured, ladder, pair)
     finest, moved = _downwards(levels, ladder, pair, total, sides)
     fine = measured[-1]
-    if moved <= 0:
+    few = max(few_groups(fine, pair))
+    if sum(part for part, groups in zip(moved, ladder[1:], strict=True) if max(groups) > few) < WORTH:
         return _averaged([coarser(table, few_groups(table, pair), pair) for table in measured])
     return NoisyTable(fine.columns, fine.groups, _agreeing(finest, sides), fine.variance * _LEFT, settled=True)
 
@@ -114,10 +118,10 @@ def _upwards(
 
 def _downwards(
     levels: Sequence[tuple[Floats, Floats]], ladder: Sequence[tuple[int, int]], pair: Pair, total: float, sides: Sides
-) -> tuple[Floats, float]:
-    """Non-negative counts of the finest step that sum to `total`, and the share of the records that this step moves,
+) -> tuple[Floats, list[float]]:
+    """Non-negative counts of the finest step that sum to `total`, and the share of the records that each step moves,
     beyond its noise."""
-    now, moved = np.full((1, 1), total), 0.0
+    now, moved = np.full((1, 1), total), list[float]()
     for coarse, fine, (counts, noise) in zip(ladder, ladder[1:], levels[1:], strict=False):
         groups = [one.coarsen(a, b) for one, a, b in zip(pair, fine, coarse, strict=True)]
         parent = (groups[0][:, None] * coarse[1] + groups[1][None, :]).ravel()
@@ -128,11 +132,12 @@ def _downwards(
             for side, one, number in zip(sides, pair, fine, strict=True)
         )
         apart = np.maximum(rows[:, None] * columns[None, :], _TINY).ravel()[order]
-        believed, moved = _believed(counts.ravel()[order], noise.ravel()[order], apart, starts, now.ravel())
+        believed, records = _believed(counts.ravel()[order], noise.ravel()[order], apart, starts, now.ravel())
+        moved.append(records / total)
         inside = np.empty(len(order))
         inside[order] = _projected(believed, starts, now.ravel())
         now = inside.reshape(fine)
-    return now, moved / total
+    return now, moved
 
 
 def _believed(counts: Floats, noise: Floats, apart: Floats, starts: Ints, totals: Floats) -> tuple[Floats, float]:
@@ -150,12 +155,19 @@ def _believed(counts: Floats, noise: Floats, apart: Floats, starts: Ints, totals
 
 
 def _projected(values: Floats, starts: Ints, totals: Floats) -> Floats:
-    """Each run of values, projected onto those that are not negative and sum to its total."""
+    """Each run of values, projected onto those that are not negative and sum to its total; runs of similar length
+    together, since a group of nearly empty cells may hold hundreds."""
     many = np.diff(np.append(starts, len(values)))
-    row, place = np.repeat(np.arange(len(starts)), many), np.arange(len(values)) - np.repeat(starts, many)
-    padded = np.full((len(starts), int(many.max())), -1e300)  # so low that it stays out of every projection
-    padded[row, place] = values
-    return np.where(totals[row] > 0, project_rows(padded, totals)[row, place], 0.0)
+    lengths = np.ceil(np.log2(many)).astype(np.int64)
+    projected = np.zeros(len(values))
+    for length in np.unique(lengths).tolist():
+        runs = np.flatnonzero((lengths == length) & (totals > 0))
+        places = np.arange(1 << length)
+        there = places < many[runs, None]
+        at = np.where(there, starts[runs, None] + places, 0)
+        low = np.where(there, values[at], -1e300)  # so low that it stays out of the projection
+        projected[at[there]] = project_rows(low, totals[runs])[there]
+    return projected
 
 
 def _agreeing(counts: Floats, sides: Sides) -> Floats:

@@ -87,10 +87,14 @@ class SubTable:
             mass = inside.sum(axis=1, keepdims=True)  # rows in which nothing is allowed stay: no record is in them
             self.goal = np.where(mass > 0, inside / np.maximum(mass, _TINY), self.goal)
 
+    def alone(self, otherwise: Floats) -> Floats:
+        """The conditional distributions of a settled table as they are; `otherwise` where it has no record."""
+        mass = self.counts.sum(axis=1, keepdims=True)
+        return np.where(mass > 0, self.counts / np.maximum(mass, _TINY), otherwise)
+
     def _take(self, model: Floats, rows: Floats) -> None:
         """Sets the goal of a settled table to its own rows."""
-        mass = self.counts.sum(axis=1, keepdims=True)
-        self.goal = np.where(mass > 0, self.counts / np.maximum(mass, _TINY), model)
+        self.goal = self.alone(model)
         weight = rows**2
         moved = weight[:, None] * (self.goal - model) ** 2
         self.strength = float(moved.sum() / max(weight.sum() * self.groups, _TINY))

@@ -35,7 +35,7 @@ from cantle.trusted.counting.spark.workers import (
     WithPersons,
     Work,
 )
-from cantle.trusted.geometry.boxes import Cuts, Ints
+from cantle.trusted.geometry.boxes import Cuts, Ints, Slices
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.workloads import TableWorkload
 
@@ -130,8 +130,8 @@ class SparkEngine(Tables):
                 last = min(first + step, len(asked))
                 yield start + first, start + last, exact_counts[first:last]
 
-    def split(self, positions: Ints, cuts: Cuts) -> None:
-        rules = self._context.broadcast((self.domain, positions, cuts))
+    def split(self, positions: Ints, rule: Cuts | Slices) -> None:
+        rules = self._context.broadcast((self.domain, positions, rule))
         if self._parts is not self._all:
             self._older.append(self._parts)
         self._parts = _kept(self._parts.mapPartitions(workers.mover(rules)))

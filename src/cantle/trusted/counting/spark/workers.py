@@ -18,7 +18,7 @@ from cantle.trusted.core.table_keys import LeafCounts, TableCounts
 from cantle.trusted.counting.bounded_persons import bounded
 from cantle.trusted.counting.packing import merged
 from cantle.trusted.counting.words import WordEngine
-from cantle.trusted.geometry.boxes import Cuts
+from cantle.trusted.geometry.boxes import Cuts, Slices
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.workloads import TableWorkload
 
@@ -210,14 +210,14 @@ def gatherer() -> Work[tuple[int, Iterable[Words]], Part]:
     return gather
 
 
-def mover(rules: Sent[tuple[Domain, Ints, Cuts]]) -> Work[Part, Part]:
+def mover(rules: Sent[tuple[Domain, Ints, Cuts | Slices]]) -> Work[Part, Part]:
     """The records that stay, in the children of their regions."""
 
     def move(parts: Iterable[Part]) -> Iterator[Part]:
-        domain, positions, cuts = rules.value
+        domain, positions, rule = rules.value
         for part in parts:
             engine = _engine(part, domain)
-            engine.split(positions, cuts)
+            engine.split(positions, rule)
             yield engine.part
 
     return move

@@ -1,0 +1,187 @@
+"""The noisy tables of a release as answers to its questions, to draw more records and to check those released.
+
+What a run infers from its answers (one-way distributions, groups, classes, the model of the target) follows from them
+by public rules, so it is computed again here. Private choices are not repeated: the released tables show them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle.drawing.column_cells import column_of
+from cantle.drawing.counts import STREAMS, Dice, public_streams
+from cantle.errors import VerifyError, raise_alone
+from cantle.methods.mosaic.model.answers import FIRST, PARTS
+from cantle.methods.mosaic.model.fitted import DOUBT, Fitted, first_tables
+from cantle.methods.mosaic.model.label import DRAFT
+from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
+from cantle.release.document_fields import Document
+from cantle.release.load import domain_of
+from cantle.schema.domain import Domain
+from cantle.trusted.core.arrays import Codes
+from cantle.trusted.core.budget import NANO
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.cross_tables import LabelTree
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cantle.release import Release
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """One noisy table: what it is about, its numbers, and the rate of its noise."""
+
+    why: str
+    about: Document
+    noisy: Ints
+    price: float
+    sensitivity: int
+
+    @property
+    def variance(self) -> float:
+        return laplace_variance(self.price / self.sensitivity)
+
+
+class ReleasedTables:
+    """The noisy tables of a release, and the model that follows from them."""
+
+    def __init__(self, release: Release) -> None:
+        manifest = release.manifest
+        self.domain: Domain = domain_of(manifest)
+        self._names = [attribute.name for attribute in self.domain.attributes]
+        self._persons = manifest.receipt.unit.max_records
+        self._answers = _answers(manifest.structure["tables"], release.frames["tables"])
+        self._uses_classes: bool = manifest.structure["classes"]
+        lead = manifest.structure["lead"]
+        self._lead = None if lead is None else self._names.index(lead)
+        cells = manifest.structure["cells"]
+        self.edges = [np.array(cells[name], dtype=np.int64) for name in self._names]
+        self.fitted = self._fit()
+
+    @property
+    def number(self) -> int:
+        """How many records the run drew."""
+        return max(0, round(self.fitted.noisy_total))
+
+    def records(self, seed: int) -> list[Codes]:
+        """Codes of the records that the run drew with this seed."""
+        streams = public_streams(seed, STREAMS)
+        cells = self._draw(max(1, self.number), streams["classes"], streams["records"])
+        return self.fitted.draw_values(cells, self.number, streams["records"])
+
+    def sample(self, n: int, dice: Dice) -> list[Codes]:
+        """Codes of n new records. Models are fitted to drafted records, so a small sample is taken from a larger
+        draft."""
+        cells = self._draw(max(n, DRAFT), dice, dice)
+        if n < DRAFT:
+            picked = _spread_evenly(cells, n, dice)
+            cells = [part[picked] for part in cells]
+        return self.fitted.draw_values(cells, n, dice)
+
+    def _draw(self, records: int, classes: Dice, dice: Dice) -> list[Codes]:
+        learned = self.fitted.learned_classes(classes) if self._uses_classes else None
+        cells = self.fitted.draw_cells(records, learned, dice)
+        for answer in self._about("leaves by class"):
+            assert self._lead is not None
+            tree = self._label_tree(answer.about["tree"])
+            counts = answer.noisy.reshape(tree.leaves, -1)
+            cells[self._lead] = self.fitted.labels().redraw_from(cells, tree, counts, answer.variance, dice)
+        return cells
+
+    def _about(self, why: str) -> list[Answer]:
+        return [answer for answer in self._answers if answer.why == why]
+
+    def _fit(self) -> Fitted:
+        columns = [column_of(attribute) for attribute in self.domain.attributes]
+        (size,) = self._about("number of records")
+        first = {answer.about["columns"][0]: answer for answer in self._answers if answer.why.startswith(FIRST)}
+        doubt = DOUBT if self._about("frequent values") else 0.0
+        noisy_size = int(size.noisy[0]), size.variance
+        others = [name for number, name in enumerate(self._names) if number != self._lead]
+        counts = [(first[name].noisy, first[name].variance) for name in others]
+        fitted = first_tables(columns, self.edges, self._lead, doubt, noisy_size, counts, self.domain.rules_on_codes)
+        parts = list[NoisyTable]()
+        for answer in self._answers:
+            if not answer.why.startswith("table "):
+                continue
+            table = self._bought(answer, fitted)
+            if not answer.why.endswith(PARTS):
+                fitted.add(table)
+                continue
+            parts.append(table)
+            if answer.why.endswith(PARTS[-1]):
+                fitted.add_pair(parts)
+                parts = []
+        if fitted.tables:
+            fitted.use_tables()
+        return fitted
+
+    def _bought(self, answer: Answer, fitted: Fitted) -> NoisyTable:
+        """A table that the run chose and measured; its groups must be those that follow from the first tables."""
+        columns = tuple(self._names.index(name) for name in answer.about["columns"])
+        groups = tuple(len(edges) - 1 for edges in answer.about["edges"])
+        for column, number, edges in zip(columns, groups, answer.about["edges"], strict=True):
+            if number not in fitted.groupings[column].sizes:
+                raise VerifyError(f"{answer.why} has groups of {self._names[column]} that cannot be")
+            starts = self.edges[column][fitted.groupings[column].starts(number)]
+            if starts.tolist() != edges[:-1]:
+                raise VerifyError(f"{answer.why} has other groups of {self._names[column]} than the first tables make")
+        return NoisyTable(columns, groups, answer.noisy.reshape(groups).astype(np.float64), answer.variance)
+
+    def _label_tree(self, nodes: Sequence[Document]) -> LabelTree:
+        sizes = tuple(len(edges) - 1 for edges in self.edges)
+        column = [-1 if "leaf" in node else self._names.index(node["column"]) for node in nodes]
+        goes_left = []
+        for node, at in zip(nodes, column, strict=True):
+            goes = np.zeros(0 if at < 0 else sizes[at], dtype=bool)
+            goes[node.get("cells", [])] = True
+            goes_left.append(goes)
+        left, right, leaf = ([node.get(name, -1) for node in nodes] for name in ("left", "right", "leaf"))
+        arrays = [np.array(part, dtype=np.int64) for part in (column, left, right, leaf)]
+        tree = LabelTree(arrays[0], tuple(goes_left), *arrays[1:])
+        if not tree.fits(sizes):
+            raise VerifyError("the leaves by class are not those of a tree over the cells")
+        return tree
+
+
+def _spread_evenly(cells: Sequence[Codes], n: int, dice: Dice) -> Ints:
+    """Positions of n of the records, in random order: evenly spaced in sorted order, so that shares are preserved."""
+    order = np.lexsort(cells)
+    ticks = ((np.arange(n) + dice.random()) * (len(order) / max(1, n))).astype(np.int64)
+    return dice.permutation(order[ticks])
+
+
+def _answers(asked: Sequence[Document], tables: pl.DataFrame) -> list[Answer]:
+    """The noisy tables in order, each with its numbers and rate."""
+    number = tables["table"].to_numpy()
+    noisy, num, den = (tables[name].to_numpy() for name in ("noisy", "rate_num", "rate_den"))
+    answers = []
+    for place, about in enumerate(asked):
+        mine = np.flatnonzero(number == place)
+        price, sensitivity = (num[mine[0]] / NANO, int(den[mine[0]]) // NANO) if len(mine) else (0.0, 1)
+        answers.append(Answer(about["why"], about, noisy[mine], float(price), sensitivity))
+    return answers
+
+
+def released_tables(release: Release) -> ReleasedTables:
+    """The noisy tables of a release with their model; raises VerifyError if they have another form."""
+    with refusing_other_forms():
+        return ReleasedTables(release)
+
+
+@contextmanager
+def refusing_other_forms() -> Iterator[None]:
+    """Raises a VerifyError instead of whatever error tables of another form lead to."""
+    try:
+        yield
+    except (VerifyError, MemoryError):
+        raise
+    except Exception as error:
+        raise_alone(VerifyError(f"the noisy tables are not of the expected form ({type(error).__name__})"))
