@@ -70,7 +70,7 @@ def refuse_early(data: object, schema: TableSchema, choice: EngineChoice, nodes:
     elif choice.engine == "database":
         choice.require(data)
         _require_address(data, choice)
-        columns = schema.domain().with_target_as_column().attributes
+        columns = schema.as_declared().with_target_as_column().attributes
         require_encoding(data, reads_texts=any(isinstance(one.scale, Labels) for one in columns))
     elif are_paths(data):
         paths = files(cast("Paths", data))
@@ -279,14 +279,14 @@ def _require_address(data: object, choice: EngineChoice) -> tuple[str, str]:
 
 
 def _from_database(table: Table, schema: TableSchema, method: AsksTable) -> TableEngine:
-    frames = read_codes_of(code_table(table, method.domain, schema.person))
+    frames = read_codes_of(code_table(table, method.domain.read, schema.person))
     if schema.person is None:
-        return _counting((_codes_of(frame) for frame in frames), method, OnDisk())
+        return _counting((method.domain.counted(*_codes_of(frame)) for frame in frames), method, OnDisk())
 
     def of_persons() -> Iterator[PersonCodes]:
         for frame in frames:
             ids = as_ids(frame[WHO], schema.missing_values)
-            yield ids.drop_nulls(), *_codes_of(frame.filter(ids.is_not_null()))
+            yield ids.drop_nulls(), *method.domain.counted(*_codes_of(frame.filter(ids.is_not_null())))
 
     return _counting(bounded_on_disk(of_persons(), method.classes, schema.max_records), method, OnDisk())
 

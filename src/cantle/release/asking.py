@@ -31,18 +31,24 @@ from cantle.release.kinds import KINDS
 from cantle.release.noise_behind import NoiseOfAnswer, noise_behind
 from cantle.release.noisy_tables import Tables, tables_of
 from cantle.release.set_widths import SetWidths
+from cantle.release.sum_means import mean_of_sum
 from cantle.release.widths import NEVER, Widths, joined, shared_margin
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, edges_of, holds, is_box, join
 from cantle.schema.domain import Attribute
+from cantle.schema.outlines import printable
 from cantle.schema.question_columns import Misfit, Points, Vocabulary
-from cantle.schema.questions import parse
+from cantle.schema.question_tokens import tokens_of
+from cantle.schema.questions import parse, parse_sum
 from cantle.schema.scales import Labels, Steps
+from cantle.schema.table import TableSchema
 from cantle.trusted.arrays import Bools, Codes, Floats, Ints
 
 if TYPE_CHECKING:
     import polars as pl
 
     from cantle.release import Release
+    from cantle.schema.relations import Relations
+    from cantle.schema.sums import Total
 
 MOST_VALUES = 64
 """A column of numbers with at most this many values has one row per value in a table."""
@@ -87,7 +93,7 @@ class Asker:
 
     def chosen(self, question: Question, frame: pl.DataFrame) -> Bools:
         """For each record of another frame with the columns of this table whether the question holds."""
-        holding = holds(question, lambda key: self.attributes[str(key)].encode(frame[str(key)]))
+        holding = holds(question, self._kind.code_reader(frame, self._release.manifest, self._release.schema))
         return np.broadcast_to(holding, len(frame))
 
     @cached_property
@@ -119,7 +125,7 @@ class Asker:
         return np.broadcast_to(holds(question, self.codes), self.records)
 
     def parse(self, question: str) -> Question:
-        return parse(question, self.vocabulary)
+        return self._release.schema.counted(parse(question, self.vocabulary))
 
     # ---- counts -------------------------------------------------------------------------------------------
 
@@ -212,13 +218,29 @@ class Asker:
         check_confidence(confidence)
         if self._release.manifest.method == "degrees" and column == DEGREE:
             return mean_degree(self._release, self.codes(DEGREE), question, confidence)
+        made = self._made_of(column)
+        if made is not None:
+            return mean_of_sum(self, *made, question, confidence)
         attribute = self._numbers(column)
         there = CodeSet.span(0, attribute.grid, attribute.size)
         asked = join(True, (question, OneColumn(column, there)))
-        return self._mean(attribute, asked, self.inside(asked), confidence)
+        return self.mean_of(attribute, asked, confidence)
 
-    def _mean(self, attribute: Attribute, asked: Question, inside: Bools, confidence: float) -> Estimate:
-        codes = self.codes(attribute.name)
+    def _made_of(self, column: str) -> tuple[Relations | None, Total] | None:
+        """The sum of columns that a text names, or that a declared column was made into by rules; None for others."""
+        schema = self._release.schema
+        relations = schema.domain().relations if isinstance(schema, TableSchema) else None
+        if relations is not None and column in relations.counted:
+            return None
+        if column not in self.attributes and len(tokens_of(column)) > 2:
+            return relations, parse_sum(column, self.vocabulary)
+        if relations is None or column not in relations.forms.forms or self._numbers(column) is None:
+            return None
+        return relations, parse_sum(printable(column), self.vocabulary)
+
+    def mean_of(self, attribute: Attribute, asked: Question, confidence: float) -> Estimate:
+        """The mean of a counted column over the records that a question holds for; they all have a value."""
+        codes, inside = self.codes(attribute.name), self.inside(asked)
         ends = numbers_of(attribute, np.array([0, attribute.grid - 1]))
         lowest, highest = float(ends.min()), float(ends.max())
         if not inside.any():
@@ -295,7 +317,7 @@ class Asker:
         made = []
         for row, released in zip(rows.tolist(), counts.tolist(), strict=True):
             parts = (_group(one, at, self.attributes[one.column].size) for one, at in zip(groups, row, strict=True))
-            asked = join(True, (question, *parts))
+            asked = join(True, (question, *map(self._release.schema.counted, parts)))
             known = self._estimate(asked, released, confidence) if mean is None else None
             made.append(known or self.mean(str(mean), asked, confidence))
         labels = [one.labels.gather(rows[:, j]).alias(one.column) for j, one in enumerate(groups)]

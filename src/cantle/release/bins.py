@@ -16,6 +16,7 @@ import numpy as np
 from cantle.release.manifest import Manifest
 from cantle.schema.code_sets import CodeSet, Joined, Key, OneColumn, Question
 from cantle.schema.domain import Attribute, Labels
+from cantle.schema.linear import Linear
 
 Change: TypeAlias = Callable[["Counted", CodeSet], CodeSet]
 
@@ -97,5 +98,7 @@ def _changed(question: Question, bins: Mapping[Key, Counted], change: Change) ->
     """The question with every set of codes changed; questions know no `not`, so that larger sets hold more often."""
     if isinstance(question, Joined):
         return Joined(question.every, tuple(_changed(part, bins, change) for part in question.parts))
+    if isinstance(question, Linear):
+        return question
     mine = bins.get(question.key)
     return question if mine is None else OneColumn(question.key, change(mine, question.codes))

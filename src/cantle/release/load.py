@@ -169,6 +169,8 @@ def generalise(release: Release, data: object, *, target: bool, numbered: bool =
     """Another table, generalised with the released cuts, in the kind of frame that was given; persons are ignored."""
     domain, grid = grid_and_domain(release)
     schema = table_schema_of(release.manifest)
+    if domain.relations is not None:
+        raise ParameterError("rules between columns made this release count other columns than the table has")
     fields = tuple(field for field in schema.fields if target or field.role != "target")
     raw = read_columns(data, replace(schema, fields=fields, rules=(), person=None))
     return give_back(from_cells.generalise(domain, grid, raw.frame, numbered=numbered), raw.kind)

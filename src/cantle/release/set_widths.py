@@ -19,7 +19,7 @@ from cantle.release.accuracy import MOST_DOUBT, WORST_DOUBT, noise_scale
 from cantle.release.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
 from cantle.release.load import universe_of
 from cantle.release.widths import BY_NOISE
-from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, is_box
+from cantle.schema.code_sets import CodeSet, Joined, Key, OneColumn, Question, columns_of, is_box
 
 if TYPE_CHECKING:
     from cantle.release import Release
@@ -86,6 +86,7 @@ class SetWidths:
             if margin is None:
                 margin = max(UNMEASURED * self._records, BY_NOISE * self._noise(question, confidence))
             return max(0.0, count - margin), min(self._records, count + margin)
+        assert isinstance(question, Joined)  # items have no sums
         if not question.parts:
             return (self._records, self._records) if question.every else (0.0, 0.0)
         low, high = zip(*(self.limits(part, confidence) for part in question.parts), strict=True)
@@ -133,7 +134,7 @@ class SetWidths:
 
 def _is_group(question: Question) -> bool:
     """Whether a question asks for sets that hold all of some items."""
-    parts = [question] if isinstance(question, OneColumn) else question.parts
+    parts = question.parts if isinstance(question, Joined) else [question]
     held = (isinstance(part, OneColumn) and part.key != "size" and part.codes == HELD for part in parts)
     return is_box(question) and all(held)
 

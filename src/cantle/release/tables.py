@@ -116,25 +116,29 @@ def in_frame(frame: pl.DataFrame, kind: str, manifest: Manifest) -> NativeFrame:
 def _nullable(schema: TableSchema) -> list[str]:
     """The columns that may hold nulls. The schema decides, so that types do not depend on the records that were
     drawn."""
-    return [one.name for one in schema.domain().attributes if one.nullable]
+    return [one.name for one in schema.as_declared().attributes if one.nullable]
 
 
 def attributes(schema: TableSchema) -> dict[str, Attribute]:
-    domain = schema.domain().with_target_as_column()
-    return {attribute.name: attribute for attribute in domain.on_places.attributes}
+    """The columns that were counted, and the declared ones that rules made into others."""
+    both = (schema.domain(), schema.as_declared())
+    return {one.name: one for domain in both for one in domain.with_target_as_column().on_places.attributes}
 
 
 def code_reader(frame: pl.DataFrame, manifest: Manifest, schema: TableSchema) -> Callable[[Key], Codes]:  # noqa: ARG001
-    columns = attributes(schema)
-    return lambda key: columns[str(key)].encode(frame[str(key)])
+    columns, domain = attributes(schema), schema.domain().with_target_as_column().on_places
+    if domain.relations is None or not set(domain.relations.read) <= set(frame.columns):
+        return lambda key: columns[str(key)].encode(frame[str(key)])
+    codes, _ = domain.encode_columns(frame)
+    counted = {one.name: part for one, part in zip(domain.attributes, codes, strict=True)}
+    return lambda key: counted[str(key)] if key in counted else columns[str(key)].encode(frame[str(key)])
 
 
 def broken_rules(frame: pl.DataFrame, manifest: Manifest, schema: TableSchema) -> Iterator[str]:
     """Records whose values are sets of values are not checked."""
-    if not schema.rules or manifest.parameters.get("values") == "set":
+    domain = schema.as_declared()
+    if domain.rules is None or manifest.parameters.get("values") == "set":
         return
-    domain = schema.domain()
-    assert domain.rules is not None
     broken = domain.rules.numbers(domain.coder(frame))
     yield from (f"{number} records break the rule {text!r}" for text, number in broken if number)
 
@@ -247,18 +251,19 @@ def column_lines(
     """The released records column by column, as small bars. The last column (the target, if any) is always shown."""
     if manifest.parameters.get("values") == "set":
         return  # the values are sets of values, which have no codes
-    domain = schema.domain()
+    domain, counted = schema.as_declared(), code_reader(frame, manifest, schema)
     fields = {field.name: field for field in schema.fields}
-    columns = [*domain.attributes, *([domain.target] if domain.target else [])]
+    made = [one for one in schema.domain().attributes if one.name not in domain.columns]
+    columns = [*domain.attributes, *made, *([domain.target] if domain.target else [])]
     left = 0 if everything else max(0, len(columns) - _MOST_COLUMNS)
     shown = columns if left < 2 else [*columns[: _MOST_COLUMNS - 1], *columns[-1:]]
     for attribute in shown:
         if left > 1 and attribute is columns[-1]:
             yield f"… {left:,} columns are left out here; see them with --all"
-        field = fields[attribute.name]
-        labels, counts = _shares(attribute, attribute.encode(frame[attribute.name]))
-        captions = field.captions()
-        yield f"{attribute.name}: {field.title}" if field.title else attribute.name
+        field = fields.get(attribute.name)
+        labels, counts = _shares(attribute, attribute.from_places(counted(attribute.name)))
+        captions = field.captions() if field is not None else {}
+        yield f"{attribute.name}: {field.title}" if field is not None and field.title else attribute.name
         yield from (f"  {line}" for line in bars([captions.get(label, label) for label in labels], counts))
 
 

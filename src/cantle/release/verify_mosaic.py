@@ -117,7 +117,10 @@ def _recount(release: Release, domain: Domain, edges: list[Ints]) -> Iterator[st
         return
     if not cell_frame(domain, edges, codes).equals(release.groups):
         yield "the records do not have the counts of the cells"
-    dice = public_streams(release.manifest.postprocessing["seed"], STREAMS)["places"]
-    for one, again in zip(domain.attributes, placed(domain, codes, dice), strict=True):
-        if one.width > 1 and not np.array_equal(one.on_places.encode(frame[one.name]), again):
+    dice, (places, _) = (
+        public_streams(release.manifest.postprocessing["seed"], STREAMS)["places"],
+        (domain.on_places.encode_columns(frame)),
+    )
+    for one, drawn, again in zip(domain.attributes, places, placed(domain, codes, dice), strict=True):
+        if one.width > 1 and not np.array_equal(drawn, again):
             yield f"the values of {one.name} are not at the places inside their steps that the stated seed draws"

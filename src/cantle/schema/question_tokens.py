@@ -12,9 +12,10 @@ LONGEST = 20_000
 _SHAPES = {
     "blank": r"\s+",
     "date": r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?)?(?![\w.])",
+    "length": r"\d+(?:sec|min|[shd])(?![\w.])",
     "number": r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])",
     "text": r"'(?:[^']|'')*'" + r'|"(?:[^"]|"")*"' + r"|`(?:[^`]|``)*`",
-    "sign": r"==|!=|<>|<=|>=|[=<>()\[\],]",
+    "sign": r"==|!=|<>|<=|>=|[=<>()\[\],+*-]",
     "word": r"[^\W\d][\w.\-]*",
 }
 _TOKEN = re.compile("|".join(f"(?P<{kind}>{shape})" for kind, shape in _SHAPES.items()))
@@ -22,7 +23,7 @@ _TOKEN = re.compile("|".join(f"(?P<{kind}>{shape})" for kind, shape in _SHAPES.i
 
 @dataclass(frozen=True)
 class Token:
-    """One word of a question: date, number, text (in quotes), sign, word, or end."""
+    """One word of a question: date, length (of time), number, text (in quotes), sign, word, or end."""
 
     kind: str
     text: str
