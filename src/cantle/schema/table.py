@@ -164,8 +164,7 @@ class TableSchema(RecordSchema):
 
     @cached_property
     def _declared(self) -> Domain:
-        from cantle.schema.code_sets import Question
-    from cantle.schema.domain import Domain
+        from cantle.schema.domain import Domain
 
         columns = {one.name: one.attribute(self.missing_values) for one in self.fields if one.role != "identifier"}
         attributes = tuple(a for name, a in columns.items() if name != self.target)
