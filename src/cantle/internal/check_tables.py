@@ -20,16 +20,19 @@ from cantle.schema.values import MIXED, Mask, text_of
 
 def check_table(data: object, schema: TableSchema, nodes: Path | None = None) -> Checked:  # noqa: ARG001
     """What `publish` would do with each record of a table."""
-    domain = schema.domain().with_target_as_column()
+    domain = schema.as_declared().with_target_as_column()
+    relations = schema.domain().relations
+    unread = {} if relations is None else relations.unread
     tallies = [_Tally(attribute) for attribute in domain.attributes]
     read, kept, persons = 0, [np.zeros(0, dtype=bool)], []
-    broken = dict.fromkeys(schema.rules, 0)
+    broken = dict.fromkeys(() if domain.rules is None else domain.rules.texts, 0)
     for batch in read_batches(data, schema):
         frame = batch.frame
         read += frame.height
         keep = np.ones(frame.height, dtype=bool)
         for tally in tallies:
-            keep &= tally.add(frame[tally.attribute.name])
+            fits = tally.add(frame[tally.attribute.name])
+            keep &= fits | (tally.attribute.name in unread)
         kept.append(keep)
         if domain.rules is not None:
             for text, number in domain.rules.numbers(domain.coder(frame)):
@@ -42,6 +45,10 @@ def check_table(data: object, schema: TableSchema, nodes: Path | None = None) ->
     against = [
         Finding(f"records that break the rule {text!r}", number, read, becomes="counted, but none is released")
         for text, number in broken.items()
+    ]
+    against += [
+        Finding(f"values of {name}, which is computed from {other} and not read", read, read, problem=False)
+        for name, other in unread.items()
     ]
     sections = [Section("records", (dropped, *whole, *against)), *(tally.section(read) for tally in tallies)]
     better = tuple(lines(schema, {tally.attribute.name: tally.hint() for tally in tallies}))

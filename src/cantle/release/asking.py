@@ -35,9 +35,8 @@ from cantle.release.sum_means import mean_of_sum
 from cantle.release.widths import NEVER, Widths, joined, shared_margin
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, edges_of, holds, is_box, join
 from cantle.schema.domain import Attribute
-from cantle.schema.outlines import printable
 from cantle.schema.question_columns import Misfit, Points, Vocabulary
-from cantle.schema.question_tokens import tokens_of
+from cantle.schema.question_tokens import quoted, tokens_of
 from cantle.schema.questions import parse, parse_sum
 from cantle.schema.scales import Labels, Steps
 from cantle.schema.table import TableSchema
@@ -236,7 +235,7 @@ class Asker:
             return relations, parse_sum(column, self.vocabulary)
         if relations is None or column not in relations.forms.forms or self._numbers(column) is None:
             return None
-        return relations, parse_sum(printable(column), self.vocabulary)
+        return relations, parse_sum(quoted(column), self.vocabulary)
 
     def mean_of(self, attribute: Attribute, asked: Question, confidence: float) -> Estimate:
         """The mean of a counted column over the records that a question holds for; they all have a value."""
@@ -257,7 +256,14 @@ class Asker:
         errors = np.minimum(1, errors + max(map(abs, self.cut_bins(asked))) / group)
         margin = float((np.diff(values) * errors).sum()) + self._inside_bins(attribute, inside)
         note = joined(self.widths.note(columns_of(asked)) if covers == MEASURED else "", self.cut_steps(asked))
+        note = joined(self._unit(attribute.name), note)
         return Estimate(value, max(lowest, value - margin), min(highest, value + margin), confidence, covers, note)
+
+    def _unit(self, column: str) -> str:
+        """The unit of a difference of dates or datetimes."""
+        schema = self._release.schema
+        relations = schema.domain().relations if isinstance(schema, TableSchema) else None
+        return "" if relations is None or column not in relations.units else f"in {relations.units[column][0]}"
 
     def _distribution(self, attribute: Attribute) -> tuple[Floats, Floats]:
         """The released values of a column of numbers, ascending, and the share of all values below each but the

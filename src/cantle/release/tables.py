@@ -253,6 +253,7 @@ def column_lines(
         return  # the values are sets of values, which have no codes
     domain, counted = schema.as_declared(), code_reader(frame, manifest, schema)
     fields = {field.name: field for field in schema.fields}
+    relations = schema.domain().relations
     made = [one for one in schema.domain().attributes if one.name not in domain.columns]
     columns = [*domain.attributes, *made, *([domain.target] if domain.target else [])]
     left = 0 if everything else max(0, len(columns) - _MOST_COLUMNS)
@@ -263,7 +264,9 @@ def column_lines(
         field = fields.get(attribute.name)
         labels, counts = _shares(attribute, attribute.from_places(counted(attribute.name)))
         captions = field.captions() if field is not None else {}
-        yield f"{attribute.name}: {field.title}" if field is not None and field.title else attribute.name
+        unit = "" if relations is None or attribute.name not in relations.units else relations.units[attribute.name][0]
+        title = unit if field is None else field.title
+        yield f"{attribute.name}: {title}" if title else attribute.name
         yield from (f"  {line}" for line in bars([captions.get(label, label) for label in labels], counts))
 
 

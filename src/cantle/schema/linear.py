@@ -84,11 +84,16 @@ class Linear:
         return sum(low for low, _ in ends), sum(high for _, high in ends)
 
     def verdict(self, spans: Callable[[Key], tuple[Ints, Ints]]) -> Verdicts:
-        """Whether the condition holds nowhere, somewhere or everywhere in boxes, given by spans of codes."""
+        """Whether the condition holds nowhere, somewhere or everywhere in boxes, given by spans of codes.
+
+        For single codes of several places it is one or the other, see above.
+        """
         least: Ints = np.zeros((), dtype=np.int64)
-        most, whole, some = least, np.array(True), np.array(True)
+        most, whole, some, single = least, np.array(True), np.array(True), np.array(True)
         for term in self.terms:
-            first, end = term.places(*spans(term.key))
+            lo, hi = spans(term.key)
+            single = single & (hi - lo == 1)
+            first, end = term.places(lo, hi)
             inside = np.minimum(end, term.grid)
             whole, some = whole & (end <= term.grid), some & (inside > first)
             low, high = term.reach(first, inside)
@@ -98,12 +103,12 @@ class Linear:
             within, beside = within & (least >= self.low), beside | (most < self.low)
         if self.high is not None:
             within, beside = within & (most <= self.high), beside | (least > self.high)
-        return (SOMEWHERE + (whole & within).astype(np.int8) - (~some | beside).astype(np.int8)).astype(np.int8)
+        verdict = (SOMEWHERE + (whole & within).astype(np.int8) - (~some | beside).astype(np.int8)).astype(np.int8)
+        return np.where(single & (verdict == SOMEWHERE), EVERYWHERE if self.touched else NOWHERE, verdict)
 
     def holds(self, codes: Callable[[Key], Codes]) -> Bools:
         """For each record, or each combination of cells, whether the condition holds."""
-        verdict = self.verdict(lambda key: _single(codes(key)))
-        return verdict != NOWHERE if self.touched else verdict == EVERYWHERE
+        return self.verdict(lambda key: _single(codes(key))) == EVERYWHERE
 
     def opposite(self) -> tuple[Linear, ...]:
         """The conditions of which one holds where this one does not although all columns have a value."""

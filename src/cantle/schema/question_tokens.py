@@ -18,6 +18,7 @@ _SHAPES = {
     "sign": r"==|!=|<>|<=|>=|[=<>()\[\],+*-]",
     "word": r"[^\W\d][\w.\-]*",
 }
+KEYWORDS = ("and", "or", "not", "in", "between", "is", "null")
 _TOKEN = re.compile("|".join(f"(?P<{kind}>{shape})" for kind, shape in _SHAPES.items()))
 
 
@@ -39,6 +40,12 @@ def refuse(question: str, at: int, message: str) -> NoReturn:
     start, end = max(0, at - 60), at + 60
     shown = "".join(" " if one.isspace() else one for one in question[start:end])
     raise ParameterError(f"{message}\n  {shown}\n  {' ' * (at - start)}^")
+
+
+def quoted(name: str) -> str:
+    """A name as questions have it: in quotes if it is no plain word."""
+    plain = re.fullmatch(_SHAPES["word"], name) and name.lower() not in KEYWORDS and "-" not in name
+    return name if plain else "`" + name.replace("`", "``") + "`"
 
 
 def tokens_of(question: str) -> list[Token]:

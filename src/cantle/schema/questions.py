@@ -23,7 +23,7 @@ from typing import NoReturn
 from cantle.errors import ParameterError, raise_alone
 from cantle.schema.code_sets import EVERYTHING, CodeSet, OneColumn, Question, join, negated
 from cantle.schema.question_columns import Column, Misfit, Points, Vocabulary, number_in
-from cantle.schema.question_tokens import Token, refuse, tokens_of
+from cantle.schema.question_tokens import KEYWORDS, Token, refuse, tokens_of
 from cantle.schema.sums import Side, Total, compare, total
 
 DEEPEST = 100
@@ -32,7 +32,6 @@ DEEPEST = 100
 _SIGNS = {"==": "==", "=": "==", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _CLOSING = {"(": ")", "[": "]"}
-_KEYWORDS = ("and", "or", "not", "in", "between", "is", "null")
 
 
 def parse(question: str, vocabulary: Vocabulary) -> Question:
@@ -187,7 +186,7 @@ class _Parser:
         if right.column is not None and left.value is not None:
             return OneColumn(right.column.key, self._codes(right.column, _TURNED[sign], left.value))
         if not left.columns and not right.columns:
-            self._refuse("expected a column on one side of the comparison")
+            self._refuse("expected a column on one side of the comparison", right.start)
         try:
             return compare(left, sign, right)
         except Misfit as why:
@@ -244,8 +243,8 @@ class _Parser:
     def _is_value(self, other: Side | None) -> bool:
         """Whether the next word is a value, not a column; only the right side of a comparison may begin with a text."""
         token = self._next
-        if other is None or token.kind not in ("word", "text") or token.says(*_KEYWORDS):
-            return other is not None and (token.kind not in ("word", "text") or token.says(*_KEYWORDS))
+        if other is None or token.kind not in ("word", "text") or token.says(*KEYWORDS):
+            return other is not None and (token.kind not in ("word", "text") or token.says(*KEYWORDS))
         own = [column.name for _, column in other.columns]
         if token.text not in self._vocabulary.columns or token.text in own:
             return True
@@ -253,7 +252,7 @@ class _Parser:
 
     def _column(self) -> Column:
         token = self._next
-        if token.kind not in ("word", "text") or token.says(*_KEYWORDS):
+        if token.kind not in ("word", "text") or token.says(*KEYWORDS):
             named = "a column" + (", or contains and an item" if self._vocabulary.has_items else "")
             self._refuse(f"expected {named}; known: {', '.join(list(self._vocabulary.columns)[:12])}")
         try:
@@ -263,7 +262,7 @@ class _Parser:
         return column
 
     def _value(self) -> Token:
-        if self._next.kind not in ("number", "date", "text", "word") or self._next.says(*_KEYWORDS):
+        if self._next.kind not in ("number", "date", "text", "word") or self._next.says(*KEYWORDS):
             self._refuse("expected a value: a number, a date such as 2024-12-31, or a text in quotes")
         return self._take()
 

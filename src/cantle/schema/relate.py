@@ -135,7 +135,7 @@ def _equation(claim: Claim, alone: Term, columns: Mapping[str, Attribute], targe
     if lacking and not columns[name].nullable:
         rule = f"{name} is required, and {lacking[0]}, from which it is computed, may be missing"
         fail(where, rule, f"make {lacking[0]} required too, or {name} not")
-    return Computed(name, question.low // alone.factor, factors)
+    return Computed(name, question.low // alone.factor, factors, claim.text)
 
 
 def _check_computed(relations: Relations, target: str | None) -> None:  # noqa: ARG001

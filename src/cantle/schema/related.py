@@ -41,7 +41,7 @@ def related(
                 check_steps(one.text, one.broken, vocabulary)
         problems.refuse()
         compiled(every, places)
-        return whole, whole
+        return _possible(whole), whole
     left = {claim.number for claim in known.left}
     # a rule of several parts, of which some became relations, stays as a whole: the other parts hold anyway
     kept = [one for at, one in enumerate(found) if one.follows is None and (not one.claims or at in left)]
@@ -71,7 +71,16 @@ def _counted(domain: Domain, known: Related, broken: Sequence[tuple[str, Questio
     rules = compiled([*broken, *known.zeros], sizes)
     target = None if domain.target is None else domain.target.name
     attributes = tuple(one for name, one in counted.items() if name != target)
-    return replace(domain, attributes=attributes, columns=tuple(counted), rules=rules, relations=relations)
+    return _possible(replace(domain, attributes=attributes, columns=tuple(counted), rules=rules, relations=relations))
+
+
+def _possible(domain: Domain) -> Domain:
+    """The domain, if its rules leave some combination of whole steps."""
+    rules = domain.rules_on_codes
+    if rules is not None and rules.sums and rules.allowed_box({}) is None:
+        rule = "several of them cut every combination of steps that is possible"
+        fail("rules", rule, "declare smaller steps for the columns that they compare", "rules")
+    return domain
 
 
 def _maps(

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import lcm
+from math import gcd, lcm
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from cantle.schema.linear import Key
 from cantle.schema.scales import Steps
 from cantle.schema.taxonomy import Label
 from cantle.trusted.arrays import Codes
+
+_UNITS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
 
 Drawn = Mapping[str, tuple[Attribute, Codes]]
 """Columns by name, each with its places; null is the place after the last."""
@@ -58,6 +60,7 @@ class Computed:
     name: str
     constant: int
     factors: tuple[tuple[str, int], ...]
+    rule: str = ""
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,8 @@ class Relations:
         first = one.low * unit + sum(
             sign * side.first * (scale // side.scale) for sign, side in ((1, more.scale), (-1, less.scale))
         )
+        long = self.units.get(one.name, ("", 1))[1]
+        first, unit = first // long, unit // long
         kind, cell = "number" if more.scale.type == "number" else "integer", child.cell
         steps = Steps(type=kind, first=first, step=unit, grid=one.places, scale=scale, cell=cell)
         made = {one.name: Attribute(one.name, steps, child.nullable or parent.nullable, width=cell)}
@@ -131,11 +136,31 @@ class Relations:
             made[one.alone] = replace(child, name=one.alone, nullable=True, width=child.cell)
         return {**made}
 
-    @property
-    def in_seconds(self) -> list[str]:
-        """The differences of datetimes, which are counted in seconds."""
-        kinds = {one.name: self.columns[one.child].scale.type for one in self.differences}
-        return [name for name, kind in kinds.items() if kind == "datetime"]
+    @cached_property
+    def units(self) -> dict[str, tuple[str, int]]:
+        """The units of differences of dates and datetimes: days, or else the longest in which all of them are whole;
+        each with its length in what the scale counts."""
+        found = {}
+        for one in self.differences:
+            scale, other = self.columns[one.child].scale, self.columns[one.parent].scale
+            assert isinstance(scale, Steps)
+            assert isinstance(other, Steps)
+            if scale.type == "date":
+                found[one.name] = "days", 1
+            if scale.type == "datetime":
+                whole = gcd(scale.step, scale.first - other.first)
+                found[one.name] = next((unit, size) for unit, size in _UNITS.items() if whole % size == 0)
+        return found
+
+    def sentences(self) -> list[str]:
+        """What rules make of the declared columns, for people."""
+        said = []
+        for one in self.differences:
+            unit = f", in {self.units[one.name][0]}" if one.name in self.units else ""
+            more = "" if one.alone is None else f"; {one.alone!r} has the {one.child} of records without {one.parent}"
+            said.append(f"{one.child} follows from {one.parent} and {one.name!r}{unit}{more}.")
+        said += [f"{one.name} is computed, by the rule {one.rule}." for one in self.computed]
+        return said + [f"{one.name} follows from {one.source}, by a public table." for one in self.looked_up]
 
     # ---- records ------------------------------------------------------------------------------------------
 

@@ -136,7 +136,9 @@ class Rules:
         but not the same one, may be missed.
         """
         sizes = tuple((key, len(edges[key]) - 1) for key, _ in self.sizes)
-        return Rules(self.texts, tuple(_on_cells(one, edges) for one in self.broken), sizes)
+        both = zip(self.texts, self.broken, strict=True)
+        texts, broken = zip(*(pair for pair in both if not any(one.touched for one in sums_in(pair[1]))), strict=True)
+        return Rules(texts, tuple(_on_cells(one, edges) for one in broken), sizes)
 
     def on_codes(self, columns: Mapping[Key, Attribute]) -> Rules:
         """The rules about codes of whole steps instead of places, for columns in which no condition on one column cuts
