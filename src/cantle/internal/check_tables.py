@@ -14,6 +14,7 @@ from cantle.data.tables import as_ids, read_batches
 from cantle.internal.findings import Checked, Examples, Finding, Section
 from cantle.internal.hints import MOST_TEXTS, Hint, hint, lines
 from cantle.schema.domain import DROP, MISSING, Attribute, Labels, Steps
+from cantle.schema.relations import Relations
 from cantle.schema.table import TableSchema
 from cantle.schema.values import MIXED, Mask, text_of
 
@@ -43,7 +44,7 @@ def check_table(data: object, schema: TableSchema, nodes: Path | None = None) ->
     whole, used, facts = _persons(schema, persons, fits)
     dropped = Finding("records dropped, because a required value is missing or not declared", int((~fits).sum()), read)
     against = [
-        Finding(f"records that break the rule {text!r}", number, read, becomes="counted, but none is released")
+        Finding(f"records that break the rule {text!r}", number, read, becomes=_of_breaking(text, relations))
         for text, number in broken.items()
     ]
     against += [
@@ -53,6 +54,18 @@ def check_table(data: object, schema: TableSchema, nodes: Path | None = None) ->
     sections = [Section("records", (dropped, *whole, *against)), *(tally.section(read) for tally in tallies)]
     better = tuple(lines(schema, {tally.attribute.name: tally.hint() for tally in tallies}))
     return Checked("table", "records", read, used, tuple(sections), facts, better)
+
+
+def _of_breaking(text: str, relations: Relations | None) -> str:
+    """What becomes of records that break a rule."""
+    if relations is not None:
+        computed = {one.rule: one.name for one in relations.computed}
+        computed |= {f"{one.source} -> {one.name}": one.name for one in relations.looked_up}
+        if text in computed:
+            return f"{computed[text]} is computed instead"
+        if any(text in one.rules for one in relations.differences):
+            return "the difference is moved to the nearest that obeys"
+    return "counted, but none is released"
 
 
 def _persons(

@@ -265,7 +265,7 @@ def column_lines(
         labels, counts = _shares(attribute, attribute.from_places(counted(attribute.name)))
         captions = field.captions() if field is not None else {}
         unit = "" if relations is None or attribute.name not in relations.units else relations.units[attribute.name][0]
-        title = unit if field is None else field.title
+        title = (f"in {unit}" if unit else "") if field is None else field.title
         yield f"{attribute.name}: {title}" if title else attribute.name
         yield from (f"  {line}" for line in bars([captions.get(label, label) for label in labels], counts))
 

@@ -143,13 +143,14 @@ class _Parser:
         elif self._took("between"):
             return self._between(left)
         after = left.value.text if left.value is not None else "a sum"
-        parts, sign = [], self._sign(f"after {after}")
-        for _ in range(2):
-            right = self._side(left)
-            parts.append(self._compared(left, sign, right))
-            if not self._is_comparison():
-                break
-            left, sign = right, self._sign("")
+        sign, middle = self._sign(f"after {after}"), self._side(left)
+        parts = [self._compared(left, sign, middle)]
+        if self._is_comparison():
+            second = self._sign("")
+            right = self._side(middle)
+            parts.append(self._compared(middle, second, right))
+            if _may_skip(left, sign, middle, second, right):  # start <= end holds where the middle is missing too
+                parts.append(self._compared(left, min(sign, second, key=len), right))
         return join(True, parts)
 
     def _of_column(self, column: Column) -> Question | None:
@@ -300,3 +301,9 @@ class _Parser:
             self._refuse(str(why), token)
         except ParameterError as error:
             return error
+
+
+def _may_skip(left: Side, first: str, middle: Side, second: str, right: Side) -> bool:
+    """Whether a chain such as `start <= middle <= end` of three different columns also says something of its ends."""
+    names = [[column.name for _, column in side.columns] for side in (left, middle, right)]
+    return first[0] == second[0] and first[0] in "<>" and all(names) and not set(names[0]) & set(names[2])

@@ -1,9 +1,10 @@
 """From the rules of a schema to its relations: which rules become a bijection of records, and which stay rules.
 
 An equation with one column alone on a side computes this column. Comparisons of two columns make differences: they form
-a graph over the columns, and each tree of it is solved from its root, the target or a column that other rules name, or
-else the first of the schema. `a -> b` looks b up. A comparison that closes a circle, and every other, stays a rule,
-which forbids parts of the domain (cantle.schema.rules).
+a graph over the columns, and each tree of it is solved from its root: the target, or else a column that is never
+missing, best one that other rules name. For the same reason, comparisons of columns that are never missing come first.
+`a -> b` looks b up. A comparison that closes a circle, and every other, stays a rule, which forbids parts of the domain
+(cantle.schema.rules).
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def relate(
     used = {one.name for one in computed} | {one.name for one in looked}
     spans, left = _spans(columns, used, rest)
     named = [*named, *(str(key) for claim in left for key in columns_of(claim.question))]
-    chosen, circles = _forest(spans)
+    chosen, circles = _forest(sorted(spans, key=lambda span: columns[span.more].nullable + columns[span.less].nullable))
     left += [claim for span in circles for claim in span.claims]
     differences = _solved(columns, target, chosen, named)
     if not (differences or computed or looked):
@@ -243,7 +244,7 @@ def _bound(
 
 
 def _forest(spans: Sequence[_Span]) -> tuple[list[_Span], list[_Span]]:
-    """The distances that join columns to trees, the first ones first, and those that close circles."""
+    """The distances that join columns to trees, in this order, and those that close circles."""
     group = {name: name for span in spans for name in (span.more, span.less)}
     chosen, circles = list[_Span](), list[_Span]()
     for span in spans:
@@ -258,7 +259,7 @@ def _solved(
 ) -> list[Difference]:
     """The differences of each tree from its root on."""
     found, known = list[Difference](), set[str]()
-    order = [*([target] if target is not None else []), *(name for name in columns if name in named), *columns]
+    order = sorted(columns, key=lambda name: (name != target, columns[name].nullable, name not in named))
     for root in order:
         if root in known:
             continue
@@ -270,14 +271,15 @@ def _solved(
                     reached.append(child)
                     alone = f"{child} ({parent} missing)" if columns[parent].nullable else None
                     name = f"{span.more} - {span.less}"
-                    found.append(Difference(name, child, parent, span.more == child, span.low, span.high, alone))
+                    texts = tuple(dict.fromkeys(claim.text for claim in span.claims))
+                    found.append(Difference(name, child, parent, span.more == child, span.low, span.high, alone, texts))
         known |= set(reached)
     return found
 
 
 def _check_names(relations: Relations) -> None:
-    for name in relations.counted:
-        if relations.counted[name] is not None and name in relations.columns:
+    for name in (name for one in relations.differences for name in (one.name, one.alone)):
+        if name in relations.columns:
             fail(f"field {name!r}", "a difference that rules make is called so too", "rename the field")
 
 

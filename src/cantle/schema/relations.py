@@ -47,6 +47,7 @@ class Difference:
     low: int
     high: int
     alone: str | None = None
+    rules: tuple[str, ...] = ()
 
     @property
     def places(self) -> int:
