@@ -41,5 +41,5 @@ def min_versions(session: nox.Session) -> None:
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
     """The whole default suite, with every extra."""
-    session.install(".[test]", "./lab")
+    session.install(".", "./lab[test]")
     session.run("python", "-m", "pytest", "-q", "-n", "auto", *session.posargs)

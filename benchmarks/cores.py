@@ -22,8 +22,8 @@ FEW = 3000
 def measure(table: Path, schema: Path, method: str, threads: str) -> list[float]:
     """Wall and core-seconds of publishing, then of saving, in this process."""
     import cantle
+    from cantle import kernel_choice
     from cantle.drawing import records
-    from cantle.trusted import kernel_choice
 
     kernel_choice.FROM = 0
     if threads == "none":

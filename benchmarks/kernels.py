@@ -22,7 +22,7 @@ from speed import RUNS, measure
 
 def engine() -> None:
     """Regions are counted and divided, and grids counted, without kernels."""
-    from cantle.trusted.engines.words import WordEngine
+    from cantle.trusted.counting.words import WordEngine
 
     def plainly(method: Callable[..., Any]) -> Callable[..., Any]:
         def run(self: WordEngine, *asked: object) -> Any:

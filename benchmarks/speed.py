@@ -41,7 +41,7 @@ def measure(table: Path, schema: Path, options: dict[str, object], kernels: bool
         sys.modules["numba"] = None  # as if it were not installed
     began = time.process_time()
     import cantle
-    from cantle.trusted import kernel_choice
+    from cantle import kernel_choice
 
     kernel_choice.FROM = 0 if kernels else sys.maxsize
     with tempfile.TemporaryDirectory() as folder:

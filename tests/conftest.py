@@ -45,7 +45,7 @@ COMPILING = (
     "golden/test_same_bytes.py",
     "data/test_encoding.py",
     "methods/test_baskets_model.py",
-    "engines/test_kernels.py",
+    "counting/test_kernels.py",
 )
 """Tests that compile nearly all kernels."""
 

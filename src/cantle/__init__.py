@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from cantle.interfaces.estimators import DiffGen as DiffGen
     from cantle.interfaces.estimators import Mosaic as Mosaic
     from cantle.interfaces.publishing import publish as publish
-    from cantle.internal.check import check as check
-    from cantle.internal.evaluate import evaluate as evaluate
+    from cantle.internal.check_and_evaluate import check as check
+    from cantle.internal.check_and_evaluate import evaluate as evaluate
     from cantle.methods.planning import plan as plan
     from cantle.methods.planning.outline import Plan as Plan
     from cantle.release import Release as Release
@@ -60,9 +60,9 @@ _HOMES = {
     "RPS": "cantle.interfaces.estimators",
     "Release": "cantle.release",
     "Schema": "cantle.schema",
-    "check": "cantle.internal.check",
+    "check": "cantle.internal.check_and_evaluate",
     "draft": "cantle.data.draft_schema",
-    "evaluate": "cantle.internal.evaluate",
+    "evaluate": "cantle.internal.check_and_evaluate",
     "plan": "cantle.methods.planning",
     "publish": "cantle.interfaces.publishing",
 }

@@ -16,7 +16,7 @@ OURS = {"cantle", "cantle_lab"}
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """Syntax trees by name without `cantle.`: `trusted.curator`; a package is `trusted`, the top is ''.
+    """Syntax trees by name without `cantle.`: `trusted.core.curator`; a package is `trusted`, the top is ''.
 
     Names of modules of the package cantle_lab start with `lab`: `lab.bench.page`.
     """
@@ -32,8 +32,8 @@ def modules() -> dict[str, ast.Module]:
 def short(name: str) -> str:
     """The name of an imported module as in `modules`; other packages keep theirs.
 
-    >>> short("cantle.trusted.curator"), short("cantle"), short("cantle_lab.bench"), short("numpy")
-    ('trusted.curator', '', 'lab.bench', 'numpy')
+    >>> short("cantle.trusted.core.curator"), short("cantle"), short("cantle_lab.bench"), short("numpy")
+    ('trusted.core.curator', '', 'lab.bench', 'numpy')
     """
     package, _, rest = name.partition(".")
     return {"cantle": rest, "cantle_lab": f"lab.{rest}".rstrip(".")}.get(package, name)
@@ -55,7 +55,7 @@ def imported(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports must be absolute"
             module = node.module or ""
-            # `from cantle.trusted import keys` imports a module, `from cantle.trusted.keys import Sizes` does not.
+            # `from cantle.trusted import keys` imports a module, `from cantle.trusted.core.keys import Sizes` does not.
             parts = {f"{module}.{alias.name}" for alias in node.names}
             known = {name for name in parts if short(name) in modules()}
             names |= known

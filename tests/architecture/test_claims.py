@@ -130,18 +130,18 @@ def test_other_pages_link_to_the_list_and_have_no_list_themselves() -> None:
         assert not re.search(r"\bTrusted[.:]", path.read_text(encoding="utf-8")), f"{path.name}: the folder shows it"
 
 
-OF_PERSONS = "`tests/trusted/test_persons.py`, `tests/trusted/engines/test_bounded_persons.py`"
+OF_PERSONS = "`tests/trusted/test_persons.py`, `tests/trusted/counting/test_bounded_persons.py`"
 
 
 @pytest.mark.parametrize(("old", "new", "expected"), [
-    ("`trusted.scores.Max` | docstring |", "`methods.rps.method.RPS` | docstring |", "RPS is not in"),
+    ("`trusted.claims.scores.Max` | docstring |", "`methods.rps.method.RPS` | docstring |", "RPS is not in"),
     ("| 8 | a class", "| | a class", "not those of the table"),
     ("| 40 | at most", "| 41 | at most", "not those of the table"),
-    ("`trusted.queries.Histogram` | docstring |", "`queries.Histogramme` | docstring |", "Claim 8: there is no"),
-    ("`trusted.scores.Max` | docstring |", "`trusted.scores.Max` |  |", "not those of the table"),
-    ("`trusted.scores.Max` | docstring |", "`trusted.scores.Max` | folklore |", "Claim 3: no proof"),
-    ("`trusted.scores.Max` | docstring |", "`trusted.scores.Max` | module |", "Claim 3: no proof"),
-    ("`trusted.queries.Size` | docstring |", "`trusted.queries.Size` | Claim 7 |", "Claim 7: no proof"),
+    ("`trusted.claims.queries.Histogram` | docstring |", "`queries.Histogramme` | docstring |", "Claim 8: there is no"),
+    ("`trusted.claims.scores.Max` | docstring |", "`trusted.claims.scores.Max` |  |", "not those of the table"),
+    ("`trusted.claims.scores.Max` | docstring |", "`trusted.claims.scores.Max` | folklore |", "Claim 3: no proof"),
+    ("`trusted.claims.scores.Max` | docstring |", "`trusted.claims.scores.Max` | module |", "Claim 3: no proof"),
+    ("`trusted.claims.queries.Size` | docstring |", "`trusted.claims.queries.Size` | Claim 7 |", "Claim 7: no proof"),
     ("Claims 1, 20-22 |", "Claims 1, 20-92 |", "Claim 24: no proof"),
     ("* *Claim 34.*", "* *Claim 334.*", "Claim 34: no proof"),
     (f"| module | {OF_PERSONS} |", "| module | none |", "Claim 40: no test"),

@@ -15,6 +15,7 @@ from cantle.interfaces.cli.lab import COMMANDS, command_of
 from cantle.methods.catalogue import METHODS
 from cantle.methods.settings import rules_of
 from cantle.release import FILES
+from cantle.release.sign import SIGNATURE
 from cantle.release.verify import REPORT
 from cantle.schema import Schema
 from tests.architecture.test_imports import ROOMS, room_of
@@ -68,7 +69,7 @@ def test_the_reference_lists_every_file_of_a_release() -> None:
     named = {
         name for row in re.findall(r"^\| (`[^|]*`) \|", listed, re.MULTILINE) for name in re.findall(r"`(.+?)`", row)
     }
-    assert named == {*FILES.values(), REPORT, "data.csv", "data.parquet", "data.dat"}
+    assert named == {*FILES.values(), REPORT, SIGNATURE, "data.csv", "data.parquet", "data.dat"}
 
 
 def options_of(command: Any) -> set[str]:

@@ -13,11 +13,9 @@ from functools import cache
 
 from tests.architecture.sources import dotted, modules, others, ours, walked
 
-VALUES = "trusted.answers trusted.budget trusted.geometry trusted.mixing"
-QUESTIONS = "trusted.curator trusted.cut_candidates trusted.specialisations trusted.scores trusted.queries "
-QUESTIONS += "trusted.degree_queries trusted.keys trusted.stop_test "
-QUESTIONS += "trusted.table_queries trusted.table_candidates trusted.value_trees trusted.set_queries"
-DRAWS = "trusted.curator trusted.draws trusted.open_run trusted.segments"
+VALUES = "trusted.core.answers trusted.core.budget trusted.geometry trusted.core.mixing"
+QUESTIONS = "trusted.core.curator trusted.claims trusted.core.keys trusted.core.stop_test"
+DRAWS = "trusted.core.curator trusted.core.draws trusted.core.open_run trusted.core.segments"
 DOOR = "interfaces.publishing interfaces.opening interfaces.estimators"
 DEMO = "interfaces.demo_data"
 SHARED = f"{DOOR} {DEMO} interfaces.cli.output"
@@ -31,23 +29,23 @@ ANSWERED += "methods.diffgen.column_shapes methods.diffgen.results methods.rps.o
 ROOMS = {  # every room may also import itself and EVERYWHERE; a room inside a room has its own line
     "trusted": "",
     "schema": "trusted.bounding.node_ids",
-    "data": "trusted.bounding trusted.engines trusted.geometry trusted.mixing schema",
+    "data": "trusted.bounding trusted.counting trusted.geometry trusted.core.mixing schema",
     "drawing": f"{VALUES} schema",
     "methods": f"{VALUES} {QUESTIONS} schema drawing",
     "methods.planning": f"{VALUES} schema drawing methods",
     # `verify` makes the report of a release again, to compare it with the page in the folder.
-    "release": f"{VALUES} trusted.degree_queries trusted.ledger schema data drawing release.report {ANSWERED}",
-    "release.report": f"trusted.budget schema drawing release {ANSWERED}",
+    "release": f"{VALUES} trusted.claims.degree_queries trusted.ledger schema data drawing release.report {ANSWERED}",
+    "release.report": f"trusted.core.budget schema drawing release {ANSWERED}",
     "interfaces": f"{DOOR} trusted schema data drawing methods release",
     # The studio holds no record: it starts commands to read records. It uses `data` only to read the header of a file.
-    "interfaces.studio": "trusted.budget trusted.ledger schema data.draft_schema methods.planning release",
+    "interfaces.studio": "trusted.core.budget trusted.ledger schema data.draft_schema methods.planning release",
     "interfaces.cli": f"{DOOR} {DEMO} trusted schema data drawing methods release audit internal interfaces.studio",
     "audit": f"{DOOR} trusted schema data drawing methods release",
     "internal": "trusted.bounding schema data drawing release methods.own_error",
     "lab": f"{SHARED} trusted schema data drawing methods methods.planning release audit",
-    "top": f"{DOOR} trusted.ledger schema data methods.planning release internal.check internal.evaluate",
+    "top": f"{DOOR} trusted.ledger schema data methods.planning release internal.check_and_evaluate",
 }
-EVERYWHERE = "errors trusted.arrays trusted.kernel_choice trusted.jit"
+EVERYWHERE = "errors trusted.core.arrays kernel_choice jit"
 STANDARD = set(sys.stdlib_module_names)
 
 
@@ -97,7 +95,7 @@ def test_parts_of_methods_that_releases_read_ask_nothing() -> None:
 
 def test_errors_and_kernel_helpers_import_nothing() -> None:
     """These modules may import the names of array types, and nothing else."""
-    assert [(name, to) for name, to in all_imports() if lies_in(name, EVERYWHERE) and to != "trusted.arrays"] == []
+    assert [(name, to) for name, to in all_imports() if lies_in(name, EVERYWHERE) and to != "trusted.core.arrays"] == []
 
 
 def test_every_folder_is_a_room() -> None:
@@ -120,17 +118,17 @@ def _imports(tree: ast.Module) -> list[ast.stmt]:
 
 
 def test_only_the_curator_publish_and_the_audits_use_noise() -> None:
-    assert offenders("trusted.noise", f"{DRAWS} trusted.cut_candidates interfaces.publishing audit lab") == []
+    assert offenders("trusted.noise", f"{DRAWS} trusted.claims.cut_candidates interfaces.publishing audit lab") == []
 
 
 def test_few_modules_open_engines() -> None:
     openers = "interfaces.opening interfaces.publishing data audit lab"
-    assert offenders("trusted.engines", f"trusted {openers}") == []
+    assert offenders("trusted.counting", f"trusted {openers}") == []
 
 
 def test_trusted_code_asks_engines_through_their_interface_only() -> None:
-    wrong = [(name, to) for name, to in offenders("trusted.engines", "") if lies_in(name, "trusted")]
-    assert [pair for pair in wrong if pair[1] != "trusted.engines.base"] == []
+    wrong = [(name, to) for name, to in offenders("trusted.counting", "") if lies_in(name, "trusted")]
+    assert [pair for pair in wrong if pair[1] != "trusted.counting.base"] == []
 
 
 def test_nothing_imports_the_lab() -> None:
@@ -149,18 +147,17 @@ def foreign(package: str) -> set[str]:
 
 def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
     outside = {
-        "trusted.engines.bounded_persons": {"polars"},
-        "trusted.engines.filed_graphs": {"pyarrow"},
-        "trusted.engines.filed_sets": {"pyarrow"},
-        "trusted.engines.private_database": {"duckdb", "pyarrow"},
-        "trusted.engines.spark": {"pyspark"},
-        "trusted.engines.spark.cluster": {"pyspark", "py4j", "pyarrow"},
-        "trusted.engines.spark.sets": {"polars", "pyarrow", "pyspark"},
-        "trusted.engines.spark.tree": {"pyspark"},
-        "trusted.engines.spark.workers": {"polars", "pyarrow"},
+        "trusted.counting.bounded_persons": {"polars"},
+        "trusted.counting.filed_graphs": {"pyarrow"},
+        "trusted.counting.filed_sets": {"pyarrow"},
+        "trusted.counting.private_database": {"duckdb", "pyarrow"},
+        "trusted.counting.spark": {"pyspark"},
+        "trusted.counting.spark.cluster": {"pyspark", "py4j", "pyarrow"},
+        "trusted.counting.spark.sets": {"polars", "pyarrow", "pyspark"},
+        "trusted.counting.spark.tree": {"pyspark"},
+        "trusted.counting.spark.workers": {"polars", "pyarrow"},
         "trusted.ledger.postgres": {"psycopg"},
         "trusted.bounding.persons": {"polars", "pyarrow"},
-        "trusted.jit": {"llvmlite", "numba"},
     }
     foreign_packages = {
         name: others(tree) - STANDARD - {"numpy"} for name, tree in modules().items() if lies_in(name, "trusted")
@@ -170,11 +167,11 @@ def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
 
 def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:
     homes = {
-        "duckdb": "trusted.engines.private_database data.duckdb_files",
-        "pyspark": "trusted.engines.spark data.spark_files",  # the second imports it for types only
-        "py4j": "trusted.engines.spark",
-        "ibis": "data.sql_encoding",
-        "sklearn": "lab internal.train_test interfaces.estimators",  # the last two import it when needed
+        "duckdb": "trusted.counting.private_database data.duckdb_files",
+        "pyspark": "trusted.counting.spark data.spark_files",  # the second imports it for types only
+        "py4j": "trusted.counting.spark",
+        "ibis": "data.database_tables",
+        "sklearn": "lab internal.compare_tables interfaces.estimators",  # the last two import it when needed
         "matplotlib": "lab",
         "scipy": "lab.papers",
         "opendp": "audit",
@@ -186,14 +183,14 @@ def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:
         "psycopg": "trusted.ledger.postgres",
         "sqlite3": "trusted.ledger.sqlite",
         "pandas": "data.frames data.pandas_columns drawing.records",
-        "numba": "trusted.jit",
-        "llvmlite": "trusted.jit",
+        "numba": "jit",
+        "llvmlite": "jit",
     }
     wrong = [(name, package) for package in homes for name in foreign(package) if not lies_in(name, homes[package])]
     assert wrong == []
 
 
-RANDOM_HOMES = f"trusted.noise drawing.counts drawing.random_graph lab {DEMO} interfaces.studio.keys"
+RANDOM_HOMES = f"trusted.noise drawing.counts drawing.random_graph lab {DEMO} interfaces.studio.guard"
 
 
 def attributes(name: str) -> set[str]:
@@ -225,7 +222,7 @@ def test_the_search_for_randomness_finds_it() -> None:
     """Otherwise the test above could not fail."""
     assert randomness("trusted.noise.sources")
     assert randomness("drawing.counts")
-    assert not randomness("trusted.curator")
+    assert not randomness("trusted.core.curator")
 
 
 def test_trusted_code_uses_no_generator_of_numpy() -> None:

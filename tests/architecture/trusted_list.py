@@ -21,8 +21,18 @@ _INTRO = """\
 This folder, and nothing else, touches exact numbers: budget, noise, scores, queries, the curator, engines, bounds on
 what one unit contributes, and the ledger across releases. An error in any other folder can spoil a result, or at worst
 how a record is read; an error here can break the promise. So **a change here needs its claim to be read again by a
-second person**, and its description names the claim numbers. The folders `data/` and `schema/` turn each record into
-codes by itself: the tests in `tests/neighbours` hold them to that.
+second person**, and its description names the claim numbers.
+
+Read it from the inside out, twelve files first: `answers`, `budget`, `keys`, `admission`, `open_run`, `draws` and
+`curator` in `core/` (what a run admits, charges and draws); `exact` and `samplers` in `noise/` (the dice); `queries`
+and `scores` in `claims/` (sensitivities and ranges, with their proofs); `counting/base.py` (what an engine counts).
+`geometry/` is public: it describes regions and tables. `bounding/` limits what one person or node adds, `counting/`
+looks at records, and `tests/trusted/counting/naive.py` says in a few lines what each engine must count. Compiled
+kernels (`_*kernel*.py`) only repeat numpy code that stands beside them; tests compare both.
+
+The promise also rests on two things outside of this folder: on *stability* (`data/` and `schema/` let one record
+change one record only; `tests/neighbours` holds them to that), and on the line of `interfaces/publishing.py` that
+takes the noise of the operating system.
 
 The claims and their proofs are in [docs/privacy.md](../../../docs/privacy.md). This page is made from them and from the
 folder (`python -m tests.architecture.trusted_list`), and a test compares all three.

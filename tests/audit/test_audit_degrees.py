@@ -14,7 +14,7 @@ import pytest
 from cantle.audit import degrees
 from cantle.audit.degrees import DEGREE_CONFIGS, Drawing, GraphConfig
 from cantle.audit.exact import TOLERANCE, Audit, Breakage
-from cantle.trusted.engines import graph as engine_module
+from cantle.trusted.counting import graph as engine_module
 from cantle_lab.mutants.degrees import DEGREE_BREAKAGES, SQUARE, WITH_HUB
 from tests.audit.family import check, check_family, check_search, check_small_tables
 from tests.audit.test_audit_breakages import check_flaw

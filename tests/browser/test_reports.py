@@ -14,7 +14,7 @@ import pytest
 
 import cantle as library
 from cantle.internal import WARNING
-from cantle.internal.evaluate import evaluate
+from cantle.internal.check_and_evaluate import evaluate
 from cantle.internal.report_sections import internal_sections
 from cantle.release.accuracy import MORE_DOUBT
 from cantle.release.asking import Asker

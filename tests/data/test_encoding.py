@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cantle import kernel_choice
 from cantle.data import encoding
 from cantle.data.encoding import read_codes
 from cantle.data.tables import read_columns
 from cantle.errors import DataError
 from cantle.schema import Schema
 from cantle.schema.domain import Attribute, Domain, Steps
-from cantle.trusted import kernel_choice
 from tests.effort import examples, slow
 
 pytest.importorskip("numba")

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 import zstandard
 
+from cantle import kernel_choice
 from cantle.data import sheets
 from cantle.data.draft_schema import draft
 from cantle.data.engine_choice import EngineChoice
@@ -23,7 +24,6 @@ from cantle.data.openers import OPENERS
 from cantle.data.tables import read_columns
 from cantle.errors import DataError, MissingExtra, ParameterError
 from cantle.schema import Schema
-from cantle.trusted import kernel_choice
 from tests.neighbours.filed import ods, xlsx
 from tests.neighbours.reading import table
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cantle import kernel_choice
 from cantle.data import encoding, file_forms, fimi, json_lines
 from cantle.data.encoding import read_codes
 from cantle.data.tables import header, read_columns, read_lines
@@ -19,7 +20,6 @@ from cantle.schema import Schema, identifier_lines
 from cantle.schema.identifier_lines import matrix_market, pieces, read_fields
 from cantle.schema.items import Universe
 from cantle.schema.table import Dialect
-from cantle.trusted import kernel_choice
 from tests.effort import examples
 
 ENDS = ["\n", "\r\n", "\r"]

@@ -10,8 +10,8 @@ from time import sleep
 import pytest
 
 import cantle
+from cantle import kernel_choice
 from cantle.drawing import records
-from cantle.trusted import kernel_choice
 from tests.release.people import SCHEMA, people
 
 

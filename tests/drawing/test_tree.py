@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cantle.drawing.tree import Tree
-from cantle.trusted.curator import Noisy
+from cantle.trusted.core.curator import Noisy
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 
 

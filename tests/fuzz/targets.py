@@ -19,6 +19,7 @@ import polars as pl
 import rfc8785
 import yaml
 
+from cantle import kernel_choice
 from cantle.data.draft_schema import draft
 from cantle.data.draft_schema.table_text import text_of
 from cantle.data.encoding import read_codes
@@ -26,7 +27,6 @@ from cantle.errors import CantleError, SchemaError
 from cantle.schema import Schema
 from cantle.schema.code_books import read_code_book
 from cantle.schema.hierarchy_files import load_hierarchy
-from cantle.trusted import kernel_choice
 from tests.fuzz.case import NUMBER, WORD, Target, WhenUsed, published
 from tests.fuzz.degenerate import SHAPES
 from tests.fuzz.mutations import TOKENS, YAML

@@ -12,13 +12,13 @@ from cantle.interfaces.publishing import publish, run
 from cantle.methods.diffgen.method import DiffGen
 from cantle.methods.diffgen.results import generalise
 from cantle.schema import Schema
-from cantle.trusted.budget import NANO, Unit
-from cantle.trusted.engines.words import WordEngine
+from cantle.trusted.claims.scores import HalfGini, InfoGain, JointMajority, Max
+from cantle.trusted.claims.specialisations import JointSplits, OneValue, SplitPoints, Value
+from cantle.trusted.core.budget import NANO, Unit
+from cantle.trusted.core.keys import GridCells
+from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.keys import GridCells
 from cantle.trusted.noise import Seeded
-from cantle.trusted.scores import HalfGini, InfoGain, JointMajority, Max
-from cantle.trusted.specialisations import JointSplits, OneValue, SplitPoints, Value
 
 TREE: Any = {"Any_Job": [{"Professional": ["Engineer", "Lawyer"]}, {"Artist": ["Dancer", "Writer"]}]}
 JOBS = ["Engineer", "Lawyer", "Dancer", "Writer"]

@@ -20,8 +20,8 @@ from cantle.interfaces.opening import open_data
 from cantle.interfaces.publishing import run
 from cantle.methods.diffpart.method import DiffPart
 from cantle.schema.sets import SetSchema
-from cantle.trusted.budget import NANO, Unit
-from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.core.budget import NANO, Unit
+from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.noise import Seeded
 
 TABLE_1 = [

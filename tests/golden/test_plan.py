@@ -13,7 +13,7 @@ import pytest
 
 from cantle.interfaces.publishing import run
 from cantle.methods.rps.method import RPS
-from cantle.trusted.budget import Unit
+from cantle.trusted.core.budget import Unit
 from cantle.trusted.noise import Seeded
 from tests.laws.strategies import public_domain, word_engine
 

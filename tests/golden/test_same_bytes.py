@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from cantle import kernel_choice
 from cantle.methods.auto_sets import BySizes
 from cantle.methods.baskets.method import Baskets
 from cantle.methods.mosaic.model import generate, label
-from cantle.trusted import kernel_choice
 from cantle.trusted.geometry import count_tables
 from tests.golden.same_bytes import HASHES, TABLES, all_hashes, other_calls, table_hashes
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from cantle.trusted.scores import BALANCE, CLASS_AWARE
+from cantle.trusted.claims.scores import BALANCE, CLASS_AWARE
 
 
 def q(quality, left: list[int], right: list[int]) -> Fraction:

@@ -13,7 +13,7 @@ import yaml
 
 from cantle.errors import ParameterError
 from cantle.internal import WARNING
-from cantle.internal.check import check, limit_of
+from cantle.internal.check_and_evaluate import check, limit_of
 from cantle.internal.hints import hint
 from cantle.schema import Schema
 from cantle.schema.scales import Labels, Steps

@@ -11,9 +11,9 @@ import pytest
 
 import cantle as library
 from cantle.internal import WARNING
+from cantle.internal.check_and_evaluate import evaluate
 from cantle.internal.compare_tables import read_used
 from cantle.internal.comparison import error_table
-from cantle.internal.evaluate import evaluate
 from cantle.internal.questions import QUESTIONS, Asked
 from cantle.schema import Schema
 from tests.interfaces.cli.inside import Cantle, cantle  # noqa: F401

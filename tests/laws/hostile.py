@@ -17,19 +17,20 @@ import pytest
 from hypothesis import strategies as st
 
 from cantle.errors import CantleError, Sealed
-from cantle.trusted.budget import NANO, Budget, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.cut_candidates import AllCuts, CutsOf
-from cantle.trusted.engines.base import Engine
+from cantle.trusted.claims.cut_candidates import AllCuts, CutsOf
+from cantle.trusted.claims.queries import Cells, Children, Histogram, Marginals, Size
+from cantle.trusted.claims.scores import BALANCE, CLASS_AWARE, Gini, HalfGini, InfoGain, JointMajority, Max, Mix
+from cantle.trusted.claims.specialisations import JointSplits, OneValue, SplitPoints, Value
+from cantle.trusted.claims.terms import TermScore
+from cantle.trusted.core.budget import NANO, Budget, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.keys import OneWays
+from cantle.trusted.core.stop_test import PrivTree
+from cantle.trusted.counting.base import Engine
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.keys import OneWays
 from cantle.trusted.noise import Lanes, Rate, Seeded
-from cantle.trusted.queries import Cells, Children, Histogram, Marginals, Size
-from cantle.trusted.scores import BALANCE, CLASS_AWARE, Gini, HalfGini, InfoGain, JointMajority, Max, Mix
-from cantle.trusted.specialisations import JointSplits, OneValue, SplitPoints, Value
-from cantle.trusted.stop_test import PrivTree
-from tests.laws.strategies import Table, able, cuts_of
+from tests.laws.strategies import Table, able, rule_of, slices
 
 EPSILON = 10**6
 SIZES, CLASSES = (4, 3), 2
@@ -121,7 +122,10 @@ class MyCuts(AllCuts):
 
 
 # Questions and the change by one record, which is written down here and not taken from the code under test.
-QUALITIES = [(BALANCE, 1), (CLASS_AWARE, 3), (Mix(3, 2), 5), (Max(), 1), (InfoGain(), 2050), (Gini(), 2050)]
+DISTANCE = TermScore((("left", (), 0), ("right", (), 0), ("minus", (0, 1), 0), ("abs", (2,), 0), ("times", (3,), -1)))
+QUALITIES = [
+    (BALANCE, 1), (CLASS_AWARE, 3), (Mix(3, 2), 5), (Max(), 1), (InfoGain(), 2050), (Gini(), 2050), (DISTANCE, 2),
+]  # fmt: skip
 SPECIALISATIONS: list[tuple[Any, Any, int]] = [
     (joint(), JointMajority(), 1), (joint(), HalfGini(), 1024), (points(), InfoGain(), 2050), (points(), Max(), 1),
     (OneValue((FIXED,), SIZES, CLASSES), Gini(), 2050),
@@ -317,15 +321,17 @@ class Game:
         nodes, allowed = self.regions()
         own = self.frontier.take(np.isin(self.frontier.ids, nodes.ids))
         if allowed and len(nodes) and able(own).all() and self.draw(st.integers(0, 3)):
-            cuts = cuts_of(self.draw, own)
+            rule = rule_of(self.draw, own)
         else:
             number = self.draw(st.integers(0, 3))
             attribute = [self.draw(st.integers(-1, 2)) for _ in range(number)]
-            point = [self.draw(st.integers(-1, 5)) for _ in range(number)]
-            cuts = Cuts(np.array(attribute, dtype=np.int64), np.array(point, dtype=np.int64))
-            allowed = allowed and number == len(own) == len(nodes) and cuts.fits(own)
+            points = [self.draw(st.lists(st.integers(-1, 5), min_size=1, max_size=2)) for _ in range(number)]
+            first = np.array([one[0] for one in points], dtype=np.int64)
+            several = self.draw(st.booleans())
+            rule = slices(attribute, points) if several else Cuts(np.array(attribute, dtype=np.int64), first)
+            allowed = allowed and number == len(own) == len(nodes) and rule.fits(own)
         try:
-            children = self.curator.split(nodes, cuts)
+            children = self.curator.split(nodes, rule)
         except CantleError:
             assert self.sealed or not allowed
             return
@@ -333,7 +339,7 @@ class Game:
         assert not self.sealed
         for node in self.nodes.values():
             node.open = False
-        for i, child in zip(np.repeat(nodes.ids, 2).tolist(), children.ids.tolist(), strict=True):
+        for i, child in zip(np.repeat(nodes.ids, rule.times(own)).tolist(), children.ids.tolist(), strict=True):
             parent = self.nodes[i]
             parent.inner = True
             self.nodes[child] = Node(parent.spent, list(parent.losses), parent.tests, parent.stopped)

@@ -14,20 +14,27 @@ import numpy as np
 from hypothesis import strategies as st
 
 from cantle.errors import CantleError
-from cantle.trusted.budget import NANO
+from cantle.trusted.claims.table_candidates import (
+    Dependence,
+    Distance,
+    Heaviest,
+    HeavyValues,
+    Hubs,
+    TableRound,
+    TableSets,
+)
+from cantle.trusted.claims.table_queries import CrossTables, LabelCounts, Spikes, ValueSearch
+from cantle.trusted.claims.value_trees import ValueTrees
+from cantle.trusted.core.budget import NANO
+from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.geometry.boxes import Frontier
-from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable
+from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.value_classes import ValueClasses
-from cantle.trusted.stop_test import PrivTree
-from cantle.trusted.table_candidates import Dependence, Distance, Heaviest, HeavyValues, Hubs, TableRound, TableSets
-from cantle.trusted.table_queries import CrossTables, HeapTables, LabelCounts, Spikes, ValueSearch
-from cantle.trusted.value_trees import ValueTrees
 from tests.laws.hostile import EPSILON, STOP, Game, lifetime
 from tests.laws.tables_of_cells import ALL, ONE, PAIR, SIZES, TABLES, WITHIN, table, tree
 
 RECORDS = ((0, 0, 0), (1, 0, 1), (1, 2, 1), (2, 1, 0), (2, 3, 1))
 CLASSES = ValueClasses(0, (1, 2))
-HEAPS = tuple(HeapTable(c, WITHIN.edges[c], np.array(g), CLASSES) for c, g in ((0, [0, 1]), (1, [0, -1, 1])))
 SEARCHES = (ValueSearch(0, 3, CLASSES), ValueSearch(1, 3, CLASSES, (1,)))  # the last code of column 1 is null
 MODELS = tuple(np.full(table_.cells, 1) for table_ in TABLES)
 ROUND = TableRound(WITHIN, TABLES)
@@ -66,8 +73,6 @@ COUNTED: list[tuple[Any, int | None]] = [
     (CrossTables(WITHIN, TABLES), 4),
     (CrossTables(WITHIN, (PAIR, PAIR, ALL)), 3),  # the same table twice is measured twice
     (LabelCounts(WITHIN, tree(), 2), 1),
-    (HeapTables(HEAPS, SIZES), 2),
-    (HeapTables(HEAPS[:1], SIZES), 1),
     (MyTables(WITHIN, TABLES), None),
     (CrossTables(WITHIN, ()), None),
     (CrossTables(WITHIN, [ONE]), None),  # type: ignore[arg-type]
@@ -80,8 +85,6 @@ COUNTED: list[tuple[Any, int | None]] = [
     (LabelCounts(WITHIN, replace(tree(), leaf=np.array([-1, 0, -1, 1, 1])), 2), None),
     (LabelCounts(WITHIN, replace(tree(), left=np.array([0, 0, 3, 0, 0])), 2), None),
     (LabelCounts(WITHIN, tree(), 3), None),
-    (HeapTables((), SIZES), None),
-    (HeapTables(HEAPS, (3, 4)), None),
 ]
 CHOSEN: list[tuple[Any, Any, int | None]] = [
     (SETS, Distance(), 2),

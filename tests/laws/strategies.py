@@ -11,10 +11,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
-from cantle.trusted.budget import Budget, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.engines.words import WordEngine
-from cantle.trusted.geometry.boxes import Cuts, Frontier, cut_counts
+from cantle.trusted.core.budget import Budget, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting.words import WordEngine
+from cantle.trusted.geometry.boxes import Cuts, Frontier, Slices, cut_counts
 from cantle.trusted.noise import Noise, Seeded
 
 
@@ -76,6 +76,28 @@ def cuts_of(draw: st.DrawFn, nodes: Frontier) -> Cuts:
         attribute.append(a)
         point.append(draw(st.integers(int(lo[a]) + 1, int(hi[a]) - 1)))
     return Cuts(np.array(attribute, dtype=np.int64), np.array(point, dtype=np.int64))
+
+
+def slices_of(draw: st.DrawFn, nodes: Frontier) -> Slices:
+    """Random cuts of one attribute strictly inside every region; every region must have a possible cut."""
+    attribute, points = [], []
+    for lo, hi, able in zip(nodes.lo, nodes.hi, cut_counts(nodes) > 0, strict=True):
+        a = draw(st.sampled_from(np.flatnonzero(able).tolist()))
+        attribute.append(a)
+        points.append(sorted(draw(st.sets(st.integers(int(lo[a]) + 1, int(hi[a]) - 1), min_size=1))))
+    return slices(attribute, points)
+
+
+def slices(attribute: list[int], points: list[list[int]]) -> Slices:
+    """The rule that cuts each region at its list of points."""
+    starts = np.cumsum([0, *map(len, points)], dtype=np.int64)
+    flat = np.array([point for one in points for point in one], dtype=np.int64)
+    return Slices(np.array(attribute, dtype=np.int64), starts, flat)
+
+
+def rule_of(draw: st.DrawFn, nodes: Frontier) -> Cuts | Slices:
+    """A random rule for these regions."""
+    return draw(st.sampled_from([cuts_of, slices_of]))(draw, nodes)
 
 
 def able(nodes: Frontier) -> np.ndarray:

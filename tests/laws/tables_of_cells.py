@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.trusted.engines.words import WordEngine
+from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, LabelTree
 from tests.laws.strategies import word_engine
 

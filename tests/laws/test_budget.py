@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import BudgetExceeded, CantleError, ParameterError
-from cantle.trusted.budget import MOST, Budget, Unit, prices
+from cantle.trusted.core.budget import MOST, Budget, Unit, prices
 from tests.effort import examples
 
 TOTAL = 1000

@@ -1,7 +1,7 @@
 """A hostile method may ask anything, in any order, with forged arguments: no path pays more than epsilon.
 
 This file plays the game of tests/laws/hostile.py over records in memory, and has a test for every hole that was found.
-tests/trusted/engines plays the same game over all engines.
+tests/trusted/counting plays the same game over all engines.
 """
 
 from __future__ import annotations
@@ -25,10 +25,8 @@ from hypothesis import strategies as st
 from cantle.errors import BudgetExceeded, CantleError, ParameterError, Sealed
 from cantle.trusted.bounding.graph_arrays import Degrees, Graph
 from cantle.trusted.bounding.node_ids import number_keys
-from cantle.trusted.budget import MOST, NANO, Budget, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.cut_candidates import AllCuts, CutsOf
-from cantle.trusted.degree_queries import (
+from cantle.trusted.claims.cut_candidates import AllCuts, CutsOf
+from cantle.trusted.claims.degree_queries import (
     AtLeast,
     AtMost,
     Bounds,
@@ -39,16 +37,8 @@ from cantle.trusted.degree_queries import (
     Projection,
     SortedDegrees,
 )
-from cantle.trusted.engines.graph import GraphEngine
-from cantle.trusted.engines.sets import SetEngine
-from cantle.trusted.geometry.boxes import Cuts, Frontier
-from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
-from cantle.trusted.geometry.subsets import popcount
-from cantle.trusted.keys import OneWays
-from cantle.trusted.noise import Lanes, Noise, Rate, Seeded
-from cantle.trusted.queries import Cells, Children, ChildSets, Histogram, ItemSets, Marginals, Size
-from cantle.trusted.scores import (
+from cantle.trusted.claims.queries import Cells, Children, ChildSets, Histogram, ItemSets, Marginals, Size
+from cantle.trusted.claims.scores import (
     BALANCE,
     CLASS_AWARE,
     Gini,
@@ -59,8 +49,19 @@ from cantle.trusted.scores import (
     Mix,
     WeightedMajority,
 )
-from cantle.trusted.specialisations import JointSplits, OneValue, SplitPoints, Value
-from cantle.trusted.stop_test import PrivTree
+from cantle.trusted.claims.specialisations import JointSplits, OneValue, SplitPoints, Value
+from cantle.trusted.claims.terms import TermScore
+from cantle.trusted.core.budget import MOST, NANO, Budget, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.keys import OneWays
+from cantle.trusted.core.stop_test import PrivTree
+from cantle.trusted.counting.graph import GraphEngine
+from cantle.trusted.counting.sets import SetEngine
+from cantle.trusted.geometry.boxes import Cuts, Frontier, Slices
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
+from cantle.trusted.geometry.subsets import popcount
+from cantle.trusted.noise import Lanes, Noise, Rate, Seeded
 from tests.effort import examples
 from tests.laws.hostile import (
     CLASSES,
@@ -334,16 +335,47 @@ def test_only_trusted_stop_tests_are_admitted() -> None:
     assert not seen
 
 
-def test_only_trusted_cuts_see_records() -> None:
+def test_only_trusted_rules_see_records() -> None:
+    """Neither a subclass of a rule, nor a rule with a method of its own, nor one of other regions."""
+
     class Mine(Cuts):
-        def label(self, codes: np.ndarray, node: np.ndarray) -> np.ndarray:
-            seen.append(codes.copy())
-            return super().label(codes, node)
+        def child(self, node: np.ndarray, codes: np.ndarray) -> np.ndarray:
+            return look(node, codes)
+
+    class Several(Slices):
+        def child(self, node: np.ndarray, codes: np.ndarray) -> np.ndarray:
+            return look(node, codes)
+
+    def look(node: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        seen.append(codes.copy())
+        return node
 
     seen: list[np.ndarray] = []
-    curator = fresh()
-    with suppress(ParameterError):
-        curator.split(curator.root(), Mine(np.array([0]), np.array([2])))
+    column, starts, point = np.array([0]), np.array([0, 1]), np.array([2])
+    changed = Slices(column, starts, point)
+    object.__setattr__(changed, "child", look)
+    for rule in (Mine(column, point), Several(column, starts, point), changed, Slices(column, starts, point + 99)):
+        curator = fresh()
+        with pytest.raises(ParameterError):
+            curator.split(curator.root(), rule)
+    assert not seen
+
+
+def test_a_score_that_was_changed_after_its_checks_is_refused() -> None:
+    def look(children: list[np.ndarray]) -> np.ndarray:
+        seen.append(children)
+        return children[0].sum(axis=-1)
+
+    seen: list[object] = []
+    replaced, large, weighty = TermScore((("left", (), 0),)), TermScore((("left", (), 0),)), Mix(1, 0)
+    object.__setattr__(replaced, "scores", look)
+    object.__setattr__(large, "steps", (("left", (), 0), ("times", (0,), 2**30)))
+    object.__setattr__(weighty, "even", 2**40)
+    for score in (replaced, large, weighty):
+        curator = fresh()
+        with pytest.raises(ParameterError):
+            curator.choose(curator.root(), AllCuts(SIZES, 1), score, NANO, why="c")
+        assert curator.left(curator.root())[0] == NANO
     assert not seen
 
 

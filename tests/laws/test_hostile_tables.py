@@ -6,7 +6,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from cantle.trusted.budget import Unit
+from cantle.trusted.core.budget import Unit
 from tests.effort import examples
 from tests.laws.hostile_tables import RECORDS, TABLE_MOVES, TableGame
 from tests.laws.tables_of_cells import engine_of

@@ -20,7 +20,7 @@ from cantle.methods.diffpart.method import DiffPart
 from cantle.methods.rps.method import RPS
 from cantle.schema.graph import GraphSchema
 from cantle.schema.sets import SetSchema
-from cantle.trusted.budget import Unit
+from cantle.trusted.core.budget import Unit
 from cantle.trusted.noise import Seeded
 from tests.effort import examples
 from tests.laws.strategies import public_domain, word_engine

@@ -18,10 +18,11 @@ import numpy as np
 import pytest
 
 from cantle.methods.own_error.accuracy import affordable
-from cantle.trusted.budget import NANO, Unit
-from cantle.trusted.engines.sets import SetEngine
-from cantle.trusted.engines.words import WordEngine
-from cantle.trusted.error_levels import PERCENT, error_level, ranked, weighted_errors
+from cantle.trusted.claims.error_levels import PERCENT, error_level, ranked, weighted_errors
+from cantle.trusted.claims.own_error import OwnError
+from cantle.trusted.core.budget import NANO, Unit
+from cantle.trusted.counting.sets import SetEngine
+from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.item_partitions import ItemTree
 from cantle.trusted.geometry.rectangles import WHOLE, Rectangles
@@ -34,7 +35,6 @@ from cantle.trusted.geometry.workloads import (
     count_sets,
     count_table,
 )
-from cantle.trusted.own_error import OwnError
 from tests.effort import one_in
 
 Rows = tuple[tuple[int, ...], ...]

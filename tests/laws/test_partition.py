@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations, product
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle.trusted.cut_candidates import CUT_CANDIDATES, AllCuts, CutsOf
-from cantle.trusted.engines.sets import SetEngine
-from cantle.trusted.geometry.boxes import Cuts, Frontier, cut_counts
+from cantle.trusted.claims.cut_candidates import CUT_CANDIDATES, AllCuts, CutsOf
+from cantle.trusted.core.keys import Classes, OneWays, Sizes
+from cantle.trusted.counting.sets import SetEngine
+from cantle.trusted.geometry.boxes import Cuts, Frontier, Slices, cut_counts
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.geometry.subsets import unrank
-from cantle.trusted.keys import Classes, OneWays, Sizes
 from tests.effort import examples
-from tests.laws.strategies import Table, able, cuts_of, tables
+from tests.laws.strategies import Table, able, all_tables, rule_of, slices, tables
+
+Rule = Cuts | Slices
 
 
 @st.composite
-def levels(draw: st.DrawFn) -> tuple[Table, list[tuple[Frontier, Cuts, Frontier]]]:
-    """A table and a random walk down the tree: (regions, their cuts, children) level by level."""
+def levels(draw: st.DrawFn) -> tuple[Table, list[tuple[Frontier, Rule, Frontier]]]:
+    """A table and a random walk down the tree: (regions, their rule, children) level by level."""
     table = draw(tables(max_records=10))
     nodes, walk, first = Frontier.root(table.sizes), [], 1
     for _ in range(draw(st.integers(1, 4))):
@@ -30,9 +34,9 @@ def levels(draw: st.DrawFn) -> tuple[Table, list[tuple[Frontier, Cuts, Frontier]
         )
         if not len(nodes):
             break
-        cuts = cuts_of(draw, nodes)
-        children = cuts.children(nodes, first)
-        walk.append((nodes, cuts, children))
+        rule = rule_of(draw, nodes)
+        children = rule.children(nodes, first)
+        walk.append((nodes, rule, children))
         nodes, first = children, first + len(children)
     return table, walk
 
@@ -41,32 +45,99 @@ def holds(nodes: Frontier, i: int, record: tuple[int, ...]) -> bool:
     return all(nodes.lo[i, a] <= v < nodes.hi[i, a] for a, v in enumerate(record))
 
 
+def misplaced(nodes: Frontier, rule: Rule, children: Frontier, sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The points of the domain of which a region's child does not hold exactly those that the rule sends there."""
+    found = []
+    for i in range(len(nodes)):
+        for point in product(*(range(size) for size in sizes)):
+            inside = [
+                k for k in range(len(children)) if children.parent[k] == nodes.ids[i] and holds(children, k, point)
+            ]
+            sent = rule.child(np.array([i]), np.array([point[rule.attribute[i]]])).tolist()
+            if inside != (sent if holds(nodes, i, point) else []):
+                found.append(point)
+    return found
+
+
 @given(levels())
-def test_a_record_of_a_region_is_in_exactly_one_child_which_label_names(case) -> None:
+def test_a_record_of_a_region_is_in_exactly_one_child_which_the_rule_names(case) -> None:
     """This is tried on every point of the domain, not only on those in the data."""
     table, walk = case
-    points = list(product(*(range(size) for size in table.sizes)))
-    for nodes, cuts, children in walk:
-        for i in range(len(nodes)):
-            mine = [p for p in points if holds(nodes, i, p)]
-            label = cuts.label(np.array(mine, dtype=np.uint8), np.full(len(mine), i))
-            for point, side in zip(mine, label.tolist(), strict=True):
-                inside = [holds(children, 2 * i + child, point) for child in (0, 1)]
-                assert inside == [not side, bool(side)]
+    for nodes, rule, children in walk:
+        assert misplaced(nodes, rule, children, table.sizes) == []
 
 
 @given(levels())
-def test_children_are_disjoint_non_empty_and_cover_their_parent(case) -> None:
-    table, walk = case
-    points = list(product(*(range(size) for size in table.sizes)))
-    for nodes, cuts, children in walk:
-        assert cuts.fits(nodes)
+def test_children_are_not_empty_and_lie_in_the_order_of_their_parents(case) -> None:
+    _, walk = case
+    for nodes, rule, children in walk:
+        assert rule.fits(nodes)
         assert (children.hi > children.lo).all()
-        assert children.parent.tolist() == np.repeat(nodes.ids, 2).tolist()
+        assert children.parent.tolist() == np.repeat(nodes.ids, rule.times(nodes)).tolist()
         assert children.depth == nodes.depth + 1
-        for i in range(len(nodes)):
-            for p in points:
-                assert holds(children, 2 * i, p) + holds(children, 2 * i + 1, p) == holds(nodes, i, p)
+        assert len(children) == rule.number
+
+
+def all_slices(size: int) -> Iterator[list[int]]:
+    """Every list of points strictly inside a column."""
+    return (list(points) for n in range(1, size) for points in combinations(range(1, size), n))
+
+
+SMALL = (4, 2)
+
+
+def routed_wrongly(records: int) -> list[tuple[Table, list[int]]]:
+    """The tables of up to this many records of a small domain, and slices of its first column, of which the engine puts
+    some record in a child whose box does not hold it, or in none (Claim 59)."""
+    root, wrong = Frontier.root(SMALL), []
+    for table, points in product(all_tables(SMALL, 1, records), all_slices(SMALL[0])):
+        engine, rule = table.engine(), slices([0], [points])
+        engine.split(np.array([0]), rule)
+        children = rule.children(root, 1)
+        key = OneWays((0, 1), SMALL, 1)
+        found = [row.tolist() for _, _, counts in engine.tally(np.arange(len(children)), key) for row in counts]
+        inside = [
+            [record[:2] for record in table.inside(lo, hi)] for lo, hi in zip(children.lo, children.hi, strict=True)
+        ]
+        if found != [
+            [sum(one[a] == code for one in mine) for a in (0, 1) for code in range(SMALL[a])] for mine in inside
+        ]:
+            wrong.append((table, points))
+    return wrong
+
+
+def test_slices_put_every_record_of_every_small_table_in_its_box() -> None:
+    assert routed_wrongly(3) == []
+
+
+@pytest.mark.parametrize(("name", "broken"), [
+    ("off by one", lambda self, node, codes: Slices.child(self, node, np.asarray(codes) - 1)),
+    ("in the wrong order", lambda self, node, codes: self.number - 1 - Slices.child(self, node, codes)),
+    ("the last child twice", lambda self, node, codes: np.minimum(Slices.child(self, node, codes), 1)),
+])  # fmt: skip
+def test_wrong_routing_is_noticed(name: str, broken, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
+    sound = Slices.child
+    monkeypatch.setattr(Slices, "child", lambda *asked: _with(sound, broken, *asked))
+    assert routed_wrongly(1)
+
+
+def _with(sound, broken, *asked):
+    """The broken form, which calls the sound one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Slices, "child", sound)
+        return broken(*asked)
+
+
+@pytest.mark.parametrize(("starts", "points"), [
+    ([0, 1], [0]), ([0, 1], [4]), ([0, 2], [2, 2]), ([0, 2], [3, 1]), ([0, 0], []), ([0, 2], [1]), ([1, 2], [1, 2]),
+    ([0, 1, 2], [1, 2]), ([0, -1], [1]),
+])  # fmt: skip
+def test_slices_outside_a_region_or_out_of_order_do_not_fit(starts: list[int], points: list[int]) -> None:
+    column, root = np.zeros(1, np.int64), Frontier.root(SMALL)
+    assert not Slices(column, np.array(starts, dtype=np.int64), np.array(points, dtype=np.int64)).fits(root)
+    assert not Slices(column, np.array([0, 1]), np.array([1.0])).fits(root)
+    assert not Slices(column + 2, np.array([0, 1]), np.array([1])).fits(root)
+    assert Slices(column, np.array([0, 3]), np.array([1, 2, 3])).fits(root)
 
 
 @given(levels())
@@ -74,8 +145,8 @@ def test_the_engine_keeps_each_record_in_its_box(case) -> None:
     """At every level, the engine's regions are those of the public geometry."""
     table, walk = case
     engine, nodes = table.engine(), Frontier.root(table.sizes)
-    for asked, cuts, children in walk:
-        engine.split(np.flatnonzero(np.isin(nodes.ids, asked.ids)), cuts)
+    for asked, rule, children in walk:
+        engine.split(np.flatnonzero(np.isin(nodes.ids, asked.ids)), rule)
         nodes = children
         for first, last, counts in engine.tally(np.arange(len(nodes)), Classes(table.classes)):
             for i in range(first, last):
@@ -163,6 +234,8 @@ def test_weights_give_every_attribute_the_same_mass(case) -> None:
 def test_a_cut_on_the_edge_or_off_the_domain_is_not_inside(case) -> None:
     table, walk = case
     for nodes, cuts, _ in walk:
+        if isinstance(cuts, Slices):
+            continue
         rows = np.arange(len(nodes))
         for point in (nodes.lo[rows, cuts.attribute], nodes.hi[rows, cuts.attribute]):
             assert not Cuts(cuts.attribute, point).fits(nodes)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from cantle.errors import ParameterError
-from cantle.trusted.scores import (
+from cantle.trusted.claims.scores import (
     BALANCE,
     CLASS_AWARE,
     CUT_QUALITIES,

@@ -18,9 +18,7 @@ from cantle.audit.degrees import Drawing, GraphConfig
 from cantle.data.graphs import read_graph
 from cantle.errors import ParameterError
 from cantle.schema.graph import GraphSchema
-from cantle.trusted.budget import NANO, UNITS, Budget, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.degree_queries import (
+from cantle.trusted.claims.degree_queries import (
     GRAPH_KEYS,
     SCALE,
     AtLeast,
@@ -33,15 +31,17 @@ from cantle.trusted.degree_queries import (
     Projection,
     SortedDegrees,
 )
-from cantle.trusted.engines.graph import GraphEngine
-from cantle.trusted.engines.sets import SetEngine
-from cantle.trusted.engines.words import WordEngine
+from cantle.trusted.claims.queries import TRUSTED_QUERIES, Cells, Children, Histogram, ItemSets, Marginals, Size
+from cantle.trusted.core.budget import NANO, UNITS, Budget, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.keys import MergedOneWays, OneWays
+from cantle.trusted.counting.graph import GraphEngine
+from cantle.trusted.counting.sets import SetEngine
+from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept
-from cantle.trusted.keys import MergedOneWays, OneWays
 from cantle.trusted.noise import Seeded
-from cantle.trusted.queries import TRUSTED_QUERIES, Cells, Children, Histogram, ItemSets, Marginals, Size
 from tests.effort import slow
 from tests.laws.strategies import Table, all_records, all_tables
 

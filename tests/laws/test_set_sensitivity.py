@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cantle.trusted.budget import Unit
-from cantle.trusted.engines import basket_counts
-from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.claims.set_queries import BASKET_KEYS, HeadPatterns, ItemSupports, PairSupports, SetSizes
+from cantle.trusted.core.budget import Unit
+from cantle.trusted.counting import basket_counts
+from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry import set_parts
 from cantle.trusted.geometry.item_partitions import ItemTree
 from cantle.trusted.geometry.set_parts import LONGEST_PAIRED, PARTS, item_parts, pair_parts
-from cantle.trusted.set_queries import BASKET_KEYS, HeadPatterns, ItemSupports, PairSupports, SetSizes
 from tests.effort import slow
 
 Rows = tuple[tuple[int, ...], ...]
@@ -169,7 +169,7 @@ def test_records_of_one_or_two_items_that_count_twice_are_caught(monkeypatch: py
 
     starts, items = csr(((0,),))
     assert np.abs(twice(starts, items, ITEMS, 2, False, True)).sum() > 2 * PARTS
-    monkeypatch.setattr("cantle.trusted.engines.sets.count_items", lambda *given, **_: twice(*given))
+    monkeypatch.setattr("cantle.trusted.counting.sets.count_items", lambda *given, **_: twice(*given))
     assert worst(lambda rows: counted(ItemSupports(ITEMS, 2, False, True), rows)) > 2 * PARTS
 
 

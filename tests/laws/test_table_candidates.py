@@ -12,15 +12,8 @@ import numpy as np
 import pytest
 
 from cantle.errors import ParameterError
-from cantle.trusted.budget import NANO, Budget, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.geometry import subset
-from cantle.trusted.geometry.cross_tables import CrossTable
-from cantle.trusted.geometry.subset import Subset, copy_numbers
-from cantle.trusted.geometry.value_classes import ValueClasses
-from cantle.trusted.noise import Seeded
-from cantle.trusted.scores import SCALE
-from cantle.trusted.table_candidates import (
+from cantle.trusted.claims.scores import SCALE
+from cantle.trusted.claims.table_candidates import (
     TABLE_QUALITIES,
     Dependence,
     Distance,
@@ -30,7 +23,14 @@ from cantle.trusted.table_candidates import (
     TableRound,
     TableSets,
 )
-from cantle.trusted.table_queries import ValueSearch
+from cantle.trusted.claims.table_queries import ValueSearch
+from cantle.trusted.core.budget import NANO, Budget, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.geometry import subset
+from cantle.trusted.geometry.cross_tables import CrossTable
+from cantle.trusted.geometry.subset import Subset, copy_numbers
+from cantle.trusted.geometry.value_classes import ValueClasses
+from cantle.trusted.noise import Seeded
 from tests.laws.tables_of_cells import POINTS, SIZES, TABLES, WITHIN, Records, all_records, engine_of, map_of
 
 AT = np.zeros(1, dtype=np.int64)

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from cantle.errors import ParameterError
-from cantle.trusted.budget import NANO, Budget, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable
+from cantle.trusted.claims.table_queries import CELL_QUERIES, CrossTables, LabelCounts, Spikes, ValueSearch
+from cantle.trusted.core.budget import NANO, Budget, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.value_classes import ValueClasses
 from cantle.trusted.noise import Seeded
-from cantle.trusted.table_queries import CELL_QUERIES, CrossTables, HeapTables, LabelCounts, Spikes, ValueSearch
 from tests.laws.tables_of_cells import (
     ALL,
     COARSE,
@@ -35,8 +35,6 @@ from tests.laws.tables_of_cells import (
 )
 
 EVENS = ValueClasses(1, (1, 2))
-HEAP = HeapTable(1, np.array([0, 1, 2, 4]), np.array([0, -1, 1]), EVENS)
-OTHER = HeapTable(0, np.array([0, 2, 3]), np.array([0, 0]), ValueClasses(0, (1,)))
 SEARCHES = (ValueSearch(1, 3, EVENS), ValueSearch(0, 3, ValueClasses(0, (1, 2))))
 """Code 3 of column 1 stands for null."""
 
@@ -46,8 +44,6 @@ QUERIES: list[tuple[Any, int]] = [
     (CrossTables(WITHIN, (PAIR, ALL, COARSE)), 3),
     (CrossTables(WITHIN, (ONE, ONE)), 2),
     (LabelCounts(WITHIN, tree(), 2), 1),
-    (HeapTables((HEAP,), SIZES), 1),
-    (HeapTables((HEAP, OTHER), SIZES), 2),
     (Spikes(SEARCHES[:1], SIZES), 1),
     (Spikes(SEARCHES, SIZES), 2),
 ]
@@ -165,8 +161,6 @@ BAD: dict[str, Callable[[], Any]] = {
     "a rule of another length": lambda: LabelCounts(WITHIN, replace(tree(), column=np.array([1, -1, 1, -1, -1])), 2),
     "two leaves of one number": lambda: LabelCounts(WITHIN, replace(tree(), leaf=np.array([-1, 0, -1, 0, 1])), 2),
     "a target that is not there": lambda: LabelCounts(WITHIN, tree(), 3),
-    "groups below -1": lambda: HeapTables((replace(HEAP, group=np.array([0, -2, 1])),), SIZES),
-    "periods that do not divide": lambda: HeapTables((replace(HEAP, classes=ValueClasses(0, (1, 2, 3))),), SIZES),
 }
 
 

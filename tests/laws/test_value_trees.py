@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from cantle.errors import BudgetExceeded, ParameterError
-from cantle.trusted.budget import NANO, Budget, Unit
-from cantle.trusted.curator import Curator
+from cantle.trusted.claims.value_trees import ValueTrees
+from cantle.trusted.core.budget import NANO, Budget, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.stop_test import PrivTree, lifetime_bound
 from cantle.trusted.noise import Seeded
-from cantle.trusted.stop_test import PrivTree, lifetime_bound
-from cantle.trusted.value_trees import ValueTrees
 from tests.laws.tables_of_cells import engine_of
 
 SIZES = (17, 3)

@@ -15,10 +15,10 @@ from cantle.methods.baskets.model.questions import PAID, Terms, ask_all
 from cantle.methods.baskets.model.synthesis import synthesise
 from cantle.methods.own_accuracy import OwnAccuracy
 from cantle.schema.sets import SetSchema
-from cantle.trusted.budget import NANO, Budget, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.engines import basket_counts
-from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.core.budget import NANO, Budget, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting import basket_counts
+from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.noise import Seeded
 
 

@@ -12,7 +12,7 @@ from cantle.methods.baskets.model.given_pairs import Doubles, GivenPairs, find_p
 from cantle.methods.baskets.model.item_supports import ItemSupports, fit_supports
 from cantle.methods.baskets.model.pool import HeadModel, make_pool
 from cantle.methods.baskets.model.set_sizes import SizeModel, fit_sizes, size_edges
-from cantle.trusted.engines import basket_counts
+from cantle.trusted.counting import basket_counts
 from cantle.trusted.geometry.set_parts import PARTS
 
 

@@ -17,9 +17,9 @@ from cantle.interfaces.publishing import run
 from cantle.methods.degrees.fit import fit_at_most, fit_edge, isotonic, sequence, smooth
 from cantle.methods.degrees.method import LADDER, MOST_BINS, DegreeSequence
 from cantle.schema.graph import GraphSchema
-from cantle.trusted.budget import MOST, NANO, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.degree_queries import MOST_DEGREE, SCALE, Bounds
+from cantle.trusted.claims.degree_queries import MOST_DEGREE, SCALE, Bounds
+from cantle.trusted.core.budget import MOST, NANO, Unit
+from cantle.trusted.core.curator import Curator
 from cantle.trusted.noise import Seeded
 
 EDGES = [(0, leaf) for leaf in range(1, 12)] + [(a, b) for a, b in combinations(range(1, 6), 2)] + [(20, 21)]

@@ -22,12 +22,12 @@ from cantle.methods.diffgen import method as diffgen
 from cantle.methods.diffgen.method import DiffGen
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.schema.taxonomy import Taxonomy
-from cantle.trusted.budget import NANO, Unit
-from cantle.trusted.engines.words import WordEngine
+from cantle.trusted.claims.scores import HalfGini, JointMajority, Quality, WeightedMajority
+from cantle.trusted.claims.specialisations import Value
+from cantle.trusted.core.budget import NANO, Unit
+from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.noise import Seeded
-from cantle.trusted.scores import HalfGini, JointMajority, Quality, WeightedMajority
-from cantle.trusted.specialisations import Value
 from tests.effort import examples
 from tests.laws.strategies import public_domain
 

@@ -22,7 +22,7 @@ from cantle.methods.diffgen.results import (
 )
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.schema.taxonomy import Taxonomy
-from cantle.trusted.answers import NoisyCells
+from cantle.trusted.core.answers import NoisyCells
 from cantle.trusted.geometry.grid import Grid
 from tests.effort import examples
 
@@ -75,13 +75,13 @@ def recount(frame: pl.DataFrame) -> dict[int, int]:
 @examples(16)
 @given(NOISY)
 def test_drawn_records_have_the_counts_of_their_cells(found: NoisyCells) -> None:
-    records = draw_from_cells(DOMAIN, GRID, found.cells, found.value, [], public_dice(3))
+    records = draw_from_cells(DOMAIN, GRID, found.cells, found.value, [], public_dice(3)).frame()
     assert records.columns == ["class", "job", "age"]
     assert recount(records) == dict(zip(found.cells.tolist(), found.value.tolist(), strict=True))
 
 
 def test_drawn_records_are_spread_over_their_span_and_shuffled() -> None:
-    records = draw_from_cells(DOMAIN, GRID, np.array([0, 3]), np.array([3000, 3000]), [], public_dice(3))
+    records = draw_from_cells(DOMAIN, GRID, np.array([0, 3]), np.array([3000, 3000]), [], public_dice(3)).frame()
     young = records.filter(pl.col("class") == "Y")["age"].value_counts()
     assert sorted(young["age"]) == list(range(18, 40))
     assert young["count"].min() > 80

@@ -22,11 +22,11 @@ from cantle.interfaces.opening import open_data
 from cantle.interfaces.publishing import run
 from cantle.methods.diffpart.method import MOST_LISTED, SMALL, DiffPart, _affordable, _inner_nodes, _largest
 from cantle.schema.sets import SetSchema
-from cantle.trusted.budget import MOST, NANO, Unit
+from cantle.trusted.core.budget import MOST, NANO, Unit
+from cantle.trusted.core.segments import MOST_SPURIOUS
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.ledger import Ledger
 from cantle.trusted.noise import Lanes, Rate, Seeded
-from cantle.trusted.segments import MOST_SPURIOUS
 from tests.effort import examples, one_in, slow
 
 

@@ -20,8 +20,8 @@ from cantle.methods.diffpart.refill import ItemFrequencies, _Counted, _Level, re
 from cantle.methods.diffpart.tree import Counted, KeptPartitions, agree
 from cantle.schema.items import Universe
 from cantle.schema.sets import SetSchema
-from cantle.trusted.budget import NANO, Unit
-from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.core.budget import NANO, Unit
+from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Partitions, bits_of
 from cantle.trusted.noise import Seeded

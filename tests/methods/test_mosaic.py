@@ -227,9 +227,6 @@ TAMPERED: dict[str, Callable[[Release], None]] = {
     "other groups": lambda r: next(one for one in r.manifest.structure["tables"] if one["why"] == "table 1")["edges"][
         0
     ].__setitem__(1, 17),
-    "other classes of values": lambda r: next(
-        one for one in r.manifest.structure["tables"] if one["why"] == "round values"
-    ).update(origin=-5),
     "another seed": lambda r: r.manifest.postprocessing.update(seed=99),
     "other records": lambda r: vars(r).update(records=r.records.with_columns(town=pl.lit("a"))),
 }

@@ -106,7 +106,7 @@ def test_the_shares_of_every_branch_sum_to_one(
     hub: bool, classes: int, noisy: int, wide: int, accuracy: Fraction
 ) -> None:
     cells = [5, 40, 40, 2]
-    start = rules.opening(noisy, 1.0, wide, True, cells, accuracy)
+    start = rules.opening(noisy, 1.0, wide, cells, accuracy)
     plan = rules.plan(start, cells, 5, classes, hub, hub)
     spent = rules.SIZE + start.shape + accuracy + plan.hub + plan.label + plan.first + plan.selection + plan.tables
     assert spent == 1
@@ -140,7 +140,7 @@ def test_a_label_tree_separates_soft_labels_and_its_leaves_nest() -> None:
     dice = np.random.default_rng(2)
     cells = [dice.integers(6, size=2000), dice.integers(4, size=2000)]
     soft = np.where(cells[0] < 3, 0.1, np.where(cells[1] % 2 == 0, 0.9, 0.4))
-    tree = label_tree(cells, [6, 4], [True, False], soft, 3)
+    tree = label_tree(cells, [6, 4], [True, False], soft[None, :], 3)
     parents = parent_leaves(tree)
     leaf = tree.locate(cells)
     assert tree.leaves == 3

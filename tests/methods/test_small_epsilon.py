@@ -19,7 +19,7 @@ from cantle.methods.diffgen.method import DiffGen
 from cantle.methods.rps.method import RPS
 from cantle.release.verify import verify_folder
 from cantle.schema import as_schema
-from cantle.trusted.budget import NANO
+from cantle.trusted.core.budget import NANO
 from cantle.trusted.ledger import Ledger
 
 PEOPLE = pl.DataFrame(

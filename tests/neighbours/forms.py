@@ -39,7 +39,7 @@ def without_spark() -> str | None:
 @contextmanager
 def spark_session() -> Iterator[Any]:
     """A session of Spark: the running one, or a new one for the time of the block."""
-    from cantle.trusted.engines import spark
+    from cantle.trusted.counting import spark
 
     own = not spark.is_running()
     session = spark.session()

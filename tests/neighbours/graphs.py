@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from cantle.data.engine_choice import EngineChoice
 from cantle.data.graphs import open_engine, read_graph, refuse_early
-from cantle.trusted.degree_queries import AtLeast, DegreesAbove
-from cantle.trusted.engines.graph import GraphEngine
+from cantle.trusted.claims.degree_queries import AtLeast, DegreesAbove
+from cantle.trusted.counting.graph import GraphEngine
 from tests.neighbours.frames import arrow_table, polars_frame, write_parquet
 from tests.neighbours.identifiers import INFERRED, NOBODY, TYPED, Spellings
 from tests.neighbours.law import Codes, Form, Pair, Unbuildable, files, inserted

@@ -11,15 +11,15 @@ from unittest.mock import patch
 
 import numpy as np
 
+from cantle import kernel_choice
 from cantle.data.engine_choice import IN_MEMORY, EngineChoice
 from cantle.data.openers import OPENERS
 from cantle.interfaces.opening import open_data
 from cantle.schema import Schema
 from cantle.schema.domain import Domain
-from cantle.trusted import kernel_choice
-from cantle.trusted.engines.words import WordEngine
+from cantle.trusted.core.keys import GridCells
+from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.keys import GridCells
 from tests.neighbours.law import Codes
 
 

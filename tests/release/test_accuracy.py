@@ -20,7 +20,7 @@ from cantle.release.kinds import accuracy_lines
 from cantle.release.report.measured_error import accuracy_tile
 from cantle.release.show import facts, overview, sections
 from cantle.release.verify import problems, verify_folder
-from cantle.trusted.budget import NANO
+from cantle.trusted.core.budget import NANO
 from tests.release.changes import with_manifest, with_parts
 from tests.release.kinds import NUMBERS, baskets
 from tests.release.people import SCHEMA, people

@@ -17,11 +17,11 @@ import pytest
 import yaml
 
 import cantle
+from cantle import kernel_choice
 from cantle.release.manifest import Receipt
 from cantle.release.sets import list_frame
 from cantle.release.show import overview, tree_lines
 from cantle.release.verify import problems
-from cantle.trusted import kernel_choice
 from tests.effort import one_in
 from tests.release.kinds import FORMS, FRAMES, NUMBERS, WORDS, as_source, baskets
 

@@ -54,7 +54,7 @@ private = {
     "graph": (pd.DataFrame({"a": ["x", "y"] * 9, "b": [str(k) for k in range(18)]}), {"kind": "graph"}),
 }
 others = {"cantle.methods.baskets.method", "cantle.methods.degrees.method", "cantle.data.graphs"}
-others |= {"cantle.trusted.engines.spark"}
+others |= {"cantle.trusted.counting.spark"}
 drawn_from("core install").__enter__()
 for name, (frame, schema) in private.items():
     for data in ("csv", "parquet"):

@@ -143,7 +143,7 @@ def test_the_same_seed_gives_the_same_records_on_every_engine(
     data: Any = tmp_path / "t.csv"
     if engine == "kernels":
         pytest.importorskip("numba", reason="numba is not installed (extra fast)")
-        monkeypatch.setattr("cantle.trusted.kernel_choice.FROM", 0)
+        monkeypatch.setattr("cantle.kernel_choice.FROM", 0)
         assert cantle.publish(data, schema, **how).records.equals(expected)
         return
     if engine == "spark" and (reason := without_spark()):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from cantle.errors import BudgetExceeded, ParameterError
-from cantle.trusted.budget import MOST, NANO, Budget, Charge, Unit, nano_of, prices, words_of
+from cantle.trusted.core.budget import MOST, NANO, Budget, Charge, Unit, nano_of, prices, words_of
 
 
 @pytest.mark.parametrize(

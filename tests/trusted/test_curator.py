@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from cantle.errors import BudgetExceeded, EngineError, ParameterError, Sealed
-from cantle.trusted.budget import NANO, Budget, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.cut_candidates import AllCuts, CutsOf
-from cantle.trusted.engines.words import WordEngine
+from cantle.trusted.claims.cut_candidates import AllCuts, CutsOf
+from cantle.trusted.claims.queries import Histogram, Marginals, Size
+from cantle.trusted.claims.scores import BALANCE, CLASS_AWARE
+from cantle.trusted.core.budget import NANO, Budget, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.keys import OneWays
+from cantle.trusted.core.stop_test import PrivTree, lifetime_bound
+from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Cuts
-from cantle.trusted.keys import OneWays
 from cantle.trusted.noise import Lanes, Rate, Seeded
-from cantle.trusted.queries import Histogram, Marginals, Size
-from cantle.trusted.scores import BALANCE, CLASS_AWARE
-from cantle.trusted.stop_test import PrivTree, lifetime_bound
 from tests.laws.strategies import Table
 
 DATA = Table((4, 2), 2, ((0, 0, 0), (1, 0, 1), (1, 1, 1), (3, 1, 0), (3, 0, 1), (3, 1, 1)))
@@ -159,7 +159,7 @@ def test_refusals_name_the_question_and_the_fix() -> None:
         curator.measure(root, Size(), 11, why="counting")
     with pytest.raises(ParameterError, match="dict has no proof"):
         curator.measure(root, {}, 5, why="counting")
-    with pytest.raises(ParameterError, match="exactly one cut"):
+    with pytest.raises(ParameterError, match="each region needs one cut"):
         curator.split(root, Cuts(np.array([0]), np.array([4])))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cantle.trusted.cut_candidates import CUT_CANDIDATES, AllCuts, CutsOf
+from cantle.trusted.claims.cut_candidates import CUT_CANDIDATES, AllCuts, CutsOf
+from cantle.trusted.core.keys import OneWayEach, OneWays
 from cantle.trusted.geometry.boxes import Cuts, Frontier
-from cantle.trusted.keys import OneWayEach, OneWays
 
 
 def test_all_cuts_run_over_attributes_then_points() -> None:

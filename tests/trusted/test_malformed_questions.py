@@ -9,19 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cantle.trusted.degree_queries import Bounds, Lag
+from cantle.trusted.claims.degree_queries import Bounds, Lag
+from cantle.trusted.claims.scores import Max, Mix
+from cantle.trusted.claims.specialisations import OneValue, SplitPoints, Value
+from cantle.trusted.claims.table_candidates import Dependence, Distance, Hubs, TableRound, TableSets
+from cantle.trusted.claims.table_queries import ValueSearch, are_searches
+from cantle.trusted.claims.value_trees import ValueTrees
+from cantle.trusted.core.keys import ChildSizes, GraphDomain, MergedOneWays, OneWayEach, OneWays
 from cantle.trusted.geometry.boxes import Cuts, Frontier
-from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable, LabelTree, are_tables
+from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, LabelTree, are_tables
 from cantle.trusted.geometry.rectangles import Rectangles
 from cantle.trusted.geometry.value_classes import ValueClasses
 from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
-from cantle.trusted.keys import ChildSizes, GraphDomain, MergedOneWays, OneWayEach, OneWays
-from cantle.trusted.scores import Max, Mix
-from cantle.trusted.specialisations import OneValue, SplitPoints, Value
-from cantle.trusted.table_candidates import Dependence, Distance, Hubs, TableRound, TableSets
-from cantle.trusted.table_keys import HeapCounts
-from cantle.trusted.table_queries import ValueSearch, are_searches
-from cantle.trusted.value_trees import ValueTrees
 
 SIZES, CLASSES = (4, 2), 3
 DOMAIN = (SIZES, CLASSES)
@@ -46,7 +45,6 @@ TREE = LabelTree(
     ints(1, -1, -1), ints(2, -1, -1), ints(-1, 0, 1),
 )  # fmt: skip
 TABLES = OneWays((0, 1), SIZES, 1)
-HEAPS = HeapTable(0, ints(0, 2, 4), ints(0, -1), CLASSES_OF_VALUES)
 COLUMNS, WHOLE = ColumnCells((ints(0, 1, 2, 3, 4), ints(0, 1, 2))), (SIZES, 1)
 SPLIT, FIXED = Value(0, (0, 4), None), Value(0, (0, 4), ((0, 2), (2, 4)))
 
@@ -117,14 +115,6 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
             {"goes_left": (np.array([True]), *TREE.goes_left[1:])},
         ],
     ),
-    "a table of round values": (
-        HeapTable(0, ints(0, 2, 4), ints(0, -1), CLASSES_OF_VALUES),
-        lambda query: query.fits(SIZES),
-        [
-            {"column": 2}, {"column": True}, {"edges": (0, 4)}, {"edges": ints(0, 2, 3)}, {"edges": ints(0, 0, 4)},
-            {"group": ints(0)}, {"group": ints(-2, 0)}, {"group": ints(-1, -1)}, {"classes": None},
-        ],
-    ),
     "a search": (
         ValueSearch(0, 4, CLASSES_OF_VALUES, (1,)),
         lambda query: are_searches((query,), SIZES),
@@ -171,11 +161,6 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
             {"values": ()}, {"classes": 3.0}, {"sizes": (4, 3)}, {"values": (SPLIT,)},
             {"values": (replace(FIXED, children=((0, 2),)),)}, {"values": (replace(FIXED, children=[(0, 2), (2, 4)]),)},
         ],
-    ),
-    "tables of heaps": (
-        HeapCounts((HEAPS,), SIZES),
-        lambda query: query.fits(ROOT, WHOLE),
-        [{"tables": [HEAPS]}, {"tables": ()}, {"sizes": [4, 2]}, {"sizes": (4, 3)}],
     ),
     "trees over values": (
         ValueTrees((0, 1), (ints(0, 2, 4), ints(0, 2)), SIZES),

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from cantle.errors import BudgetExceeded, ParameterError, Sealed
-from cantle.trusted.budget import NANO, Budget, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.claims.queries import Size
+from cantle.trusted.core.budget import NANO, Budget, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.item_partitions import ItemTree
 from cantle.trusted.geometry.rectangles import WHOLE
 from cantle.trusted.geometry.workloads import count_table
 from cantle.trusted.noise import Seeded
-from cantle.trusted.queries import Size
 from tests.laws.strategies import Table
 from tests.laws.test_own_error import ABOUT_SETS, CLASSES, SIZES, WORKLOADS, columns
 

@@ -20,8 +20,8 @@ from cantle.interfaces.opening import open_data
 from cantle.methods.catalogue import make_method
 from cantle.trusted.bounding import persons
 from cantle.trusted.bounding.persons import person_numbers, places, within_bound
+from cantle.trusted.core.keys import OneWays
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.keys import OneWays
 
 FIELDS = [
     {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}},

@@ -11,13 +11,13 @@ import pytest
 
 from cantle.audit.enumerating import Enumerating, law
 from cantle.errors import ParameterError
-from cantle.trusted.budget import NANO, Budget, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.claims.set_queries import HeadPatterns, ItemSupports, PairSupports, SetApart, SetSizes
+from cantle.trusted.core.budget import NANO, Budget, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept
 from cantle.trusted.geometry.set_parts import PARTS
 from cantle.trusted.noise import Lanes, Rate, Seeded
-from cantle.trusted.set_queries import HeadPatterns, ItemSupports, PairSupports, SetApart, SetSizes
 
 ROWS = ((0, 1), (0, 1, 2), (2,), (1, 2, 3, 4))
 

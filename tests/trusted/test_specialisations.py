@@ -13,11 +13,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle.trusted.engines.words import WordEngine
+from cantle.trusted.claims.scores import SCALE, Gini, HalfGini, InfoGain, JointMajority, Max, WeightedMajority
+from cantle.trusted.claims.specialisations import (
+    JointSplits,
+    OneValue,
+    ScoredSplits,
+    SplitPoints,
+    Value,
+    _runs,
+    even_points,
+)
+from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Frontier
 from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.scores import SCALE, Gini, HalfGini, InfoGain, JointMajority, Max, WeightedMajority
-from cantle.trusted.specialisations import JointSplits, OneValue, ScoredSplits, SplitPoints, Value, _runs, even_points
 from tests.effort import examples
 
 Record = tuple[int, ...]

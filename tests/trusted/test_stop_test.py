@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import ParameterError
-from cantle.trusted.budget import NANO
-from cantle.trusted.stop_test import PrivTree, lifetime_bound
+from cantle.trusted.core.budget import NANO
+from cantle.trusted.core.stop_test import PrivTree, lifetime_bound
 from tests.effort import examples
 
 POINTS = [(10**9, 1), (10**9, 2), (5 * 10**8, 2), (10**8, 7), (10**8, 1), (3 * 10**9, 1), (10**7, 70), (2 * 10**10, 1)]

@@ -24,9 +24,9 @@ from cantle.interfaces.publishing import run
 from cantle.methods.baskets.method import Baskets
 from cantle.methods.baskets.model import item_supports, pair_plan, questions
 from cantle.methods.baskets.model.questions import PAID
-from cantle.trusted import set_queries
-from cantle.trusted.budget import NANO, ReceiptFields, Unit
-from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.claims import set_queries
+from cantle.trusted.core.budget import NANO, ReceiptFields, Unit
+from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry import set_parts
 
 FEW_PARTS = 6

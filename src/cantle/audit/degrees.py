@@ -24,9 +24,9 @@ from cantle.interfaces.publishing import run
 from cantle.methods.degrees import method as degrees
 from cantle.methods.degrees.method import DegreeSequence
 from cantle.schema.graph import GraphSchema
-from cantle.trusted import degree_queries
-from cantle.trusted.budget import NANO, ReceiptFields, Unit
-from cantle.trusted.engines.graph import GraphEngine
+from cantle.trusted.claims import degree_queries
+from cantle.trusted.core.budget import NANO, ReceiptFields, Unit
+from cantle.trusted.counting.graph import GraphEngine
 
 OWNERS: Mapping[str, ModuleType] = {"SCALE": degree_queries, "PUBLISHED": degrees}
 COUNTS = ("kept edges", "number of nodes", "degrees at most k", "degrees at least k", "sorted degrees", "leaf")

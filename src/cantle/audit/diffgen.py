@@ -24,11 +24,11 @@ from cantle.methods.diffgen import method as diffgen
 from cantle.methods.diffgen.method import DiffGen
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.schema.taxonomy import Taxonomy
-from cantle.trusted import scores
-from cantle.trusted.answers import Noisy, NoisyCells, Pick
-from cantle.trusted.budget import NANO, ReceiptFields, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.engines.words import WordEngine
+from cantle.trusted.claims import scores
+from cantle.trusted.core.answers import Noisy, NoisyCells, Pick
+from cantle.trusted.core.budget import NANO, ReceiptFields, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.noise import Lanes
 
 Answer = Noisy | NoisyCells | Pick | list[Pick]

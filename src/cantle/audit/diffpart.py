@@ -20,10 +20,10 @@ from cantle.audit.exact import Config, Drawn, Record, Runner, Shown, Table, draw
 from cantle.interfaces.publishing import run
 from cantle.methods.diffpart.method import DiffPart
 from cantle.schema.sets import SetSchema
-from cantle.trusted.answers import Noisy, NoisyCells
-from cantle.trusted.budget import NANO, ReceiptFields, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.core.answers import Noisy, NoisyCells
+from cantle.trusted.core.budget import NANO, ReceiptFields, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.boxes import Cuts
 
 Answer = Noisy | NoisyCells | Cuts | int

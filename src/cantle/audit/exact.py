@@ -26,13 +26,13 @@ from cantle.methods.base import grow
 from cantle.methods.rps.method import RPS
 from cantle.schema.domain import Domain
 from cantle.schema.table import TableSchema
-from cantle.trusted import stop_test
-from cantle.trusted.budget import NANO, Budget, ReceiptFields, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.engines.words import CHUNK_CELLS, WordEngine
+from cantle.trusted.core import stop_test
+from cantle.trusted.core.budget import NANO, Budget, ReceiptFields, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.stop_test import PrivTree
+from cantle.trusted.counting.words import CHUNK_CELLS, WordEngine
 from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier
 from cantle.trusted.noise import Lanes, Rate
-from cantle.trusted.stop_test import PrivTree
 
 Record = tuple[int, ...]
 """One code per column, then the class."""

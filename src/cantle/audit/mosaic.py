@@ -19,12 +19,12 @@ import numpy as np
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, replaced
 from cantle.methods.mosaic.questions import CandidateTables, Questions, SpikeSearch
-from cantle.trusted import table_candidates
-from cantle.trusted.budget import NANO, Budget, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.engines.words import WordEngine
+from cantle.trusted.claims import table_candidates
+from cantle.trusted.core.budget import NANO, Budget, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable, LabelTree
+from cantle.trusted.geometry.cross_tables import CrossTable, LabelTree
 from cantle.trusted.geometry.value_classes import ValueClasses
 
 Answers = list[object]
@@ -139,18 +139,6 @@ def _hub(questions: Questions, last: Callable[[], None]) -> Answers:  # noqa: AR
     return [questions.hub((0, 1, 2), _units(8))]
 
 
-def _heaps(questions: Questions, last: Callable[[], None]) -> Answers:
-    """Counts of round values in two columns."""
-    edges: Ints = np.array([0, 2, 4])
-    last()
-    tables = [
-        HeapTable(0, edges, np.array([0, 1]), EVEN),
-        HeapTable(1, np.array([0, 1, 2]), np.array([0, 0]), ValueClasses(0, (1,))),
-    ]
-    questions.heaps(tables, _units(2))
-    return []
-
-
 def _label(questions: Questions, last: Callable[[], None]) -> Answers:
     """Counts of the classes in both leaves of a tree of one cut."""
     questions.set_cells([HALVES] * 2)
@@ -192,7 +180,6 @@ MOSAIC_CONFIGS: tuple[MosaicConfig, ...] = (
                  tight=True),
     HEAVIEST,
     MosaicConfig("mosaic: a hub", (2, 2, 2), {}, 8, script=_hub, records=2, quick=1),
-    MosaicConfig("mosaic: round values of two columns", (4, 2), {}, 2, script=_heaps, records=2, tight=True),
     MosaicConfig("mosaic: leaves by class", (2, 2), {}, 1, script=_label, tight=True),
     MosaicConfig("mosaic: a person of two records, three tables", (2, 2), {}, 3, script=_three_tables, unit=2,
                  records=2, tight=True),

@@ -24,10 +24,10 @@ from cantle.methods.diffpart.method import DiffPart
 from cantle.methods.own_accuracy import OwnAccuracy
 from cantle.methods.own_error import set_workload, table_workload
 from cantle.methods.rps.method import RPS
-from cantle.trusted.budget import NANO, Budget, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.engines.sets import SetEngine
-from cantle.trusted.engines.words import WordEngine
+from cantle.trusted.core.budget import NANO, Budget, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting.sets import SetEngine
+from cantle.trusted.counting.words import WordEngine
 
 SEED = 3
 """The seed of the public dice."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.trusted.jit import compiled, ends64, inlined, load8, lowest
+from cantle.jit import compiled, ends64, inlined, load8, lowest
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cantle.errors import DataError, ParameterError, raise_alone
-from cantle.trusted.engines.private_database import load
+from cantle.trusted.counting.private_database import load
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import polars as pl
 
+from cantle import kernel_choice
 from cantle.data.file_forms import CSV, UNPACKED, Paths, are_paths, ending, files
 from cantle.data.tables import Lines, as_ids, read_batches, read_lines
 from cantle.schema.domain import MISSING, Attribute, Domain, Labels, unsigned
 from cantle.schema.spelling import PLAIN
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
-from cantle.trusted import kernel_choice
 
 if TYPE_CHECKING:
     from cantle.data._scan_kernel import Ints, Words

@@ -7,11 +7,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from cantle.data.database_tables import load_ibis, require_known_database
 from cantle.data.file_forms import files, is_path, is_pattern, require_files
-from cantle.data.sql_encoding import load_ibis, require_known_database
 from cantle.errors import ParameterError
-from cantle.trusted.engines import private_database
-from cantle.trusted.engines.base import Engine
+from cantle.trusted.counting import private_database
+from cantle.trusted.counting.base import Engine
 
 EVERY_ENGINE = ("memory", "duckdb", "spark", "database")
 IN_MEMORY_ONLY = ("memory",)
@@ -41,7 +41,7 @@ class EngineChoice:
         if engine == "duckdb":
             private_database.load()
         elif engine == "spark":
-            from cantle.trusted.engines import spark
+            from cantle.trusted.counting import spark
 
             spark.load()
         elif engine == "database":

@@ -1,8 +1,7 @@
 """The engines for tables, by where the data is stored: in memory, on disk, in a Spark cluster, in a database.
 
-All use one encoder, `Domain.encode_columns`, on batches of records, in this process or on Spark's workers; only a
-database encodes by itself (cantle.data.sql_encoding). Whatever can be refused without the data is refused before
-anything is charged.
+All use one encoder, `Domain.encode_columns`, on batches of records, in this process or on Spark's workers. Whatever can
+be refused without the data is refused before anything is charged.
 """
 
 from __future__ import annotations
@@ -16,29 +15,26 @@ from typing import TYPE_CHECKING, Protocol, cast
 import polars as pl
 
 from cantle.data.arrow_texts import decodable
+from cantle.data.database_tables import UNREACHABLE, load_ibis, read_rows, require_encoding
 from cantle.data.duckdb_files import read_database
 from cantle.data.encoding import PersonCodes, person_codes, read_codes, read_person_codes
 from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import ARROW, PARQUET, SHEETS, Paths, are_paths, ending, files, require_files
 from cantle.data.sheets import load as load_sheets
-from cantle.data.sql_encoding import CLASS, UNREACHABLE, WHO, code_table, load_ibis, require_encoding
-from cantle.data.sql_encoding import read_codes as read_codes_of
-from cantle.data.tables import as_ids
 from cantle.errors import CantleError, DataError, EngineError, ParameterError, raise_alone
 from cantle.schema.domain import Domain, Labels
 from cantle.schema.table import TableSchema
-from cantle.schema.values import Codes
-from cantle.trusted.engines.base import TableEngine
-from cantle.trusted.engines.bounded_persons import bounded, bounded_on_disk
-from cantle.trusted.engines.stores import InMemory, OnDisk, Store
-from cantle.trusted.engines.words import Batch, WordEngine
+from cantle.trusted.counting.base import TableEngine
+from cantle.trusted.counting.bounded_persons import bounded, bounded_on_disk
+from cantle.trusted.counting.stores import InMemory, OnDisk, Store
+from cantle.trusted.counting.words import Batch, WordEngine
 
 if TYPE_CHECKING:
     import pyarrow
 
+    from cantle.data.database_tables import Table
     from cantle.data.spark_files import DataFrame, SparkSession
-    from cantle.data.sql_encoding import Table
-    from cantle.trusted.engines import spark
+    from cantle.trusted.counting import spark
 
 ENGINES = EVERY_ENGINE
 DUCKDB = (".duckdb", ".ddb", ".db")
@@ -203,7 +199,7 @@ def polars_of(batch: pyarrow.Table | pyarrow.RecordBatch) -> pl.DataFrame:
 
 
 def _open_spark(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
-    from cantle.trusted.engines import spark
+    from cantle.trusted.counting import spark
 
     given = hasattr(data, "sparkSession")
     own = not given and not spark.is_running()
@@ -221,7 +217,7 @@ def _open_spark(data: object, schema: TableSchema, method: AsksTable, choice: En
 
 def _spark_records(schema: TableSchema, domain: Domain) -> spark.Encode | spark.OfPersons:
     """What workers do: turn batches into codes, and use a limited number of records per person if there are persons."""
-    from cantle.trusted.engines import spark
+    from cantle.trusted.counting import spark
 
     if schema.person is None:
         return lambda batch: domain.encode_columns(polars_of(batch))
@@ -232,7 +228,7 @@ def _spark_records(schema: TableSchema, domain: Domain) -> spark.Encode | spark.
 def spark_frame(session: SparkSession, data: object, schema: TableSchema, wanted: list[str]) -> DataFrame:
     """What Spark reads at a path, by its ending, or the table of its catalog that `spark:NAME` names."""
     from cantle.data.spark_files import read_path
-    from cantle.trusted.engines import spark
+    from cantle.trusted.counting import spark
 
     text = os.fspath(data) if isinstance(data, str | os.PathLike) else None
     if text is None:
@@ -279,19 +275,5 @@ def _require_address(data: object, choice: EngineChoice) -> tuple[str, str]:
 
 
 def _from_database(table: Table, schema: TableSchema, method: AsksTable) -> TableEngine:
-    frames = read_codes_of(code_table(table, method.domain.read, schema.person))
-    if schema.person is None:
-        return _counting((method.domain.counted(*_codes_of(frame)) for frame in frames), method, OnDisk())
-
-    def of_persons() -> Iterator[PersonCodes]:
-        for frame in frames:
-            ids = as_ids(frame[WHO], schema.missing_values)
-            yield ids.drop_nulls(), *method.domain.counted(*_codes_of(frame.filter(ids.is_not_null())))
-
-    return _counting(bounded_on_disk(of_persons(), method.classes, schema.max_records), method, OnDisk())
-
-
-def _codes_of(frame: pl.DataFrame) -> tuple[list[Codes], Codes]:
-    """The columns and classes of some rows of a code table."""
-    columns = [frame[name].to_numpy() for name in frame.columns if name not in (CLASS, WHO)]
-    return columns, frame[CLASS].to_numpy()
+    frames = map(polars_of, read_rows(table, _wanted(schema), schema.person))
+    return _counting(_batches(frames, schema, method, OnDisk(), []), method, OnDisk())

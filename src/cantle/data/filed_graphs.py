@@ -1,7 +1,7 @@
 """Edge lists larger than memory: text and Parquet files read in parts, for engine duckdb and `unit: edge`.
 
 Records and identifiers are defined in cantle.data.graphs. Here files are read some records at a time, and
-DuckDB counts the degrees (cantle.trusted.engines.filed_graphs). Projection, for the other units, takes edges in a
+DuckDB counts the degrees (cantle.trusted.counting.filed_graphs). Projection, for the other units, takes edges in a
 public order and needs the whole graph in memory.
 """
 
@@ -20,9 +20,9 @@ from cantle.schema.graph import GraphSchema
 from cantle.schema.identifier_lines import check_file
 from cantle.trusted.bounding.graph_pairs import Identified, Pairs
 from cantle.trusted.bounding.node_ids import Column
-from cantle.trusted.engines.filed_graphs import count_degrees
-from cantle.trusted.engines.graph import GraphEngine
-from cantle.trusted.engines.private_database import MEMORY
+from cantle.trusted.counting.filed_graphs import count_degrees
+from cantle.trusted.counting.graph import GraphEngine
+from cantle.trusted.counting.private_database import MEMORY
 
 
 def refuse_filed(data: object, schema: GraphSchema, choice: EngineChoice) -> None:

@@ -1,7 +1,7 @@
 """Sets larger than memory: long tables, columns of lists and FIMI lines read in batches, for engine duckdb.
 
 cantle.data.sets defines what a record is. Here files are read some rows at a time, and DuckDB groups the rows of a long
-table (cantle.trusted.engines.filed_sets). A long table may consist of several files, and a record may have rows in all
+table (cantle.trusted.counting.filed_sets). A long table may consist of several files, and a record may have rows in all
 of them.
 """
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from cantle import kernel_choice
 from cantle.data import sets
 from cantle.data.engine_choice import EngineChoice, Opened
 from cantle.data.engines_for_tables import parquet_batches, polars_of
@@ -23,9 +24,8 @@ from cantle.data.sets import AsksSets
 from cantle.data.tables import Raw, column_types, header, read_batches
 from cantle.errors import DataError, ParameterError
 from cantle.schema.sets import SetForm, SetSchema
-from cantle.trusted import kernel_choice
-from cantle.trusted.engines.filed_sets import FiledSetEngine, Packed, SetFiles, sort_rows
-from cantle.trusted.engines.private_database import MEMORY
+from cantle.trusted.counting.filed_sets import FiledSetEngine, Packed, SetFiles, sort_rows
+from cantle.trusted.counting.private_database import MEMORY
 
 if TYPE_CHECKING:
     from pyarrow import Table

@@ -40,7 +40,7 @@ from cantle.trusted.bounding.graph_arrays import Degrees as Degrees
 from cantle.trusted.bounding.graph_arrays import Graph as Graph
 from cantle.trusted.bounding.graph_pairs import Declared, Pairs
 from cantle.trusted.bounding.node_ids import Column, Identifier, identifier
-from cantle.trusted.engines.graph import GraphEngine
+from cantle.trusted.counting.graph import GraphEngine
 
 if TYPE_CHECKING:
     from cantle.data.frames import Series

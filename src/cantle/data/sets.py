@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 import numpy as np
 import polars as pl
 
+from cantle import kernel_choice
 from cantle.data.arrow_texts import decodable_column
 from cantle.data.engine_choice import EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import CSV, PARQUET, check_packing, ending
@@ -46,9 +47,8 @@ from cantle.schema.fields import Field
 from cantle.schema.items import Codes, Universe
 from cantle.schema.sets import ITEMS, SetForm, SetSchema
 from cantle.schema.table import TableSchema
-from cantle.trusted import kernel_choice
 from cantle.trusted.bounding.persons import sets_within_bound
-from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.item_partitions import ItemTree
 
 if TYPE_CHECKING:

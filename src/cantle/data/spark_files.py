@@ -22,7 +22,7 @@ from cantle.data.tables import Lines, _check_columns, _csv_dialect, _split_heade
 from cantle.errors import ParameterError
 from cantle.schema.table import Dialect, TableSchema
 from cantle.schema.text_encodings import needs_no_decoding
-from cantle.trusted.engines import spark
+from cantle.trusted.counting import spark
 
 if TYPE_CHECKING:
     import polars as pl

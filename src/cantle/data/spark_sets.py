@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import polars as pl
 
+from cantle import kernel_choice
 from cantle.data import sets
 from cantle.data.engine_choice import Opened
 from cantle.data.engines_for_tables import polars_of, spark_frame
@@ -21,10 +22,9 @@ from cantle.data.set_form import check_pair
 from cantle.data.sets import AsksSets
 from cantle.data.tables import as_ids, read_batches
 from cantle.schema.sets import SetForm, SetSchema
-from cantle.trusted import kernel_choice
-from cantle.trusted.engines import spark
-from cantle.trusted.engines.filed_sets import FiledSetEngine, Packed
-from cantle.trusted.engines.spark.sets import Lists, LongRows, Rows, SparkSets
+from cantle.trusted.counting import spark
+from cantle.trusted.counting.filed_sets import FiledSetEngine, Packed
+from cantle.trusted.counting.spark.sets import Lists, LongRows, Rows, SparkSets
 
 if TYPE_CHECKING:
     import pyarrow

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.trusted.arrays import Bytes, Codes, Floats, Ints, Words
-from cantle.trusted.jit import compiled, copy16, inlined, inner
+from cantle.jit import compiled, copy16, inlined, inner
+from cantle.trusted.core.arrays import Bytes, Codes, Floats, Ints, Words
 
 _FEW = 24  # largest region whose records are ranked by comparing all pairs
 

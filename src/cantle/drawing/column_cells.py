@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cantle.schema.domain import Attribute, Steps
 from cantle.trusted.geometry.boxes import Ints
@@ -122,8 +121,3 @@ def largest_spikes(codes: Ints, counts: Ints) -> Ints:
 def with_null(column: Column, edges: Ints) -> Ints:
     """The edges with the null cell, if the column has one."""
     return np.append(edges, column.codes).astype(np.int64) if column.null else edges
-
-
-def single_values(edges: Ints) -> NDArray[np.bool_]:
-    """Which cells hold one value; the null cell counts as one."""
-    return np.diff(edges) == 1

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from cantle.trusted.arrays import Bools, Codes
+from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 
 Floats = npt.NDArray[np.float64]

@@ -15,7 +15,7 @@ from cantle.drawing.counts import distinct_spans
 from cantle.drawing.tree import Leaves, Tree
 from cantle.errors import SchemaError
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
-from cantle.trusted.arrays import Bools, Codes, Floats
+from cantle.trusted.core.arrays import Bools, Codes, Floats
 from cantle.trusted.geometry.boxes import Ints
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 from cantle.drawing.counts import Dice, Floats
 from cantle.schema.domain import Domain
 from cantle.schema.rules import EVERYWHERE, SOMEWHERE, Rules
-from cantle.trusted.arrays import Bools, Codes
+from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 
 ROUNDS = 30

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from cantle.errors import MissingExtra, ParameterError, raise_alone
 from cantle.schema.domain import Attribute, Labels
-from cantle.trusted.arrays import Codes
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
 if TYPE_CHECKING:

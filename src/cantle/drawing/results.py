@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from cantle.drawing.records import Drawn
-from cantle.trusted.arrays import Codes, Ints
+from cantle.trusted.core.arrays import Codes, Ints
 
 if TYPE_CHECKING:
     import polars as pl

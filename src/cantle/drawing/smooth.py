@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cantle.drawing.counts import Floats
-from cantle.trusted.arrays import Bools, Codes
+from cantle.drawing.far_pieces import trust_in_pieces
+from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 
 SEGMENT_PRICE = 3.0
@@ -13,6 +14,10 @@ SEGMENT_PRICE = 3.0
 
 LEAST_VARIANCE = 1e-6
 """The smallest variance used: counts known better than this count as exact, and nothing is divided by 0."""
+
+
+FAR_DOUBT = 2.0
+"""The doubt of pieces far outside of where the records of a column are."""
 
 
 def project(values: Floats, total: float) -> Floats:
@@ -64,21 +69,27 @@ def smooth(counts: Floats, variance: Floats, widths: Floats | None, total: float
 
     Numeric columns (`widths` given, one per cell of values) become pieces of constant density; a null cell after them
     stays a piece of its own. A piece of total t and noise variance s2 is multiplied by max(0, 1 - doubt^2 s2 / t^2),
-    so that noise leaves no mass in empty tails.
+    so that noise leaves no mass in empty tails. Without doubt (0), only pieces far outside are treated so.
     """
     values = counts.astype(np.float64)
     if widths is None:
         return project(values, total)
     starts = segments(values[: len(widths)], widths, variance[: len(widths)])
+    own, only = len(starts), widths
     if len(widths) < len(values):
         starts, widths = np.append(starts, len(widths)), np.append(widths, 1.0)
     number = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(values))))
-    sums, noise = np.bincount(number, values), np.bincount(number, variance)
+    sums: Floats = np.bincount(number, values).astype(np.float64)
+    noise: Floats = np.bincount(number, variance).astype(np.float64)
     density = np.bincount(number, values * widths / variance) / np.bincount(number, widths**2 / variance)
     fitted = density[number] * widths
-    if not doubt:
-        return project(fitted, total)
-    trust = np.where(sums > 0, np.maximum(0.0, 1 - doubt**2 * noise / np.where(sums > 0, sums, 1.0) ** 2), 0.0)
+    if doubt:
+        trust = np.where(sums > 0, np.maximum(0.0, 1 - doubt**2 * noise / np.where(sums > 0, sums, 1.0) ** 2), 0.0)
+    else:
+        far = trust_in_pieces(starts[:own], sums[:own], noise[:own], only, total, FAR_DOUBT)
+        if far is None:
+            return project(fitted, total)
+        trust = np.append(far, np.ones(len(starts) - own))
     kept = trust[number] > 0
     if not kept.any():
         return project(fitted, total)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cantle.drawing.counts import Floats
-from cantle.trusted.answers import Noisy
+from cantle.trusted.core.answers import Noisy
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints
 
 

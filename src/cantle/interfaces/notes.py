@@ -6,18 +6,14 @@ Notes are made from public input and from released values, so they cost nothing 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from cantle.drawing.records import ITEMS_WANTED, MOST_ITEMS, RECORDS_WANTED, Drawn, share_drawn
 from cantle.drawing.results import Results
 from cantle.schema import Schema
-
-if TYPE_CHECKING:
-    from cantle.schema.graph import GraphSchema
-    from cantle.schema.sets import SetSchema
-    from cantle.schema.table import TableSchema
 
 NONE = 200
 """Records times epsilon below which the number of records itself is mostly noise."""
@@ -32,41 +28,51 @@ MOST_MISSING = 0.5
 MOST_FILLED_IN = 0.5
 
 
+@dataclass(frozen=True)
+class Run:
+    """What is known of a run: `strength` is records times epsilon, divided by the records per person."""
+
+    schema: Any
+    method: str
+    results: Results
+    strength: float
+
+    @property
+    def summary(self) -> dict[str, int]:
+        return self.results.summary
+
+
 def notes_of(schema: Schema, method: str, results: Results, epsilon: float, persons: int) -> tuple[str, ...]:
     """All notes; `persons` is the number of records per person, by which the noise grows."""
     strength = results.summary["records"] * epsilon / persons
-    return tuple(KINDS[schema.kind](schema, method, results, strength))
+    return tuple(KINDS[schema.kind](Run(schema, method, results, strength)))
 
 
-def _of_table(schema: TableSchema, method: str, results: Results, strength: float) -> Iterator[str]:
-    yield from _strength(results.summary["records"], strength)
-    yield from _fewer_records(results.summary)
-    yield from _missing(results.drawn)
-    if method == "mosaic" and schema.target is None:
-        yield from _no_target(strength)
+def _of_table(run: Run) -> Iterator[str]:
+    yield from _strength(run.summary["records"], run.strength)
+    yield from _fewer_records(run.summary)
+    yield from _missing(run.results.drawn)
+    if run.method == "mosaic" and run.schema.target is None:
+        yield from _no_target(run.strength)
 
 
-def _of_sets(schema: SetSchema, method: str, results: Results, strength: float) -> Iterator[str]:  # noqa: ARG001
-    yield from _nothing(results.summary["records"])
-    yield from _thinned(results.summary)
-    if method == "baskets":
-        yield from _noise_alone(strength)
-    yield from _filled_in(results.summary)
+def _of_sets(run: Run) -> Iterator[str]:
+    yield from _nothing(run.summary["records"])
+    yield from _fewer_sets(run.summary)
+    if run.method == "baskets":
+        yield from _noise_alone(run.strength)
+    yield from _filled_in(run.summary)
 
 
-def _of_graph(schema: GraphSchema, method: str, results: Results, strength: float) -> Iterator[str]:  # noqa: ARG001
-    yield from _nothing(results.summary["records"])
-    yield from _fewer_nodes(results.summary)
-    if schema.unit == "node" and schema.node_count is None:
-        yield from _unlisted(results.summary)
+def _of_graph(run: Run) -> Iterator[str]:
+    yield from _nothing(run.summary["records"])
+    yield from _fewer_nodes(run.summary)
+    if run.schema.unit == "node" and run.schema.node_count is None:
+        yield from _unlisted(run.summary)
 
 
-KINDS: dict[str, Callable[[Any, str, Results, float], Iterator[str]]] = {
-    "table": _of_table,
-    "sets": _of_sets,
-    "graph": _of_graph,
-}
-"""For each kind of data its notes, from schema, method, results, and records times epsilon."""
+KINDS: dict[str, Callable[[Run], Iterator[str]]] = {"table": _of_table, "sets": _of_sets, "graph": _of_graph}
+"""For each kind of data its notes."""
 
 
 def _nothing(records: int) -> Iterator[str]:
@@ -77,27 +83,27 @@ def _nothing(records: int) -> Iterator[str]:
         )
 
 
-def _thinned(summary: dict[str, int]) -> Iterator[str]:
-    """A note if fewer records were drawn than were counted."""
-    share = share_drawn(summary)
-    if share < 1:
-        yield (
-            f"The noisy counts call for {summary[ITEMS_WANTED]:,} items, and a release holds at most {MOST_ITEMS:,}: "
-            f"each released set stands for {1 / share:.3g} sets. Multiply counts by that; `cantle query` does so. "
-            "If the data has fewer items, epsilon is too small for it."
-        )
+def _fewer_sets(summary: dict[str, int]) -> Iterator[str]:
+    """A note if fewer sets were drawn than were counted."""
+    if (share := share_drawn(summary)) < 1:
+        wanted = f"{summary[ITEMS_WANTED]:,} items, and a release holds at most {MOST_ITEMS:,}"
+        yield _thinned(wanted, share, "set") + "If the data has fewer items, epsilon is too small for it."
 
 
 def _fewer_records(summary: dict[str, int]) -> Iterator[str]:
     """A note if fewer records of a table were drawn than were counted."""
-    share = share_drawn(summary)
-    if share < 1:
-        yield (
-            f"The noisy counts call for {summary[RECORDS_WANTED]:,} records, and {summary['records']:,} are the most "
-            f"that a release of this table holds: each released record stands for {1 / share:.3g} records. Multiply "
-            "counts by that; `cantle query` does so. If the data has fewer records, these settings leave little but "
-            "noise: raise epsilon, or make fewer regions."
-        )
+    if (share := share_drawn(summary)) < 1:
+        most = f"{summary['records']:,} are the most that a release of this table holds"
+        wanted = f"{summary[RECORDS_WANTED]:,} records, and {most}"
+        advice = "these settings leave little but noise: raise epsilon, or make fewer regions."
+        yield f"{_thinned(wanted, share, 'record')}If the data has fewer records, {advice}"
+
+
+def _thinned(wanted: str, share: float, noun: str) -> str:
+    return (
+        f"The noisy counts call for {wanted}: each released {noun} stands for {1 / share:.3g} {noun}s. "
+        "Multiply counts by that; `cantle query` does so. "
+    )
 
 
 def _fewer_nodes(summary: dict[str, int]) -> Iterator[str]:

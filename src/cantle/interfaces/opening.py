@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,9 +15,10 @@ from cantle.methods.base import ChecksBudget, Method
 from cantle.methods.catalogue import make_method
 from cantle.release import check_free, check_writable
 from cantle.release.data_file import require_storable
+from cantle.release.facts import Facts, facts_from
 from cantle.schema import Schema, as_schema
-from cantle.trusted.budget import Unit, nano_of
-from cantle.trusted.engines.base import Engine
+from cantle.trusted.core.budget import Unit, nano_of
+from cantle.trusted.counting.base import Engine
 from cantle.trusted.ledger import Ledger
 
 
@@ -41,6 +42,7 @@ class Order:
     nodes: object
     insecure_seed: int | None
     account: Account | None
+    facts: Facts = field(default_factory=Facts)
 
     @property
     def unit(self) -> Unit:
@@ -85,6 +87,7 @@ def preflight(
     parameters: Mapping[str, object] | None = None,
     output: Path | None = None,
     stored_as: str | None = None,
+    facts: Facts | Mapping[str, object] | str | os.PathLike[str] | None = None,
 ) -> Order:
     """Checks everything that can be checked before a charge; nothing is spent and no record is read.
 
@@ -92,7 +95,7 @@ def preflight(
     """
     if output is not None:
         check_writable(check_free(output))
-    nano, public = nano_of(epsilon), as_schema(schema)
+    nano, public, known = nano_of(epsilon), as_schema(schema), facts_from(facts)
     require_storable(public, stored_as)
     choice = choose_engine(public, engine, memory, table)
     plan = make_method(public, method, preset, parameters or {})
@@ -101,7 +104,7 @@ def preflight(
     OPENERS[public.kind].refuse_early(data, public, choice, nodes)
     _check_seed(insecure_seed)
     choice.require(data)  # a misspelt path must cost nothing
-    return Order(data, public, nano, plan, choice, nodes, insecure_seed, _account(ledger, dataset))
+    return Order(data, public, nano, plan, choice, nodes, insecure_seed, _account(ledger, dataset), known)
 
 
 def open_data(

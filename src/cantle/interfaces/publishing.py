@@ -27,12 +27,13 @@ from cantle.methods.own_accuracy import MeasuresItself
 from cantle.methods.own_error.accuracy import Accuracy
 from cantle.methods.planning.words import caution
 from cantle.release import Release
+from cantle.release.facts import Facts
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import LedgerLine, Manifest, Receipt
 from cantle.schema import Schema
-from cantle.trusted.budget import NANO, Budget, ReceiptFields, Unit, words_of
-from cantle.trusted.curator import Curator
-from cantle.trusted.engines.base import Engine
+from cantle.trusted.core.budget import NANO, Budget, ReceiptFields, Unit, words_of
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting.base import Engine
 from cantle.trusted.ledger import Ledger, Ticket, now
 from cantle.trusted.noise import Noise, Secure, Seeded
 
@@ -64,6 +65,7 @@ def publish(
     dataset: str | None = None,
     nodes: object = None,
     insecure_seed: int | None = None,
+    facts: Facts | Mapping[str, object] | str | os.PathLike[str] | None = None,
     **parameters: object,
 ) -> Release:
     """Publishes a table, sets of items, or the degrees of a graph under pure epsilon-differential privacy.
@@ -94,6 +96,8 @@ def publish(
         A private list of the nodes of a graph, some of which may have no edge.
     insecure_seed : int, optional
         Makes the run repeatable and the release NOT PRIVATE; for tests only.
+    facts : dict or path, optional
+        Public facts for the statement, such as curator, contact, purpose and licence (docs/reference.md, facts).
     **parameters
         Parameters of the method (docs/reference.md).
 
@@ -129,6 +133,7 @@ def publish(
         dataset=dataset,
         nodes=nodes,
         insecure_seed=insecure_seed,
+        facts=facts,
         parameters=parameters,
     )
     warning = caution(order.epsilon_nano / NANO) if insecure_seed is None else None
@@ -249,5 +254,6 @@ def _manifest(order: Order, receipt: Receipt, seed: int, results: Results) -> Ma
         },
         summary=results.summary,
         structure=results.structure,
+        facts=order.facts,
         notes=notes_of(order.schema, order.method.name, results, receipt.epsilon_nano / NANO, receipt.unit.max_records),
     )

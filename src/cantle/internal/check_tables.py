@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from cantle.schema.table import TableSchema
 from cantle.schema.values import MIXED, Mask, text_of
 
 
-def check_table(data: object, schema: TableSchema, nodes: Path | None = None) -> Checked:  # noqa: ARG001
+def check_table(data: object, schema: TableSchema) -> Checked:
     """What `publish` would do with each record of a table."""
     domain = schema.as_declared().with_target_as_column()
     relations = schema.domain().relations

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from cantle.internal import Shown
 from cantle.internal.questions import Asked
-from cantle.internal.shown import Shown
 from cantle.release.estimates import WITHOUT_CONFIDENCE
 from cantle.release.kinds import KINDS
 from cantle.release.report.groupings import Ints

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from cantle.internal.shown import Shown
+from cantle.internal import Shown
 
 MOST_EXAMPLES = 5
 _ADVICE = (

@@ -18,7 +18,7 @@ from cantle.methods.diffpart.method import SMALL, DiffPart
 from cantle.methods.own_accuracy import OwnAccuracy
 from cantle.methods.settings import Echo, rules_of, unknown_parameter
 from cantle.schema.sets import SetSchema
-from cantle.trusted.curator import Curator
+from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.item_partitions import ItemTree
 
 BOTH = {"accuracy_share"}

@@ -13,8 +13,8 @@ from cantle.errors import ParameterError, SchemaError
 from cantle.methods.settings import Echo
 from cantle.schema.domain import Domain
 from cantle.schema.table import TableSchema
-from cantle.trusted.budget import words_of
-from cantle.trusted.curator import Curator
+from cantle.trusted.core.budget import words_of
+from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier
 
 MOST_CLASSES = 1000

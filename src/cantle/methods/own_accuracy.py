@@ -24,8 +24,9 @@ from cantle.methods.own_error.table_workload import columns_of, engine_codes, ta
 from cantle.methods.settings import Rule, portion, share_up_to
 from cantle.schema.domain import Domain
 from cantle.schema.items import Universe
-from cantle.trusted.answers import Noisy
-from cantle.trusted.curator import Curator
+from cantle.trusted.claims.queries import Size
+from cantle.trusted.core.answers import Noisy
+from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.workloads import (
     SetWorkload,
@@ -33,7 +34,6 @@ from cantle.trusted.geometry.workloads import (
     count_sets,
     fingerprint,
 )
-from cantle.trusted.queries import Size
 
 DEFAULT_SHARE = "1/25"
 SIZE_SHARE = Fraction(1, 100)

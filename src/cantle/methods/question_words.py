@@ -26,7 +26,6 @@ _QUESTIONS = {
     "cells of wide columns": "where to cut columns of many values into ranges",
     "frequent values": "values that many records share",
     "one frequent value": "the one value that most records share",
-    "round values": "how often numbers are round (40, 500)",
     "hub column": "choosing the column that others depend on most",
     "choice of tables": "choosing tables of several columns",
     "tables": "counts of tables of several columns",

@@ -76,40 +76,33 @@ def _fraction(value: object) -> Fraction:
     return Fraction(repr(float(value)) if isinstance(value, float) else value)
 
 
-def share(*, positive: bool = False) -> Rule:
-    """A rule for an exact fraction below 1 that is at least 0, or above 0 if `positive`."""
+def _exact(text: str, accepts: Callable[[Fraction], bool]) -> Rule:
+    """A rule for an exact number that satisfies a condition."""
 
     def read(value: object) -> Fraction:
         fraction = _fraction(value)
-        if not 0 <= fraction < 1 or (positive and not fraction):
+        if not accepts(fraction):
             raise ValueError
         return fraction
 
-    return read, "a share above 0 and below 1" if positive else "a share from 0 to below 1"
+    return read, text
+
+
+def share(*, positive: bool = False) -> Rule:
+    """A rule for an exact fraction below 1 that is at least 0, or above 0 if `positive`."""
+    if positive:
+        return _exact("a share above 0 and below 1", lambda given: 0 < given < 1)
+    return _exact("a share from 0 to below 1", lambda given: 0 <= given < 1)
 
 
 def share_up_to(most: Fraction) -> Rule:
     """A rule for an exact fraction from 0 to `most`."""
-
-    def read(value: object) -> Fraction:
-        fraction = _fraction(value)
-        if not 0 <= fraction <= most:
-            raise ValueError
-        return fraction
-
-    return read, f"a share from 0 to {most}"
+    return _exact(f"a share from 0 to {most}", lambda given: 0 <= given <= most)
 
 
 def decimal(high: int) -> Rule:
     """A rule for an exact number from 0 to `high`."""
-
-    def read(value: object) -> Fraction:
-        fraction = _fraction(value)
-        if not 0 <= fraction <= high:
-            raise ValueError
-        return fraction
-
-    return read, f"a number from 0 to {high}"
+    return _exact(f"a number from 0 to {high}", lambda given: 0 <= given <= high)
 
 
 def flag() -> Rule:

@@ -23,7 +23,7 @@ from cantle.release.registry import registry
 from cantle.release.statement import datapackage, statement
 from cantle.schema import canonical_json
 from cantle.schema.html import table
-from cantle.trusted.budget import NANO
+from cantle.trusted.core.budget import NANO
 
 if TYPE_CHECKING:
     import polars as pl
@@ -196,8 +196,8 @@ class Release:
         known = {names["data"]: write(self.drawn, folder / names["data"], data, self.manifest)}
         for name, frame in {"groups": self.groups, **self.frames}.items():
             frame.write_parquet(folder / names[name], metadata=meta, statistics=False, compression_level=1)
-        (folder / names["statement"]).write_text(statement(self.manifest), encoding="utf-8")
-        (folder / names["registry"]).write_text(registry(self.manifest), encoding="utf-8")
+        (folder / names["statement"]).write_text(statement(self.manifest), encoding="utf-8", newline="\n")
+        (folder / names["registry"]).write_text(registry(self.manifest), encoding="utf-8", newline="\n")
         package = datapackage(self.manifest, names["data"])
         (folder / names["datapackage"]).write_bytes(canonical_json.dumps(package))
         files = {p.name: known.get(p.name) or sha256_of(p) for p in sorted(folder.iterdir())}

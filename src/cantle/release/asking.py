@@ -39,8 +39,7 @@ from cantle.schema.question_columns import Misfit, Points, Vocabulary
 from cantle.schema.question_tokens import quoted, tokens_of
 from cantle.schema.questions import parse, parse_sum
 from cantle.schema.scales import Labels, Steps
-from cantle.schema.table import TableSchema
-from cantle.trusted.arrays import Bools, Codes, Floats, Ints
+from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
 
 if TYPE_CHECKING:
     import polars as pl
@@ -227,8 +226,7 @@ class Asker:
 
     def _made_of(self, column: str) -> tuple[Relations | None, Total] | None:
         """The sum of columns that a text names, or that a declared column was made into by rules; None for others."""
-        schema = self._release.schema
-        relations = schema.domain().relations if isinstance(schema, TableSchema) else None
+        relations = self._release.schema.relations
         if relations is not None and column in relations.counted:
             return None
         if column not in self.attributes and len(tokens_of(column)) > 2:
@@ -261,8 +259,7 @@ class Asker:
 
     def _unit(self, column: str) -> str:
         """The unit of a difference of dates or datetimes."""
-        schema = self._release.schema
-        relations = schema.domain().relations if isinstance(schema, TableSchema) else None
+        relations = self._release.schema.relations
         return "" if relations is None or column not in relations.units else f"in {relations.units[column][0]}"
 
     def _distribution(self, attribute: Attribute) -> tuple[Floats, Floats]:

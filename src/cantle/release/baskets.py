@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cantle import kernel_choice
 from cantle.drawing.counts import Dice, public_dice
 from cantle.errors import VerifyError
 from cantle.methods.baskets.model.pair_plan import PairPlan, pair_cells
@@ -25,9 +26,8 @@ from cantle.release.load import set_schema_of, universe_of
 from cantle.release.manifest import Manifest
 from cantle.release.sets import list_frame
 from cantle.schema.values import Codes
-from cantle.trusted import kernel_choice
-from cantle.trusted.answers import Noisy, NoisyCells
-from cantle.trusted.budget import NANO
+from cantle.trusted.core.answers import Noisy, NoisyCells
+from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.set_parts import PARTS
 

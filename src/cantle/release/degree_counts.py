@@ -21,7 +21,7 @@ from cantle.release.estimates import LIMITS, NOISE_ONLY, Estimate, Noise
 from cantle.release.load import graph_schema_of
 from cantle.schema.code_sets import CodeSet, Key, Question, edges_of, holds
 from cantle.schema.question_columns import MOST_COUNTED
-from cantle.trusted.arrays import Codes, Floats, Ints
+from cantle.trusted.core.arrays import Codes, Floats, Ints
 
 if TYPE_CHECKING:
     from cantle.release import Release

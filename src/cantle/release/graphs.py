@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
     from cantle.schema.domain import Attribute
-    from cantle.trusted.arrays import Codes
+    from cantle.trusted.core.arrays import Codes
 
 UNSAID: dict[str, JSON] = {}
 FORMATS: tuple[str, ...] = ("csv", "parquet")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from cantle import kernel_choice
 from cantle.data.tables import read_columns
 from cantle.drawing.counts import Dice, fresh_seed, public_dice
 from cantle.drawing.group_frames import leaves_from
@@ -27,8 +28,7 @@ from cantle.release.kinds import KINDS
 from cantle.release.manifest import FORMAT, Document, Manifest
 from cantle.schema import Schema
 from cantle.schema.domain import Domain
-from cantle.trusted import kernel_choice
-from cantle.trusted.arrays import Bools
+from cantle.trusted.core.arrays import Bools
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.grid import Grid
 
@@ -233,7 +233,7 @@ def _from_cells(release: Release, n: int, generator: Dice) -> pl.DataFrame:
     stated = release.manifest.structure.get("tables", {})
     tables = column_shapes.tables_from(domain, stated, release.frames.get("marginals"))
     released = int(release.groups["count"].sum())
-    return from_cells.draw_from_cells(domain, grid, listed, count, tables, generator, released=released)
+    return from_cells.draw_from_cells(domain, grid, listed, count, tables, generator, released=released).frame()
 
 
 def _from_tree(release: Release, n: int, generator: Dice) -> pl.DataFrame:

@@ -13,8 +13,9 @@ from cantle.methods.own_error.accuracy import Accuracy
 from cantle.release.accuracy import accuracy_from, accuracy_to
 from cantle.release.document_fields import Document as Document
 from cantle.release.document_fields import Fields, text
+from cantle.release.facts import Facts
 from cantle.schema.canonical_json import JSON
-from cantle.trusted.budget import Charge, Unit
+from cantle.trusted.core.budget import Charge, Unit
 
 FORMAT = "cantle-release/1"
 
@@ -133,10 +134,11 @@ class LedgerLine:
 class Manifest:
     """All that a release says about itself.
 
-    `form` is the public form of the sets that were given (empty for other kinds of data). `notes` are sentences about
-    where the release is too noisy or the data may not fit the schema. `accuracy` is how far the records are off,
-    measured privately; None if that was switched off. `files` and `sha256` are set when a release is saved: the hash of
-    every other file, and that of release.json without this field.
+    `facts` are what only the curator knows; they are public input. `form` is the public form of the sets that were
+    given (empty for other kinds of data). `notes` are sentences about where the release is too noisy or the data may
+    not fit the schema. `accuracy` is how far the records are off, measured privately; None if that was switched off.
+    `files` and `sha256` are set when a release is saved: the hash of every other file, and that of release.json
+    without this field.
     """
 
     kind: str
@@ -159,18 +161,18 @@ class Manifest:
     created: str | None = None
     ledger: LedgerLine | None = None
     accuracy: Accuracy | None = None
+    facts: Facts = field(default_factory=Facts)
     files: dict[str, str] = field(default_factory=dict)
     sha256: str = ""
 
     def to_dict(self) -> dict[str, JSON]:
         """The content of release.json; fields that the release does not have are left out."""
         stated: dict[str, JSON] = {"format": FORMAT} | vars(self) | {"receipt": self.receipt.to_dict()}
-        stated["notes"] = list(self.notes)
+        stated["notes"], stated["facts"] = list(self.notes), self.facts.to_dict()
         stated["accuracy"] = None if self.accuracy is None else accuracy_to(self.accuracy)
         stated["ledger"] = None if self.ledger is None else self.ledger.to_dict()
-        return {
-            name: value for name, value in stated.items() if value or name not in ("form", "notes", "files", "sha256")
-        }
+        optional = ("form", "notes", "facts", "files", "sha256")
+        return {name: value for name, value in stated.items() if value or name not in optional}
 
     @staticmethod
     def from_dict(document: object) -> Manifest:
@@ -202,10 +204,18 @@ class Manifest:
                 created=fields.take_or_none("created", str),
                 ledger=None if ledger is None else LedgerLine.from_dict(ledger),
                 accuracy=None if accuracy is None else accuracy_from(accuracy),
+                facts=_facts(fields.take("facts", dict)) if "facts" in fields else Facts(),
                 files=fields.table("files", str, or_empty=True),
                 sha256=fields.take("sha256", str) if "sha256" in fields else "",
             )
         )
+
+
+def _facts(document: object) -> Facts:
+    try:
+        return Facts.from_dict(document)
+    except ParameterError as error:
+        raise_alone(VerifyError(f"release.json is not of the expected form: {error}"))
 
 
 def _charge(document: object, where: str) -> Charge:

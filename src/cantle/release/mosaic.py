@@ -16,7 +16,6 @@ from cantle.drawing.column_cells import column_of
 from cantle.drawing.counts import STREAMS, Dice, public_streams
 from cantle.errors import VerifyError, raise_alone
 from cantle.methods.mosaic.model.answers import FIRST
-from cantle.methods.mosaic.model.draw_values import heaps
 from cantle.methods.mosaic.model.fitted import DOUBT, Fitted, first_tables
 from cantle.methods.mosaic.model.label import DRAFT
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
@@ -24,11 +23,10 @@ from cantle.methods.mosaic.results import drawn_codes
 from cantle.release.document_fields import Document
 from cantle.release.load import domain_of
 from cantle.schema.domain import Domain
-from cantle.trusted.arrays import Codes
-from cantle.trusted.budget import NANO
+from cantle.trusted.core.arrays import Codes
+from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.cross_tables import HeapTable, LabelTree
-from cantle.trusted.geometry.value_classes import ValueClasses
+from cantle.trusted.geometry.cross_tables import LabelTree
 
 if TYPE_CHECKING:
     import polars as pl
@@ -109,25 +107,12 @@ class ReleasedTables:
         others = [name for number, name in enumerate(self._names) if number != self._lead]
         counts = [(first[name].noisy, first[name].variance) for name in others]
         fitted = first_tables(columns, self.edges, self._lead, doubt, noisy_size, counts, self.domain.rules_on_codes)
-        self._add_heaps(fitted)
         for answer in self._answers:
             if answer.why.startswith("table "):
                 fitted.add(self._bought(answer, fitted))
         if fitted.tables:
             fitted.use_tables()
         return fitted
-
-    def _add_heaps(self, fitted: Fitted) -> None:
-        rounded = [column for column in fitted.columns if column.wide and len(column.classes.periods) > 1]
-        for answer in self._about("round values"):
-            about, column = answer.about, self._names.index(answer.about["column"])
-            edges, group = (np.array(about[name], dtype=np.int64) for name in ("edges", "group"))
-            table = HeapTable(column, edges, group, ValueClasses(about["origin"], tuple(about["periods"])))
-            sizes = tuple(attribute.size for attribute in self.domain.attributes)
-            if not table.fits(sizes) or table.classes != fitted.columns[column].classes:
-                raise VerifyError("the round values are not those of groups of cells and classes of values")
-            scale = self._persons * len(rounded) / answer.price
-            fitted.heaps[column] = heaps(table, answer.noisy, fitted.masses(column), scale)
 
     def _bought(self, answer: Answer, fitted: Fitted) -> NoisyTable:
         """A table that the run chose and measured; its groups must be those that follow from the first tables."""

@@ -21,7 +21,7 @@ from cantle.release.load import domain_of, graph_schema_of, grid_and_domain, uni
 from cantle.release.noisy_tables import tables_of
 from cantle.release.sets import SetCodes
 from cantle.schema.code_sets import CodeSet, Key, Question, columns_of, holds, hull
-from cantle.trusted.arrays import Codes, Floats, Ints
+from cantle.trusted.core.arrays import Codes, Floats, Ints
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,7 +13,7 @@ from cantle.drawing.counts import variance
 from cantle.release.estimates import Noise
 from cantle.release.load import domain_of
 from cantle.schema.code_sets import CodeSet, Key, Question, columns_of, edges_of, holds, hull, sums_in
-from cantle.trusted.arrays import Bools, Floats, Ints
+from cantle.trusted.core.arrays import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from cantle.release import Release

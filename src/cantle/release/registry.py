@@ -8,29 +8,30 @@ a comment if it requires one of a list.
 from __future__ import annotations
 
 import json
+import re
 
 from cantle.release.kinds import KINDS, accuracy_lines
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.statement import beyond, declared_records, neighbours, noise
 from cantle.release.words import printable
-from cantle.trusted.budget import words_of
+from cantle.trusted.core.budget import words_of
 
 _TEMPLATE = """\
 # An entry for the registry of differential-privacy deployments, tier 3, as a draft.
-# Blanks ("") are to be filled in by the curator; the rest follows from release.json.
-{warning}url_slug: ""  # name-curators-year, in lower case
+# Blanks ("") are to be filled in by the curator (`publish --statement`); the rest follows from release.json.
+{warning}url_slug: {url_slug}  # name-curators-year, in lower case
 status: "Draft"
 tier: 3
 deployment:
   basic:
-    name: ""  # to be filled in by the curator
-    data_curators: [""]  # to be filled in by the curator
-    intended_use: ""  # to be filled in by the curator
+    name: {name}
+    data_curators: {data_curators}
+    intended_use: {intended_use}
     data_product_type: {data_product_type}
-    data_product_region: ""  # to be filled in by the curator
+    data_product_region: {data_product_region}
     description: {description}
     publication_date: {publication_date}  # the day it was made; correct it if published later
-    # data_product_sector:  # Technology, Healthcare, Education, Government, Energy or Finance
+    {data_product_sector}
   dp_variant:
     variant_name: {variant_name}
     data_domain: {data_domain}
@@ -42,9 +43,9 @@ deployment:
   deployment_model:
     model_name: "Central"
     model_name_details: "The curator holds the data and runs cantle; readers get the release alone."
-    actors: ""  # to be filled in by the curator
+    actors: {actors}
     release_type: {release_type}
-    release_type_details: {release_type_details}  # plans for further releases: to be filled in by the curator
+    release_type_details: {release_type_details}{plans}
     # data_source_type:  # Static or Dynamic
     # data_source_type_details:  # to be filled in by the curator
     access_type: "Non-interactive"
@@ -53,14 +54,16 @@ deployment:
     post_processing: {post_processing}
     composition: {composition}
   implementation:
-    preprocessing_and_hyperparameter_tuning: {preprocessing}  # how epsilon was chosen: to be filled in by the curator
+    preprocessing_and_hyperparameter_tuning: {preprocessing}
     mechanisms: {mechanisms}
-    justification: ""  # to be filled in by the curator
+    justification: {justification}
   administrative:
-    sources: ""  # where the release can be had: to be filled in by the curator
+    sources: {sources}
     notes: {notes}
-    registry_authors: [""]  # to be filled in by the curator
+    registry_authors: {registry_authors}
 """
+_BLANK = "  # to be filled in by the curator"
+_SECTORS = "# data_product_sector:  # Technology, Healthcare, Education, Government, Energy or Finance"
 _PARAMETERS = """\
     privacy_parameters:
       epsilon: {epsilon}
@@ -85,19 +88,42 @@ def registry(manifest: Manifest) -> str:
         "privacy_unit": m.unit,
         "privacy_unit_details": f"Adjacent data sets: {neighbours(m)}.",
         "privacy_parameters_details": _spend(m) + _all_releases(m),
-        "release_type": "Many releases" if earlier else "One release",
-        "release_type_details": _earlier(earlier),
+        "release_type": "Many releases" if earlier or m.facts.previous else "One release",
+        "release_type_details": "\n".join(filter(None, [_earlier(earlier), *_stated(m)])),
         "post_processing": _post_processing(m),
         "composition": _composition(m),
         "preprocessing": _PREPROCESSING,
         "mechanisms": _mechanisms(m),
-        "notes": " ".join([f"Made by cantle {m.software.get('cantle')}. {m.guarantee}.", *_accuracy(m)]),
+        "notes": " ".join([f"Made by cantle {m.software.get('cantle')}. {m.guarantee}.", *_accuracy(m), *_legal(m)]),
     }
     return _TEMPLATE.format(
         warning="" if m.private else f"# {m.guarantee}: do not register this release.\n",
         privacy_parameters=_PARAMETERS.format(epsilon=words_of(m.receipt.epsilon_nano)) if m.private else "",
         **{name: quoted(text) for name, text in values.items()},
+        **_told(m),
     )
+
+
+def _told(m: Manifest) -> dict[str, str]:
+    """What the curator told, as YAML; blanks where something is missing."""
+    facts = m.facts
+    blanks = {
+        "name": facts.title,
+        "intended_use": facts.purpose,
+        "data_product_region": facts.region,
+        "actors": facts.actors,
+        "justification": facts.epsilon_reason,
+        "sources": facts.source,
+    }
+    lists = {"data_curators": facts.curator, "registry_authors": facts.curator}
+    named = "-".join([facts.title, *facts.curator, (m.created or "")[:4]]) if facts.title and facts.curator else ""
+    return {
+        **{name: quoted(text) if text else f'""{_BLANK}' for name, text in blanks.items()},
+        **{name: f"[{', '.join(map(quoted, some))}]" if some else f'[""]{_BLANK}' for name, some in lists.items()},
+        "url_slug": quoted(re.sub(r"[^a-z0-9]+", "-", named.lower()).strip("-")),
+        "data_product_sector": f"data_product_sector: {quoted(facts.sector)}" if facts.sector else _SECTORS,
+        "plans": "" if facts.plans else "  # plans for further releases: to be filled in by the curator",
+    }
 
 
 def quoted(text: str) -> str:
@@ -117,7 +143,9 @@ def _description(m: Manifest) -> str:
     kind = KINDS[m.kind]
     sound = "Differentially private data" if m.private else f"{m.guarantee}. {kind.BARE}"
     making = kind.MADE.format(n=m.summary["records"])
-    return f"{sound}: {making}. Method {m.method}, preset {m.parameters['preset']}."
+    said = f"{sound}: {making}. Method {m.method}, preset {m.parameters['preset']}."
+    period = f"Period of the data: {m.facts.period}." if m.facts.period else ""
+    return " ".join(filter(None, [m.facts.description, said, period]))
 
 
 def _unprotected(m: Manifest) -> str:
@@ -150,6 +178,15 @@ def _all_releases(m: Manifest) -> str:
 def _earlier(earlier: tuple[EarlierRelease, ...]) -> str:
     listed = [f"- {e.time}: {e.method}, epsilon {words_of(e.epsilon_nano)}, {_became(e)}" for e in earlier]
     return "\n".join(["Earlier releases from the same data, from the ledger:", *listed]) if listed else ""
+
+
+def _legal(m: Manifest) -> list[str]:
+    return [f"Legal basis: {m.facts.legal_basis}."] if m.facts.legal_basis else []
+
+
+def _stated(m: Manifest) -> list[str]:
+    """Earlier releases outside of the ledger, and plans, in the words of the curator."""
+    return [*(f"- {one} (stated by the curator)" for one in m.facts.previous), m.facts.plans]
 
 
 def _became(entry: EarlierRelease) -> str:
@@ -193,6 +230,6 @@ def _mechanisms(m: Manifest) -> str:
             "- Integer counts, rational rates, exact samplers: no floating-point number decides a draw.",
             "- Timing, memory and caches of the machine that runs it are not protected; readers never reach it.",
             f"- Software: {software}. Schema sha256 {m.schema_sha256}.",
-            "- Access to the data before it is published: only the curator can say.",
+            f"- Access to the data before it is published: {m.facts.access or 'only the curator can say.'}",
         ]
     )

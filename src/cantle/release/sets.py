@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
     from cantle.schema.domain import Attribute
-    from cantle.trusted.arrays import Codes, Ints
+    from cantle.trusted.core.arrays import Codes, Ints
     from cantle.trusted.geometry.workloads import SetWorkload
 
 _MOST = 8  # most items that are shown in bars

@@ -19,7 +19,7 @@ from cantle.release.sets import list_frame
 from cantle.release.spending import budget_lines
 from cantle.release.words import percent, totals
 from cantle.schema.canonical_json import JSON
-from cantle.trusted.budget import words_of
+from cantle.trusted.core.budget import words_of
 from cantle.trusted.geometry.boxes import Ints
 
 _LIKELY = 100  # measured pairs of items with the highest estimates, which are counted in the released sets

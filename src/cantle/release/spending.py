@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from cantle.methods.question_words import EVERY_COLUMN, question_in_words
 from cantle.release.manifest import Manifest, PathCharges, Receipt
 from cantle.release.words import percent
-from cantle.trusted.budget import NANO, words_of
+from cantle.trusted.core.budget import NANO, words_of
 
 
 def charges_by_question(path: PathCharges) -> dict[str, list[int]]:
@@ -63,13 +63,34 @@ def receipt_table(receipt: Receipt) -> str:
         for question, charges in charges_by_question(path).items():
             worst[question] = max(worst.get(question, []), charges, key=sum)
     total = max((path.epsilon_nano for path in receipt.paths), default=0)
+    shown, in_all = rounded([sum(charges) for charges in worst.values()], total)
     lines = ["| question | epsilon |", "|---|---|"]
     lines += [
-        f"| {asked}{_how_often(charges, _parts(asked))} | {words_of(sum(charges))} |"
-        for asked, charges in worst.items()
+        f"| {asked}{_how_often(charges, _parts(asked))} | {epsilon} |"
+        for (asked, charges), epsilon in zip(worst.items(), shown, strict=True)
     ]
-    lines += [f"| **all questions together** | **{words_of(total)}** |"]
-    return "\n".join(lines) + (_SEVERAL_PATHS if sum(map(sum, worst.values())) > total else "")
+    lines += [f"| **all questions together** | **{in_all}** |"]
+    return "\n".join(lines) + _ROUNDED + (_SEVERAL_PATHS if sum(map(sum, worst.values())) > total else "")
+
+
+def rounded(parts: Sequence[int], total: int) -> tuple[list[str], str]:
+    """Charges in billionths and their total as short decimals, which add up if the charges do.
+
+    The smallest charge keeps two digits. All are rounded down, and what is missing goes to those that lost most.
+
+    >>> rounded([20_000_000, 19_976_151, 960_023_849], NANO)
+    (['0.02', '0.02', '0.96'], '1')
+    >>> rounded([333_333_333, 333_333_333, 333_333_334], NANO)
+    (['0.33', '0.33', '0.34'], '1')
+    """
+    step = 10 ** max(0, len(str(min(parts, default=NANO))) - 2)
+    whole = round(total / step)
+    if sum(parts) != total:
+        return [words_of(round(part / step) * step) for part in parts], words_of(whole * step)
+    steps = [part // step for part in parts]
+    for place in sorted(range(len(parts)), key=lambda one: -(parts[one] % step))[: max(0, whole - sum(steps))]:
+        steps[place] += 1
+    return [words_of(number * step) for number in steps], words_of(whole * step)
 
 
 def _parts(question: str) -> str:
@@ -88,10 +109,14 @@ def _how_often(charges: Sequence[int], parts: str = "times") -> str:
     if len(charges) < 2:
         return ""
     least, most = min(charges), max(charges)
-    low, high = f"{least / NANO:.3g}", f"{most / NANO:.3g}"
-    each = words_of(least) if least == most else f"about {low}" if low == high else f"{low} to {high}"
+    low, high = (words_of(round(one, 3 - len(str(one)))) for one in (least, most))  # three digits
+    each = low if least == most else f"about {low}" if low == high else f"{low} to {high}"
     return f" ({len(charges)} {parts}{'' if parts == 'times' else ':'} {each})"
 
+
+_ROUNDED = """
+
+The figures are rounded so that they still add up; release.json has every charge exactly."""
 
 _SEVERAL_PATHS = """
 

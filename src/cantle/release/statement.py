@@ -6,11 +6,12 @@ import math
 
 from cantle.release.kinds import KINDS, accuracy_lines
 from cantle.release.manifest import EarlierRelease, Manifest
+from cantle.release.people import CAREFUL, for_people, who_publishes
 from cantle.release.regions import regions_in_statement
 from cantle.release.spending import receipt_table
 from cantle.release.words import totals
 from cantle.schema.canonical_json import JSON
-from cantle.trusted.budget import NANO, words_of
+from cantle.trusted.core.budget import NANO, nano_of, words_of
 
 
 def odds(epsilon: float) -> str:
@@ -40,13 +41,17 @@ def statement(manifest: Manifest) -> str:
 | method | {m.method}, preset {m.parameters["preset"]} |
 | noise | {noise(m)} |
 {_ledger_rows(m)}
-## What is promised
+{who_publishes(m.facts)}## What is promised
 
-Whatever anyone concludes from this release, they would have concluded with nearly the same probability had {who}
-been left out: the odds of any outcome change {odds(epsilon)}. This holds whatever else they know, and however much
-they compute. For example: somebody thinks that the data contains {one_given(m)} with a chance of 50 %. After
-seeing the release, that chance is at least {_chance(-epsilon)} and at most {_chance(epsilon)}. If {who} {_replaced(m)},
-the same holds with 2 epsilon ({words_of(2 * m.receipt.epsilon_nano)}) in place of epsilon.
+Compare two cases: the data as it is, and the same data with {who} left out. Whatever anyone concludes from this
+release, they would have concluded with a similar probability in the other case: the odds of any outcome differ
+{odds(epsilon)}. This holds whatever else they know, and however much they compute. For example: somebody
+thinks that the data contains {one_given(m)} with a chance of 50 %. After seeing the release, that chance is at
+least {_chance(-epsilon)} and at most {_chance(epsilon)}. If {who} {_replaced(m)},
+the same holds with 2 epsilon ({words_of(2 * m.receipt.epsilon_nano)}) in place of epsilon.{_weak(epsilon)}
+
+The proofs are the numbered claims of `docs/privacy.md` in the source of cantle; `docs/for-reviewers.md` there answers
+what a reviewer may ask.
 
 ## What is not protected
 
@@ -56,6 +61,7 @@ the same holds with 2 epsilon ({words_of(2 * m.receipt.epsilon_nano)}) in place 
 * Running time, memory use and messages about the file as a whole. Only whoever runs the program sees them.
 * {_others(m)}
 
+{for_people(m, _kind(m), _chance(epsilon))}
 {_earlier(m)}## Where the budget went
 
 {receipt_table(m.receipt)}
@@ -67,7 +73,8 @@ the same holds with 2 epsilon ({words_of(2 * m.receipt.epsilon_nano)}) in place 
 ## Software
 
 {", ".join(f"{name} {version}" for name, version in sorted(m.software.items()))}. Schema sha256 {m.schema_sha256}.
-"""
+
+{_APPROVAL}"""
 
 
 # ------------------------------------------------------------------- words that the registry's entry shares
@@ -180,6 +187,8 @@ def _ledger_rows(manifest: Manifest) -> str:
 
 def _others(manifest: Manifest) -> str:
     """A sentence about other releases from the same data, which are not recorded here."""
+    if manifest.facts.previous and not manifest.ledger:
+        return "Releases from the same data that are not listed below: all epsilons add up."
     if manifest.ledger:
         return "Later releases from the same data, and releases that are not in the ledger: all epsilons add up."
     return "Other releases from the same data: all epsilons add up. Earlier ones are not recorded here."
@@ -189,7 +198,7 @@ def _earlier(manifest: Manifest) -> str:
     """The releases before this one, and what they spent together."""
     line = manifest.ledger
     if not line:
-        return ""
+        return _previous(manifest)
     spent, cap = line.spent_nano, line.cap_nano
     rows = [
         f"| {e.sequence} | {e.time} | {e.method} | {words_of(e.epsilon_nano)} | {_became(e)} |" for e in line.earlier
@@ -207,6 +216,24 @@ def _earlier(manifest: Manifest) -> str:
 {listed}
 With this release the data set has spent epsilon {words_of(spent)}; {most}. {means}
 
+{_previous(manifest)}"""
+
+
+def _previous(manifest: Manifest) -> str:
+    """The releases that only the curator knows of, and what they spent together with this one and the ledger."""
+    if not (previous := manifest.facts.previous):
+        return ""
+    spent = manifest.ledger.spent_nano if manifest.ledger else manifest.receipt.epsilon_nano
+    spent += sum(nano_of(one.epsilon) for one in previous)
+    listed = "\n".join(f"* {one}" for one in previous)
+    also = "Together with this release and the ledger" if manifest.ledger else "Together with this release"
+    return f"""## {"Releases outside of the ledger" if manifest.ledger else "Earlier releases from the same data"}
+
+{listed}
+
+The curator stated these. {also}, epsilon {words_of(spent)} is spent. For
+someone who has all of them, the odds of any outcome change {odds(spent / NANO)}.
+
 """
 
 
@@ -217,6 +244,16 @@ def _became(entry: EarlierRelease) -> str:
 
 # -------------------------------------------------------------------------------------------------- the rest
 
+HASH_LINE = "SHA-256 of the release (at the end of release.json): ________________________________"
+_APPROVAL = f"""## Approved for publication
+
+Name and office: ____________________________________________
+
+Date and signature: _________________________________________
+
+{HASH_LINE}
+"""
+
 
 def _chance(epsilon: float) -> str:
     """What a chance of 50 % becomes when its odds change by e^epsilon.
@@ -226,6 +263,10 @@ def _chance(epsilon: float) -> str:
     """
     chance = 1 / (1 + math.exp(-max(-700.0, min(epsilon, 700.0))))
     return f"{100 * chance:.3g} %" if 0.001 < chance < 0.999 else f"nearly {round(chance) * 100} %"
+
+
+def _weak(epsilon: float) -> str:
+    return f" **An epsilon above {CAREFUL} protects little.**" if epsilon > CAREFUL else ""
 
 
 def _public(manifest: Manifest) -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
     from cantle.schema.domain import Attribute
-    from cantle.trusted.arrays import Codes
+    from cantle.trusted.core.arrays import Codes
     from cantle.trusted.geometry.workloads import TableWorkload
 
 _MOST_COLUMNS = 12  # columns that are shown in bars, unless all are requested

@@ -1,6 +1,7 @@
 """Verification of a release: adds up every path, recomputes every rate, recounts the records, checks every hash.
 
-It shows integrity, not authorship: a person who can rewrite the whole folder can also rewrite the hashes.
+It shows integrity. Authorship only follows from a signature: a person who can rewrite the whole folder can also rewrite
+the hashes.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from cantle.release.kinds import KINDS
 from cantle.release.load import domain_of, grid_and_domain, load, read_document, schema_of
 from cantle.release.manifest import Manifest, Receipt
 from cantle.release.registry import registry
+from cantle.release.sign import SIGNATURE, signature_problems
 from cantle.release.statement import datapackage, statement
 from cantle.release.verify_accuracy import accuracy_problems
 from cantle.release.verify_mosaic import mosaic_problems
@@ -33,7 +35,7 @@ from cantle.release.verify_sets import degree_problems, rate_paid, set_problems
 from cantle.schema.canonical_json import JSON
 from cantle.schema.domain import Domain
 from cantle.schema.values import Codes
-from cantle.trusted.budget import words_of
+from cantle.trusted.core.budget import words_of
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import are_edges
 
@@ -59,13 +61,20 @@ def verify_folder(folder: Path) -> list[str]:
     return findings(folder).problems
 
 
-def findings(folder: Path) -> Findings:
-    """All problems of a saved release, and what could not be checked. The report is looked at last."""
+def findings(folder: Path, key: Path | None = None) -> Findings:
+    """All problems of a saved release, and what could not be checked. The report is looked at last.
+
+    With the public key of who published it, the signature is checked too.
+    """
     bad = file_problems(folder) or _found(lambda: problems(load(folder)))
     unchecked: list[str] = []
     if not bad:
         bad = _found(lambda: report_problems(folder, load(folder), unchecked))
         unchecked += _texts_unchecked(load(folder).manifest)
+        if key is not None:
+            bad += signature_problems(folder, key)
+        elif list(folder.glob(f"*{SIGNATURE}")):
+            unchecked.append(f"{SIGNATURE} was not checked, because that needs the signer's public key: --key FILE")
     return Findings(bad, unchecked)
 
 
@@ -127,7 +136,7 @@ def _files(folder: Path, document: dict[str, JSON]) -> Iterator[str]:
     needed = {prefix + FILES[name] for name in ("statement", "registry", "datapackage", "groups")}
     yield from (f"{name} is not part of the release" for name in sorted(needed - listed))
     yield from (f"{name} is listed and missing" for name in sorted(listed - there))
-    yield from (f"{name} is not listed" for name in sorted(there - listed - {prefix + REPORT}))
+    yield from (f"{name} is not listed" for name in sorted(there - listed - {prefix + REPORT, prefix + SIGNATURE}))
     for name in sorted(listed & there - {own}):
         if sha256_of(folder / name) != manifest.files[name]:
             yield f"{name} does not have the listed hash"

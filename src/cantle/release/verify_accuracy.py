@@ -18,7 +18,7 @@ from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS
 from cantle.release.load import schema_of
 from cantle.release.manifest import Receipt
-from cantle.trusted.budget import NANO, Charge
+from cantle.trusted.core.budget import NANO, Charge
 from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload, fingerprint
 
 

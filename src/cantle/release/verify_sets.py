@@ -18,9 +18,9 @@ from cantle.release.load import graph_schema_of, universe_of
 from cantle.release.manifest import Manifest, Receipt
 from cantle.release.sets import list_frame
 from cantle.schema.items import Universe
-from cantle.trusted.answers import Noisy
-from cantle.trusted.budget import NANO, Charge
-from cantle.trusted.degree_queries import MOST_DEGREE
+from cantle.trusted.claims.degree_queries import MOST_DEGREE
+from cantle.trusted.core.answers import Noisy
+from cantle.trusted.core.budget import NANO, Charge
 from cantle.trusted.geometry.boxes import Ints
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ from cantle.schema.code_sets import (
 )
 from cantle.schema.domain import Attribute, Steps
 from cantle.schema.linear import Linear
-from cantle.trusted.arrays import Floats, Ints
+from cantle.trusted.core.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     from cantle.release import Release

@@ -17,7 +17,7 @@ import numpy as np
 
 from cantle.schema.linear import Key as Key
 from cantle.schema.linear import Linear
-from cantle.trusted.arrays import Bools, Codes, Ints
+from cantle.trusted.core.arrays import Bools, Codes, Ints
 
 FEW_SPANS = 6
 """Up to this many spans, comparing codes with all of them takes less time than a search."""

@@ -14,7 +14,7 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.trusted.arrays import Bools, Codes, Ints
+from cantle.trusted.core.arrays import Bools, Codes, Ints
 
 Key = str | int
 """A column by its name; for sets, an item by its code, as a column of the codes 0 (absent) and 1 (present)."""

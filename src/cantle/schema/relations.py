@@ -23,7 +23,7 @@ from cantle.schema.forms import ALONE, NULL, VALUE, Counted, Form, Forms
 from cantle.schema.linear import Key
 from cantle.schema.scales import Steps
 from cantle.schema.taxonomy import Label
-from cantle.trusted.arrays import Codes
+from cantle.trusted.core.arrays import Codes
 
 _UNITS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
 

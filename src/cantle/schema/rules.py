@@ -40,7 +40,7 @@ from cantle.schema.linear import EVERYWHERE as EVERYWHERE
 from cantle.schema.linear import NOWHERE as NOWHERE
 from cantle.schema.linear import SOMEWHERE as SOMEWHERE
 from cantle.schema.linear import Linear, Verdicts
-from cantle.trusted.arrays import Bools, Codes, Ints
+from cantle.trusted.core.arrays import Bools, Codes, Ints
 
 if TYPE_CHECKING:
     from cantle.schema.domain import Attribute

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from cantle.schema.code_sets import Question
     from cantle.schema.domain import Domain
     from cantle.schema.question_columns import Vocabulary
+    from cantle.schema.relations import Relations
 
 _OURS = {"fields", "rules", "missingValues", "dialect", "unit", "kind", "guarantee", "schemaVersion", *DIALECT_KEYS}
 _SCHEMA_KEYS = _OURS | {"title", "description", "name", "primaryKey", "foreignKeys", "uniqueKeys", "fieldsMatch"}
@@ -146,7 +147,7 @@ class TableSchema(RecordSchema):
 
     def vocabulary(self) -> Vocabulary:
         """What questions may name: the declared columns, and differences that rules make."""
-        vocabulary, relations = self._names, self.domain().relations
+        vocabulary, relations = self._names, self.relations
         if relations is None:
             return vocabulary
         from cantle.schema.question_columns import Points, Vocabulary
@@ -154,9 +155,12 @@ class TableSchema(RecordSchema):
         made = [Points(one) for one in self.domain().attributes if one.name in relations.differences_by_name]
         return Vocabulary([*vocabulary.columns.values(), *made])
 
+    @property
+    def relations(self) -> Relations | None:
+        return self.domain().relations
+
     def counted(self, question: Question) -> Question:
-        relations = self.domain().relations
-        return question if relations is None else relations.forms.translated(question)
+        return question if self.relations is None else self.relations.forms.translated(question)
 
     @property
     def _has_rules(self) -> bool:

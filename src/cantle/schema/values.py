@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cantle.trusted.arrays import Codes as Codes
+from cantle.trusted.core.arrays import Codes as Codes
 
 Mask = NDArray[np.bool_]
 Number = TypeVar("Number", bound=np.number)

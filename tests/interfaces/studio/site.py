@@ -9,9 +9,9 @@ from pathlib import Path
 import httpx
 import polars as pl
 
-from cantle.interfaces.studio.app import make_app
-from cantle.interfaces.studio.keys import Keys
+from cantle.interfaces.studio.guard import Keys
 from cantle.interfaces.studio.private_folder import PrivateFolder
+from cantle.interfaces.studio.server import make_app
 from cantle.interfaces.studio.studio import Studio
 from tests.entropy import launcher
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cantle.interfaces.studio.column_form import entry_of, form_of, summary_of
-from cantle.interfaces.studio.outline_text import hierarchy_of, outline_of
+from cantle.interfaces.studio.column_form import entry_of, form_of, hierarchy_of, outline_of, summary_of
 from cantle.release.verify import verify_folder
 from cantle.schema import load_schema
 from cantle.trusted.ledger import Ledger

@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from math import log2
 from typing import Any
 
+from cantle.kernel_choice import FROM
 from cantle.methods.diffgen.method import MOST_ROUNDS
 from cantle.methods.diffpart.method import PRESETS, DiffPartSettings
 from cantle.methods.rps.method import DEEPEST
 from cantle.methods.settings import read_settings
-from cantle.trusted.engines.spark.tree import MOST
-from cantle.trusted.kernel_choice import FROM
+from cantle.trusted.counting.spark.tree import MOST
 
 ENTRY = 16
 HOUR = 3600.0

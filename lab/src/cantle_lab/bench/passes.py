@@ -19,7 +19,7 @@ from cantle.interfaces.opening import Order
 from cantle.interfaces.opening import open_data as really_open_data
 from cantle.methods.base import Method
 from cantle.schema import Schema
-from cantle.trusted.engines.base import Engine
+from cantle.trusted.counting.base import Engine
 from cantle.trusted.noise import Lanes, Noise
 from cantle_lab.bench.usage import Clock
 

@@ -132,7 +132,7 @@ def start_up() -> dict[str, float]:
     Each is the best of three. Kernels are loaded within a run, so their share of it can be subtracted.
     """
     publishing = "import cantle.interfaces.publishing"
-    kernels = "from cantle.trusted.kernel_choice import FROM, worth_loading\nif worth_loading(FROM): import numba"
+    kernels = "from cantle.kernel_choice import FROM, worth_loading\nif worth_loading(FROM): import numba"
     programs = {
         "help_seconds": "import sys; sys.argv = ['cantle', '--help']; from cantle.interfaces.cli import main; main()",
         "load_seconds": publishing,

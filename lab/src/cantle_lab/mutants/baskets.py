@@ -9,14 +9,14 @@ import numpy as np
 from cantle.audit.baskets import ALWAYS, POOR, RICH
 from cantle.audit.exact import Breakage
 from cantle.methods.baskets.method import CuratorAsker
-from cantle.trusted.answers import Noisy, NoisyCells
-from cantle.trusted.draws import Draws
-from cantle.trusted.engines import basket_counts, sets
+from cantle.trusted.claims.set_queries import SetApart
+from cantle.trusted.core.answers import Noisy, NoisyCells
+from cantle.trusted.core.draws import Draws
+from cantle.trusted.core.segments import Segments
+from cantle.trusted.counting import basket_counts, sets
 from cantle.trusted.geometry import set_parts
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.noise import Lanes, Rate
-from cantle.trusted.segments import Segments
-from cantle.trusted.set_queries import SetApart
 from cantle_lab.mutants.patches import INFINITE, inside, instead
 
 

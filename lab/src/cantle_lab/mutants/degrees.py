@@ -12,11 +12,11 @@ from cantle.audit.degrees import Drawing, GraphConfig
 from cantle.audit.exact import Flaw
 from cantle.methods.degrees.method import DegreeSequence
 from cantle.trusted.bounding.graph_arrays import Graph
-from cantle.trusted.budget import Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.degree_queries import AtLeast, Bounds, SortedDegrees
-from cantle.trusted.engines import graph as engine
-from cantle.trusted.engines.graph import GraphEngine
+from cantle.trusted.claims.degree_queries import AtLeast, Bounds, SortedDegrees
+from cantle.trusted.core.budget import Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting import graph as engine
+from cantle.trusted.counting.graph import GraphEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle_lab.mutants.patches import INFINITE, inside, instead, run_of
 

@@ -12,16 +12,16 @@ from cantle.audit import diffgen as configs
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Breakage, Table, replaced
 from cantle.methods.diffgen.method import DiffGen
-from cantle.trusted import specialisations
-from cantle.trusted.answers import Noisy, NoisyCells, Pick
-from cantle.trusted.curator import Curator
-from cantle.trusted.engines.words import WordEngine
+from cantle.trusted.claims import specialisations
+from cantle.trusted.claims.queries import Cells, Query
+from cantle.trusted.claims.scores import Max, Quality
+from cantle.trusted.claims.specialisations import JointSplits, ScoredSplits, SplitPoints
+from cantle.trusted.core.answers import Noisy, NoisyCells, Pick
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.keys import CodeTable, Sizes
+from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
-from cantle.trusted.keys import CodeTable, Sizes
 from cantle.trusted.noise import Lanes, Rate
-from cantle.trusted.queries import Cells, Query
-from cantle.trusted.scores import Max, Quality
-from cantle.trusted.specialisations import JointSplits, ScoredSplits, SplitPoints
 from cantle_lab.mutants.patches import INFINITE, exact_of, inside, instead, leak
 
 Sparse = tuple[Ints, Ints, Ints]

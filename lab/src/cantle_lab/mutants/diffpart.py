@@ -19,14 +19,14 @@ from cantle.methods.diffpart import method as diffpart
 from cantle.methods.diffpart.method import DiffPart
 from cantle.methods.diffpart.tree import KeptPartitions
 from cantle.schema.sets import SetSchema
-from cantle.trusted.budget import NANO, Price
-from cantle.trusted.curator import Curator
-from cantle.trusted.engines import sets
-from cantle.trusted.engines.sets import SetEngine
+from cantle.trusted.claims.queries import ChildSets, Query
+from cantle.trusted.core.budget import NANO, Price
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting import sets
+from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.item_partitions import Kept, Partitions, gather
 from cantle.trusted.noise import Lanes, Rate
-from cantle.trusted.queries import ChildSets, Query
 from cantle_lab.mutants.diffgen import Measured, Sparse
 from cantle_lab.mutants.patches import INFINITE, inside, instead, leak
 

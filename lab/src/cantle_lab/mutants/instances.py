@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from cantle.audit import Number, degrees, diffpart, rps
 from cantle.audit.enumerating import law
 from cantle.audit.exact import Audit, Breakage, Shown, Table, base_two, with_records
-from cantle.trusted import stop_test
-from cantle.trusted.budget import NANO
+from cantle.trusted.claims.scores import BALANCE, CLASS_AWARE, SCALE, InfoGain, Mix
+from cantle.trusted.core import stop_test
+from cantle.trusted.core.budget import NANO
 from cantle.trusted.noise import Lanes, Rate
-from cantle.trusted.scores import BALANCE, CLASS_AWARE, SCALE, InfoGain, Mix
 from cantle_lab.mutants.degrees import DEGREE_BREAKAGES, PRUNED, RECORD, GraphBreakage
 from cantle_lab.mutants.diffgen import DIFFGEN_BREAKAGES, NO_EMPTY, NO_ENDS
 from cantle_lab.mutants.diffpart import DIFFPART_BREAKAGES, ORDER, SEEN, TESTED

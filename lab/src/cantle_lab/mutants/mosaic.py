@@ -13,15 +13,15 @@ import numpy.typing as npt
 from cantle.audit import mosaic as configs
 from cantle.audit.exact import Breakage, Table, replaced
 from cantle.methods.mosaic.questions import CandidateTables, Questions
-from cantle.trusted.curator import Curator
-from cantle.trusted.engines import words
+from cantle.trusted.claims.table_candidates import HeavyValues, _ScoredValues, counted
+from cantle.trusted.claims.table_queries import CrossTables, Spikes
+from cantle.trusted.claims.value_trees import ValueTrees
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.stop_test import PrivTree
+from cantle.trusted.core.table_keys import TableCounts
+from cantle.trusted.counting import words
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
 from cantle.trusted.geometry.subset import Subset
-from cantle.trusted.stop_test import PrivTree
-from cantle.trusted.table_candidates import HeavyValues, _ScoredValues, counted
-from cantle.trusted.table_keys import TableCounts
-from cantle.trusted.table_queries import CrossTables, Spikes
-from cantle.trusted.value_trees import ValueTrees
 from cantle_lab.mutants.patches import INFINITE, inside, instead
 
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from cantle.audit.exact import Breakage
 from cantle.audit.own_error import ONE_NUMBER, THREE_VALUES, TWO_NUMBERS
-from cantle.trusted.answers import Noisy
-from cantle.trusted.budget import Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.engines.base import TableEngine
-from cantle.trusted.error_levels import PERCENT, ranked, weighted_errors
+from cantle.trusted.claims.error_levels import PERCENT, ranked, weighted_errors
+from cantle.trusted.claims.own_error import OwnError
+from cantle.trusted.core.answers import Noisy
+from cantle.trusted.core.budget import Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting.base import TableEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.workloads import TableWorkload
-from cantle.trusted.own_error import OwnError
 from cantle_lab.mutants.patches import inside, instead, run_of
 
 

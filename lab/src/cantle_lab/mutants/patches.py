@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from cantle.audit.exact import Patch, replaced
-from cantle.trusted.curator import Curator
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.keys import Key
+from cantle.trusted.core.open_run import OpenRun
 from cantle.trusted.geometry.boxes import Frontier, Ints
-from cantle.trusted.keys import Key
 from cantle.trusted.noise import Noise
-from cantle.trusted.open_run import OpenRun
 
 INFINITE = float("inf")
 Original = TypeVar("Original")

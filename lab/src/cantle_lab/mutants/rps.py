@@ -11,16 +11,16 @@ from cantle.audit import rps
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Breakage, Config, Record, Table, replaced
 from cantle.methods.rps.method import RPS
-from cantle.trusted.answers import Noisy
-from cantle.trusted.budget import NANO, Budget, Price
-from cantle.trusted.curator import Curator
-from cantle.trusted.engines.words import WordEngine
+from cantle.trusted.claims.queries import Marginals, Size
+from cantle.trusted.claims.scores import Mix
+from cantle.trusted.core.answers import Noisy
+from cantle.trusted.core.budget import NANO, Budget, Price
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.keys import Classes, OneWays, Sizes
+from cantle.trusted.core.stop_test import PrivTree
+from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier, Ints
-from cantle.trusted.keys import Classes, OneWays, Sizes
 from cantle.trusted.noise import Lanes, Rate, Runs
-from cantle.trusted.queries import Marginals, Size
-from cantle.trusted.scores import Mix
-from cantle.trusted.stop_test import PrivTree
 from cantle_lab.mutants.patches import INFINITE, exact_of, inside, instead, leak
 
 

@@ -10,8 +10,8 @@ from cantle.methods.own_error.table_workload import columns_of
 from cantle.release.data_file import as_polars
 from cantle.release.load import domain_of
 from cantle.release.verify_accuracy import workload_again
+from cantle.trusted.claims.own_error import OwnError
 from cantle.trusted.geometry.workloads import TableWorkload, count_table
-from cantle.trusted.own_error import OwnError
 from cantle_lab.papers import table_sets
 from cantle_lab.papers.harness import Options, Row, Setting
 from cantle_lab.papers.table_sets import TableSet

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from cantle.methods.baskets.model.pair_plan import pair_places
-from cantle.trusted.engines.basket_counts import count_pairs
+from cantle.trusted.counting.basket_counts import count_pairs
 from cantle_lab.papers import sets
 from cantle_lab.papers.basic import basic, clipped
 from cantle_lab.papers.coding import Floats

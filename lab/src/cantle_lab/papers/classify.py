@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cantle.errors import ParameterError
-from cantle.trusted.arrays import Bools
+from cantle.trusted.core.arrays import Bools
 from cantle_lab.documents import TableDocument
 from cantle_lab.papers import adult
 from cantle_lab.papers.coding import Coded, Coder, Floats, Ints

@@ -16,7 +16,9 @@ import polars as pl
 
 from cantle.errors import ParameterError
 from cantle_lab.papers import (
+    ablation,
     accuracy_figures,
+    analyst_figures,
     basket_figures,
     degree_figures,
     diffgen_figures,
@@ -188,6 +190,12 @@ FIGURES: Mapping[str, Figure] = {
     "baskets-sets": Figure(basket_figures.compare, (), "budget", setreport.across, setreport.write),
     "tables": Figure(table_figures.tables, (), table=table_figures.table, write=table_figures.files),
     "tables-more": Figure(table_figures.more, (), table=table_figures.table, write=table_figures.files),
+    "ablation": Figure(ablation.tables, ()),
+    "ablation-sets": Figure(ablation.of_sets, ()),
+    "analysts-tails": Figure(analyst_figures.tails, ()),
+    "analysts-classes": Figure(analyst_figures.classes, ()),
+    "analysts-numbers": Figure(analyst_figures.numbers, ()),
+    "analysts-surveys": Figure(analyst_figures.surveys, ()),
     "intervals": Figure(interval_coverage.intervals, (), table=interval_coverage.overview),
     "intervals-sets": Figure(set_interval_coverage.intervals_of_sets, (), table=interval_coverage.overview),
     "plan": Figure(plan_check.predictions, ()),

@@ -18,7 +18,7 @@ from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_o
 from cantle.schema.domain import Attribute
 from cantle.schema.scales import Steps
 from cantle.schema.table import TableSchema
-from cantle.trusted.arrays import Bools, Codes, Ints
+from cantle.trusted.core.arrays import Bools, Codes, Ints
 from cantle_lab.papers.table_sets import TableSet
 
 CONFIDENCE = 0.95

@@ -43,7 +43,7 @@ def hospital(records: int = 60_000, seed: int = 7) -> TableSet:
     earlier = dice.poisson(0.2 + age / 40).clip(0, 30)
     intensive = np.where(emergency & (dice.random(records) < 0.2), np.minimum(stay, dice.poisson(2, records)), 0)
     dead = dice.random(records) < 1 / (1 + np.exp(5 - 0.04 * age - emergency))
-    return _table(
+    return made_table(
         "hospital",
         {
             "emergency": emergency.astype(int), "diagnosis": diagnosis, "ward": ward, "canton": canton, "town": town,
@@ -82,7 +82,7 @@ def insurance(records: int = 50_000, seed: int = 11) -> TableSet:
     premium = (180 + 4 * power + 160 * cover - 9 * bonus + 150 * claims + dice.normal(0, 60, records)).astype(int)
     months = dice.choice([1, 3, 6, 12], records, p=[0.4, 0.1, 0.1, 0.4])
     left = dice.random(records) < 1 / (1 + np.exp(2.2 - 0.0008 * (premium.clip(0, 4_000) - 700)))
-    return _table(
+    return made_table(
         "insurance",
         {
             "kind": kind, "region": region, "garage": garage.astype(int), "cover": cover,
@@ -115,7 +115,7 @@ def housing(records: int = 40_000, seed: int = 13) -> TableSet:
     answers = {f"answer {i}": _answers(hidden, 0.5 + 0.1 * i, dice) for i in range(6)}
     since = (dice.exponential(8 + 8 * owner)).astype(int).clip(0, 70)
     moving = dice.random(records) < 1 / (1 + np.exp(1.5 + 0.7 * hidden + 0.05 * since))
-    return _table(
+    return made_table(
         "housing",
         {
             "city": city, "owner": owner.astype(int), "heating": heating, "balcony": dice.integers(0, 2, records),
@@ -135,10 +135,11 @@ def _answers(hidden: np.ndarray, weight: float, dice: np.random.Generator) -> np
     return np.rint(2 + weight * hidden + dice.normal(0, 0.8, len(hidden))).clip(0, 4).astype(int)
 
 
-def _table(
-    name: str, lists: Mapping[str, np.ndarray], bounds: Numbers, numbers: list[np.ndarray], target: str
+def made_table(
+    name: str, lists: Mapping[str, np.ndarray], bounds: Numbers, numbers: list[np.ndarray], target: str = ""
 ) -> TableSet:
-    """A table of categories and whole numbers, with its schema."""
+    """A table of categories and whole numbers, with its schema; the values of a category are its first letter and a
+    number."""
     fields: list[FieldDocument] = []
     columns: dict[str, pl.Series] = {}
     for column, codes in lists.items():

@@ -10,7 +10,7 @@ import polars as pl
 
 from cantle.errors import ParameterError
 from cantle.schema.table import TableSchema
-from cantle.trusted.arrays import Ints
+from cantle.trusted.core.arrays import Ints
 from cantle_lab.documents import TableDocument
 from cantle_lab.papers import adult, classify, privelet, synthetic
 from cantle_lab.papers.baselines import mondrian

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import polars as pl
 
 from cantle.errors import DataError, ParameterError
-from cantle.trusted.arrays import Codes as AnyCodes
+from cantle.trusted.core.arrays import Codes as AnyCodes
 from cantle_lab.papers.coding import Ints
 
 Codes = npt.NDArray[np.int32]

@@ -6,7 +6,7 @@ with the raw records.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
 from math import comb
 
@@ -46,10 +46,11 @@ def distance(truth: Ints, release: Ints, sizes: list[int], width: int, most: int
     sets = list(combinations(range(len(sizes)), width))
     if len(sets) > most:
         sets = [sets[i] for i in rng.choice(len(sets), most, replace=False)]
-    return float(np.mean([_total_variation(truth, release, sizes, columns) for columns in sets]))
+    return float(np.mean([total_variation(truth, release, sizes, columns) for columns in sets]))
 
 
-def _total_variation(truth: Ints, release: Ints, sizes: list[int], columns: tuple[int, ...]) -> float:
+def total_variation(truth: Ints, release: Ints, sizes: list[int], columns: tuple[int, ...]) -> float:
+    """The total variation distance of one table of these columns."""
     shape = [sizes[column] for column in columns]
     cells = [
         np.bincount(np.ravel_multi_index([codes[:, column] for column in columns], shape), minlength=np.prod(shape))
@@ -180,10 +181,12 @@ class _Fitted:
 MODELS: Mapping[str, Callable[[Coder], Classifier]] = {"tree": C45, "boosting": Boosting, "logistic": Logistic}
 
 
-def model_scores(coder: Coder, train: Coded, test: Coded) -> Iterator[tuple[str, float]]:
-    """(measure, value) of every model trained on `train` and tested on `test`."""
-    for name, build in MODELS.items():
-        model = build(coder)
+def model_scores(
+    coder: Coder, train: Coded, test: Coded, names: Iterable[str] = tuple(MODELS)
+) -> Iterator[tuple[str, float]]:
+    """(measure, value) of these models trained on `train` and tested on `test`."""
+    for name in names:
+        model = MODELS[name](coder)
         model.fit(train)
         proba = model.proba(test.codes)
         for key, function in SCORES.items():

@@ -133,10 +133,11 @@ def latent_classes(records: int = 20_000, columns: int = 60, classes: int = 6, s
 
 def without_target(table: TableSet) -> TableSet:
     """The same table, but the publisher does not know which column is the target; models still predict it."""
-    return replace(table, name=f"{table.name}, no target declared", published={"fields": _without_roles(table)})
+    return replace(table, name=f"{table.name}, no target declared", published={"fields": without_roles(table)})
 
 
-def _without_roles(table: TableSet) -> list[FieldDocument]:
+def without_roles(table: TableSet) -> list[FieldDocument]:
+    """The fields of a table, none of which is a target."""
     fields = [field.copy() for field in table.schema["fields"]]
     for field in fields:
         field.pop("role", None)
@@ -158,7 +159,7 @@ def five_classes(table: TableSet) -> TableSet:
     """Adult with marital status in five groups as the target, and its class as a further attribute."""
     name = "marital-status"
     target = _listed(name, list(dict.fromkeys(MARITAL_GROUPS.values())), target=True)
-    fields = [target if field["name"] == name else field for field in _without_roles(table)]
+    fields = [target if field["name"] == name else field for field in without_roles(table)]
     frame = table.frame.with_columns(pl.col(name).replace_strict(MARITAL_GROUPS, return_dtype=pl.String))
     return TableSet(f"{table.name}, five classes", frame, {"fields": fields})
 

@@ -15,7 +15,7 @@ import typer.core
 
 from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError
 from cantle.interfaces.cli.audit import audit_command
-from cantle.interfaces.cli.config import chosen, needed
+from cantle.interfaces.cli.config import chosen, needed, public_facts, settings_of
 from cantle.interfaces.cli.demo import demo_command
 from cantle.interfaces.cli.internal import check_command, evaluate_command
 from cantle.interfaces.cli.lab import COMMANDS, command_of, unloaded
@@ -34,7 +34,7 @@ from cantle.interfaces.cli.query import query_command
 from cantle.interfaces.cli.release import apply_command, graph_command, sample_command, show_command, verify_command
 from cantle.interfaces.cli.report import report_command
 from cantle.interfaces.cli.schema import init_command, schema_command
-from cantle.interfaces.cli.settings import settings_of
+from cantle.interfaces.cli.statement import sign_command, statement_command
 from cantle.interfaces.cli.studio import studio_command
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 _NO_LEDGER = "no ledger is charged, so earlier releases of this data are unknown; see `cantle ledger`"
 
 _ORDER = (
-    "demo", "init", "schema", "check", "plan", "publish", "show", "query", "report", "verify", "sample", "apply",
-    "graph", "evaluate", "studio", "ledger", "audit", "reproduce", "bench",
+    "demo", "init", "schema", "check", "plan", "publish", "show", "query", "report", "statement", "sign", "verify",
+    "sample", "apply", "graph", "evaluate", "studio", "ledger", "audit", "reproduce", "bench",
 )  # fmt: skip
 """The commands in the order in which people need them."""
 
@@ -174,6 +174,10 @@ def publish_command(
         str | None, typer.Option(metavar="FILE", help="The ledger to charge first: a SQLite file or postgresql:// URL.")
     ] = None,
     dataset: Annotated[str | None, typer.Option(metavar="NAME", help="The data set's name in the ledger.")] = None,
+    statement: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Public facts for the statement (curator, purpose, licence, …), YAML."),
+    ] = None,
     insecure_seed: Annotated[
         int | None, typer.Option(metavar="N", help="Make the release repeatable and NOT PRIVATE, for tests.")
     ] = None,
@@ -219,7 +223,7 @@ def publish_command(
     """
     from cantle.interfaces.opening import preflight
     from cantle.interfaces.publishing import carry_out, noting_the_charge
-    from cantle.trusted.budget import NANO
+    from cantle.trusted.core.budget import NANO
 
     parameters = settings_of(settings, preset)
     public, budget = Path(needed(schema, "schema", "--schema")), needed(epsilon, "epsilon", "--epsilon")
@@ -246,6 +250,7 @@ def publish_command(
             dataset=dataset,
             nodes=nodes,
             insecure_seed=insecure_seed,
+            facts=public_facts(statement),
             parameters=parameters,
             output=folder,
             stored_as=form,
@@ -300,6 +305,8 @@ app.command("graph")(graph_command)
 app.command("apply")(apply_command)
 app.command("evaluate")(evaluate_command)
 app.command("report")(report_command)
+app.command("statement")(statement_command)
+app.command("sign")(sign_command)
 app.command("studio")(studio_command)
 
 

@@ -46,7 +46,7 @@ def demo_command(
         release = Release.load(folder)
         report = _report(release, folder)
     truth.write_csv(people)
-    schema.write_text(text_of(demo_data.SCHEMA["fields"]), encoding="utf-8")
+    schema.write_text(text_of(demo_data.SCHEMA["fields"]), encoding="utf-8", newline="\n")
     compared = demo_data.comparison(truth, release)
     rows = [
         (one.fact, in_words(one.private, one.released.high - one.released.low), str(one.released)) for one in compared

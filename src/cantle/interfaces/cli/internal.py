@@ -42,7 +42,7 @@ def check_command(
     Example: cantle check adult.csv --schema schema.yaml --limit 2%
     """
     from cantle.internal import WARNING
-    from cantle.internal.check import check, conclusion, limit_of
+    from cantle.internal.check_and_evaluate import check, conclusion, limit_of
     from cantle.schema import load_schema
 
     most, public = limit_of(limit), needed(schema, "schema", "--schema")
@@ -82,7 +82,7 @@ def evaluate_command(
     Example: cantle evaluate adult.csv release
     """
     from cantle.internal import WARNING
-    from cantle.internal.evaluate import evaluate
+    from cantle.internal.check_and_evaluate import evaluate
     from cantle.release import Release
     from cantle.release.kinds import accuracy_lines
 

@@ -76,7 +76,7 @@ def history_command(ledger: Where = None, dataset: Name = None, as_json: Json = 
 
     Example: cantle ledger history --ledger ledger.db --dataset patients
     """
-    from cantle.trusted.budget import words_of
+    from cantle.trusted.core.budget import words_of
     from cantle.trusted.ledger import Ledger
 
     account = Ledger(_path(ledger)).account(_name(dataset))

@@ -94,7 +94,8 @@ def _each_phase(show: Callable[[str], None]) -> Iterator[None]:
 def write_internal(target: Path, text: str) -> None:
     """Writes private facts to a new file that only its owner can read."""
     try:
-        with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except OSError as error:
         raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cantle.errors import ParameterError
-from cantle.interfaces.cli.config import chosen, needed
+from cantle.interfaces.cli.config import Scalar, chosen, needed, settings_of
 from cantle.interfaces.cli.output import Json, print_result, table
-from cantle.interfaces.cli.settings import Scalar, settings_of
 
 if TYPE_CHECKING:
     from cantle.methods.planning.outline import Part, Plan
@@ -102,7 +101,7 @@ def make_plans(
 
 def show_plans(plans: Sequence[Plan], as_json: bool) -> None:
     """Prints the errors of all plans in one table, then the budget and the explanation of each."""
-    from cantle.methods.planning.deployments import DEPLOYMENTS, like
+    from cantle.methods.planning.words import DEPLOYMENTS, like
 
     for one in plans:
         note_caution(one.epsilon)

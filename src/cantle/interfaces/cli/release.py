@@ -54,15 +54,21 @@ def show_command(
     print_result(as_json, release.manifest.to_dict(), show)
 
 
-def verify_command(folder: ReleaseDirOrDefault = None, as_json: Json = False) -> None:
-    """Check a release: receipt, hashes, schema, statement, counts and report.
+def verify_command(
+    folder: ReleaseDirOrDefault = None,
+    key: Annotated[Path | None, typer.Option(metavar="FILE", help="The public key of who signed the release.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Check a release: receipt, hashes, schema, statement, counts, report and, with a key, who signed it.
 
     Example: cantle verify release
+
+    Example: cantle verify release --key office.key.pub
     """
     from cantle.release.verify import findings
 
     where = release_folder(folder)
-    found = findings(where)
+    found = findings(where, key)
     verdict = "NOT verified" if found.problems else "verified, except for that" if found.unchecked else "verified"
 
     def show() -> None:
@@ -122,7 +128,7 @@ def sample_command(
         if target.suffix.lower() in (".parquet", ".pq"):
             write(records, target, "parquet", release.manifest)
         else:
-            target.write_text(as_text(records, release.manifest), encoding="utf-8")
+            target.write_text(as_text(records, release.manifest), encoding="utf-8", newline="\n")
     except OSError as error:
         raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
     print_result(as_json, facts | {"file": str(target)}, lambda: print(f"wrote {target}: {drawn:,} records"))

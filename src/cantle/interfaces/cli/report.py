@@ -59,7 +59,7 @@ def report_command(
     else:
         target = internal_file(output or Path("report.internal.html"), (".html",), folder)
         warn()
-        from cantle.internal.evaluate import evaluate
+        from cantle.internal.check_and_evaluate import evaluate
         from cantle.internal.report_sections import internal_sections
 
         sections = internal_sections(evaluate(against, release, nodes))

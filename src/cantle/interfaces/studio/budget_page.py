@@ -8,17 +8,15 @@ from starlette.responses import Response
 
 from cantle.errors import CantleError, ParameterError
 from cantle.interfaces.studio import commands
-from cantle.interfaces.studio.accounts import standing
-from cantle.interfaces.studio.pages import page, part
+from cantle.interfaces.studio.ledger_page import standing
+from cantle.interfaces.studio.pages import Visit, page, part
 from cantle.interfaces.studio.studio import Studio
-from cantle.interfaces.studio.visits import Visit, go
 from cantle.methods.planning import plan
-from cantle.methods.planning.deployments import DEPLOYMENTS, like
 from cantle.methods.planning.outline import Plan
-from cantle.methods.planning.words import RECKLESS, caution
+from cantle.methods.planning.words import DEPLOYMENTS, RECKLESS, caution, like
 from cantle.release.report.charts import stacked
 from cantle.release.report.svg import Svg, share_text
-from cantle.trusted.budget import nano_of
+from cantle.trusted.core.budget import nano_of
 
 DEFAULT = "1"
 _MOST_PARTS = 7
@@ -82,8 +80,8 @@ def show(studio: Studio, visit: Visit, error: str = "") -> Response:
         studio,
         "budget",
         "budget",
-        done=visit.done,
-        error=error,
+        visit,
+        error,
         yaml=f'# in cantle.toml\nepsilon = "{settings.epsilon}"' if settings.epsilon else "",
         epsilon=epsilon,
         records=records,
@@ -102,13 +100,9 @@ def plan_part(studio: Studio, visit: Visit) -> Response:
     return part("plan", outlook=forecast, epsilon=visit.text("epsilon"), deployments=DEPLOYMENTS)
 
 
-def save(studio: Studio, visit: Visit) -> Response:
+def save(studio: Studio, visit: Visit) -> None:
     """Writes epsilon and the public number of records into cantle.toml."""
     epsilon = visit.text("epsilon")
-    try:
-        nano_of(epsilon)
-        studio.project.set_own(records=_records(visit.text("records")))
-        studio.project.set(epsilon=epsilon)
-    except CantleError as error:
-        return show(studio, visit, str(error))
-    return go("/budget", "saved")
+    nano_of(epsilon)
+    studio.project.set_own(records=_records(visit.text("records")))
+    studio.project.set(epsilon=epsilon)

@@ -1,21 +1,24 @@
-"""Step 2, Columns: a list of all columns, and an editor for each, which checks the input while a person types."""
+"""Step 2, Columns: a list of all columns, and an editor for each, which checks the input while a person types.
+
+The list also has the settings of the whole table: a code book that fills columns in, marks of missing values, and
+public rules. The schema can be edited as text too: for sets and graphs, and for keys that have no box.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from starlette.responses import Response
 
-from cantle.errors import CantleError, SchemaError
+from cantle.errors import CantleError, ParameterError, SchemaError
 from cantle.interfaces.studio import commands
-from cantle.interfaces.studio.column_form import ROLES, TYPES, Texts, entry_of, form_of, summary_of
+from cantle.interfaces.studio.column_form import ROLES, TYPES, Texts, entry_of, form_of, summary_of, tree_of
 from cantle.interfaces.studio.guard import refusal
-from cantle.interfaces.studio.outline_text import tree_of
-from cantle.interfaces.studio.pages import page, part
-from cantle.interfaces.studio.schema_file import SchemaFile, stamp
+from cantle.interfaces.studio.pages import Visit, go, page, part
+from cantle.interfaces.studio.schema_file import SchemaFile, field_lines, stamp
 from cantle.interfaces.studio.studio import Studio
-from cantle.interfaces.studio.visits import Visit, go
-from cantle.interfaces.studio.yaml_text import field_lines
+from cantle.schema.code_books import read_code_book
 
 _LONGEST_YAML = 6000  # letters; a longer text is cut in the page
 _AS_TYPED = ("categories", "hierarchy", "groupChar")  # blanks in these boxes mean something
@@ -32,8 +35,8 @@ def show(studio: Studio, visit: Visit, error: str = "") -> Response:
         studio,
         "columns",
         "columns",
-        done=visit.done,
-        error=error,
+        visit,
+        error,
         commands=[commands.check(studio.data_shown, studio.settings.schema)] if schema.exists else [],
         yaml=_shortened(schema.text),
         rows=rows,
@@ -60,7 +63,7 @@ def edit(studio: Studio, visit: Visit) -> Response:
     if not number < len(schema.columns):
         return refusal(404)
     entry = schema.columns[number]
-    return _editor(studio, schema, number, form_of(entry), entry, stamp(entry), done=visit.done)
+    return _editor(studio, schema, number, form_of(entry), entry, stamp(entry), visit)
 
 
 def save(studio: Studio, visit: Visit) -> Response:
@@ -72,15 +75,15 @@ def save(studio: Studio, visit: Visit) -> Response:
     try:
         entry = _made(visit.form, before, schema)
     except SchemaError as error:
-        return _editor(studio, schema, number, _typed(visit), before, stamp(before), error=str(error))
+        return _editor(studio, schema, number, _typed(visit), before, stamp(before), visit, str(error))
     if visit.text("seen") != stamp(before) and stamp(entry) != stamp(before):
         words = "this column was changed in another window since this form was shown; "
         words += "what you typed is below: save again to put it in place of the other"
-        return _editor(studio, schema, number, _typed(visit), entry, stamp(before), error=words)
+        return _editor(studio, schema, number, _typed(visit), entry, stamp(before), visit, words)
     try:
         schema.save_column(number, entry)
     except CantleError as error:
-        return _editor(studio, schema, number, _typed(visit), entry, stamp(before), error=str(error))
+        return _editor(studio, schema, number, _typed(visit), entry, stamp(before), visit, str(error))
     onwards = visit.text("then") == "next" and number + 1 < len(schema.columns)
     return go(f"/columns/{number + 1}" if onwards else "/columns", "saved")
 
@@ -123,8 +126,8 @@ def _editor(
     form: Texts,
     entry: Mapping[str, object],
     seen: str,
+    visit: Visit,
     error: str = "",
-    done: str = "",
 ) -> Response:
     """The page of one column, with what was typed so far."""
     names = [form_of(one)["name"] for one in schema.columns]
@@ -132,8 +135,8 @@ def _editor(
         studio,
         "column",
         "columns",
-        done=done,
-        error=error,
+        visit,
+        error,
         form={**form, "name": form["name"] or names[number]},
         number=number,
         count=len(names),
@@ -149,3 +152,80 @@ def _editor(
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_YAML else text[:_LONGEST_YAML] + "\n… (the file has all of it)"
+
+
+def fill_in(studio: Studio, visit: Visit) -> None:
+    """Fills in the incomplete columns from a code book; complete columns stay as they are."""
+    schema, path, pasted = studio.schema, visit.text("book"), visit.form.get("pasted", "")
+    if not path and not pasted.strip():
+        raise ParameterError("name the file of a code book, or paste a table of name, type, min, max, values")
+    place = studio.project.path_of(str(Path(path).expanduser())) if path else studio.private.new("code book.csv")
+    if not path:
+        place.write_text(pasted, encoding="utf-8", newline="\n")
+    known = {one.name: one.entry() for one in read_code_book(place)}
+    filled = [
+        {**one, **known[str(one.get("name"))]} if one.get("name") in known and schema.problem_of_column(one) else one
+        for one in schema.columns
+    ]
+    if filled == schema.columns:
+        raise ParameterError("the code book names no column that is still to be filled in; compare the names")
+    schema.save({**schema.document, "fields": filled})
+
+
+def save_table(studio: Studio, visit: Visit) -> None:
+    """Writes the marks of missing values and the rules, unless they are wrong."""
+    schema = studio.schema
+    marks, rules = (_lines_of(visit.form.get(key, "")) for key in ("missing", "rules"))
+    document = {key: value for key, value in schema.document.items() if key not in ("missingValues", "rules")}
+    document["missingValues"] = ["", *marks]
+    if rules:
+        document["rules"] = rules
+    new = _new_problems(schema, document)
+    if new:
+        raise ParameterError(" ".join(new))
+    schema.save(document)
+
+
+def _lines_of(text: str) -> list[str]:
+    return list(dict.fromkeys(line.strip() for line in text.split("\n") if line.strip()))
+
+
+def _new_problems(schema: SchemaFile, document: Mapping[str, object]) -> list[str]:
+    """The problems that a change brings; those that were there before, such as blank columns, do not prevent saving."""
+    before = set(schema.problem_of(schema.document).splitlines())
+    return [line.strip() for line in schema.problem_of(document).splitlines() if line not in before]
+
+
+def show_text(studio: Studio, visit: Visit, error: str = "") -> Response:
+    """The editor; after a refusal it still holds what was typed."""
+    schema = studio.schema
+    text = visit.form.get("text", schema.text)
+    return page(
+        studio,
+        "text",
+        "columns",
+        visit,
+        error,
+        commands=[commands.check(studio.data_shown, studio.settings.schema)],
+        text=text,
+        seen=stamp(schema.text),
+        name=studio.settings.schema,
+        table=schema.kind.has_boxes and bool(schema.columns),
+        problem=schema.problem_of_text(text),
+        has_data=bool(studio.data),
+    )
+
+
+def save_text(studio: Studio, visit: Visit) -> None:
+    """Writes the text, even if it has blanks, unless the file was changed elsewhere since it was shown."""
+    schema, text = studio.schema, visit.form.get("text", "")
+    if visit.text("seen") != stamp(schema.text):
+        words = "the file was changed elsewhere since this form was shown; what you typed is below: save again to "
+        raise ParameterError(words + "put it in place of the other")
+    schema.save_text(text)
+
+
+def check_text(studio: Studio, visit: Visit) -> Response:
+    """What is wrong with the text while a person types."""
+    problem = studio.schema.problem_of_text(visit.form.get("text", ""))
+    return part("column_status", problem=problem, column_yaml="", tree=[], summary="")

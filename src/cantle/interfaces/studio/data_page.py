@@ -12,11 +12,10 @@ from cantle.data.draft_schema.kinds import KINDS as DRAFTS
 from cantle.data.draft_schema.kinds import kind_of
 from cantle.errors import CantleError, DataError, ParameterError
 from cantle.interfaces.studio import commands
-from cantle.interfaces.studio.kinds import KINDS
-from cantle.interfaces.studio.pages import page
+from cantle.interfaces.studio.pages import Visit, go, page
 from cantle.interfaces.studio.project import write
+from cantle.interfaces.studio.schema_file import KINDS
 from cantle.interfaces.studio.studio import Studio
-from cantle.interfaces.studio.visits import Visit, go
 from cantle.schema import DEFAULT
 from cantle.schema.json_schema import FILE_NAME, json_schema
 
@@ -38,8 +37,8 @@ def show(studio: Studio, visit: Visit, error: str = "", folder: Path | None = No
         studio,
         "data",
         "data",
-        done=visit.done,
-        error=error,
+        visit,
+        error,
         commands=[command] if data else [],
         yaml=schema.text if schema.exists and len(schema.text) < 20_000 else "",
         folder=str(given),
@@ -88,32 +87,28 @@ def browse(studio: Studio, visit: Visit) -> Response:
     return show(studio, visit, problem, folder if not problem else None)
 
 
-def choose(studio: Studio, visit: Visit) -> Response:
+def choose(studio: Studio, visit: Visit) -> None:
     """Takes a file by its path."""
     typed = visit.text("path")
     path = studio.folder / Path(typed).expanduser()
     if not typed or not path.is_file():
-        return show(studio, visit, "there is no such file; type its whole path, or choose it in the list")
+        raise ParameterError("there is no such file; type its whole path, or choose it in the list")
     if not os.access(path, os.R_OK):
-        return show(studio, visit, "this file may not be read by you; ask for the permission, or choose another")
+        raise ParameterError("this file may not be read by you; ask for the permission, or choose another")
     studio.take(None)
     studio.project.set_own(data=studio.project.name_of(path))
-    return go("/data", "chosen")
 
 
-def draft_schema(studio: Studio, visit: Visit) -> Response:
+def draft_schema(studio: Studio, visit: Visit) -> Response | None:
     """Writes a draft of a schema from the header, unless there is a schema."""
-    try:
-        data, kind = studio.require_data(), kind_of(studio.require_data(), visit.text("kind") or None)
-        studio.project.set(schema=studio.settings.schema)
-        studio.project.set_own(kind=kind)
-        if studio.schema.exists and not visit.text("replace"):
-            return go("/columns", "kept")
-        write(studio.project.schema_file, _draft(data, kind, visit.text("header"), visit.text("row") or "1"))
-        write(studio.project.schema_file.with_name(FILE_NAME), json.dumps(json_schema(), indent=1) + "\n")
-    except CantleError as error:
-        return show(studio, visit, str(error))
-    return go("/columns" if KINDS[kind].has_boxes else "/columns/text", "schema")
+    data, kind = studio.require_data(), kind_of(studio.require_data(), visit.text("kind") or None)
+    studio.project.set(schema=studio.settings.schema)
+    studio.project.set_own(kind=kind)
+    if studio.schema.exists and not visit.text("replace"):
+        return go("/columns", "kept")
+    write(studio.project.schema_file, _draft(data, kind, visit.text("header"), visit.text("row") or "1"))
+    write(studio.project.schema_file.with_name(FILE_NAME), json.dumps(json_schema(), indent=1) + "\n")
+    return None if KINDS[kind].has_boxes else go("/columns/text", "schema")
 
 
 def _draft(data: Path, kind: str, header: str, row: str) -> str:

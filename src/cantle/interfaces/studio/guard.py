@@ -2,11 +2,15 @@
 
 Other sites in the same browser must not reach the studio. A site that points its own name at 127.0.0.1 (DNS rebinding)
 is refused by `Host`; a page that sends forms here is refused by `Origin` and `Sec-Fetch-Site`; without the cookie,
-which only the one-time token gives, no page is shown at all. Refusals are fixed texts that quote nothing.
+which only the one-time token gives, no page is shown at all. Refusals are fixed texts that quote nothing. Token and
+cookie admit a browser and touch no data, so they are drawn by Python's module `secrets`.
 """
 
 from __future__ import annotations
 
+import hmac
+import secrets
+import threading
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
@@ -14,7 +18,38 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cantle.interfaces.studio.keys import Keys
+
+class Keys:
+    """A token that opens the studio once, and the cookie of the browser that used it."""
+
+    def __init__(self, port: int) -> None:
+        self.token = secrets.token_urlsafe(32)
+        self.cookie = secrets.token_urlsafe(32)
+        # Browsers share cookies between ports: two studios on one machine need two names.
+        self.cookie_name = f"cantle-studio-{port}"
+        self._used = False
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return "Keys(secret)"
+
+    def redeem(self, token: str) -> bool:
+        """Whether this is the token, used for the first time."""
+        right = hmac.compare_digest(token.encode(), self.token.encode())
+        with self._lock:
+            first = not self._used
+            self._used = self._used or right
+        return right and first
+
+    def knows(self, cookie: str | None) -> bool:
+        """Whether a request carries the cookie."""
+        return cookie is not None and hmac.compare_digest(cookie.encode(), self.cookie.encode())
+
+
+def fresh_word() -> str:
+    """A random word that nobody can guess, for a form that may be sent only once."""
+    return secrets.token_urlsafe(16)
+
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; frame-src 'self'; "

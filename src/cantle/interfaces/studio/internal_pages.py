@@ -11,30 +11,25 @@ from starlette.responses import HTMLResponse, Response
 from cantle.errors import CantleError
 from cantle.interfaces.studio import commands
 from cantle.interfaces.studio.guard import refusal
-from cantle.interfaces.studio.look_page import DOCUMENT, look
-from cantle.interfaces.studio.pages import page
+from cantle.interfaces.studio.look_page import DOCUMENT
+from cantle.interfaces.studio.pages import Visit, go, page
 from cantle.interfaces.studio.schema_file import stamp
 from cantle.interfaces.studio.studio import Studio
-from cantle.interfaces.studio.visits import Visit, go
 
 
-def run_check(studio: Studio, _: Visit) -> Response:
+def run_check(studio: Studio, _: Visit) -> None:
     """Runs `cantle check` on the private file, only when a person asks for it; the result stays in memory."""
-    try:
-        studio.require_data()
-        text = studio.schema.text
-        arguments = commands.check(studio.data, studio.settings.schema)
-        code, printed, said = studio.runner.run([*arguments, "--json"])
-        result = _parsed(printed)
-        if result is None or "sections" not in result:
-            return _refused(studio, commands.complaint(said) if code else "the check gave no result")
-    except CantleError as error:
-        return _refused(studio, str(error))
+    studio.require_data()
+    text = studio.schema.text
+    code, printed, said = studio.runner.run([*commands.check(studio.data, studio.settings.schema), "--json"])
+    result = _parsed(printed)
+    if result is None or "sections" not in result:
+        raise CantleError(commands.complaint(said) if code else "the check gave no result")
     studio.checked, studio.checked_schema = result, stamp(text)
-    return go("/internal/check")
 
 
-def _refused(studio: Studio, error: str) -> Response:
+def refused(studio: Studio, _: Visit, error: str) -> Response:
+    """The page for a check that could not be made."""
     return page(studio, "nothing", "columns", error=error)
 
 
@@ -67,14 +62,10 @@ def make_report(studio: Studio, visit: Visit) -> Response:
     if name not in studio.releases():
         return refusal(404)
     target = studio.private.new("report.internal.html")
-    try:
-        studio.require_data()
-        arguments = ["report", name, "--against", studio.data, "-o", str(target)]
-        code, _, said = studio.runner.run(arguments)
-    except CantleError as error:
-        return look(studio, visit, str(error))
+    studio.require_data()
+    code, _, said = studio.runner.run(["report", name, "--against", studio.data, "-o", str(target)])
     if code or not target.exists():
-        return look(studio, visit, commands.complaint(said))
+        raise CantleError(commands.complaint(said))
     before = studio.internal_reports.pop(name, None)
     if before is not None:
         shutil.rmtree(before.parent, ignore_errors=True)

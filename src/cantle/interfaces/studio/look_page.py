@@ -12,12 +12,9 @@ from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, R
 from cantle.errors import CantleError, ParameterError
 from cantle.interfaces.studio.commands import shown as in_a_shell
 from cantle.interfaces.studio.guard import refusal
-from cantle.interfaces.studio.kinds import KINDS
-from cantle.interfaces.studio.opened import Opened
-from cantle.interfaces.studio.pages import page, part
-from cantle.interfaces.studio.studio import Studio
-from cantle.interfaces.studio.uploads import safe_name
-from cantle.interfaces.studio.visits import Visit, go
+from cantle.interfaces.studio.pages import Visit, go, page, part, safe_name
+from cantle.interfaces.studio.schema_file import KINDS
+from cantle.interfaces.studio.studio import Opened, Studio
 from cantle.release import mark_of
 from cantle.release.data_file import as_text
 from cantle.release.estimates import WITHOUT_CONFIDENCE, in_words
@@ -42,20 +39,16 @@ def newest(studio: Studio, visit: Visit) -> Response:
     return go(f"/look/{quote(names[-1])}", visit.done) if names else page(studio, "nothing", "look")
 
 
-def opened(studio: Studio, visit: Visit) -> Opened | Response:
-    """The release that an address names, or a refusal."""
+def _with(studio: Studio, visit: Visit, answer: Callable[[Opened], Response]) -> Response:
+    """The answer about the release that an address names, or a refusal."""
     folder = studio.releases().get(visit.place["name"])
     if folder is None:
         return refusal(404)
     try:
-        return studio.shelf.open(folder)
+        release = studio.shelf.open(folder)
     except CantleError as error:
         return page(studio, "nothing", "look", error=str(error))
-
-
-def _with(studio: Studio, visit: Visit, answer: Callable[[Opened], Response]) -> Response:
-    release = opened(studio, visit)
-    return answer(release) if isinstance(release, Opened) else release
+    return answer(release)
 
 
 def look(studio: Studio, visit: Visit, error: str = "", answer: dict[str, object] | None = None) -> Response:
@@ -69,8 +62,8 @@ def look(studio: Studio, visit: Visit, error: str = "", answer: dict[str, object
             studio,
             "look",
             "look",
-            done=visit.done,
-            error=error,
+            visit,
+            error,
             commands=[["verify", path], ["report", path], asked, ["sample", path, "-n", "1000", "-o", "more.csv"]],
             name=name,
             names=list(studio.releases()),

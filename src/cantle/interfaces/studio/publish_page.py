@@ -6,18 +6,17 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from cantle.errors import CantleError
+from cantle.errors import CantleError, ParameterError
 from cantle.interfaces.studio import commands
-from cantle.interfaces.studio.accounts import Standing, standing
-from cantle.interfaces.studio.jobs import Job
-from cantle.interfaces.studio.keys import fresh_word
-from cantle.interfaces.studio.pages import page, part
+from cantle.interfaces.studio.commands import Job
+from cantle.interfaces.studio.guard import fresh_word
+from cantle.interfaces.studio.ledger_page import Standing, standing
+from cantle.interfaces.studio.pages import Visit, go, page, part
 from cantle.interfaces.studio.schema_file import stamp
 from cantle.interfaces.studio.studio import Studio
-from cantle.interfaces.studio.visits import Visit, go
 from cantle.methods.planning import plan
 from cantle.methods.planning.words import RECKLESS
-from cantle.trusted.budget import NANO, nano_of, words_of
+from cantle.trusted.core.budget import NANO, nano_of, words_of
 
 
 @dataclass(frozen=True)
@@ -72,8 +71,8 @@ def show(studio: Studio, visit: Visit, error: str = "") -> Response:
         studio,
         "publish",
         "publish",
-        done=visit.done,
-        error=error,
+        visit,
+        error,
         commands=[_arguments(studio, studio.data_shown, studio.project.free_release())],
         lines=lines,
         ready=not any(line.problem for line in lines),
@@ -107,33 +106,24 @@ def _shown(studio: Studio, now: Standing) -> str:
     return stamp([studio.schema.text, *arguments, now.charges])
 
 
-class _Changed(Exception):
-    """What the form showed is not what is there now."""
-
-
-def start(studio: Studio, visit: Visit) -> Response:
+def start(studio: Studio, visit: Visit) -> Response | None:
     """Starts the run; a form that was sent twice, or from two tabs, starts one."""
     lines = _lines(studio, standing(studio.project))
     if any(line.problem for line in lines):
-        return show(studio, visit, "something is missing; see the list")
+        raise ParameterError("something is missing; see the list")
     if _above(studio.settings.epsilon) and not visit.text("sure"):
-        return show(
-            studio, visit, f"epsilon is above {RECKLESS} and protects next to nothing; tick the box if it is meant"
-        )
+        raise ParameterError(f"epsilon is above {RECKLESS} and protects next to nothing; tick the box if it is meant")
     word = visit.text("word")
-    try:
-        started = studio.desk.start(word, lambda: _job(studio, word.rpartition(".")[2]))
-    except _Changed:
-        what = "data, schema, settings, ledger or releases were changed since"
-        return show(studio, visit, f"{what}; read this page again, then publish")
-    return go("/publish") if started else go("/publish", "used")
+    started = studio.desk.start(word, lambda: _job(studio, word.rpartition(".")[2]))
+    return None if started else go("/publish", "used")
 
 
 def _job(studio: Studio, shown: str) -> Job:
     """The run that the form showed. No other run can start meanwhile, because the desk makes one job at a time."""
     now, out = standing(studio.project), studio.project.free_release()
     if shown != _shown(studio, now):
-        raise _Changed
+        what = "data, schema, settings, ledger or releases were changed since"
+        raise ParameterError(f"{what}; read this page again, then publish")
     job = Job(
         studio.launch,
         _arguments(studio, studio.data, out),

@@ -1,20 +1,128 @@
-"""The schema file of a project, edited one column at a time, so that two tabs do not undo each other's work."""
+"""The schema file of a project, edited one column at a time, so that two tabs do not undo each other's work.
+
+It is written as readable YAML: one line per column, and quotes around texts that a parser could take for another type.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from cantle.errors import CantleError, SchemaError
-from cantle.interfaces.studio.kinds import KINDS, UNKNOWN, StudioKind
 from cantle.interfaces.studio.project import write
-from cantle.interfaces.studio.yaml_text import flow, schema_text
 from cantle.schema import DEFAULT, Schema
 from cantle.schema.declared_values import BLANK
 from cantle.schema.documents import parse_document
 from cantle.schema.problems import with_lines
+
+
+@dataclass(frozen=True)
+class StudioKind:
+    """The words and pages for one kind of data."""
+
+    line: tuple[str, str, str] = ("", "", "")
+    """What one line of a file holds; the second of the three texts is emphasised."""
+    question: str = ""
+    """An example of a question about a release."""
+    unit: str = ""
+    """What the unit is, if it is declared in the schema only; empty if the page has boxes for it."""
+    has_boxes: bool = False
+    """Whether a schema has boxes for its columns; otherwise it is edited as text."""
+
+
+KINDS = {
+    "table": StudioKind(
+        ("A record of a ", "table", " with columns"),
+        question="age >= 65 and region == 'North'",
+        has_boxes=True,
+    ),
+    "sets": StudioKind(
+        ("A ", "set of items", " (a basket, visited pages), or one item of a set (order, product)"),
+        question="contains 'bread'",
+    ),
+    "graph": StudioKind(
+        ("An ", "edge", " of a graph: who is connected to whom"),
+        question="degree >= 10",
+        unit="For a graph, the unit (a node with its edges, or one edge) is in the schema.",
+    ),
+}
+
+UNKNOWN = StudioKind()
+"""For a schema file with a kind that does not exist, until somebody corrects it."""
+
+
+WIDTH = 118
+_WORD = re.compile(r"[A-Za-z][A-Za-z_]*")
+_MISREAD = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}  # booleans and null in some version of YAML
+
+
+def schema_text(document: Mapping[str, object], intro: str = "") -> str:
+    """A schema as YAML, after its introduction (lines of comments).
+
+    >>> print(schema_text({"fields": [{"name": "age", "constraints": {"minimum": 0}}], "title": "no"}), end="")
+    fields:
+      - {name: age, constraints: {minimum: 0}}
+    title: "no"
+    """
+    lines = []
+    for key, value in document.items():
+        if key == "fields" and isinstance(value, Sequence) and not isinstance(value, str):
+            lines.append("fields:")
+            for entry in value:
+                lines += field_lines(entry)
+        else:
+            lines += _pair(key, value, "")
+    return intro + "\n".join(lines) + "\n"
+
+
+def field_lines(entry: object) -> list[str]:
+    """A column: on one line, or with one line per key if that is too long."""
+    short = f"  - {flow(entry)}"
+    if len(short) <= WIDTH or not isinstance(entry, Mapping):
+        return [short]
+    lines = [line for key, value in entry.items() for line in _pair(key, value, "    ")]
+    return ["  - " + lines[0].lstrip(), *lines[1:]]
+
+
+def _pair(key: object, value: object, indent: str) -> list[str]:
+    line = f"{indent}{flow(key)}: {flow(value)}"
+    if len(line) <= WIDTH or not isinstance(value, list | tuple):
+        return [line]
+    lines, current = [f"{indent}{flow(key)}: ["], f"{indent}  "
+    for one in value:
+        word = f"{flow(one)}, "
+        if len(current) + len(word) > WIDTH and current.strip():
+            lines.append(current.rstrip())
+            current = f"{indent}  "
+        current += word
+    return [*lines, current.rstrip().removesuffix(","), f"{indent}]"]
+
+
+def flow(value: object) -> str:
+    """A value on one line.
+
+    >>> flow({"categories": ["Graz", "no", "1e5", "a: b"], "step": 0.5, "required": True})
+    '{categories: [Graz, "no", "1e5", "a: b"], step: 0.5, required: true}'
+    """
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{flow(key)}: {flow(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    if isinstance(value, str):
+        plain = _WORD.fullmatch(value) is not None and value.lower() not in _MISREAD
+        return value if plain else _quoted(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _quoted(text: str) -> str:
+    """JSON's quotes, with escapes for the characters that YAML does not allow in a file."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)
+
 
 _OTHER = {"name": "another column of the table", "type": "boolean"}
 

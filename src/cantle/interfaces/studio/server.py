@@ -1,4 +1,7 @@
-"""The server of the studio: it listens on 127.0.0.1 only, keeps no log of requests, and opens the browser."""
+"""The server of the studio: the address of each page, behind the guard.
+
+It listens on 127.0.0.1 only, keeps no log of requests, and opens the browser.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,122 @@ from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from cantle.errors import ParameterError, raise_alone
-from cantle.interfaces.studio.app import make_app
-from cantle.interfaces.studio.keys import Keys
+from cantle.interfaces.studio import (
+    budget_page,
+    columns_page,
+    data_page,
+    internal_pages,
+    ledger_page,
+    look_page,
+    protect_page,
+    publish_page,
+)
+from cantle.interfaces.studio.guard import Guard, Keys, refusal
+from cantle.interfaces.studio.pages import Form, Page, Visit, endpoint, go, upload_endpoint
 from cantle.interfaces.studio.private_folder import PrivateFolder
 from cantle.interfaces.studio.studio import Studio
+from cantle.release.report.page import FOLDER as REPORT_FOLDER
+
+_STATIC = Path(__file__).parent / "static"
+FILES = {
+    "studio.css": (_STATIC / "studio.css", "text/css"),
+    "studio.js": (_STATIC / "studio.js", "text/javascript"),
+    "htmx.min.js": (_STATIC / "htmx.min.js", "text/javascript"),
+    "report.css": (REPORT_FOLDER / "report.css", "text/css"),
+}
+Pages = dict[str, Page]
+LOOKING: Pages = {
+    "/look": look_page.newest,
+    "/look/{name}": look_page.look,
+    "/look/{name}/report": look_page.report,
+    "/look/{name}/statement": look_page.statement,
+    "/look/{name}/zip": look_page.as_zip,
+}
+"""Pages that need only a release."""
+ASKING: Pages = {"/look/{name}/ask": look_page.ask, "/look/{name}/sample": look_page.sample}
+"""Forms that need only a release."""
+WORKING: Pages = {
+    "/data": data_page.show,
+    "/columns": columns_page.show,
+    "/columns/text": columns_page.show_text,
+    "/columns/{number:int}": columns_page.edit,
+    "/protect": protect_page.show,
+    "/budget": budget_page.show,
+    "/publish": publish_page.show,
+    "/publish/progress": publish_page.progress,
+    "/ledger": ledger_page.show,
+    "/internal/check": internal_pages.show_check,
+    "/internal/report/{name}": internal_pages.show_report,
+    "/internal/report/{name}/document": internal_pages.report_document,
+}
+"""Pages that need a project folder."""
+FORMS: Pages = {
+    "/data/browse": data_page.browse,
+    "/data/choose": Form(data_page.choose, data_page.show, "/data", "chosen"),
+    "/data/draft": Form(data_page.draft_schema, data_page.show, "/columns", "schema"),
+    "/columns/text": Form(columns_page.save_text, columns_page.show_text, "/columns/text", "saved"),
+    "/columns/text/check": columns_page.check_text,
+    "/columns/code-book": Form(columns_page.fill_in, columns_page.show, "/columns", "filled"),
+    "/columns/table": Form(columns_page.save_table, columns_page.show, "/columns", "saved"),
+    "/columns/{number:int}": columns_page.save,
+    "/columns/{number:int}/check": columns_page.check,
+    "/protect/unit": Form(protect_page.save_unit, protect_page.show, "/protect", "saved"),
+    "/protect/ledger": Form(protect_page.save_ledger, protect_page.show, "/protect", "saved"),
+    "/protect/cap": Form(protect_page.set_cap, protect_page.show, "/protect", "cap"),
+    "/budget": Form(budget_page.save, budget_page.show, "/budget", "saved"),
+    "/budget/plan": budget_page.plan_part,
+    "/publish": Form(publish_page.start, publish_page.show, "/publish"),
+    "/publish/cancel": publish_page.cancel,
+    "/internal/check": Form(internal_pages.run_check, internal_pages.refused, "/internal/check"),
+    "/internal/check/forget": internal_pages.forget_check,
+    "/internal/report/{name}": Form(internal_pages.make_report, look_page.look, "/look"),
+}
+"""Forms that need a project folder."""
+
+
+def make_app(studio: Studio, keys: Keys, port: int) -> ASGIApp:
+    """The application that a server runs."""
+    pages = {"GET": {"/": _first, **LOOKING}, "POST": ASKING}
+    if not studio.reads_only:
+        pages = {"GET": pages["GET"] | WORKING, "POST": ASKING | FORMS}
+    routes = [
+        Route(path, endpoint(studio, make), methods=[method])
+        for method, made in pages.items()
+        for path, make in made.items()
+    ]
+    routes.append(Route("/static/{name}", _static, methods=["GET"]))
+    if not studio.reads_only:
+        routes.append(Route("/data/upload", upload_endpoint(studio), methods=["POST"]))
+    inner = Starlette(routes=routes, exception_handlers={HTTPException: _refuse, Exception: _refuse})
+    return Guard(inner, keys, port)
+
+
+def _first(studio: Studio, _: Visit) -> Response:
+    """Sends a person to the step that the files of the project have reached."""
+    if studio.reads_only:
+        return go("/look")
+    if not studio.schema.exists:
+        return go("/data")
+    return go("/columns" if studio.schema.problem() else "/publish" if studio.settings.epsilon else "/protect")
+
+
+async def _static(request: Request) -> Response:
+    file = FILES.get(request.path_params["name"])
+    return refusal(404) if file is None else FileResponse(file[0], media_type=file[1])
+
+
+def _refuse(_: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    return refusal(status if status in (400, 404, 405, 413) else 500)
+
 
 ADDRESS = "127.0.0.1"
 
@@ -79,6 +192,7 @@ def _open(address: str, private: PrivateFolder) -> None:
     way.write_text(
         f'<!doctype html><meta http-equiv="refresh" content="0;url={target}"><a href="{target}">cantle studio</a>',
         encoding="utf-8",
+        newline="\n",
     )
     with suppress(webbrowser.Error):
         webbrowser.open(way.as_uri())

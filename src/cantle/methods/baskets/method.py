@@ -30,12 +30,12 @@ from cantle.methods.baskets.results import basket_results
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
 from cantle.methods.settings import Echo, echo, one_of, read_settings, setting
 from cantle.schema.sets import SetSchema
-from cantle.trusted.answers import Noisy, NoisyCells
-from cantle.trusted.curator import Curator
+from cantle.trusted.claims.set_queries import HeadPatterns, ItemSupports, PairSupports, SetSizes
+from cantle.trusted.core.answers import Noisy, NoisyCells
+from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import ItemTree
 from cantle.trusted.geometry.subsets import MOST_CHILDREN
-from cantle.trusted.set_queries import HeadPatterns, ItemSupports, PairSupports, SetSizes
 
 PRESETS: Mapping[str, Mapping[str, object]] = {"default": {"pairs": "on", "accuracy_share": DEFAULT_SHARE}}
 MOST_RECORDS = 10_000

@@ -25,7 +25,7 @@ from cantle.methods.baskets.model.set_sizes import SizeModel
 from cantle.methods.baskets.model.synthesis import Measured, synthesise, too_many_items
 from cantle.schema.items import Codes, Universe
 from cantle.schema.sets import ITEMS
-from cantle.trusted.answers import Noisy, NoisyCells
+from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import bits_of
 from cantle.trusted.geometry.set_parts import PARTS

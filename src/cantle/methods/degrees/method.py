@@ -23,10 +23,7 @@ from cantle.methods.rps.method import RPS
 from cantle.methods.settings import Echo, echo, maybe, one_of, portion, read_settings, setting, share, whole
 from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.schema.graph import GraphSchema
-from cantle.trusted.answers import Noisy
-from cantle.trusted.budget import NANO, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.degree_queries import (
+from cantle.trusted.claims.degree_queries import (
     MOST_DEGREE,
     AtLeast,
     AtMost,
@@ -38,8 +35,11 @@ from cantle.trusted.degree_queries import (
     Projection,
     SortedDegrees,
 )
+from cantle.trusted.core.answers import Noisy
+from cantle.trusted.core.budget import NANO, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.keys import GraphDomain
 from cantle.trusted.geometry.boxes import Frontier
-from cantle.trusted.keys import GraphDomain
 
 LADDER = 1 << 14
 """The largest candidate bound if the schema declares none. It is public, and never the number of nodes."""

@@ -13,8 +13,8 @@ from cantle.drawing.records import MOST_DRAWN
 from cantle.drawing.results import Results
 from cantle.drawing.sums import dot
 from cantle.methods.degrees.fit import fit_at_least, fit_at_most, fit_edge, sequence, smooth, with_lost_edges
-from cantle.trusted.answers import Noisy
-from cantle.trusted.arrays import Codes
+from cantle.trusted.core.answers import Noisy
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
 if TYPE_CHECKING:

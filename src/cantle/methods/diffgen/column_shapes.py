@@ -14,7 +14,7 @@ from cantle.drawing.obey_rules import Shape
 from cantle.drawing.smooth import project, smooth
 from cantle.methods.mosaic.model.noisy_tables import laplace_variance
 from cantle.schema.domain import Attribute, Domain
-from cantle.trusted.arrays import Codes
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.grid import Grid
 

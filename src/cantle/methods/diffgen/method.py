@@ -25,14 +25,14 @@ from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_sha
 from cantle.methods.settings import Echo, echo, maybe, one_of, portion, read_settings, setting, share, whole
 from cantle.schema.domain import Attribute, Domain, Labels
 from cantle.schema.taxonomy import Taxonomy
-from cantle.trusted.answers import NoisyCells
-from cantle.trusted.budget import NANO
-from cantle.trusted.curator import Curator
+from cantle.trusted.claims.queries import Cells, Histogram
+from cantle.trusted.claims.scores import Gini, HalfGini, InfoGain, JointMajority, Max, Quality, WeightedMajority
+from cantle.trusted.claims.specialisations import MOST_TABLE, JointSplits, OneValue, SplitPoints, Value
+from cantle.trusted.core.answers import NoisyCells
+from cantle.trusted.core.budget import NANO
+from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.boxes import Frontier
 from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.queries import Cells, Histogram
-from cantle.trusted.scores import Gini, HalfGini, InfoGain, JointMajority, Max, Quality, WeightedMajority
-from cantle.trusted.specialisations import MOST_TABLE, JointSplits, OneValue, SplitPoints, Value
 
 KAPPA = 10
 """The number of records that an average cell should hold, in noise scales; it determines the rounds and cells."""

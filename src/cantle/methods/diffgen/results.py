@@ -14,8 +14,8 @@ from cantle.drawing.records import Drawn, drawable
 from cantle.drawing.results import Results
 from cantle.methods.diffgen.column_shapes import ColumnShapes, ColumnTable, tables_frame
 from cantle.schema.domain import Attribute, Domain, unsigned
-from cantle.trusted.answers import NoisyCells
-from cantle.trusted.arrays import Bools, Codes
+from cantle.trusted.core.answers import NoisyCells
+from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.grid import Grid
 
@@ -43,7 +43,7 @@ def cell_results(
     estimate, count = np.zeros(len(may)), np.zeros(len(may), dtype=np.int64)
     estimate[may], count[may] = _projected(noisy.value[may], total)
     count, wanted = drawable(count, len(domain.columns), generator)
-    records = drawn_from_cells(domain, grid, noisy.cells, count, tables, generator)
+    records = draw_from_cells(domain, grid, noisy.cells, count, tables, generator)
     frames = {"marginals": tables_frame(domain, tables)} if tables else {}
     summary = {
         "records": len(records),
@@ -111,20 +111,6 @@ def cells_frame(domain: Domain, grid: Grid, noisy: NoisyCells, estimate: Floats,
 
 
 def draw_from_cells(
-    domain: Domain,
-    grid: Grid,
-    cells: Ints,
-    count: Ints,
-    tables: Sequence[ColumnTable],
-    generator: Dice,
-    *,
-    released: int | None = None,
-) -> pl.DataFrame:
-    """The records of `drawn_from_cells` as a frame."""
-    return drawn_from_cells(domain, grid, cells, count, tables, generator, released=released).frame()
-
-
-def drawn_from_cells(
     domain: Domain,
     grid: Grid,
     cells: Ints,

@@ -16,7 +16,7 @@ from cantle.drawing.counts import Dice
 from cantle.drawing.sums import dot
 from cantle.methods.baskets.model.set_sizes import SizeModel
 from cantle.schema.items import Codes
-from cantle.trusted.answers import Noisy
+from cantle.trusted.core.answers import Noisy
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import gather
 

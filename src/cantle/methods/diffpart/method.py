@@ -43,14 +43,14 @@ from cantle.methods.settings import (
     whole,
 )
 from cantle.schema.sets import SetSchema
-from cantle.trusted.answers import Noisy, NoisyCells
-from cantle.trusted.budget import NANO
-from cantle.trusted.curator import Curator
+from cantle.trusted.claims.queries import MOST_SPURIOUS, ChildSets, ItemSets
+from cantle.trusted.claims.set_queries import ShorterSets
+from cantle.trusted.core.answers import Noisy, NoisyCells
+from cantle.trusted.core.budget import NANO
+from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.geometry.subsets import MOST_CHILDREN
-from cantle.trusted.queries import MOST_SPURIOUS, ChildSets, ItemSets
-from cantle.trusted.set_queries import ShorterSets
 
 MOST_LISTED = MOST_SPURIOUS
 """The most empty cells that one question may list on average; the curator refuses more."""

@@ -15,7 +15,7 @@ from cantle.methods.diffpart.refill import ItemFrequencies, Ragged, refill
 from cantle.methods.diffpart.tree import Counted, KeptPartitions, agree
 from cantle.methods.diffpart.walsh import fill_in
 from cantle.schema.items import Codes, Universe
-from cantle.trusted.answers import Noisy
+from cantle.trusted.core.answers import Noisy
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, bits_of, gather
 

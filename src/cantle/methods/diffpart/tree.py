@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cantle.drawing.counts import Floats, variance
-from cantle.trusted.answers import NoisyCells
-from cantle.trusted.budget import NANO
+from cantle.trusted.core.answers import NoisyCells
+from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import Partitions
 

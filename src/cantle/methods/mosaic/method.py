@@ -18,9 +18,9 @@ from cantle.methods.mosaic.run import MosaicRun
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
 from cantle.methods.settings import Echo, echo, read_settings, setting
 from cantle.schema.domain import Domain
-from cantle.trusted.arrays import Codes
-from cantle.trusted.budget import NANO
-from cantle.trusted.curator import Curator
+from cantle.trusted.core.arrays import Codes
+from cantle.trusted.core.budget import NANO
+from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.cross_tables import MOST_CELLS
 
 

@@ -16,7 +16,7 @@ from cantle.methods.mosaic.model.answers import FIRST
 
 NANO = 10**9
 SIZE, SHUT, HUB = Fraction(2, 100), Fraction(1, 100), Fraction(5, 100)
-TREE, SPIKES, HEAPS = Fraction(2, 100), Fraction(2, 100), Fraction(1, 100)
+TREE, SPIKES = Fraction(2, 100), Fraction(2, 100)
 LABEL, SELECTION = Fraction(1, 10), Fraction(1, 10)
 HALFWAY = 42
 """The rho at which the first tables and the chosen tables get equal shares."""
@@ -31,6 +31,10 @@ GATE = 100
 HUB_COLUMNS = 40
 MOST_CLASSES = 8
 """The largest number of cells of a target."""
+
+FEWEST_LABELLED = 50
+"""Twice the records times epsilon of the label step, per class, from which on a target of more than two classes is
+drawn by it."""
 
 
 def usable_target(columns: Sequence[Column], target: int | None) -> int | None:
@@ -53,20 +57,15 @@ class Opening:
     rate: float  # epsilon per record of a person
     gate: bool  # whether there are enough records to refine the cells of wide columns
     wide: int  # number of wide columns
-    round_values: bool  # whether a wide column has classes of round values, so that heaps are asked for
     accuracy: Fraction  # the share that was reserved to measure the release's own error
     low: bool  # whether rho is below LOW
 
     @property
     def shape(self) -> Fraction:
-        """The share of the questions about the cells of wide columns: tree, spikes and heaps, or one frequent value."""
+        """The share of the questions about the cells of wide columns: tree and spikes, or one frequent value."""
         if not self.wide:
             return Fraction(0)
-        return TREE + SPIKES + self.heaps if self.gate else SHUT
-
-    @property
-    def heaps(self) -> Fraction:
-        return HEAPS if self.wide and self.gate and self.round_values else Fraction(0)
+        return TREE + SPIKES if self.gate else SHUT
 
     @property
     def theta(self) -> int:
@@ -75,13 +74,11 @@ class Opening:
         return max(ceil(16 / per_column), ceil(self.n0 / 128))
 
 
-def opening(
-    noisy: int, rate: float, wide: int, round_values: bool, cells: Sequence[int], accuracy: Fraction
-) -> Opening:
+def opening(noisy: int, rate: float, wide: int, cells: Sequence[int], accuracy: Fraction) -> Opening:
     """The first decisions; `cells` has the number of cells of each column on the starting grid, without the target."""
     n0 = max(1, noisy)
     gate = bool(wide) and n0 * float(TREE) * rate / wide >= GATE
-    return Opening(n0, rate, gate, wide, round_values, accuracy, rho(n0, rate, cells) < LOW)
+    return Opening(n0, rate, gate, wide, accuracy, rho(n0, rate, cells) < LOW)
 
 
 def rho(n0: int, rate: float, cells: Sequence[int]) -> float:
@@ -113,7 +110,9 @@ def plan(start: Opening, cells: Sequence[int], columns: int, classes: int, hub_a
     """
     hub_share = HUB if hub_asked else Fraction(0)
     budget = 1 - SIZE - start.accuracy - start.shape - hub_share
-    label = LABEL * budget if classes == 2 and not hub else Fraction(0)
+    per_class = start.n0 * start.rate * float(LABEL) * 2 / max(2, classes)
+    labelled = classes == 2 or (classes > 2 and per_class >= FEWEST_LABELLED)
+    label = LABEL * budget if labelled and not hub else Fraction(0)
     rest = budget - label
     share = _first_share(rho(start.n0, start.rate, cells))
     tables = rest * (1 - share) * (1 - SELECTION)

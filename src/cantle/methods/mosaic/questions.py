@@ -13,15 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from cantle.methods.mosaic.model.answers import CellsOf, NoisyAnswer, TreeNode
-from cantle.trusted.answers import Noisy
-from cantle.trusted.budget import NANO
-from cantle.trusted.curator import Curator
-from cantle.trusted.geometry.boxes import Frontier, Ints
-from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, HeapTable, LabelTree
-from cantle.trusted.geometry.value_classes import ValueClasses
-from cantle.trusted.queries import Size
-from cantle.trusted.stop_test import PrivTree
-from cantle.trusted.table_candidates import (
+from cantle.trusted.claims.queries import Size
+from cantle.trusted.claims.table_candidates import (
     Dependence,
     Distance,
     Heaviest,
@@ -30,8 +23,15 @@ from cantle.trusted.table_candidates import (
     TableRound,
     TableSets,
 )
-from cantle.trusted.table_queries import CrossTables, HeapTables, LabelCounts, Spikes, ValueSearch
-from cantle.trusted.value_trees import ValueTrees
+from cantle.trusted.claims.table_queries import CrossTables, LabelCounts, Spikes, ValueSearch
+from cantle.trusted.claims.value_trees import ValueTrees
+from cantle.trusted.core.answers import Noisy
+from cantle.trusted.core.budget import NANO
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.stop_test import PrivTree
+from cantle.trusted.geometry.boxes import Frontier, Ints
+from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, LabelTree
+from cantle.trusted.geometry.value_classes import ValueClasses
 
 
 @dataclass(frozen=True)
@@ -151,22 +151,6 @@ class Questions:
         asked = TableSets(self._round, candidates.models, candidates.penalties, surviving)
         why = f"choice of table {self._bought + 1}"
         return self._curator.choose(self._root, asked, Distance(), _nano(price), why=why)
-
-    def heaps(self, tables: Sequence[HeapTable], price: Fraction) -> list[Ints]:
-        """Noisy counts by group of cells and class of round values, one flat array per table."""
-        query = HeapTables(tuple(tables), self._sizes)
-        noisy = self._curator.measure(self._root, query, _nano(price), why="round values")
-        about: list[CellsOf] = [
-            {
-                "column": table.column,
-                "edges": table.edges.tolist(),
-                "group": table.group.tolist(),
-                "origin": table.classes.origin,
-                "periods": list(table.classes.periods),
-            }
-            for table in tables
-        ]
-        return self._keep("round values", noisy, [int(np.prod(table.shape)) for table in tables], about)
 
     def label_counts(self, tree: LabelTree, target: int, classes: int, price: Fraction) -> Ints:
         """Noisy counts by leaf of the tree and class of the target, of shape (leaves, classes)."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import polars as pl
 
+from cantle import kernel_choice
 from cantle.drawing.counts import Dice
 from cantle.drawing.obey_rules import obey_in_steps
 from cantle.drawing.records import Drawn
 from cantle.drawing.results import Results
 from cantle.methods.mosaic.model.answers import CellsOf, NoisyAnswer, TreeNode
 from cantle.schema.domain import Domain, unsigned
-from cantle.trusted import kernel_choice
-from cantle.trusted.arrays import Codes
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.span_values import LOOKED_UP
 

@@ -19,7 +19,6 @@ from cantle.drawing.column_cells import (
     WIDTHS,
     Column,
     largest_spikes,
-    single_values,
     starting_edges,
     with_null,
     with_single_values,
@@ -28,15 +27,14 @@ from cantle.drawing.counts import Dice, Floats
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.model.classes import predict
 from cantle.methods.mosaic.model.draft_pool import DraftPool
-from cantle.methods.mosaic.model.draw_values import heap_groups, heaps
 from cantle.methods.mosaic.model.fitted import DOUBT, Learned, first_tables
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance, question
 from cantle.methods.mosaic.model.table_sets import Grouped, Survivors, candidates
 from cantle.methods.mosaic.questions import CandidateTables, Questions, SpikeSearch
 from cantle.schema.rules import Rules
-from cantle.trusted.arrays import Codes
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.cross_tables import CrossTable, HeapTable
+from cantle.trusted.geometry.cross_tables import CrossTable
 
 POOL = 10_000
 SUBSET = 200_000
@@ -69,7 +67,6 @@ class MosaicRun:
         self._shape_cells()
         self._choose_lead()
         self._first_tables(noisy)
-        self._measure_heaps()
         for number in range(self.plan.rounds):
             self._round(number)
             self.fitted.use_tables()
@@ -95,8 +92,7 @@ class MosaicRun:
         self.edges = [with_null(column, starting_edges(column, WIDTHS)) for column in self.columns]
         sizes = [self._sizes()[number] for number in self._others()]
         rate = float(self.epsilon) / self.persons
-        round_values = any(len(self.columns[number].classes.periods) > 1 for number in self.wide)
-        self.start = rules.opening(noisy, rate, len(self.wide), round_values, sizes, self.accuracy(noisy))
+        self.start = rules.opening(noisy, rate, len(self.wide), sizes, self.accuracy(noisy))
 
     def _shape_cells(self) -> None:
         """Determines the cells of wide columns, refined as far as the budget allows, and sets the cells of all
@@ -161,7 +157,7 @@ class MosaicRun:
         asked = [CrossTable((n, *lead), (identity[n], *(identity[m] for m in lead))) for n in others]
         price = self._price(self.plan.first)
         if not self.plan.count:
-            price += self._remainder(price, self._price(self.start.heaps))
+            price += self._remainder(price)
         answers, variances = dict[int, Ints](), dict[int, float]()
         for group in rules.first_tables([sizes[number] for number in others], price, self.plan.count == 0):
             counts = self.questions.cross_tables([asked[place] for place in group.columns], group.paid, group.why)
@@ -177,26 +173,6 @@ class MosaicRun:
     def _remainder(self, *to_come: Fraction) -> Fraction:
         """What is left after the prices that are still to be paid; the last table gets it."""
         return self.questions.left() - sum(to_come) - self._price(self.plan.label)
-
-    def _measure_heaps(self) -> None:
-        """Measures how often wide columns have round values, if the plan asks for it."""
-        if not self.start.heaps:
-            return
-        price = self._price(self.start.heaps)
-        rounded = [number for number in self.wide if len(self.columns[number].classes.periods) > 1]
-        scale = self.persons * len(rounded) / float(price)
-        asked = []
-        for number in rounded:
-            column, edges = self.columns[number], self.edges[number]
-            group = heap_groups(
-                self.fitted.one_way[number] * self.fitted.total, single_values(edges), scale, self.fitted.total
-            )
-            if (group >= 0).any():
-                asked.append(HeapTable(number, edges, group, column.classes))
-        for table, noisy in zip(asked, self.questions.heaps(asked, price) if asked else [], strict=True):
-            self.fitted.heaps[table.column] = heaps(
-                table, noisy, self.fitted.one_way[table.column] * self.fitted.total, scale
-            )
 
     # ---- chosen tables ------------------------------------------------------------------------------------
 
@@ -299,7 +275,7 @@ class MosaicRun:
         rate = self._rate(price, 1)
         leaves = int(min(400, max(4, 2 * (self.fitted.total * rate) ** 0.5)))
         tree = labels.tree(cells, leaves)
-        noisy = self.questions.label_counts(tree, self.lead, 2, price)
+        noisy = self.questions.label_counts(tree, self.lead, self._sizes()[self.lead], price)
         cells[self.lead] = labels.redraw(cells, tree, noisy, laplace_variance(rate), self.dice["records"])
         return cells
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from cantle.drawing.counts import variance
 from cantle.schema.html import table
-from cantle.trusted.budget import NANO
+from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.workloads import APART, ONE_COLUMN, TOGETHER, SetWorkload, TableWorkload
 
 if TYPE_CHECKING:
@@ -28,7 +28,20 @@ KINDS = ("one_column", "together", "apart")
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuestionError:
+class _NoisyRecords:
+    """A noisy number of records."""
+
+    records: int
+    rate: Rate
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation of the noise in `records`."""
+        return noise_sd(self.rate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionError(_NoisyRecords):
     """The error of random counting questions about the released records.
 
     Attributes
@@ -42,17 +55,10 @@ class QuestionError:
     """
 
     q: int
-    records: int
-    rate: Rate
-
-    @property
-    def sd(self) -> float:
-        """The standard deviation of the noise in `records`."""
-        return noise_sd(self.rate)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairError:
+class PairError(_NoisyRecords):
     """The error of counting questions about pairs of columns of one class, for a large group; of sets, about pairs and
     triples of items.
 
@@ -71,13 +77,6 @@ class PairError:
     """
 
     pairs: int
-    records: int
-    rate: Rate
-
-    @property
-    def sd(self) -> float:
-        """The standard deviation of the noise in `records`."""
-        return noise_sd(self.rate)
 
 
 @dataclass(frozen=True, kw_only=True)

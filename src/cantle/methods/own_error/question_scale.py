@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cantle.trusted.arrays import Floats, Ints
+from cantle.trusted.core.arrays import Floats, Ints
 
 LARGE = 0.3
 """The scale of a question about a tenth of the records, sqrt(.1 * .9)."""

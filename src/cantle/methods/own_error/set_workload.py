@@ -16,7 +16,7 @@ import numpy as np
 
 from cantle.schema.items import Universe
 from cantle.schema.sets import ITEMS
-from cantle.trusted.arrays import Bools, Codes
+from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.workloads import SetWorkload
 

@@ -17,13 +17,13 @@ from itertools import combinations
 
 import numpy as np
 
+from cantle import kernel_choice
 from cantle.drawing.counts import Dice
 from cantle.drawing.records import Drawn
 from cantle.methods.own_error.measured_pairs import Pair
 from cantle.methods.own_error.question_scale import LARGE, largest_spread, reference, scale_of, spread
 from cantle.schema.domain import Attribute, Domain, Steps
-from cantle.trusted import kernel_choice
-from cantle.trusted.arrays import Bytes, Codes, Floats
+from cantle.trusted.core.arrays import Bytes, Codes, Floats
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.count_tables import count_codes
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable

@@ -15,7 +15,7 @@ from cantle.methods.catalogue import make_method
 from cantle.methods.planning import tables
 from cantle.methods.planning.outline import Outline, Plan
 from cantle.schema import Schema, as_schema
-from cantle.trusted.budget import NANO, Unit, nano_of
+from cantle.trusted.core.budget import NANO, Unit, nano_of
 
 MOST_RECORDS = 10**12
 _LEAST, _MOST, _STEPS = 1e-4, 1e2, 60

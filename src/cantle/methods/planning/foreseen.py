@@ -53,9 +53,8 @@ def foreseen(method: Mosaic, epsilon: float, records: int, persons: int, kept: i
         others = [others[place] for place in places.tolist()]
     columns = len(others) + (target is not None)
     wide = [column for column in others if column.wide]
-    round_values = any(len(column.classes.periods) > 1 for column in wide)
     accuracy: Fraction = method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons)
-    start = rules.opening(records, rate, len(wide), round_values, _cells(others, WIDTHS), accuracy)
+    start = rules.opening(records, rate, len(wide), _cells(others, WIDTHS), accuracy)
     cells = _refined(others, _cells(others, LOW_WIDTHS if start.low else WIDTHS), start)
     few = [size for size in cells if 3 <= size <= rules.MOST_CLASSES]
     hub = target is None and columns >= rules.HUB_COLUMNS and bool(few)

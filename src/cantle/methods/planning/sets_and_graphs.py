@@ -19,7 +19,7 @@ from cantle.methods.own_error.accuracy import WHY
 from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part
 from cantle.methods.planning.tables import noise_of
 from cantle.methods.question_words import question_in_words
-from cantle.trusted.budget import NANO
+from cantle.trusted.core.budget import NANO
 
 ITEMS_PER_SET = 5
 """Assumed mean number of items of a set."""

@@ -23,15 +23,15 @@ from cantle.methods.rps.results import possible_in, tree_results
 from cantle.methods.rps.settings import ONE_ATTRIBUTE, PRESETS, RpsSettings
 from cantle.methods.settings import Echo, echo, portion, read_settings
 from cantle.schema.domain import Domain
-from cantle.trusted.answers import Noisy
-from cantle.trusted.budget import NANO, Unit
-from cantle.trusted.curator import Curator
-from cantle.trusted.cut_candidates import AllCuts, CutsOf
+from cantle.trusted.claims.cut_candidates import AllCuts, CutsOf
+from cantle.trusted.claims.queries import Histogram, Marginals, Size
+from cantle.trusted.claims.scores import BALANCE, CLASS_AWARE, Mix
+from cantle.trusted.core.answers import Noisy
+from cantle.trusted.core.budget import NANO, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.keys import OneWays
+from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier, Ints, cut_counts
-from cantle.trusted.keys import OneWays
-from cantle.trusted.queries import Histogram, Marginals, Size
-from cantle.trusted.scores import BALANCE, CLASS_AWARE, Mix
-from cantle.trusted.stop_test import PrivTree
 
 KAPPA = 10
 """The number of records that an average leaf should hold, in noise scales; it determines the depth if none is given."""

@@ -27,8 +27,8 @@ from cantle.drawing.tree import Leaves, Tree
 from cantle.methods.rps.one_ways import OneWayTables, estimated, marginals_frame, one_way_tables
 from cantle.schema.domain import Attribute, Domain, unsigned
 from cantle.schema.rules import Rules
-from cantle.trusted.answers import Noisy
-from cantle.trusted.arrays import Bools, Codes
+from cantle.trusted.core.answers import Noisy
+from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 
 if TYPE_CHECKING:

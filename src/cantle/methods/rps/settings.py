@@ -9,7 +9,7 @@ from fractions import Fraction
 from cantle.errors import ParameterError, raise_alone
 from cantle.methods.own_accuracy import DEFAULT_SHARE, accuracy_share
 from cantle.methods.settings import flag, maybe, one_of, parsed, portion, setting, share, whole
-from cantle.trusted.scores import BALANCE, CLASS_AWARE, Mix
+from cantle.trusted.claims.scores import BALANCE, CLASS_AWARE, Mix
 
 NAMED_SCORES = {"balance": BALANCE, "class": CLASS_AWARE}
 

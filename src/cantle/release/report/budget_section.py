@@ -11,7 +11,7 @@ from cantle.release.report.charts import stacked, steps
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.svg import share_text
 from cantle.release.spending import other_paths, spending
-from cantle.trusted.budget import NANO, words_of
+from cantle.trusted.core.budget import NANO, words_of
 
 MOST = 7
 

@@ -57,26 +57,16 @@ def render(
     `account` is what the ledger says about the data set now, if that is to be shown. `internal` are sections with
     private facts, and `warning` is the text that marks an edition with such sections.
     """
-    if not installed():
-        raise MissingExtra(f"a report needs jinja2; install it with: {install_command('report')}")
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     style, script = ((FOLDER / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
     sections, ask = _content(release)
-    environment = Environment(
-        loader=FileSystemLoader(FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("report.html.jinja").render(
+    return filled_in(
+        "report.html.jinja",
         generator=f"cantle {version('cantle')}",
         account=account,
         title=_title(release),
-        policy=_policy(style, script),
-        style=_Raw(style),
-        script=_Raw(script),
+        policy=page_policy(style, script),
+        style=Raw(style),
+        script=Raw(script),
         release=release,
         manifest=release.manifest,
         method=f"Method {release.manifest.method} counted {counted_in_overview(release.manifest)}",
@@ -85,12 +75,28 @@ def render(
         warning=warning,
         sections=sections,
         ask=ask,
-        ask_json=_Raw(_embedded(ask)),
+        ask_json=Raw(_embedded(ask)),
         budget=budget_section(release.manifest, account),
         statement=blocks_of(release.statement)[1:],
         glossary=GLOSSARY,
         files=sorted(release.manifest.files.items()),
     )
+
+
+def filled_in(template: str, **values: object) -> str:
+    """A template with these values, which are escaped."""
+    if not installed():
+        raise MissingExtra(f"a page needs jinja2; install it with: {install_command('report')}")
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(values)
 
 
 def _content(release: Release) -> tuple[list[Section], Box | None]:
@@ -107,7 +113,7 @@ def _title(release: Release) -> str:
     return f"Release report: {stated}" if named else f"Release report of {KINDS[m.kind].TITLE}"
 
 
-class _Raw(str):
+class Raw(str):
     """Our own style, script and JSON, which are not escaped."""
 
     __slots__ = ()
@@ -122,8 +128,8 @@ def _embedded(value: object) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _policy(style: str, script: str) -> str:
+def page_policy(style: str, script: str = "") -> str:
     """Only this style and this script run, and nothing is loaded from anywhere or sent."""
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
-    allowed = f"style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'"
+    allowed = f"style-src 'sha256-{hashes[0]}'" + (f"; script-src 'sha256-{hashes[1]}'" if script else "")
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"

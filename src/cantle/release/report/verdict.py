@@ -11,7 +11,7 @@ from cantle.release.report.content import Tile
 from cantle.release.report.kinds import KINDS
 from cantle.release.statement import odds, one_given, protected
 from cantle.release.words import totals
-from cantle.trusted.budget import words_of
+from cantle.trusted.core.budget import words_of
 
 
 @dataclass(frozen=True)

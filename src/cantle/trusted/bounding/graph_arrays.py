@@ -1,5 +1,5 @@
 """Arrays of a private graph or a private list of degrees; cantle.data.graphs reads them, and
-cantle.trusted.engines.graph holds them."""
+cantle.trusted.counting.graph holds them."""
 
 from __future__ import annotations
 

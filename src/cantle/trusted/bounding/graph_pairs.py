@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.trusted.arrays import Codes
 from cantle.trusted.bounding.graph_arrays import Ends, Graph
 from cantle.trusted.bounding.node_ids import Column, Ints, Keys, identifier, number_keys, text_keys
+from cantle.trusted.core.arrays import Codes
 
 Bools = NDArray[np.bool_]
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.trusted.arrays import Codes
-from cantle.trusted.mixing import scramble
+from cantle.trusted.core.arrays import Codes
+from cantle.trusted.core.mixing import scramble
 
 Ints = NDArray[np.int64]
 Keys = NDArray[np.uint64]

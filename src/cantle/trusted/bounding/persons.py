@@ -11,7 +11,7 @@ disk and in Spark the records of a person are first brought together (`places`).
 
 Persons are distinguished by the exact text of their identifier. Two persons read as one would share the bound, and
 removing one of them would bring back records of the other; one person read as two would have two bounds.
-tests/trusted/engines/test_bounded_persons.py compares all engines.
+tests/trusted/counting/test_bounded_persons.py compares all engines.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle.trusted.arrays import Codes, Words
+from cantle.trusted.core.arrays import Codes, Words
+from cantle.trusted.core.mixing import scramble
 from cantle.trusted.geometry.boxes import Bools, Ints
-from cantle.trusted.mixing import scramble
 
 if TYPE_CHECKING:
     import polars as pl

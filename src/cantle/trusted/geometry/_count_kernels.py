@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cantle.trusted.arrays import Bytes, Codes, Ints
+from cantle.jit import compiled
+from cantle.trusted.core.arrays import Bytes, Codes, Ints
 from cantle.trusted.geometry.count_tables import flatten
 from cantle.trusted.geometry.cross_tables import CrossTable, LabelTree
-from cantle.trusted.jit import compiled
 
 _BLOCK = 4096
 _SLICE = 1 << 20  # records whose groups are found together

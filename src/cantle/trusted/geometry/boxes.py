@@ -1,4 +1,4 @@
-"""Public geometry of tables: a frontier of boxes of codes, and the cuts that split them.
+"""Public geometry of tables: a frontier of boxes of codes, and the rules that split them.
 
 Every attribute is a range of integer codes (cantle.schema.domain), so a region is one half-open span per attribute.
 A level of the tree is a `Frontier`: parallel arrays, never one object per region.
@@ -11,9 +11,9 @@ from typing import TypeGuard
 
 import numpy as np
 
-from cantle.trusted.arrays import Bools as Bools
-from cantle.trusted.arrays import Codes, Index
-from cantle.trusted.arrays import Ints as Ints
+from cantle.trusted.core.arrays import Bools as Bools
+from cantle.trusted.core.arrays import Codes, Index
+from cantle.trusted.core.arrays import Ints as Ints
 
 
 def is_int64_array(array: object, length: int) -> TypeGuard[Ints]:
@@ -71,10 +71,10 @@ class Cuts:
     attribute: Ints
     point: Ints
 
-    def label(self, codes: Codes, node: Ints) -> Bools:
-        """Which child each record falls into; `node` is the position of the record's region."""
-        value = codes[np.arange(len(codes)), self.attribute[node]]
-        return np.asarray(value >= self.point[node], dtype=np.bool_)
+    def child(self, node: Ints, codes: Codes) -> Ints:
+        """The position of each record's child among all children, given the position of its region and its code of the
+        cut attribute."""
+        return 2 * node + (codes >= self.point[node])
 
     def children(self, nodes: Frontier, first_id: int) -> Frontier:
         """Both children of every node, in node order, numbered from `first_id`."""
@@ -85,20 +85,94 @@ class Cuts:
         ids = np.arange(first_id, first_id + 2 * count, dtype=np.int64)
         return Frontier(ids, np.repeat(nodes.ids, 2), nodes.depth + 1, lo, hi)
 
+    @property
+    def number(self) -> int:
+        """The number of children of all nodes together."""
+        return 2 * len(self.attribute)
+
     def times(self, nodes: Frontier) -> Ints:
         """The number of children of each node."""
         return np.full(len(nodes), 2, dtype=np.int64)
 
     def fits(self, nodes: Frontier) -> bool:
         """Whether there is exactly one cut per region, strictly inside it; end points split nothing."""
-        count, attributes = nodes.lo.shape
-        if not (is_int64_array(self.attribute, count) and is_int64_array(self.point, count)):
+        if not (_are_attributes(self.attribute, nodes) and is_int64_array(self.point, len(nodes))):
             return False
-        if (self.attribute < 0).any() or (self.attribute >= attributes).any():
-            return False
-        rows = np.arange(count)
+        rows = np.arange(len(nodes))
         lo, hi = nodes.lo[rows, self.attribute], nodes.hi[rows, self.attribute]
         return bool(((lo < self.point) & (self.point < hi)).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Slices:
+    """One or more cuts of one attribute per node, at points[starts[i]:starts[i + 1]]; children are the spans between.
+
+    Claim 59. Every record of a region has exactly one child. The points of a region ascend and lie strictly inside it
+    (`fits`), so a code has a certain number j of them at or below it, from none to all, and the record goes to child
+    number j alone (`child`). That child is the box in which the code lies from point j - 1 on and below point j
+    (`children`): the boxes of a region are disjoint, not empty, and cover it. Points are public, as those of `Cuts`, so
+    Claims 11 and 12 hold for any number of children.
+    """
+
+    attribute: Ints
+    starts: Ints
+    points: Ints
+
+    def child(self, node: Ints, codes: Codes) -> Ints:
+        """The position of each record's child among all children, given the position of its region and its code of the
+        cut attribute."""
+        # Points of all regions as one ascending list: each region's are in a span of their own.
+        top = int(self.points.max(initial=0))
+        listed = self._owner * (top + 1) + self.points
+        return np.searchsorted(listed, node * (top + 1) + np.minimum(codes, top), side="right") + node
+
+    def children(self, nodes: Frontier, first_id: int) -> Frontier:
+        """The children of every node, in node order, from the lowest codes up, numbered from `first_id`."""
+        times = self.times(nodes)
+        lo, hi = np.repeat(nodes.lo, times, axis=0), np.repeat(nodes.hi, times, axis=0)
+        below = np.arange(len(self.points)) + self._owner  # the child below each point; the next one is above it
+        attribute = self.attribute[self._owner]
+        hi[below, attribute], lo[below + 1, attribute] = self.points, self.points
+        ids = np.arange(first_id, first_id + len(lo), dtype=np.int64)
+        return Frontier(ids, np.repeat(nodes.ids, times), nodes.depth + 1, lo, hi)
+
+    @property
+    def _owner(self) -> Ints:
+        """The node of each point."""
+        return np.repeat(np.arange(len(self.attribute)), np.diff(self.starts))
+
+    @property
+    def number(self) -> int:
+        """The number of children of all nodes together."""
+        return len(self.points) + len(self.attribute)
+
+    def times(self, nodes: Frontier) -> Ints:  # noqa: ARG002
+        """The number of children of each node."""
+        return np.diff(self.starts) + 1
+
+    def fits(self, nodes: Frontier) -> bool:
+        """Whether each region has at least one point, and its points ascend strictly inside it."""
+        total = np.size(self.points)
+        if not (_are_attributes(self.attribute, nodes) and is_int64_array(self.points, total)):
+            return False
+        if not is_int64_array(self.starts, len(nodes) + 1) or self.starts[0] != 0 or self.starts[-1] != total:
+            return False
+        if (np.diff(self.starts) < 1).any():
+            return False
+        owner = self._owner
+        lo, hi = nodes.lo[owner, self.attribute[owner]], nodes.hi[owner, self.attribute[owner]]
+        ascends = (np.diff(self.points) > 0) | (np.diff(owner) > 0)
+        return bool(((lo < self.points) & (self.points < hi)).all() and ascends.all())
+
+
+BOX_RULES = (Cuts, Slices)
+"""The rules by which boxes are split."""
+
+
+def _are_attributes(numbers: Ints, nodes: Frontier) -> bool:
+    """Whether there is one number of an attribute per region."""
+    known = is_int64_array(numbers, len(nodes))
+    return known and not ((numbers < 0) | (numbers >= nodes.lo.shape[1])).any()
 
 
 def cut_counts(nodes: Frontier) -> Ints:

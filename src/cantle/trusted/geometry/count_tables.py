@@ -12,8 +12,8 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from cantle.trusted import kernel_choice
-from cantle.trusted.arrays import Codes
+from cantle import kernel_choice
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable
 from cantle.trusted.geometry.joint_tables import Axes, joined

@@ -13,11 +13,10 @@ from math import prod
 
 import numpy as np
 
-from cantle.trusted import kernel_choice
-from cantle.trusted.arrays import Codes
+from cantle import kernel_choice
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
 from cantle.trusted.geometry.span_values import SpanValues
-from cantle.trusted.geometry.value_classes import ValueClasses
 
 Map = Codes
 """uint8 or uint16: the group of each cell."""
@@ -205,26 +204,3 @@ class LabelTree:
 
 def _is_rule(rule: object, cells: int) -> bool:
     return type(rule) is np.ndarray and rule.dtype == np.bool_ and rule.shape == (cells,)
-
-
-@dataclass(frozen=True, eq=False)
-class HeapTable:
-    """A table of group x class of values, for one column; codes in cells of group -1 are not counted."""
-
-    column: int
-    edges: Ints
-    group: Ints
-    classes: ValueClasses
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return int(self.group.max()) + 1, len(self.classes.periods)
-
-    def fits(self, sizes: tuple[int, ...]) -> bool:
-        """Whether this is such a table, for columns with these numbers of codes."""
-        if type(self.column) is not int or not 0 <= self.column < len(sizes):
-            return False
-        if not are_edges(self.edges, sizes[self.column]) or not is_int64_array(self.group, len(self.edges) - 1):
-            return False
-        known = type(self.classes) is ValueClasses and self.classes.fits()
-        return known and bool((self.group >= -1).all()) and 0 <= self.group.max() < MOST_CELLS

@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from cantle.trusted.arrays import Codes
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.span_values import SpanValues
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cantle.trusted.arrays import Index
+from cantle.trusted.core.arrays import Index
 from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
 from cantle.trusted.geometry.subsets import MOST_CHILDREN, number, popcount, unrank
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cantle.trusted.arrays import Bools
+from cantle.trusted.core.arrays import Bools
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable, Map
 

@@ -15,9 +15,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from cantle.trusted.arrays import Codes, Words
+from cantle.trusted.core.arrays import Codes, Words
+from cantle.trusted.core.mixing import scramble
 from cantle.trusted.geometry.boxes import Bools, Ints
-from cantle.trusted.mixing import scramble
 
 PRIME = 2**31 - 1
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cantle.trusted import kernel_choice
-from cantle.trusted.arrays import Codes, Words
+from cantle import kernel_choice
+from cantle.trusted.core.arrays import Codes, Words
 from cantle.trusted.geometry.boxes import Ints, is_int64_array
 from cantle.trusted.geometry.count_tables import count_tables
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables

@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import TypedDict
 
 from cantle.errors import CapExceeded, LedgerError, ParameterError
-from cantle.trusted.budget import MOST, nano_of, words_of
+from cantle.trusted.core.budget import MOST, nano_of, words_of
 from cantle.trusted.ledger.postgres import SCHEMES, PostgresStore
 from cantle.trusted.ledger.sqlite import SqliteStore
 from cantle.trusted.ledger.store import Sql, Store

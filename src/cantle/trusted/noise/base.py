@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from cantle.trusted.arrays import Bools as Bools
-from cantle.trusted.arrays import Codes, Index
-from cantle.trusted.arrays import Floats as Floats
-from cantle.trusted.arrays import Ints as Ints
-from cantle.trusted.arrays import Words as Words
-from cantle.trusted.mixing import scramble as scramble
+from cantle.trusted.core.arrays import Bools as Bools
+from cantle.trusted.core.arrays import Codes, Index
+from cantle.trusted.core.arrays import Floats as Floats
+from cantle.trusted.core.arrays import Ints as Ints
+from cantle.trusted.core.arrays import Words as Words
+from cantle.trusted.core.mixing import scramble as scramble
 
 MOST_VALUE = 2**61
 """Largest noisy value: 64 bits hold it with the noise that is added to it."""

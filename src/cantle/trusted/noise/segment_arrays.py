@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cantle.trusted.arrays import Bools, Ints
+from cantle.trusted.core.arrays import Bools, Ints
 
 
 def starts_of(sizes: Ints) -> Ints:

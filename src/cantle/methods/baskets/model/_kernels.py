@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.trusted.arrays import Bools, Codes, Floats, Ints, Words
-from cantle.trusted.jit import compiled, inlined, inner
+from cantle.jit import compiled, inlined, inner
+from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints, Words
 
 Int32s = NDArray[np.int32]
 

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from cantle.drawing.counts import Dice, Floats
 from cantle.methods.baskets.model.set_sizes import SizeModel
-from cantle.trusted.arrays import Words
+from cantle.trusted.core.arrays import Words
+from cantle.trusted.core.mixing import scramble
 from cantle.trusted.geometry.boxes import Bools, Ints
-from cantle.trusted.mixing import scramble
 
 Codes = npt.NDArray[np.int32]
 

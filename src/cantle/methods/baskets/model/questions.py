@@ -31,8 +31,8 @@ from cantle.methods.baskets.model.pool import HeadModel
 from cantle.methods.baskets.model.set_sizes import SizeModel, fit_sizes, size_edges
 from cantle.methods.baskets.model.synthesis import Measured
 from cantle.schema.sets import SetSchema
-from cantle.trusted.answers import Noisy, NoisyCells
-from cantle.trusted.budget import NANO
+from cantle.trusted.core.answers import Noisy, NoisyCells
+from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.set_parts import PARTS
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cantle.drawing.counts import Floats
-from cantle.trusted.arrays import Codes
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
 SWEEPS, LAST = 15, 3

@@ -11,7 +11,6 @@ import numpy as np
 
 from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.records import require_drawable, share_drawn, wanted_items
-from cantle.methods.baskets.model.draw import draw_records
 from cantle.methods.baskets.model.given_pairs import GivenPairs, PairRows, find_doubles, find_pairs, with_likely
 from cantle.methods.baskets.model.item_supports import ItemSupports
 from cantle.methods.baskets.model.pool import Codes, HeadModel, Pool, WalkModel, make_pool
@@ -19,6 +18,28 @@ from cantle.methods.baskets.model.rake import Features, postings, rake
 from cantle.methods.baskets.model.set_sizes import SizeModel
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.set_parts import PARTS, item_parts, pair_parts
+
+_BLOCK = 1 << 14  # records put together at once, so that their arrays stay in the cache
+
+
+def draw_records(pool: Pool, weights: Floats, number: int, dice: Dice) -> tuple[Ints, Codes]:
+    """This many records from the pool, each about as often as its weight says, as ragged rows in random order."""
+    running = np.cumsum(weights)
+    if number <= 0 or not len(running) or running[-1] <= 0:
+        return np.zeros(1, np.int64), np.zeros(0, np.int32)
+    at = (np.arange(number) + dice.random()) / number * running[-1]
+    rows = np.minimum(np.searchsorted(running, at, side="right"), int(np.flatnonzero(weights)[-1]))
+    rows = rows[dice.permutation(number)]
+    size = np.diff(pool.starts)[rows]
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
+    items = np.empty(starts[-1], np.int32)
+    for first in range(0, number, _BLOCK):
+        some, begin, end = slice(first, first + _BLOCK), starts[first], starts[min(first + _BLOCK, number)]
+        place = np.repeat(pool.starts[rows[some]] - starts[:-1][some], size[some])
+        place += np.arange(begin, end)
+        items[begin:end] = pool.items[place]
+    return starts, items
+
 
 POOL = (300_000, 600_000)
 """Fewest and most records of a pool."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cantle.jit import compiled, inlined, inner
 from cantle.methods.mosaic.model.conditionals import BELOW_ONE, Places, rising
-from cantle.trusted.arrays import Codes, Floats, Ints, Words
-from cantle.trusted.jit import compiled, inlined, inner
+from cantle.trusted.core.arrays import Codes, Floats, Ints, Words
 
 _BLOCK = 512
 

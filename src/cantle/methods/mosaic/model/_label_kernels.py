@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cantle.trusted.arrays import Codes, Floats
-from cantle.trusted.jit import compiled
+from cantle.jit import compiled
+from cantle.trusted.core.arrays import Codes, Floats
 
 
 @compiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypedDict
 
-from cantle.trusted.arrays import Ints
+from cantle.trusted.core.arrays import Ints
 
 FIRST = "first tables"
 """What receipts call the tables of all columns, which are measured first; the numbers of cells follow."""
@@ -29,7 +29,6 @@ class CellsOf(TypedDict, total=False):
     edges: list[list[int]] | list[int]
     column: int
     at_least: list[int]
-    group: list[int]
     origin: int
     periods: list[int]
     tree: list[TreeNode]

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cantle.drawing.counts import Floats
-from cantle.trusted.arrays import Codes, Words
+from cantle.trusted.core.arrays import Codes, Words
+from cantle.trusted.core.mixing import scramble
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.mixing import scramble
 
 CHUNK = 1 << 15
 BELOW_ONE = 1 - 1e-9

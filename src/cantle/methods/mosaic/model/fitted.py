@@ -12,7 +12,7 @@ from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.obey_rules import Regions, Shape, repair
 from cantle.methods.mosaic.model import estimates
 from cantle.methods.mosaic.model.classes import MOST_MEAN_CELLS, learn_classes
-from cantle.methods.mosaic.model.draw_values import Heaps, draw_values
+from cantle.methods.mosaic.model.draw_values import draw_values
 from cantle.methods.mosaic.model.generate import Model, generate
 from cantle.methods.mosaic.model.given_class import given_class
 from cantle.methods.mosaic.model.groupings import Groupings, barriers
@@ -20,7 +20,7 @@ from cantle.methods.mosaic.model.label import Labels
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
 from cantle.methods.mosaic.model.possible import drawn_again, enough, more_for
 from cantle.schema.rules import EVERYWHERE, Rules
-from cantle.trusted.arrays import Bools, Codes
+from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 
 DOUBT = 2.0
@@ -35,7 +35,7 @@ Learned = tuple[Floats, list[Floats]] | None
 
 @dataclass
 class Fitted:
-    """Estimates from the answers so far. `first_tables` makes them; then `tables` and `heaps` are added one by one."""
+    """Estimates from the answers so far. `first_tables` makes them; then `tables` are added one by one."""
 
     columns: Sequence[Column]
     edges: Sequence[Ints]
@@ -46,7 +46,6 @@ class Fitted:
     spread: list[Floats]
     class_tables: dict[int, NoisyTable]
     tables: list[NoisyTable] = field(default_factory=list)
-    heaps: dict[int, Heaps] = field(default_factory=dict)
     rules: Rules | None = None
 
     def __post_init__(self) -> None:
@@ -61,10 +60,6 @@ class Fitted:
     def sizes(self) -> list[int]:
         """How many cells each column has."""
         return [len(edges) - 1 for edges in self.edges]
-
-    def masses(self, column: int) -> Floats:
-        """The estimated number of records in each cell of a column."""
-        return self.one_way[column] * self.total
 
     def add(self, table: NoisyTable) -> None:
         """Adds a table; its cells that hold only values that break a rule are known to be empty."""
@@ -147,17 +142,15 @@ class Fitted:
         return {column.name: part for column, part in zip(self.columns, codes, strict=True)}
 
     def labels(self) -> Labels:
-        """The model that draws the two-valued target, as the last column."""
+        """The model that draws the target, as the last column, from tables in which its classes are apart."""
         assert self.lead is not None
-        with_target = [table for table in self.tables if self.lead in table.columns]
-        return Labels(self.columns, self.groupings, self.lead, self.class_tables, with_target)
+        whole = (self.lead, self.sizes[self.lead])
+        apart = [table for table in self.tables if whole in zip(table.columns, table.groups, strict=True)]
+        return Labels(self.columns, self.groupings, self.lead, self.class_tables, apart, self.one_way[self.lead])
 
     def draw_values(self, cells: Sequence[Codes], records: int, dice: Dice) -> list[Codes]:
         """Codes of the first `records` records, one array per column."""
-        codes = [
-            draw_values(part, edges, self.heaps.get(column), dice)[:records]
-            for column, (part, edges) in enumerate(zip(cells, self.edges, strict=True))
-        ]
+        codes = [draw_values(part, edges, dice)[:records] for part, edges in zip(cells, self.edges, strict=True)]
         if self.rules is not None:
             self._obey(self.rules, cells, self._named(codes), dice)
         return codes

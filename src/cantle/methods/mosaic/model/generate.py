@@ -15,7 +15,7 @@ from cantle.methods.mosaic.model.conditionals import Places, Regression
 from cantle.methods.mosaic.model.groupings import Groupings
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
 from cantle.methods.mosaic.model.sub_tables import SubTable, sub_tables
-from cantle.trusted.arrays import Codes, Words
+from cantle.trusted.core.arrays import Codes, Words
 from cantle.trusted.geometry.boxes import Ints
 
 FITTED, LAST_FITTED = 5_000, 20_000

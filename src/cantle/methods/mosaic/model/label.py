@@ -1,20 +1,22 @@
-"""The two-valued target drawn last, from a model fitted to all tables with it and to the leaves of a label tree."""
+"""The target drawn last, from a model fitted to all tables with it and to the leaves of a label tree."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
 from cantle.drawing.column_cells import Column
-from cantle.drawing.counts import Dice
-from cantle.methods.mosaic.model import label_fit
+from cantle.drawing.counts import Dice, Floats
+from cantle.methods.mosaic.model import label_classes, label_fit
 from cantle.methods.mosaic.model.groupings import Groupings
-from cantle.methods.mosaic.model.label_fit import Block, Sums
+from cantle.methods.mosaic.model.label_classes import ClassFit
+from cantle.methods.mosaic.model.label_fit import Block, LabelFit, Sums
 from cantle.methods.mosaic.model.label_tree import cut_back, label_tree, parent_leaves
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
-from cantle.trusted.arrays import Codes
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import LabelTree
 
@@ -46,10 +48,14 @@ class Labels:
         target: int,
         class_tables: Mapping[int, NoisyTable],
         chosen: Sequence[NoisyTable],
+        shares: Floats,
     ) -> None:
+        """`shares` are those of the classes; `chosen` are tables with the target, all classes apart."""
         self._columns, self._groupings, self._target = columns, groupings, target
         self._class_tables = {n: table for n, table in class_tables.items() if groupings[n].cells > 1}
         self._chosen = [self._target_last(table) for table in chosen]
+        self._shares = shares
+        self._many = len(shares) > 2
 
     def _target_last(self, table: NoisyTable) -> NoisyTable:
         order = [a for a, c in enumerate(table.columns) if c != self._target] + [table.columns.index(self._target)]
@@ -67,7 +73,7 @@ class Labels:
             [self._draft[n] for n in others],
             [self._groupings[n].cells for n in others],
             [self._columns[n].numeric for n in others],
-            soft,
+            np.atleast_2d(soft),
             leaves,
         )
         column = np.where(tree.column < 0, -1, np.array(others)[tree.column])
@@ -84,12 +90,15 @@ class Labels:
         parents = parent_leaves(tree)
         levels = tuple((cut_back(parents, most), label_fit.JOINT) for most in CUT_BACKS if most < len(parents))
         block = Block(tree.locate(self._draft), noisy.astype(np.float64), variance, levels, label_fit.JOINT)
-        final = label_fit.fit([*self._blocks, block], sums, self._first)
-        probability = np.empty(len(cells[0]))
-        for first in range(0, len(probability), SLICE):
+        final = self._fit([*self._blocks, block], sums, self._first)
+        records = len(cells[0])
+        probability = np.empty((len(self._shares), records) if self._many else records)
+        for first in range(0, records, SLICE):
             part = [column[first : first + SLICE] for column in cells]
             rows = label_fit.stack([*self._rows(part), tree.locate(part)], final.starts)
-            probability[first : first + SLICE] = final.probability(rows, sums)
+            probability[..., first : first + SLICE] = final.probability(rows, sums)
+        if self._many:
+            return label_classes.redraw(probability, self._shares, dice)
         return label_fit.redraw(probability, dice)
 
     def _fit_tables(self, cells: Sequence[Codes]) -> list[Codes]:
@@ -97,8 +106,11 @@ class Labels:
         self._draft = [part[:DRAFT] for part in cells]
         rows = self._rows(self._draft)
         self._blocks = self._table_blocks(rows)
-        self._first = label_fit.fit(self._blocks, _sums(len(self._draft[0])))
+        self._first = self._fit(self._blocks, _sums(len(self._draft[0])))
         return rows
+
+    def _fit(self, blocks: Sequence[Block], sums: Sums, before: Any = None) -> LabelFit | ClassFit:
+        return (label_classes if self._many else label_fit).fit(blocks, sums, before)
 
     def _rows(self, cells: Sequence[Codes]) -> list[Codes]:
         """The cell of each record in every table with the target."""
@@ -121,5 +133,5 @@ class Labels:
             )
             blocks.append(Block(row, table.counts, table.variance, levels, label_fit.COLUMN_CELLS))
         for table, row in zip(self._chosen, rows[len(self._class_tables) :], strict=True):
-            blocks.append(Block(row, table.counts.reshape(-1, 2), table.variance, (), label_fit.JOINT))
+            blocks.append(Block(row, table.counts.reshape(-1, len(self._shares)), table.variance, (), label_fit.JOINT))
         return blocks

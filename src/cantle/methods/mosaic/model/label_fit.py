@@ -16,7 +16,7 @@ import numpy as np
 from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.sums import dot
 from cantle.methods.mosaic.model.low_rank import LowRank
-from cantle.trusted.arrays import Codes
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
 STEPS, STEPS_AGAIN, INNER, TOLERANCE = 6, 4, 15, 1e-3
@@ -48,14 +48,14 @@ class Sums(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """One partition of the records with noisy counts of both classes.
+    """One partition of the records with noisy counts of all classes.
 
     `levels` are coarser groupings of its cells with the prior variances of their effects; `own` is the prior variance
     of the cells' own effects.
     """
 
     rows: Codes  # the cell of each drafted record
-    counts: Floats  # (cells, 2)
+    counts: Floats  # (cells, classes)
     noise: float
     levels: tuple[tuple[Ints, float], ...]
     own: float
@@ -92,7 +92,7 @@ def stack(rows: Sequence[Codes], starts: Ints) -> Codes:
 
 def fit(blocks: Sequence[Block], sums: Sums, before: LabelFit | None = None) -> LabelFit:
     """The effects that minimise misfit plus prior; `before` is an earlier fit of the first blocks, to start from."""
-    problem = _Problem(blocks, sums)
+    problem = Problem(blocks, sums)
     effects = np.zeros(problem.cells)
     ones = sum(block.counts[:, 1].sum() for block in blocks)
     everyone = sum(block.counts.sum() for block in blocks)
@@ -106,7 +106,7 @@ def fit(blocks: Sequence[Block], sums: Sums, before: LabelFit | None = None) -> 
     return LabelFit(intercept, effects, problem.starts)
 
 
-class _Problem:
+class Problem:
     """Linearised least squares in the effects, solved by conjugate gradients preconditioned block by block."""
 
     def __init__(self, blocks: Sequence[Block], sums: Sums) -> None:
@@ -123,11 +123,20 @@ class _Problem:
     def step(self, intercept: float, effects: Floats) -> tuple[float, Floats]:
         """One Gauss-Newton step."""
         p = sigmoid(intercept + self.sums.gather(effects, self.rows))
+        shift, move = self.move(p, self.counts[:, 1], self.counts[:, 0], (intercept, effects))
+        return intercept + shift, effects + move
+
+    def move(
+        self, p: Floats, ones: Floats, others: Floats, at: tuple[float, Floats], classes: int = 2, inner: int = INNER
+    ) -> tuple[float, Floats]:
+        """The change of the intercept and the effects of one class, given its probabilities and counts, and the counts
+        of all other classes together."""
+        intercept, effects = at
         known = self.members > 0
         members = np.where(known, self.members, 1.0)
         mean = self.sums.scatter(p, self.rows, self.cells) / members
-        miss = self.counts[:, 1] * (1 - mean) - self.counts[:, 0] * mean
-        spread = self.noise * (mean**2 + (1 - mean) ** 2) + self.total * mean * (1 - mean)
+        miss = ones * (1 - mean) - others * mean
+        spread = self.noise * ((classes - 1) * mean**2 + (1 - mean) ** 2) + self.total * mean * (1 - mean)
         weight = np.where(known, 1 / np.maximum(spread, 1e-9), 0.0)
         slope = np.where(known, self.total / members, 0.0)
         change = p * (1 - p)
@@ -145,18 +154,18 @@ class _Problem:
         pulled = change * self.sums.gather(weight * slope * miss, self.rows)
         rest0 = float(pulled.sum()) - intercept / _INTERCEPT
         rest = self.sums.scatter(pulled, self.rows, self.cells) - _apply(self.precision, effects, self.starts)
-        shift, move = self._solve(rest0, rest, curve, near_shift, near)
-        return intercept + shift, effects + move
+        return self._solve(rest0, rest, curve, (near_shift, near), inner)
 
     def _solve(
-        self, rest0: float, rest: Floats, curve: Curve, near0: float, near: list[LowRank]
+        self, rest0: float, rest: Floats, curve: Curve, preconditioner: tuple[float, list[LowRank]], inner: int
     ) -> tuple[float, Floats]:
         """The step for which the gradient `rest` vanishes, by preconditioned conjugate gradients."""
+        near0, near = preconditioner
         shift, move = 0.0, np.zeros(self.cells)
         z0, z = near0 * rest0, _apply(near, rest, self.starts)
         p0, p = z0, z
         size = first = rest0 * z0 + dot(rest, z)
-        for _ in range(INNER):
+        for _ in range(inner):
             if size <= TOLERANCE * first or size <= 1e-12:
                 break
             bent0, bent = curve(p0, p)

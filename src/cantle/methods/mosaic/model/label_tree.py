@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from cantle.drawing.counts import Floats
-from cantle.trusted.arrays import Bools, Codes
+from cantle.drawing.sums import each_dot, mix
+from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import LabelTree
 
@@ -18,13 +19,17 @@ Cut = tuple[float, int, Ints, int, Bools]
 FEWEST = 10
 """Fewest drafted records in a leaf."""
 
+POWERS = 20
+"""Steps of the power iteration that finds the main direction of several classes."""
+
 
 def label_tree(
     cells: Sequence[Codes], sizes: Sequence[int], ordered: Sequence[bool], soft: Floats, leaves: int
 ) -> LabelTree:
     """A best-first Gini tree with soft labels.
 
-    `cells` are those of the drafted records by column; columns that are not `ordered` are cut along their mean label.
+    `cells` are those of the drafted records by column. `soft` has a row for each class; of two classes, one is enough.
+    Columns that are not `ordered` are cut along their mean label, or along its main direction if there are several.
     """
     grower = _Grower(cells, sizes, ordered, soft)
     return grower.grow(leaves)
@@ -44,7 +49,7 @@ class _Grower:
         column, goes_left, left, right, leaf = [-1], [np.zeros(0, dtype=bool)], [-1], [-1], [0]
         leaves_so_far = 1
         waiting: list[Cut] = []
-        self._offer(waiting, 0, np.arange(len(self.soft)))
+        self._offer(waiting, 0, np.arange(self.soft.shape[1]))
         while waiting and leaves_so_far < leaves:
             _, node, rows, at, mask = heapq.heappop(waiting)
             goes = mask[self.units[rows, at] - self.starts[at]]
@@ -69,24 +74,40 @@ class _Grower:
         units = self.units[rows].ravel()
         length = int(self.starts[-1])
         count = np.bincount(units, minlength=length).astype(np.float64)
-        mass = np.bincount(units, np.repeat(self.soft[rows], self.units.shape[1]), minlength=length)
-        score = np.where(self.sorted_by_place, self.place, mass / np.maximum(count, 1e-9))
+        soft = self.soft[:, rows]
+        mass = np.stack([np.bincount(units, np.repeat(one, self.units.shape[1]), minlength=length) for one in soft])
+        everyone, total = float(len(rows)), soft.sum(axis=1)
+        along = _along(mass / np.maximum(count, 1e-9), count, total / everyone)
+        score = np.where(self.sorted_by_place, self.place, along)
         order = np.lexsort((score, self.owner))
         before = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        n, s = np.cumsum(count[order]), np.cumsum(mass[order])
-        everyone, total = float(len(rows)), float(self.soft[rows].sum())
-        n, s = n - before * everyone, s - before * total
+        n = np.cumsum(count[order]) - before * everyone
+        s = np.cumsum(mass[:, order], axis=1) - before * total[:, None]
         allowed = (n >= FEWEST) & (everyone - n >= FEWEST)
         rest = np.maximum(everyone - n, 1e-9)
-        gain = np.where(allowed, s**2 / np.maximum(n, 1e-9) + (total - s) ** 2 / rest, -1.0)
+        purity = (s**2 / np.maximum(n, 1e-9) + (total[:, None] - s) ** 2 / rest).sum(axis=0)
+        gain = np.where(allowed, purity, -1.0)
         at = int(np.argmax(gain))
-        value = gain[at] - total**2 / everyone
+        value = gain[at] - float((total**2 / everyone).sum())
         if not allowed[at] or value <= 1e-9:
             return
         column = int(self.owner[at])
         mask = np.zeros(self.sizes[column], dtype=bool)
         mask[order[self.starts[column] : at + 1] - self.starts[column]] = True
         heapq.heappush(waiting, (-value, node, rows, column, mask))
+
+
+def _along(mean: Floats, count: Floats, centre: Floats) -> Floats:
+    """The place of each cell along the direction in which the mean labels of cells differ most: the first eigenvector
+    of their covariance, by power iteration."""
+    if len(mean) == 1:
+        return mean[0]
+    off = (mean - centre[:, None]) * np.sqrt(count)
+    spread = (off[:, None, :] * off[None, :, :]).sum(axis=2)
+    way = spread[np.argmax(np.diag(spread))]
+    for _ in range(POWERS):
+        way = each_dot(spread, way / max(float(np.abs(way).max()), 1e-30))
+    return mix(way, mean)
 
 
 def parent_leaves(tree: LabelTree) -> Ints:

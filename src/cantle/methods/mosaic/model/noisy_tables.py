@@ -10,7 +10,7 @@ import numpy as np
 from cantle.drawing.counts import Floats
 from cantle.drawing.smooth import LEAST_VARIANCE, project_onto
 from cantle.methods.mosaic.model.groupings import Groupings
-from cantle.trusted.arrays import Bools
+from cantle.trusted.core.arrays import Bools
 from cantle.trusted.geometry.cross_tables import CrossTable
 
 

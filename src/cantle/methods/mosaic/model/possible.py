@@ -14,7 +14,7 @@ import numpy as np
 from cantle.drawing.counts import Dice, Floats
 from cantle.methods.mosaic.model.groupings import Groupings
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
-from cantle.trusted.arrays import Bools, Codes
+from cantle.trusted.core.arrays import Bools, Codes
 
 LEAST_KEPT = 0.05
 """The smallest share of records that obey the rules with which replacements are drawn."""

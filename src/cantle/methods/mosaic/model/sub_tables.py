@@ -17,7 +17,7 @@ from cantle.drawing.counts import Floats
 from cantle.drawing.smooth import project_onto
 from cantle.methods.mosaic.model.groupings import Groupings
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
-from cantle.trusted.arrays import Bools
+from cantle.trusted.core.arrays import Bools
 
 LEVELS = (3, 8, 1 << 30)
 """Most groups per column at levels 1, 2 and 3."""

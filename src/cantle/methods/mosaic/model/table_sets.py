@@ -14,7 +14,7 @@ import numpy as np
 
 from cantle.drawing.counts import Dice
 from cantle.methods.mosaic.model.groupings import MOST_GROUPS
-from cantle.trusted.arrays import Bools
+from cantle.trusted.core.arrays import Bools
 from cantle.trusted.geometry.boxes import Ints
 
 RANDOM_SETS, MOST_PAIRS, MOST_COLUMNS = 200, 2_000, 8
@@ -36,26 +36,28 @@ def candidates(
     """All pairs without the leading column (at most 2,000) and 200 random sets, with as many groups as `cap` cells
     allow.
 
-    With `with_lead`, half of the random sets contain the leading column. Sets in `taken` are left out.
+    With `with_lead`, half of the random sets contain the leading column, with all its cells. Sets in `taken` are left
+    out.
     """
+    least = [size if with_lead and column == lead else min(size, FEWEST_GROUPS) for column, size in enumerate(sizes)]
     usable = [column for column, size in enumerate(sizes) if size >= 2]
     pairs = list(combinations([column for column in usable if column != lead], 2))
     if len(pairs) > MOST_PAIRS:
         pairs = [pairs[i] for i in np.sort(dice.choice(len(pairs), MOST_PAIRS, replace=False)).tolist()]
     listed: dict[tuple[int, ...], None] = dict.fromkeys(pair for pair in pairs if pair not in taken)
     for number in range(RANDOM_SETS):
-        members = _random_set(usable, sizes, lead if with_lead and number % 2 == 0 else None, cap, dice)
+        members = _random_set(usable, least, lead if with_lead and number % 2 == 0 else None, cap, dice)
         if len(members) >= 2 and members not in taken and not (len(members) == 2 and lead in members):
             listed[members] = None
-    return [(members, _grow(members, sizes, cap)) for members in listed]
+    return [(members, _grow(members, sizes, least, cap)) for members in listed]
 
 
-def _random_set(usable: Sequence[int], sizes: Sequence[int], lead: int | None, cap: int, dice: Dice) -> tuple[int, ...]:
+def _random_set(usable: Sequence[int], least: Sequence[int], lead: int | None, cap: int, dice: Dice) -> tuple[int, ...]:
     members = [] if lead is None else [lead]
-    cells = 1 if lead is None else min(sizes[lead], FEWEST_GROUPS)
+    cells = 1 if lead is None else least[lead]
     for at in dice.permutation(len(usable)).tolist():
         column = usable[at]
-        grown = cells * min(sizes[column], FEWEST_GROUPS)
+        grown = cells * least[column]
         if column in members or grown > cap:
             continue
         members.append(column)
@@ -65,9 +67,10 @@ def _random_set(usable: Sequence[int], sizes: Sequence[int], lead: int | None, c
     return tuple(sorted(members))
 
 
-def _grow(members: tuple[int, ...], sizes: Sequence[int], cap: int) -> tuple[int, ...]:
-    """Numbers of groups: each starts at 3 (or 2, if that is too much), then grows one by one, the smallest first."""
-    start = [min(sizes[c], FEWEST_GROUPS) for c in members]
+def _grow(members: tuple[int, ...], sizes: Sequence[int], least: Sequence[int], cap: int) -> tuple[int, ...]:
+    """Numbers of groups: each starts at `least` (or 2, if that is too much), then grows one by one, the smallest
+    first."""
+    start = [least[c] for c in members]
     groups = start if prod(start) <= cap else [2] * len(members)
     cells = prod(groups)
     waiting = [(count, at) for at, count in enumerate(groups) if count < min(sizes[members[at]], MOST_GROUPS)]

@@ -1,0 +1,158 @@
+"""What an analyst gets from a release of mosaic: classifiers, regressions, means, correlations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+import polars as pl
+
+from cantle.errors import ParameterError
+from cantle_lab.papers import analyst_tables, regression, table_measures, table_sets
+from cantle_lab.papers.coding import Coded, Coder
+from cantle_lab.papers.generalised import halves
+from cantle_lab.papers.harness import Options, Row, Setting
+from cantle_lab.papers.table_figures import split_seed
+from cantle_lab.papers.table_sets import TableSet
+
+MOSAIC: Options = {"method": "mosaic"}
+EPSILONS = (0.1, 1)
+Scores = dict[str, float]
+
+
+def tails(setting: Setting) -> Iterator[Row]:
+    """Means and spreads of skewed columns: Adult, bank, and a generated table of amounts."""
+    data = _folder(setting)
+    for table in (table_sets.load_adult(data), table_sets.load_bank(data), analyst_tables.skewed()):
+        for _, truth, release, test, at, coder in _releases(setting, table, table):
+            scores = _fidelity(coder, truth, release) | moments(coder, truth, release)
+            scores |= dict(table_measures.model_scores(coder, release, test, ("boosting",)))
+            yield from _rows("analysts-tails", table.name, "mosaic", at, scores)
+
+
+def classes(setting: Setting) -> Iterator[Row]:
+    """Targets of 3 to 7 classes: boosting that was trained on releases."""
+    for name, load in analyst_tables.CLASSES.items():
+        table = load(_folder(setting))
+        for cpu, truth, release, test, at, coder in _releases(setting, table, table):
+            scores = _fidelity(coder, truth, release) | {"CPU seconds": cpu}
+            scores |= dict(table_measures.model_scores(coder, release, test, ("boosting",)))
+            yield from _rows("analysts-classes", name, "mosaic", at, scores)
+        for repeat in range(setting.repeats):
+            coder, truth, test = _split(setting, table, repeat)
+            raw = dict(table_measures.model_scores(coder, truth, test, ("boosting",)))
+            yield from _rows("analysts-classes", name, "raw", (None, repeat), raw)
+
+
+def numbers(setting: Setting) -> Iterator[Row]:
+    """Numeric targets: R2 of boosting, and coefficients of least squares, with the target declared and without."""
+    for name, load in analyst_tables.NUMBERS.items():
+        table = load(_folder(setting))
+        for series, given in (("no target", analyst_tables.undeclared(table)), ("target", table)):
+            for cpu, truth, release, test, at, coder in _releases(setting, table, given):
+                scores = _fidelity(coder, truth, release) | regression.coefficients(coder, truth, release)
+                scores |= regression.predictions(coder, release, test) | {"CPU seconds": cpu}
+                yield from _rows("analysts-numbers", name, series, at, scores)
+        for repeat in range(setting.repeats):
+            coder, truth, test = _split(setting, table, repeat)
+            yield from _rows(
+                "analysts-numbers", name, "raw", (None, repeat), regression.predictions(coder, truth, test)
+            )
+
+
+def surveys(setting: Setting) -> Iterator[Row]:
+    """Wide surveys with hidden causes, and small tables: correlations that are kept."""
+    for table in (analyst_tables.survey(), analyst_tables.survey(50_000, 194), table_sets.latent_classes(),
+                  analyst_tables.taxis()):  # fmt: skip
+        coder = Coder(table.schema)
+        truth = coder.encode(table.frame)
+        for epsilon in setting.pick(EPSILONS, (1,)):
+            for repeat in range(setting.repeats):
+                started = process_time()
+                release = setting.release(table.frame, table.schema, epsilon, MOSAIC, repeat)
+                spent = process_time() - started
+                codes = coder.encode(pl.DataFrame(release.records))
+                scores = _fidelity(coder, truth, codes) | correlations(table, truth, codes) | {"CPU seconds": spent}
+                yield from _rows("analysts-surveys", table.name, "mosaic", (epsilon, repeat), scores)
+
+
+def moments(coder: Coder, truth: Coded, release: Coded) -> Scores:
+    """The median relative error of the means of numbers, and the worst ratio of standard deviations."""
+    wide = [i for i, grid in enumerate(coder.attributes) if grid.kind == "number" and grid.size > table_measures.BINS]
+    lows = [coder.attributes[i].low for i in wide]
+    raw, drawn = (table.codes[:, wide] + np.array(lows) for table in (truth, release))
+    off = np.abs(drawn.mean(axis=0) - raw.mean(axis=0)) / np.maximum(np.abs(raw.mean(axis=0)), 1e-9)
+    ratio = drawn.std(axis=0) / np.maximum(raw.std(axis=0), 1e-9)
+    return {"mean error": float(np.median(off)), "worst mean": float(off.max()), "worst spread": float(ratio.max())}
+
+
+def correlations(table: TableSet, truth: Coded, release: Coded) -> Scores:
+    """The share of the correlations that is left, over pairs of .3 and more; of one pair for taxis; reliability
+    (Cronbach's alpha) of the first block of a survey."""
+    raw, drawn = (np.atleast_2d(np.corrcoef(part.codes.T.astype(np.float64))) for part in (truth, release))
+    pairs = np.array([pair for pair in combinations(range(len(raw)), 2) if abs(raw[pair]) >= 0.3])
+    scores: Scores = {}
+    if len(pairs):
+        kept = np.nan_to_num(drawn[pairs[:, 0], pairs[:, 1]]) / raw[pairs[:, 0], pairs[:, 1]]
+        scores["correlation kept"] = float(np.clip(kept, 0, None).mean())
+    names = table.frame.columns
+    if {"distance", "fare"} <= set(names):
+        place = names.index("distance"), names.index("fare")
+        scores |= {"fare by distance": float(drawn[place]), "fare by distance, raw": float(raw[place])}
+    block = [i for i, name in enumerate(names) if name[0] == "a" and name[1:].isdigit()]
+    if len(block) > 2:
+        scores |= {"alpha": alpha(release.codes[:, block]), "alpha, raw": alpha(truth.codes[:, block])}
+    return scores
+
+
+def alpha(answers: np.ndarray) -> float:
+    """Cronbach's alpha.
+
+    >>> alpha(np.array([[1, 1], [2, 2], [3, 3]]))
+    1.0
+    """
+    items = answers.shape[1]
+    return float(items / (items - 1) * (1 - answers.var(axis=0).sum() / max(answers.sum(axis=1).var(), 1e-9)))
+
+
+def _fidelity(coder: Coder, truth: Coded, release: Coded) -> Scores:
+    grids = table_measures.grids_of(coder)
+    raw, drawn = table_measures.columns_of(coder, truth), table_measures.columns_of(coder, release)
+    found = table_measures.distances(grids, raw, drawn, np.random.default_rng(1))
+    quantile = table_measures.counting_quantile(grids, raw, drawn, 1, np.random.default_rng(2))
+    return {"TVD1": found["TVD1"], "TVD2": found["TVD2"], "q95 k=1": quantile}
+
+
+def _split(setting: Setting, table: TableSet, repeat: int) -> tuple[Coder, Coded, Coded]:
+    """The evaluator's view of the records to publish and of those to test on."""
+    coder = Coder(table.schema)
+    learn, held = halves(table.frame.height, split_seed(setting, repeat))
+    return coder, coder.encode(table.frame[learn]), coder.encode(table.frame[held])
+
+
+def _releases(
+    setting: Setting, table: TableSet, given: TableSet
+) -> Iterator[tuple[float, Coded, Coded, Coded, tuple[float, int], Coder]]:
+    """CPU seconds, published, released and held-out records, epsilon and repeat, of every release."""
+    for epsilon in setting.pick(EPSILONS, (1,)):
+        for repeat in range(setting.repeats):
+            coder, truth, test = _split(setting, table, repeat)
+            learn, _ = halves(table.frame.height, split_seed(setting, repeat))
+            started = process_time()
+            release = setting.release(table.frame[learn], given.published or given.schema, epsilon, MOSAIC, repeat)
+            spent = process_time() - started
+            yield spent, truth, coder.encode(pl.DataFrame(release.records)), test, (epsilon, repeat), coder
+
+
+def _folder(setting: Setting) -> Path:
+    if setting.data_dir is None:
+        raise ParameterError("give --data DIR, the folder that contains adult/, bank-marketing/ and nltcs/")
+    return setting.data_dir
+
+
+def _rows(figure: str, table: str, series: str, at: tuple[float | None, int], scores: Scores) -> Iterator[Row]:
+    for measure, value in scores.items():
+        yield Row(figure, f"{table}: {measure}", series, *at, value)

@@ -1,0 +1,1 @@
+"""What may be asked and chosen, each with its sensitivity or range, and the proof beside the code."""

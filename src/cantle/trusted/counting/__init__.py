@@ -1,0 +1,1 @@
+"""The engines: exact counts of records in memory, in a file or on a cluster."""

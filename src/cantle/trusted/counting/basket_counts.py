@@ -1,0 +1,132 @@
+"""Counts of sets for `baskets`: sizes, item supports, head patterns, pairs.
+
+Records are ragged rows of ascending, distinct item codes, no row empty. Each count maps every record by itself, by
+public functions of its content, so data sets that differ in one record differ by that record's counts only: 1 in the
+sizes, at most most * PARTS in the supports and in the pairs (set_parts.py), 1 in the patterns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cantle.trusted.core.arrays import Codes
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.set_parts import LONGEST_PAIRED, item_parts, pair_parts
+
+_BLOCK = 1 << 20  # pairs listed at once
+
+
+def count_sizes(starts: Ints, edges: Ints) -> Ints:
+    """Records by size: bin b holds the sizes from edges[b] to below edges[b + 1], the last bin all larger ones.
+
+    >>> count_sizes(np.array([0, 1, 4, 6]), np.array([1, 2, 3])).tolist()
+    [1, 1, 1]
+    """
+    by_size = np.bincount(np.diff(starts))
+    places = np.searchsorted(edges, np.arange(len(by_size)), side="right") - 1
+    counts = np.zeros(len(edges), dtype=np.int64)
+    np.add.at(counts, places[places >= 0], by_size[places >= 0])
+    return counts
+
+
+def count_items(
+    starts: Ints,
+    items: Codes,
+    universe: int,
+    most: int,
+    strata: bool,
+    singles: bool = False,
+) -> Ints:
+    """Parts of records by item. With strata the first `universe` cells are of records of at most `most` items, the
+    others of longer ones; with singles those of records of one item come first, and such a record counts `most` times.
+
+    >>> count_items(np.array([0, 1, 3]), np.array([2, 0, 2]), 3, 1, True).tolist()
+    [0, 0, 5040, 2520, 0, 2520]
+    >>> count_items(np.array([0, 1, 3]), np.array([2, 0, 2]), 3, 2, False, True).tolist()
+    [0, 0, 10080, 5040, 0, 5040]
+    """
+    counts = np.zeros(3 * universe, dtype=np.int64)
+    parts = item_parts(np.arange(int(np.diff(starts).max(initial=1)) + 1), most)
+    if singles:
+        parts[1] = most * parts[1]
+    _add_items(starts, items, parts, most, counts)
+    return merge_strata(counts, strata, singles)
+
+
+def merge_strata(counts: Ints, strata: bool, singles: bool) -> Ints:
+    """Counts of three strata (records of one item, short and long records), with strata added up that are not wanted
+    apart.
+
+    >>> merge_strata(np.array([1, 2, 30, 40, 500, 600]), True, False).tolist()
+    [31, 42, 500, 600]
+    """
+    single, short, long = counts.reshape(3, -1)
+    kept = [single, short] if singles else [single + short]
+    return np.concatenate([*kept, long] if strata else [*kept[:-1], kept[-1] + long])
+
+
+def _add_items(starts: Ints, items: Codes, parts: Ints, most: int, counts: Ints) -> None:
+    """Adds up three strata: records of one item, of at most `most` items, and longer ones; `parts` is the part of each
+    size."""
+    size = np.diff(starts)
+    stratum = np.where(size > most, 2, np.where(size > 1, 1, 0))
+    cell = items + np.repeat(stratum * (len(counts) // 3), size)
+    np.add.at(counts, cell, np.repeat(parts[size], size))
+
+
+def count_patterns(starts: Ints, items: Codes, universe: int, head: Ints) -> Ints:
+    """Records by which of the head items they hold: bit j of the cell stands for head[j]; the empty pattern is cell 0.
+
+    >>> count_patterns(np.array([0, 1, 3]), np.array([2, 0, 2]), 3, np.array([0, 2])).tolist()
+    [0, 0, 1, 1]
+    """
+    bit = np.zeros(universe, dtype=np.int64)
+    bit[head] = np.int64(1) << np.arange(len(head))
+    running = np.zeros(len(items) + 1, dtype=np.int64)
+    np.cumsum(bit[items], out=running[1:])
+    return np.bincount(running[starts[1:]] - running[starts[:-1]], minlength=1 << len(head))
+
+
+def count_pairs(
+    starts: Ints, items: Codes, universe: int, top: Ints, most: int, doubles: bool = False
+) -> tuple[Ints, Ints]:
+    """Cells of pairs of `top` items (ascending codes) that occur, ascending, and the parts of records that hold each.
+
+    The pair of places a < b in `top` is cell b (b - 1) / 2 + a. With doubles as many cells of records of two items
+    come first, and such a record counts `most` times.
+
+    >>> count_pairs(np.array([0, 3]), np.array([0, 1, 3]), 4, np.array([0, 1, 3]), 1)
+    (array([0, 1, 2]), array([1680, 1680, 1680]))
+    >>> count_pairs(np.array([0, 2, 5]), np.array([0, 3, 0, 2, 3]), 4, np.array([0, 3]), 2, True)
+    (array([0, 1]), array([10080,  5040]))
+    """
+    place_of = np.full(universe, -1, dtype=np.int32)
+    place_of[top] = np.arange(len(top))
+    parts = pair_parts(np.arange(LONGEST_PAIRED + 1), most)
+    all_pairs = len(top) * (len(top) - 1) // 2
+    counts = np.zeros(2 * all_pairs, dtype=np.int64)
+    of_two = most * parts[2] if doubles else parts[2]
+    _add_pairs(starts, items, place_of, parts, of_two, counts)
+    if not doubles:
+        counts = counts[:all_pairs] + counts[all_pairs:]
+    cells = np.flatnonzero(counts)
+    return cells, counts[cells]
+
+
+def _add_pairs(starts: Ints, items: Codes, place_of: Codes, parts: Ints, of_two: int, counts: Ints) -> None:
+    """Adds up all cells, those of records of two items first, for all records with equally many top items at once.
+    `parts` is the part for each number of top items, `of_two` that of records of two items."""
+    mine = place_of[items] >= 0
+    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))[mine]
+    places = place_of[items[mine]].astype(np.int64)
+    top = np.bincount(owner, minlength=len(starts) - 1)
+    begins = np.cumsum(top) - top
+    for number in np.unique(top[(top >= 2) & (top < len(parts))]).tolist():
+        low, high = np.triu_indices(number, 1)
+        same = np.flatnonzero(top == number)
+        for rows in np.array_split(same, len(same) * len(low) // _BLOCK + 1):
+            table = places[begins[rows][:, None] + np.arange(number)]
+            second = table[:, high]
+            double = np.diff(starts)[rows, None] == 2
+            cell = second * (second - 1) // 2 + table[:, low] + np.where(double, 0, len(counts) // 2)
+            np.add.at(counts, cell, np.where(double, of_two, parts[number]))

@@ -1,0 +1,249 @@
+"""The jobs of the Spark engine: what each worker does with its partitions, by the engine that counts on one machine."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import numpy as np
+
+from cantle.trusted.bounding.persons import places
+from cantle.trusted.core.arrays import Codes, Ints, Words
+from cantle.trusted.core.keys import CodeTable, Domain, GridBins, GridCells, TableKey
+from cantle.trusted.core.mixing import scramble
+from cantle.trusted.core.table_keys import LeafCounts, TableCounts
+from cantle.trusted.counting.bounded_persons import bounded
+from cantle.trusted.counting.packing import merged
+from cantle.trusted.counting.words import WordEngine
+from cantle.trusted.geometry.boxes import Cuts, Slices
+from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.geometry.workloads import TableWorkload
+
+if TYPE_CHECKING:
+    from polars import Series
+    from pyarrow import RecordBatch
+
+ROOT = np.zeros(1, dtype=np.int64)
+
+BLOCK = 1 << 22
+"""Most records of a part: Spark cannot cache parts of more than two gigabytes."""
+
+Part = tuple[Words, Ints]
+"""The records of one word engine, region by region, and where each region begins."""
+
+Counts = tuple[Ints, Ints]
+"""Occupied entries, ascending, and their counts: smaller than all counts."""
+
+Encode = Callable[["RecordBatch"], tuple[Sequence[Codes], Codes]]
+"""An Arrow batch as columns of codes and classes; runs on the workers."""
+
+WithPersons = tuple["Series", list[Codes], Codes]
+"""The person of each record (texts, none missing), its codes by column, and its class."""
+
+
+@dataclass(frozen=True)
+class OfPersons:
+    """Batches with the person of each record, and how many records of each person are used."""
+
+    encode: Callable[[RecordBatch], WithPersons]
+    max_records: int
+
+
+Asked = TypeVar("Asked", covariant=True)
+Held = TypeVar("Held")
+Result = TypeVar("Result")
+Work = Callable[[Iterable[Held]], Iterator[Result]]
+"""What a worker computes from a partition."""
+
+
+class Sent(Protocol[Asked]):
+    """A question that Spark has sent to each worker once."""
+
+    @property
+    def value(self) -> Asked: ...
+
+
+def packer(encode: Encode, domain: Domain) -> Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]:
+    """Arrow batches as parts of about BLOCK records, in one region."""
+
+    def pack(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+        coded = map(encode, batches)
+        for first in coded:  # each round takes as many batches as fit in a part
+            yield pickled(_opened(chain([first], _up_to(BLOCK - len(first[1]), coded)), domain).part)
+
+    return pack
+
+
+def _up_to(records: int, batches: Iterator[tuple[Sequence[Codes], Codes]]) -> Iterator[tuple[Sequence[Codes], Codes]]:
+    """Batches until they have this many records."""
+    while records > 0 and (batch := next(batches, None)) is not None:
+        records -= len(batch[1])
+        yield batch
+
+
+def _opened(batches: Iterable[tuple[Sequence[Codes], Codes]], domain: Domain) -> WordEngine:
+    return WordEngine(batches, sizes=domain[0], class_count=domain[1], compiled=False)
+
+
+def _engine(part: Part, domain: Domain) -> WordEngine:
+    return WordEngine.of_part(part, sizes=domain[0], class_count=domain[1])
+
+
+def pickled(part: object) -> RecordBatch:
+    """A part as an Arrow batch of one value."""
+    import pyarrow
+
+    return pyarrow.RecordBatch.from_arrays([pyarrow.array([pickle.dumps(part)], pyarrow.binary())], ["part"])
+
+
+# ---- persons: Claim 40 (cantle.trusted.bounding.persons) ----------------------------------------------------------
+
+
+def person_packer(
+    encode: Callable[[RecordBatch], WithPersons],
+) -> Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]:
+    """Arrow batches as persons, codes and classes."""
+    return lambda batches: (pickled(encode(batch)) for batch in batches)
+
+
+def person_sorter(number: int) -> Callable[[WithPersons], list[tuple[int, WithPersons]]]:
+    """Divides records by person, so that all records of a person go to the same group."""
+
+    def sort(records: WithPersons) -> list[tuple[int, WithPersons]]:
+        ids, columns, classes = records
+        place = places(ids, number)
+        return [
+            (one, (ids.filter(place == one), [column[place == one] for column in columns], classes[place == one]))
+            for one in np.unique(place).tolist()
+        ]
+
+    return sort
+
+
+def bounder(domain: Domain, max_records: int) -> Work[tuple[int, Iterable[WithPersons]], Part]:
+    """The records that are used; a group holds all records of its persons."""
+    return lambda groups: (_opened([bounded(group, domain[1], max_records)], domain).part for _, group in groups)
+
+
+# ---- counts -------------------------------------------------------------------------------------------------------
+
+
+def add_listed(one: Counts, two: Counts) -> Counts:
+    """The occupied entries of two partitions together."""
+    return merged([one, two])
+
+
+def add_lists(one: list[Counts], two: list[Counts]) -> list[Counts]:
+    """The same for several tables."""
+    return list(map(add_listed, one, two))
+
+
+def _listed(counts: Ints) -> Counts:
+    at = np.flatnonzero(counts)
+    return at, counts[at]
+
+
+def _summed(parts: Iterable[Part], domain: Domain, cells: int, count: Callable[[WordEngine], Ints]) -> Counts:
+    """The occupied entries of what `count` returns for all parts together."""
+    counts = np.zeros(cells, dtype=np.int64)
+    for part in parts:
+        counts += count(_engine(part, domain))
+    return _listed(counts)
+
+
+def counter(question: Sent[tuple[Domain, TableKey, Ints, int]]) -> Work[Part, Counts]:
+    """The counts of a key in regions, which begin at place `first` of the question, region after region."""
+
+    def count(parts: Iterable[Part]) -> Iterator[Counts]:
+        domain, key, positions, first = question.value
+        cells = len(positions) * key.cells
+        yield _summed(parts, domain, cells, lambda engine: engine.count(positions, first, key).reshape(-1))
+
+    return count
+
+
+def cell_counter(question: Sent[tuple[Domain, TableCounts | LeafCounts]]) -> Work[Part, Counts]:
+    """The counts of cross tables or leaves in a partition."""
+
+    def count(parts: Iterable[Part]) -> Iterator[Counts]:
+        domain, key = question.value
+        yield _summed(parts, domain, key.cells, lambda engine: next(engine.tally(ROOT, key))[2][0])
+
+    return count
+
+
+def workload_counter(question: Sent[tuple[Domain, TableWorkload]]) -> Work[Part, Counts]:
+    """The numbers of a workload in a partition."""
+
+    def count(parts: Iterable[Part]) -> Iterator[Counts]:
+        domain, workload = question.value
+        yield _summed(parts, domain, workload.cells, lambda engine: engine.count_all(workload))
+
+    return count
+
+
+def sorter(number: int) -> Callable[[Part], list[tuple[int, Words]]]:
+    """Divides a part by the words of its records, so that equal records go to the same group."""
+
+    def sort(part: Part) -> list[tuple[int, Words]]:
+        rows, _ = part
+        place = np.zeros(len(rows), dtype=np.uint64)
+        for word in rows.T:
+            place = scramble(place ^ word)
+        place %= np.uint64(number)
+        return [(int(one), rows[place == one]) for one in np.unique(place)]
+
+    return sort
+
+
+def gatherer() -> Work[tuple[int, Iterable[Words]], Part]:
+    """The groups as parts of one region, each with all records that have the same words."""
+
+    def gather(groups: Iterable[tuple[int, Iterable[Words]]]) -> Iterator[Part]:
+        for _, held in groups:
+            rows = np.concatenate(list(held))
+            yield rows, np.array([0, len(rows)], dtype=np.int64)
+
+    return gather
+
+
+def mover(rules: Sent[tuple[Domain, Ints, Cuts | Slices]]) -> Work[Part, Part]:
+    """The records that stay, in the children of their regions."""
+
+    def move(parts: Iterable[Part]) -> Iterator[Part]:
+        domain, positions, rule = rules.value
+        for part in parts:
+            engine = _engine(part, domain)
+            engine.split(positions, rule)
+            yield engine.part
+
+    return move
+
+
+def lister(question: Sent[tuple[Domain, GridCells | CodeTable]]) -> Work[Part, Counts]:
+    """The occupied entries of a grid or of a table of codes in a partition."""
+
+    def listed(parts: Iterable[Part]) -> Iterator[Counts]:
+        domain, key = question.value
+        yield merged([_engine(part, domain).occupied(key) for part in parts])
+
+    return listed
+
+
+def binner(question: Sent[tuple[Domain, Grid, list[GridBins]]]) -> Work[Part, list[Counts]]:
+    """The counts of a grid by bin of several attributes in a partition."""
+
+    def count(parts: Iterable[Part]) -> Iterator[list[Counts]]:
+        domain, grid, keys = question.value
+        counts = [np.zeros(grid.cells * key.classes * key.width, dtype=np.int64) for key in keys]
+        for part in parts:
+            engine = _engine(part, domain)
+            engine.place(grid)
+            for each, key in zip(counts, keys, strict=True):
+                each += engine.dense(key).reshape(-1)
+        yield list(map(_listed, counts))
+
+    return count
