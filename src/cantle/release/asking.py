@@ -14,7 +14,7 @@ touches.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ import numpy as np
 
 from cantle.drawing.records import share_drawn
 from cantle.errors import ParameterError, raise_alone
-from cantle.release.bins import Bins, Counted, bins_of, inside_and_around
+from cantle.release.bins import Bins, Counted, bins_of, inside_and_around, sums_inside_and_around
 from cantle.release.data_file import as_polars
 from cantle.release.degree_counts import DEGREE, mean_degree, thresholds_of
 from cantle.release.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
@@ -33,7 +33,18 @@ from cantle.release.noisy_tables import Tables, tables_of
 from cantle.release.set_widths import SetWidths
 from cantle.release.sum_means import mean_of_sum
 from cantle.release.widths import NEVER, Widths, joined, shared_margin
-from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, edges_of, holds, is_box, join
+from cantle.schema.code_sets import (
+    CodeSet,
+    Key,
+    OneColumn,
+    Question,
+    columns_of,
+    edges_of,
+    holds,
+    is_box,
+    join,
+    sums_in,
+)
 from cantle.schema.domain import Attribute
 from cantle.schema.question_columns import Misfit, Points, Vocabulary
 from cantle.schema.question_tokens import quoted, tokens_of
@@ -171,11 +182,27 @@ class Asker:
         """How many fewer and more records a question may hold for, because of the bins that it cuts."""
         counted: dict[Key, Counted] = {**self.bins, **thresholds_of(self._release)}
         inside, around = inside_and_around(question, counted)
+        if sums_in(question):
+            inside, _ = sums_inside_and_around(inside, self._cells_of_sums)
+            _, around = sums_inside_and_around(around, self._cells_of_sums)
         if inside == around:
             return 0.0, 0.0
         here, share = self.drawn(question), share_drawn(self._release.manifest.summary)
         fewer, more = (float((self.drawn(one) - here) / share) for one in (inside, around))
         return fewer, more
+
+    @cached_property
+    def _cells_of_sums(self) -> dict[Key, tuple[int, ...]]:
+        """The edges of the cells of columns of numbers, which sums of columns cut."""
+        cuts = self._release.manifest.structure.get("cuts", {})
+        found = dict[Key, tuple[int, ...]]()
+        for name, one in self.attributes.items():
+            edges = self.widths.cells_of(one)
+            if edges is None and name in cuts:
+                edges = replace(one, width=one.cell).places(np.array(cuts[name], dtype=np.int64))
+            if edges is not None and isinstance(one.scale, Steps):
+                found[name] = tuple(edges.tolist())
+        return found
 
     @cached_property
     def widths(self) -> Widths:

@@ -31,7 +31,8 @@ class Term:
     """One column of a sum: its factor, and what its codes mean.
 
     `values` codes have a value, and come before null; each stands for `width` of the `grid` places. With `edges`, codes
-    are cells of such codes instead.
+    are cells of such codes instead. With `around`, a place stands for all places between the two of these that are
+    around it.
     """
 
     key: Key
@@ -40,6 +41,7 @@ class Term:
     size: int
     width: int = 1
     edges: Ints | None = field(default=None, compare=False)
+    around: tuple[int, ...] = ()
 
     @property
     def values(self) -> int:
@@ -51,6 +53,9 @@ class Term:
         low, high = np.asarray(lo).astype(np.int64), np.asarray(hi).astype(np.int64)
         if self.edges is not None:
             low, high = self.edges[low], self.edges[high]
+        if self.around:
+            known = np.array(self.around)
+            low, high = known[np.searchsorted(known, low, side="right") - 1], known[np.searchsorted(known, high)]
         if self.width == 1:
             return low, high
         whole = -(-self.grid // self.width)
