@@ -18,7 +18,7 @@ from cantle.internal import check_and_evaluate as internal
 from cantle.methods import catalogue
 from cantle.release import kinds as release
 from cantle.release.report import kinds as report
-from cantle_lab.bench import kinds as bench
+from cantle_lab.bench import data as bench
 from tests.architecture.sources import ROOT, dotted, modules, walked
 
 KINDS = {"table", "tables", "sets", "graph", "graphs"}

@@ -17,7 +17,6 @@ from cantle.audit.black_box import (
     Outcome,
     Step,
     Trial,
-    best_of,
     choose_event,
     measure,
     run_statistical,
@@ -177,11 +176,6 @@ def test_the_runs_suffice_to_catch_the_published_forms(
     runs *= MARGIN
     few, many = scipy.stats.binom.ppf(0.00135, runs, after), scipy.stats.binom.ppf(0.99865, runs, before)
     assert epsilon_at_least(int(few), int(many), runs) > claimed - 0.01
-
-
-def test_the_best_of_five_costs_five_times_as_much() -> None:
-    """The numbers of instance I15, which no feasible number of runs would show."""
-    assert best_of(1e-3, 1e-3 / math.e, 5) == pytest.approx(5)
 
 
 # ---- the publisher --------------------------------------------------------------------------------------------------

@@ -17,13 +17,12 @@ import cantle
 from cantle.errors import OutputError, ParameterError
 from cantle.methods.diffgen import method as diffgen
 from cantle.methods.rps import method as rps
-from cantle_lab.bench import cases, data, kinds, page, table
+from cantle_lab.bench import cases, data, page, table
 from cantle_lab.bench.cases import Case, Skipped
-from cantle_lab.bench.growth import exponents
 from cantle_lab.bench.model import RULES, Line, Passes, forecast
-from cantle_lab.bench.passes import PASSES, Stopwatch
+from cantle_lab.bench.passes import PASSES, Stopwatch, clock, peak
 from cantle_lab.bench.running import COLUMNS, Bench, summary
-from cantle_lab.bench.usage import clock, peak
+from cantle_lab.bench.table import exponents
 
 LARGER: dict[str, Any] = {
     "records": 1000, "attributes": 2, "levels": 4, "cells": 100, "deepest": 60,
@@ -62,7 +61,6 @@ def test_the_forecast_of_four_times_the_records() -> None:
     assert (predicted.levels, predicted.growth) == (6, 4)
     parts = (predicted.opening, predicted.counting, predicted.deciding, predicted.drawing)
     assert parts == pytest.approx((0.2 + 3.2, 0.001 * 4000 * 6, 0.5 + 0.005 * 400, 1 + 4))
-    assert predicted.core_seconds == pytest.approx(34.9)
     # of 4 workers, 3 send 400 cells each; 400 workers have 10 records each, with 2 attributes on 6 levels, in a tree
     assert predicted.adding(4) == pytest.approx(3 * 400 * 0.01)
     assert predicted.adding(400) == pytest.approx(
@@ -207,7 +205,7 @@ def test_unknown_methods_are_refused(text: str, message: str) -> None:
 
 def test_generated_tables_are_repeatable_and_fit_their_schema(tmp_path: Path) -> None:
     for name in "ab":
-        kinds.make("table", 3000, 17, tmp_path / name)
+        data.make("table", 3000, 17, tmp_path / name)
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
     frame, schema = pl.read_csv(tmp_path / "a.csv"), data.table_schema(17)
     assert frame.columns == [field["name"] for field in schema["fields"]]
@@ -235,7 +233,7 @@ def test_generated_graphs_are_simple_and_have_a_tail() -> None:
 
 
 def test_generated_sets_have_the_declared_universe(tmp_path: Path) -> None:
-    kinds.make("sets", 500, 40, tmp_path / "sets")
+    data.make("sets", 500, 40, tmp_path / "sets")
     items = {int(word) for line in (tmp_path / "sets.dat").read_text().splitlines() for word in line.split()}
     assert min(items) >= 1
     assert max(items) <= 40
@@ -293,7 +291,7 @@ def test_the_stopwatch_counts_nothing_twice() -> None:
 
 @pytest.mark.parametrize("method", ["rps", "diffgen"])
 def test_a_watched_run_gives_the_same_release(method: str, tmp_path: Path) -> None:
-    kinds.make("table", 2000, 5, tmp_path / "t")
+    data.make("table", 2000, 5, tmp_path / "t")
     options: dict[str, Any] = {"epsilon": 1, "method": method, "insecure_seed": 3}
     plain = cantle.publish(tmp_path / "t.csv", tmp_path / "t.json", **options)
     watch = Stopwatch(clock(False))

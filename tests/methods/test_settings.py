@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, get_args
 
@@ -15,7 +15,7 @@ from cantle.interfaces.publishing import MethodName
 from cantle.methods.catalogue import METHODS, methods_for
 from cantle.methods.rps.method import RPS
 from cantle.methods.rps.settings import PRESETS, RpsSettings
-from cantle.methods.settings import echo, flag, maybe, one_of, read_settings, rules_of, setting, share, shown_in, whole
+from cantle.methods.settings import echo, flag, maybe, one_of, read_settings, rules_of, setting, share, whole
 from tests.laws.strategies import public_domain
 
 
@@ -188,7 +188,7 @@ def test_a_requested_stop_test_gets_a_share(stop: str) -> None:
 def test_the_help_of_publish_lists_the_parameters_that_people_set() -> None:
     help_text = " ".join((publish_command.__doc__ or "").split())
     for name, method in METHODS.items():
-        shown = shown_in(method.Settings)
+        shown = [one.name for one in fields(method.Settings) if one.metadata["shown"]]
         assert not shown or f"{name}: {', '.join(shown)}." in help_text
 
 

@@ -348,12 +348,12 @@ def test_another_table_is_generalised_with_the_same_labels() -> None:
 
 
 def _labels(release: cantle.Release, column: str) -> list[str]:
-    from cantle.release.load import grid_and_domain
+    from cantle.release.structures.cells import cells_of
 
-    domain, grid = grid_and_domain(release)
-    number = [a.name for a in domain.attributes].index(column)
-    attribute = domain.attributes[number]
-    return [attribute.describe(lo, hi) for lo, hi in grid.spans(number)]
+    cells = cells_of(release)
+    number = [a.name for a in cells.domain.attributes].index(column)
+    attribute = cells.domain.attributes[number]
+    return [attribute.describe(lo, hi) for lo, hi in cells.grid.spans(number)]
 
 
 def test_a_table_without_a_target_cannot_be_published_by_diffgen() -> None:

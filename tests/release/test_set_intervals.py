@@ -11,7 +11,7 @@ import pytest
 import cantle
 from cantle.release.asking import Asker
 from cantle.release.estimates import Estimate
-from cantle_lab.papers import orders
+from cantle_lab.papers import sets
 from cantle_lab.papers.set_interval_coverage import SMALL, answer, related_groups, supports
 from cantle_lab.papers.sets import Sets
 
@@ -20,7 +20,7 @@ from cantle_lab.papers.sets import Sets
 
 @cache
 def shop() -> tuple[Sets, list[tuple[int, ...]]]:
-    return orders.make(SHOP)
+    return sets.make(SHOP)
 
 
 @cache

@@ -531,7 +531,7 @@ def test_texts_of_a_release_are_about_sets(way: str, fields: Any, tmp_path: Path
     assert "synthetic sets" in text
     assert "sets of items" in text
     assert "| protects | one record (one set of items) |" in text
-    assert "had one record (one set of items)\nbeen left out" in text
+    assert "the same data with one record (one set of items) left out" in text
     entry = yaml.safe_load((folder / "registry.yaml").read_text())["deployment"]
     assert entry["dp_variant"]["data_domain"].endswith("items of a public universe (1 to 30).")
     assert "synthetic sets of items" in entry["basic"]["description"]

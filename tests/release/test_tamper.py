@@ -121,8 +121,9 @@ CHANGES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
 @pytest.mark.parametrize("number", range(len(CHANGES)))
 def test_numbers_that_do_not_add_up_are_found_even_if_all_texts_agree(folder: Path, number: int) -> None:
     """The texts are written again as well, so that only the arithmetic shows the change."""
+    from cantle.release.metadata import datapackage
     from cantle.release.registry import registry
-    from cantle.release.statement import datapackage, statement
+    from cantle.release.statement import statement
 
     change, words = CHANGES[number]
 

@@ -1,41 +1,41 @@
-"""Types of the table schemas that the lab writes in Python: those keys of a Frictionless table schema that it uses."""
+"""Table schemas as the lab writes them: documents with the keys of a Frictionless table schema.
+
+The folder `schemas` has the public schemas of real tables. They come from the documentation of the data sets, not from
+their records.
+"""
 
 from __future__ import annotations
 
-from typing import Required, TypedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
 
 from cantle.errors import SchemaError
-from cantle.schema.canonical_json import JSON
+
+FieldDocument = dict[str, Any]
+"""The schema of one column."""
+TableDocument = dict[str, Any]
+"""The schema of a table."""
 
 
-class Constraints(TypedDict, total=False):
-    """The bounds of a column, and whether records without a value in it are dropped (`required`)."""
-
-    required: bool
-    minimum: float | str
-    maximum: float | str
-    multipleOf: float
-    enum: list[str]
+def public_fields(name: str) -> list[FieldDocument]:
+    """The columns of a public schema, to be changed at will."""
+    text = (Path(__file__).parent / "schemas" / f"{name}.yaml").read_text(encoding="utf-8")
+    fields: list[FieldDocument] = yaml.safe_load(text)["fields"]
+    return fields
 
 
-class FieldDocument(TypedDict, total=False):
-    """The schema of one column."""
-
-    name: Required[str]
-    type: str
-    role: str
-    step: float
-    categories: list[str]
-    categoriesOrdered: bool
-    hierarchy: JSON
-    constraints: Constraints
+def number(name: str, low: int, high: int) -> FieldDocument:
+    """A column of whole numbers."""
+    return {"name": name, "type": "integer", "constraints": {"required": True, "minimum": low, "maximum": high}}
 
 
-class TableDocument(TypedDict, total=False):
-    """The schema of a table."""
-
-    fields: Required[list[FieldDocument]]
-    missingValues: list[str]
+def listed(name: str, values: Sequence[str], *, target: bool = False) -> FieldDocument:
+    """A column of categories."""
+    field = {"name": name, "type": "string", "categories": [*values], "constraints": {"required": True}}
+    return field | {"role": "target"} if target else field
 
 
 def bounds(field: FieldDocument) -> tuple[float, float]:

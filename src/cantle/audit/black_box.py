@@ -233,12 +233,6 @@ def _best(joined: bool, runs: int) -> list[Outcome]:
     return [Outcome(smallest) for smallest in tries.min(axis=1).clip(-TRIES, TRIES).tolist()]
 
 
-def best_of(chance: float, other: float, tries: int) -> float:
-    """The loss of the event that every try has an outcome of probability `chance` on one data set, and of probability
-    `other` on its neighbour (I15)."""
-    return tries * abs(math.log(chance / other))
-
-
 def sampled_instances() -> list[Trial]:
     """Trials of the known instances: sound forms first, then published forms that break their claim."""
     three, two = ([3, 12], [6, 12]), ([0, 5], [1, 5])

@@ -14,7 +14,6 @@ from cantle.trusted.counting import private_database
 from cantle.trusted.counting.base import Engine
 
 EVERY_ENGINE = ("memory", "duckdb", "spark", "database")
-IN_MEMORY_ONLY = ("memory",)
 LEAST_MEMORY = 1 << 30
 
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}

@@ -23,7 +23,8 @@ from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.interfaces.opening import preflight
 from cantle.interfaces.publishing import EngineName, MethodName, PresetName, carry_out
 from cantle.release import Release
-from cantle.release.load import generalise, table_schema_of
+from cantle.release.load import table_schema_of
+from cantle.release.structures.cells import generalise
 from cantle.schema import Schema, as_schema
 
 if TYPE_CHECKING:

@@ -129,11 +129,6 @@ def rules_of(kind: type) -> dict[str, Rule]:
     return {one.name: one.metadata["rule"] for one in fields(kind)}
 
 
-def shown_in(kind: type) -> list[str]:
-    """The parameters that help texts show."""
-    return [one.name for one in fields(kind) if one.metadata["shown"]]
-
-
 _MEANT = {
     "seed": "noise comes from the operating system; insecure_seed makes a release repeatable, and NOT PRIVATE",
     "delta": "every release has pure epsilon-differential privacy: delta is 0",

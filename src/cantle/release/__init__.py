@@ -19,8 +19,9 @@ from cantle.methods.own_error.accuracy import Accuracy
 from cantle.release.data_file import ENDINGS, choose, write
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import Manifest
+from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
-from cantle.release.statement import datapackage, statement
+from cantle.release.statement import statement
 from cantle.schema import canonical_json
 from cantle.schema.html import table
 from cantle.trusted.core.budget import NANO
@@ -81,7 +82,7 @@ class Release:
 
     def __getstate__(self) -> dict[str, object]:
         state = vars(self) | {"ticket": None, "folder": None}
-        for cached in ("records", "schema", "_asker"):  # computed again when needed
+        for cached in ("records", "schema", "_asker", "_opened"):  # computed again when needed
             state.pop(cached, None)
         return state
 
@@ -314,21 +315,18 @@ class Release:
     # ---- further records ----------------------------------------------------------------------------------
 
     def generalised(self) -> pl.DataFrame:
-        """The records of a diffgen release in generalised form: labels, the target, and the number of such records."""
-        from cantle.release.load import grid_and_domain
+        """The records of a release of cells in generalised form: labels, the target, and the number of such records."""
+        from cantle.release.structures.cells import generalised
 
-        domain, grid = grid_and_domain(self)
-        from cantle.methods.diffgen.results import generalised
-
-        return generalised(domain, grid, self.groups)
+        return generalised(self)
 
     def generalise(self, data: object, *, target: bool = True) -> NativeFrame:
-        """Another table, generalised with the released cuts (diffgen). NOT PRIVATE: it is made from `data` without
+        """Another table, generalised with the released cuts of cells. NOT PRIVATE: it is made from `data` without
         noise.
 
         Returns a frame of the kind that was given, one row per record. With `target=False` the target is not read.
         """
-        from cantle.release.load import generalise
+        from cantle.release.structures.cells import generalise
 
         return generalise(self, data, target=target)
 
@@ -337,7 +335,7 @@ class Release:
 
         `where` is a question about a table, such as "age >= 65": all n records satisfy it.
         """
-        from cantle.release.load import sample
+        from cantle.release.sampling import sample
 
         return sample(self, n, seed, where)
 

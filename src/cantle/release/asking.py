@@ -28,9 +28,8 @@ from cantle.release.data_file import as_polars
 from cantle.release.degree_counts import DEGREE, mean_degree, thresholds_of
 from cantle.release.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
 from cantle.release.kinds import KINDS
-from cantle.release.noise_behind import NoiseOfAnswer, noise_behind
-from cantle.release.noisy_tables import Tables, tables_of
 from cantle.release.set_widths import SetWidths
+from cantle.release.structures import facts_of, opened, structure_of
 from cantle.release.sum_means import mean_of_sum
 from cantle.release.widths import NEVER, Widths, joined, shared_margin
 from cantle.schema.code_sets import (
@@ -68,8 +67,8 @@ MOST_KEPT = 10_000
 
 MOST_ROWS = 100_000
 
-OF_SETS = ("baskets", "diffpart")
-"""The methods for sets."""
+OF_SETS = ("sets", "patterns")
+"""The structures for sets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +84,10 @@ class Asker:
     """Answers questions about one release; keeps the codes of columns once they are needed."""
 
     def __init__(self, release: Release) -> None:
-        if release.manifest.parameters.get("values") == "set":
+        if facts_of(release.manifest).of_ranges:
             raise ParameterError("records of ranges (values=set) cannot be counted; publish with other `values`")
         self._release, self._kept = release, dict[Key, Codes]()
+        self.opened = opened(release)
         self._counted = dict[Question, int]()
         self._distributions = dict[Key, tuple[Floats, Floats]]()
         self._kind = KINDS[release.schema.kind]
@@ -114,14 +114,6 @@ class Asker:
     def records(self) -> int:
         """The number of released records."""
         return int(self._release.manifest.summary["records"])
-
-    @cached_property
-    def tables(self) -> Tables:
-        return tables_of(self._release)
-
-    @cached_property
-    def _noise_behind(self) -> NoiseOfAnswer:
-        return noise_behind(self._release)
 
     def codes(self, key: Key) -> Codes:
         """The codes of the released records in one column."""
@@ -156,7 +148,7 @@ class Asker:
             return self.set_widths.estimate(question, confidence)
         released = drawn / share_drawn(self._release.manifest.summary)  # a record may stand for several
         measured = self.widths.margin(question, confidence) if self.attributes else None
-        direct = self.tables.answer(question)
+        direct = self.opened.direct(question)
         if direct is not None:
             margin = shared_margin(direct, confidence) if self.attributes else direct.noise.margin(confidence)
             if measured is None or margin < measured:
@@ -212,7 +204,11 @@ class Asker:
     @cached_property
     def set_widths(self) -> SetWidths | None:
         """How wide the intervals of a release of sets are; None for other releases."""
-        return SetWidths(self._release, self) if self._release.manifest.method in OF_SETS else None
+        return SetWidths(self._release, self) if structure_of(self._release.manifest) in OF_SETS else None
+
+    @cached_property
+    def _of_degrees(self) -> bool:
+        return structure_of(self._release.manifest) == "degrees"
 
     @cached_property
     def bins(self) -> dict[Key, Bins]:
@@ -229,7 +225,7 @@ class Asker:
             around = self.drawn(join(True, (OneColumn(*one) for one in box.items())))
             return max(1, drawn) / max(1, drawn, around)  # no record drawn does not mean no noise
 
-        return self._noise_behind(question, share).margin(confidence)
+        return self.opened.noise(question, share).margin(confidence)
 
     # ---- means --------------------------------------------------------------------------------------------
 
@@ -241,7 +237,7 @@ class Asker:
         largest released one is not allowed for.
         """
         check_confidence(confidence)
-        if self._release.manifest.method == "degrees" and column == DEGREE:
+        if self._of_degrees and column == DEGREE:
             return mean_degree(self._release, self.codes(DEGREE), question, confidence)
         made = self._made_of(column)
         if made is not None:
@@ -272,7 +268,7 @@ class Asker:
         value = float(numbers_of(attribute, codes[inside]).mean())
         values, below = self._distribution(attribute)
         errors, covers = self.widths.share_errors(attribute.name, asked, below, confidence), MEASURED
-        if errors is None and len(columns_of(asked)) > 1 and self._release.manifest.method == "mosaic":
+        if errors is None and len(columns_of(asked)) > 1 and self.widths.by_columns:
             return Estimate(value, lowest, highest, confidence, LIMITS, NEVER)
         group = int(inside.sum())
         if errors is None:
@@ -321,7 +317,7 @@ class Asker:
         attribute = self.attributes.get(name)
         if attribute is None or attribute.scale.type not in ("integer", "number"):
             able = [one for one, a in self.attributes.items() if a.scale.type in ("integer", "number")]
-            able += [DEGREE] if self._release.manifest.method == "degrees" else []
+            able += [DEGREE] if self._of_degrees else []
             known = f"columns of numbers: {', '.join(able)}" if able else "this release has no column of numbers"
             raise ParameterError(f"there is no column of numbers {name!r} to take the mean of; {known}")
         return attribute

@@ -1,8 +1,8 @@
 """Bins of values that a release was counted in, and what they leave open of a question.
 
-A step of a schema is such a bin, and rps counts columns of many values in wider ones. Which values the records of a bin
-have was never asked, so neither the noise nor the measured error of a release says how far a count is off that cuts a
-bin.
+A step of a schema is such a bin, and trees count columns of many values in wider ones. Which values the records of a
+bin have was never asked, so neither the noise nor the measured error of a release says how far a count is off that
+cuts a bin.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from cantle.release.manifest import Manifest
+from cantle.release.structures import facts_of
 from cantle.schema.code_sets import CodeSet, Joined, Key, OneColumn, Question, changed
 from cantle.schema.domain import Attribute, Labels
 from cantle.schema.linear import Linear
@@ -56,16 +57,16 @@ class Bins:
 
 def bins_of(manifest: Manifest) -> dict[Key, Bins]:
     """The bins of the columns of a release that were not counted value by value but in bins."""
-    from cantle.release.load import DOMAINS, table_schema_of  # which imports the package
+    from cantle.release.load import table_schema_of  # which imports the package
 
-    if manifest.method not in DOMAINS:
+    counted = facts_of(manifest).counted
+    if counted is None:
         return {}
     domain = table_schema_of(manifest).domain()
     declared = {attribute.name: attribute for attribute in domain.attributes}
-    counted = DOMAINS[manifest.method](domain, manifest.parameters).attributes
     return {
         one.name: Bins(one.width, one.grid, _places(declared[one.name], one), one.width > declared[one.name].width)
-        for one in counted
+        for one in counted(domain).attributes
         if one.width > 1
     }
 

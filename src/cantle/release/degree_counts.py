@@ -19,6 +19,7 @@ from cantle.drawing.counts import variance
 from cantle.errors import ParameterError
 from cantle.release.estimates import LIMITS, NOISE_ONLY, Estimate, Noise
 from cantle.release.load import graph_schema_of
+from cantle.release.structures import structure_of
 from cantle.schema.code_sets import CodeSet, Key, Question, edges_of, holds
 from cantle.schema.question_columns import MOST_COUNTED
 from cantle.trusted.core.arrays import Codes, Floats, Ints
@@ -57,7 +58,7 @@ class Thresholds:
 def thresholds_of(release: Release) -> dict[Key, Thresholds]:
     """The thresholds of a release of degrees; none of other releases, or if every degree was measured."""
     groups = release.groups
-    if release.manifest.method != "degrees" or _has(groups, "sorted"):
+    if structure_of(release.manifest) != "degrees" or _has(groups, "sorted"):
         return {}
     if "question" not in groups.columns:  # ranges of degrees; no node exceeds the bound
         ends = {*groups[f"{DEGREE}.lo"].to_list(), *groups[f"{DEGREE}.hi"].to_list()}

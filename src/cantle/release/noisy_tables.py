@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle.drawing.counts import variance
 from cantle.release.estimates import Noise
-from cantle.release.load import domain_of
 from cantle.schema.code_sets import CodeSet, Key, Question, columns_of, edges_of, holds, hull, sums_in
 from cantle.trusted.core.arrays import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from cantle.release import Release
+    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,49 +147,3 @@ def _noise_in(
     for column, edges in zip(table.columns, table.edges, strict=True):
         cells *= table.touched(column, mine[column]) if column in mine else len(edges) - 1
     return len(mine), Noise.of(table.variance, times=cells).scaled(share(mine))
-
-
-def tables_of(release: Release) -> Tables:
-    """The noisy tables of a release of a table."""
-    make = _MAKERS.get(release.manifest.method)
-    return Tables([], None) if make is None else make(release)
-
-
-def _mosaic(release: Release) -> Tables:
-    """Every table over cells of columns; the first one, over no column, is the number of records."""
-    frame = release.frames["tables"].partition_by("table", as_dict=True, maintain_order=True)
-    counted = {one.name: one for one in domain_of(release.manifest).attributes}
-    tables, size = list[NoisyTable](), None
-    for number, stated in enumerate(release.manifest.structure["tables"]):
-        rows = frame.get((number,))
-        if rows is None or "columns" not in stated:
-            continue
-        both = zip(stated["columns"], stated["edges"], strict=True)
-        edges = tuple(counted[name].places(np.array(edge, dtype=np.int64)) for name, edge in both)
-        counts = rows["noisy"].to_numpy().astype(float).reshape([len(edge) - 1 for edge in edges])
-        spread = float(variance(rows["rate_num"][0] / rows["rate_den"][0]))
-        table = NoisyTable(tuple(stated["columns"]), edges, counts, spread)
-        if edges:
-            tables.append(table)
-        else:
-            size = table
-    return Tables(tables, size)
-
-
-def _rps(release: Release) -> Tables:
-    """The one-way tables, in bins; none if the order of categories was drawn at random."""
-    marginals = release.frames.get("marginals")
-    if marginals is None or release.manifest.parameters.get("order") == "random":
-        return Tables([], None)
-    tables = []
-    spread = float(variance(marginals["rate_num"][0] / marginals["rate_den"][0]))
-    for attribute in domain_of(release.manifest).attributes:
-        rows = marginals.filter(marginals["attribute"] == attribute.name)
-        starts = attribute.rooms[0]  # the first value of each bin, and null after them
-        ends = np.append(starts, attribute.grid + 1) if attribute.nullable else starts
-        edges = np.append(ends[rows["code"].to_numpy()], ends[-1])  # `code` is the first bin of a cell
-        tables.append(NoisyTable((attribute.name,), (edges,), rows["noisy"].to_numpy().astype(float), spread))
-    return Tables(tables, None)
-
-
-_MAKERS: dict[str, Callable[[Release], Tables]] = {"mosaic": _mosaic, "rps": _rps}

@@ -13,7 +13,7 @@ import re
 from cantle.release.kinds import KINDS, accuracy_lines
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.statement import beyond, declared_records, neighbours, noise
-from cantle.release.words import printable
+from cantle.release.words import method_in_words, printable
 from cantle.trusted.core.budget import words_of
 
 _TEMPLATE = """\
@@ -143,7 +143,7 @@ def _description(m: Manifest) -> str:
     kind = KINDS[m.kind]
     sound = "Differentially private data" if m.private else f"{m.guarantee}. {kind.BARE}"
     making = kind.MADE.format(n=m.summary["records"])
-    said = f"{sound}: {making}. Method {m.method}, preset {m.parameters['preset']}."
+    said = f"{sound}: {making}. Method {method_in_words(m)}."
     period = f"Period of the data: {m.facts.period}." if m.facts.period else ""
     return " ".join(filter(None, [m.facts.description, said, period]))
 

@@ -67,12 +67,12 @@ def _right(error: float | None) -> str:
 
 
 def _pairs_known(manifest: Manifest) -> bool:
-    return manifest.method != "baskets" or bool(manifest.summary["pairs"])
+    return bool(manifest.summary.get("pairs", True))
 
 
 def _counted(manifest: Manifest) -> str:
     """The items whose pairs were counted, if these are not all."""
-    if manifest.method != "baskets":
+    if "paired_items" not in manifest.summary:
         return ""
     return f" of the {manifest.summary['paired_items']:,} most frequent ones"
 
@@ -81,7 +81,7 @@ def _lost(manifest: Manifest) -> Iterator[str]:
     """What a release of sets has lost."""
     if not _pairs_known(manifest):
         yield "which items go together: the release does not know it"
-    elif manifest.method == "baskets":
+    elif "paired_items" in manifest.summary:
         yield "which of the rarer items go together: their pairs were not counted"
     if filled := manifest.summary.get("refilled", 0):
         yield f"rare sets: {percent(filled, manifest.summary['records'])} of the sets are filled in at random"

@@ -18,7 +18,7 @@ from cantle.errors import DataError, VerifyError, raise_alone
 from cantle.release import set_verdict
 from cantle.release.bars import bars
 from cantle.release.manifest import Manifest
-from cantle.release.words import NOT_MEASURED, declared_names, drawn_records, percent, write_plain
+from cantle.release.words import NOT_MEASURED, declared_names, drawn_records, write_plain
 from cantle.schema.items import SPACE, Universe
 from cantle.schema.sets import SetForm, SetSchema
 
@@ -260,25 +260,7 @@ def uses(release: Release) -> Uses:
 
 
 def outcome(manifest: Manifest, regions: str) -> str:
-    return drawn_records(manifest, "set", regions) + _not_measured(manifest) + _filled_in(manifest)
-
-
-def _not_measured(manifest: Manifest) -> str:
-    """A sentence if baskets measured nothing about which items go together."""
-    if manifest.method != "baskets" or manifest.summary["pairs"]:
-        return ""
-    why = "`pairs=off` was set" if manifest.parameters["pairs"] == "off" else "the records are too few for this epsilon"
-    return f"\n**No co-occurrence was measured** ({why}): which items go together is not in this release."
-
-
-def _filled_in(manifest: Manifest) -> str:
-    """A sentence about how much of a release of diffpart was counted set by set, and how much was filled in."""
-    if manifest.method != "diffpart" or not manifest.summary["refilled"]:
-        return ""
-    share = percent(manifest.summary["refilled"], manifest.summary["records"])
-    cut = manifest.summary.get("items_per_record")
-    longer = f" Records were counted with at most {cut} items; longer ones have further items at random." if cut else ""
-    return f"\n**{share} of the records are filled in at random**: only the groups of their items were counted.{longer}"
+    return drawn_records(manifest, "set", regions)
 
 
 def fitted(manifest: Manifest) -> str:  # noqa: ARG001

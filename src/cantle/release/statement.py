@@ -1,4 +1,4 @@
-"""statement.md for people and datapackage.json for tools, both made from the manifest alone."""
+"""statement.md, the statement for people, made from the manifest alone."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import math
 from cantle.release.kinds import KINDS, accuracy_lines
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.people import CAREFUL, for_people, who_publishes
-from cantle.release.regions import regions_in_statement
 from cantle.release.spending import receipt_table
-from cantle.release.words import totals
-from cantle.schema.canonical_json import JSON
+from cantle.release.structures import facts_of
+from cantle.release.words import method_in_words, totals
 from cantle.trusted.core.budget import NANO, nano_of, words_of
 
 
@@ -38,7 +37,7 @@ def statement(manifest: Manifest) -> str:
 | epsilon | {m.epsilon} (the whole spend of this release) |
 | protects | {_unit(m)} |
 | neighbours | {neighbours(m)} |
-| method | {m.method}, preset {m.parameters["preset"]} |
+| method | {method_in_words(m)} |
 | noise | {noise(m)} |
 {_ledger_rows(m)}
 {who_publishes(m.facts)}## What is promised
@@ -287,7 +286,8 @@ def _outcome(manifest: Manifest) -> str:
     """What was released, in a sentence."""
     kind = KINDS[manifest.kind]
     bound = totals(manifest, kind.COUNTED)
-    return kind.outcome(manifest, regions_in_statement(manifest)) + (f"\n{bound}" if bound else "")
+    facts = facts_of(manifest)
+    return kind.outcome(manifest, facts.released) + facts.besides + (f"\n{bound}" if bound else "")
 
 
 def _accuracy(manifest: Manifest) -> str:
@@ -308,25 +308,3 @@ noise, for which the figures allow. They do not hold for records that are drawn 
 def _notes(manifest: Manifest) -> str:
     """What users of the release should know about its noise, one paragraph per note."""
     return "".join(f"\n**Note.** {note}\n" for note in manifest.notes)
-
-
-def datapackage(manifest: Manifest, data_name: str) -> dict[str, JSON]:
-    """datapackage.json: the records as a Frictionless resource with the public schema."""
-    stored = data_name.rsplit(".", 1)[-1]
-    return {
-        "name": "cantle-release",
-        "title": f"Release by cantle ({manifest.guarantee})",
-        "resources": [
-            {
-                "name": "data",
-                "path": data_name,
-                "format": stored,
-                "mediatype": _MEDIA[stored],
-                "encoding": "utf-8",
-                **KINDS[manifest.kind].described(manifest, stored),
-            }
-        ],
-    }
-
-
-_MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "dat": "text/plain"}

@@ -17,6 +17,7 @@ from cantle.release import table_verdict
 from cantle.release.bars import bars
 from cantle.release.bins import bins_of
 from cantle.release.manifest import Manifest
+from cantle.release.structures import facts_of
 from cantle.release.words import NOT_MEASURED, drawn_records, printable, write_plain
 from cantle.schema.field_keys import WRITING
 from cantle.schema.scales import Steps
@@ -75,7 +76,7 @@ def _types(schema: TableSchema, manifest: Manifest) -> dict[str, pl.DataType]:
     domain = schema.domain()
     nobody = np.zeros((0, len(domain.attributes)))
     kinds = dict(domain.decode(nobody.astype(np.int64), np.zeros(0, np.int64), nobody).schema)
-    if manifest.parameters.get("values") == "set":
+    if facts_of(manifest).of_ranges:
         kinds.update(dict.fromkeys((a.name for a in domain.attributes), pl.String()))
     return kinds
 
@@ -137,7 +138,7 @@ def code_reader(frame: pl.DataFrame, manifest: Manifest, schema: TableSchema) ->
 def broken_rules(frame: pl.DataFrame, manifest: Manifest, schema: TableSchema) -> Iterator[str]:
     """Records whose values are sets of values are not checked."""
     domain = schema.as_declared()
-    if domain.rules is None or manifest.parameters.get("values") == "set":
+    if domain.rules is None or facts_of(manifest).of_ranges:
         return
     broken = domain.rules.numbers(domain.coder(frame))
     yield from (f"{number} records break the rule {text!r}" for text, number in broken if number)
@@ -200,7 +201,7 @@ def uses(release: Release) -> Uses:
 
 def outcome(manifest: Manifest, regions: str) -> str:
     said, rules = drawn_records(manifest, "record", regions), manifest.schema.get("rules")
-    if not isinstance(rules, list) or manifest.parameters.get("values") == "set":
+    if not isinstance(rules, list) or facts_of(manifest).of_ranges:
         return said
     known = "the public rule" if len(rules) == 1 else f"any of the {len(rules)} public rules"
     return f"{said}\nNo released record breaks {known} in the schema, whatever the input records do."
@@ -249,7 +250,7 @@ def column_lines(
     frame: pl.DataFrame, manifest: Manifest, schema: TableSchema, everything: bool = True
 ) -> Iterator[str]:
     """The released records column by column, as small bars. The last column (the target, if any) is always shown."""
-    if manifest.parameters.get("values") == "set":
+    if facts_of(manifest).of_ranges:
         return  # the values are sets of values, which have no codes
     domain, counted = schema.as_declared(), code_reader(frame, manifest, schema)
     fields = {field.name: field for field in schema.fields}

@@ -24,6 +24,7 @@ from cantle.release.accuracy import DOUBT, MOST_DOUBT, noise_scale
 from cantle.release.bins import inside_and_around
 from cantle.release.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
 from cantle.release.noisy_tables import DirectAnswer
+from cantle.release.structures import facts_of
 from cantle.release.tables import pairs_of
 from cantle.schema.code_sets import (
     EVERYTHING,
@@ -61,7 +62,12 @@ class Widths:
         self._release, self._asker, self._accuracy = release, asker, release.accuracy
         self._spreads = dict[Key, float]()
         self._share_drawn = share_drawn(release.manifest.summary)  # a record may stand for several
-        self._mosaic = release.manifest.method == "mosaic"  # its counts of single columns are right up to their noise
+        self._counted_cells = facts_of(release.manifest).cells
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether columns were counted one by one, so that these counts are right up to their noise."""
+        return bool(self._counted_cells)
 
     @cached_property
     def _together(self) -> set[Pair]:
@@ -81,7 +87,7 @@ class Widths:
 
     @cached_property
     def _all(self) -> DirectAnswer | None:
-        return self._asker.tables.answer(EVERYTHING)
+        return self._asker.opened.direct(EVERYTHING)
 
     def _of_all(self, confidence: float) -> float:
         """How far the number of all records is off."""
@@ -207,8 +213,8 @@ class Widths:
         """The estimate of a count, cut to what single columns allow; as wide as these limits if the release never
         related the columns, or counted a whole cell where the question names a part of it."""
         columns, value = columns_of(question), known.value
-        never = known.covers == NOISE_ONLY and self._mosaic
-        alone = self._mosaic or "one_column" in self.levels(confidence)  # whether single columns have limits
+        never = known.covers == NOISE_ONLY and self.by_columns
+        alone = self.by_columns or "one_column" in self.levels(confidence)  # whether single columns have limits
         if len(columns) > 1 and (never or (known.covers == MEASURED and alone)):
             low, high = self.limits(question, confidence)
             low, high = min(low, value), max(high, value)
@@ -240,12 +246,11 @@ class Widths:
         return {name: Cells(tuple(known.tolist())) for name, known in edges if known is not None}
 
     def cells_of(self, attribute: Attribute) -> Ints | None:
-        """The edges of the cells in which mosaic counted a column, null by itself; None for other methods."""
-        cells = self._release.manifest.structure.get("cells", {})
-        if not self._mosaic or attribute.name not in cells:
+        """The edges of the cells in which a column was counted by itself; null has a cell of its own."""
+        if attribute.name not in self._counted_cells:
             return None
         counted = replace(attribute, width=attribute.cell)
-        return counted.places(np.array(cells[attribute.name], dtype=np.int64))
+        return counted.places(np.array(self._counted_cells[attribute.name], dtype=np.int64))
 
     # ---- means --------------------------------------------------------------------------------------------
 

@@ -19,6 +19,11 @@ NOT_MEASURED = "the error of the released records was not measured: the interval
 NOT_MEASURED += " were made from, and no more"
 
 
+def method_in_words(m: Manifest) -> str:
+    """The method, and its preset if it has presets."""
+    return f"{m.method}, preset {m.parameters['preset']}" if "preset" in m.parameters else m.method
+
+
 def declared_names(m: Manifest, what: str) -> str:
     """A text about how the public names of items or nodes are declared."""
     named = m.schema.get(what)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cantle_lab.papers.privelet import (
+from cantle_lab.papers.baselines import (
     coefficients,
     counts_from,
     generalised_sensitivity,

@@ -15,7 +15,7 @@ import pytest
 
 from cantle.errors import ParameterError
 from cantle.interfaces.publishing import publish as real_publish
-from cantle_lab.papers import basket_figures, diffpart_figures, figures, setreport, sets, setstages
+from cantle_lab.papers import basket_figures, diffpart_figures, figures, report, sets, setstages
 from cantle_lab.papers.setqueries import Nothing, answers_of
 from tests.effort import slow
 
@@ -320,7 +320,7 @@ def test_table_by_hand() -> None:
         ("f", "p: error by fan-out", "paper", 1000.0, 0.25, 0.01, 2),
     ]
     names = ["figure", "panel", "series", "x", "mean", "error", "repeats"]
-    text = setreport.table(pl.DataFrame(rows, schema=names, orient="row"))
+    text = report.table_by_name(pl.DataFrame(rows, schema=names, orient="row"))
     assert text.splitlines() == [
         "f p: error by fan-out",
         "fan-out        4          1,000",

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from cantle_lab.papers import sets
-from cantle_lab.papers.itemsets import Frequent, top, utility
-from cantle_lab.papers.setqueries import Cells, Independent, Index, Nothing, tabled
+from cantle_lab.papers.setqueries import Cells, Frequent, Independent, Index, Nothing, tabled, top, utility
 from cantle_lab.papers.sets import Sets, Town
 
 

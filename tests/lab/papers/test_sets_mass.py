@@ -9,8 +9,7 @@ import pytest
 
 from cantle_lab.papers import sets
 from cantle_lab.papers.diffpart_figures import Case
-from cantle_lab.papers.setmass import shared_cells, shared_records
-from cantle_lab.papers.setqueries import Cells, Independent, Nothing, answers_of, tabled
+from cantle_lab.papers.setqueries import Cells, Independent, Nothing, answers_of, shared_cells, shared_records, tabled
 from cantle_lab.papers.sets import Sets
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from cantle.errors import ParameterError
 from cantle_lab.papers import setqueries, sets
-from cantle_lab.papers.basic import basic, clipped
+from cantle_lab.papers.baselines import basic, clipped
 from cantle_lab.papers.setqueries import Cells, Independent, Index, Nothing, Queries, relative_error
 from cantle_lab.papers.sets import Sets, Town
 

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from cantle.errors import DataError, ParameterError
-from cantle_lab.papers import figures, report, table_figures, table_measures, table_peers, table_sets
+from cantle_lab.documents import FieldDocument, bounds, public_fields
+from cantle_lab.papers import figures, report, table_figures, table_measures, table_sets
 from cantle_lab.papers.coding import Coded, Coder, Grid
 
 NUMBER = Grid(name="x", kind="number", size=32)
@@ -24,19 +25,22 @@ def three_tables(small_adult: Path, tmp_path_factory: pytest.TempPathFactory) ->
     folder = tmp_path_factory.mktemp("tables")
     (folder / "adult").symlink_to(small_adult / "adult")
     rng = np.random.default_rng(2)
-    numbers = {
-        name: rng.integers(low, high, 200, endpoint=True) for name, (low, high) in table_sets.BANK_BOUNDS.items()
-    }
-    letters = {name: rng.choice(values, 200) for name, values in table_sets.BANK_CATEGORIES.items()}
-    letters["y"] = np.where(numbers["duration"] > 2_500, "yes", "no")
-    bits = rng.integers(0, 2, (200, len(table_sets.NLTCS_COLUMNS)))
+    bank = pl.DataFrame({field["name"]: _values(field, rng) for field in public_fields("bank")})
+    rich = pl.when(pl.col("duration") > 2_500).then(pl.lit("yes")).otherwise(pl.lit("no"))
+    disabilities = [field["name"] for field in public_fields("nltcs")]
     for place, frame in {
-        "bank-marketing/bank-full.csv": pl.DataFrame(numbers | letters).select(table_sets.BANK_COLUMNS),
-        "nltcs/nltcs.csv": pl.DataFrame(bits, schema=list(table_sets.NLTCS_COLUMNS)),
+        "bank-marketing/bank-full.csv": bank.with_columns(y=rich),
+        "nltcs/nltcs.csv": pl.DataFrame(rng.integers(0, 2, (200, len(disabilities))), schema=disabilities),
     }.items():
         (folder / place).parent.mkdir()
         frame.write_csv(folder / place)
     return folder
+
+
+def _values(field: FieldDocument, rng: np.random.Generator) -> np.ndarray:
+    if "categories" in field:
+        return rng.choice(field["categories"], 200)
+    return rng.integers(*map(int, bounds(field)), 200, endpoint=True)
 
 
 @dataclass
@@ -261,8 +265,8 @@ def test_limits_and_results_of_others_are_about_existing_measures(three_tables: 
     table = table_sets.load_nltcs(three_tables)
     rows = table_figures.measure(figures.Setting(publish=StandIn(), repeats=1), table, "mosaic", 1)
     measured = {row.panel.partition(": ")[2] for row in rows}
-    named = [set(figures) for figures in table_peers.MUSTS.values()]
-    named += [set(figures) for peers in table_peers.PEERS.values() for figures in peers.values()]
+    named = [set(figures) for figures in table_figures.MUSTS.values()]
+    named += [set(figures) for peers in table_figures.PEERS.values() for figures in peers.values()]
     assert set.union(*named) <= measured
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from cantle.data.engine_choice import EVERY_ENGINE, EngineChoice
 from cantle.errors import CantleError, ParameterError
 from cantle.methods.catalogue import METHODS
-from cantle_lab.bench.kinds import KINDS
+from cantle_lab.bench.data import KINDS
 
 AXES = ("rows", "attributes", "universe")
 PRESETS = ("default", "paper")

@@ -18,7 +18,7 @@ ENTRIES = 1 << 20
 
 
 def make(kind: str, records: int, width: int | None, stem: str, data: str | None) -> dict[str, float]:
-    from cantle_lab.bench.kinds import make
+    from cantle_lab.bench.data import make
 
     make(kind, records, width, Path(stem), None if data is None else Path(data))
     return {}
@@ -33,8 +33,7 @@ def measure(table: str, schema: str, method: str, preset: str, engine: str, fold
     from cantle.data.engine_choice import EngineChoice
     from cantle.interfaces import publishing
     from cantle.interfaces.opening import preflight
-    from cantle_lab.bench.passes import PASSES, Stopwatch
-    from cantle_lab.bench.usage import clock, peak
+    from cantle_lab.bench.passes import PASSES, Stopwatch, clock, peak
 
     spread = engine == "spark"  # the work is done by processes that Spark starts
     EngineChoice.of(engine, None, None)  # imports the engine, which is not part of the run

@@ -7,7 +7,9 @@ DiffGen section 5. Sets are the stand-in for STM. Graphs have degrees that follo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -121,3 +123,50 @@ def edges(number: int) -> pl.DataFrame:
         keys = np.unique(np.concatenate([keys, (low * nodes + high)[low < high]]))
     low, high = np.divmod(rng.permutation(keys)[:number], nodes)
     return pl.DataFrame({"a": low, "b": high})
+
+
+@dataclass(frozen=True)
+class Width:
+    """The second size of a kind of data, besides its number of records: attributes of a table, items of sets."""
+
+    column: str
+    """Its name in the results."""
+    axis: str
+    usual: int
+    parts: tuple[float, ...]
+    """The widths along the axis, as multiples of the usual one."""
+
+    def along_axis(self) -> list[int]:
+        return [int(self.usual * part) for part in self.parts]
+
+
+_ATTRIBUTES = Width("attributes", "attributes", 14, (1 / 4, 1 / 2, 1, 2))  # Adult without its class
+_ITEMS = Width("items", "universe", 1_012, (1 / 4, 1 / 2, 1, 2, 4))  # STM (DiffPart, table 2)
+
+
+@dataclass(frozen=True)
+class BenchKind:
+    """How one kind of data is made and measured."""
+
+    ending: str
+    make: Callable[[int, int | None, Path, Path | None], Mapping[str, object]]
+    """Writes so many records of some width to a path, made from a folder of data if one is given, and returns the
+    schema."""
+    width: Width | None = None
+    every_engine: bool = False
+    """Whether all engines are measured, not only the one in memory."""
+    from_data: bool = False
+    """Whether data of the usual width can be made from a folder of data."""
+
+
+KINDS = {
+    "table": BenchKind(".csv", make_table, _ATTRIBUTES, every_engine=True, from_data=True),
+    "sets": BenchKind(".dat", make_sets, _ITEMS),
+    "graph": BenchKind(".txt", make_graph),
+}
+
+
+def make(kind: str, records: int, width: int | None, stem: Path, data: Path | None = None) -> None:
+    """Writes a data set and its schema, to `stem` with the ending of its kind and to `stem`.json."""
+    schema = KINDS[kind].make(records, width, stem.with_name(stem.name + KINDS[kind].ending), data)
+    stem.with_name(stem.name + ".json").write_text(json.dumps(schema), encoding="utf-8")

@@ -161,11 +161,6 @@ class Forecast:
         """Core-seconds of drawing and writing the released records, in one process."""
         return self.passes.drawing.at(self.records)
 
-    @property
-    def core_seconds(self) -> float:
-        """Core-seconds of everything except adding up, which depends on the number of workers."""
-        return self.opening + self.counting + self.deciding + self.drawing
-
     def entries(self, workers: int) -> float:
         """The number of partial counts that one of this many workers (or nodes of their tree) sends over all levels."""
         held = self.records / workers * self.passes.attributes * self.levels

@@ -19,7 +19,7 @@ import polars as pl
 from cantle.errors import EngineError
 from cantle.schema.canonical_json import JSON
 from cantle_lab.bench.cases import Case, Skipped
-from cantle_lab.bench.kinds import KINDS
+from cantle_lab.bench.data import KINDS
 from cantle_lab.bench.passes import PASSES
 
 COLUMNS = {

@@ -17,25 +17,22 @@ from cantle.trusted.counting import basket_counts, sets
 from cantle.trusted.geometry import set_parts
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.noise import Lanes, Rate
-from cantle_lab.mutants.patches import INFINITE, inside, instead
+from cantle_lab.mutants.patches import INFINITE, Call, inside, instead, variant
 
 
-def _cut_by_popularity(_original: object) -> Callable[..., Ints]:
+@variant
+def _cut_by_popularity(
+    _original: Call, starts: Ints, items: Ints, universe: int, most: int, strata: bool, singles: bool, **_: object
+) -> Ints:
     """Long records count in full for their most popular items, instead of in parts for all their items."""
-
-    def count_items(
-        starts: Ints, items: Ints, universe: int, most: int, strata: bool, singles: bool, **_: object
-    ) -> Ints:
-        held = np.bincount(items, minlength=universe)
-        counts = np.zeros(3 * universe, dtype=np.int64)
-        for first, last in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-            mine = sorted(items[first:last].tolist(), key=lambda item: (-held[item], item))[:most]
-            stratum = 2 if last - first > most else int(last - first > 1)
-            times = most if singles and stratum == 0 else 1
-            counts[np.array(mine) + universe * stratum] += times * set_parts.PARTS
-        return basket_counts.merge_strata(counts, strata, singles)
-
-    return count_items
+    held = np.bincount(items, minlength=universe)
+    counts = np.zeros(3 * universe, dtype=np.int64)
+    for first, last in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        mine = sorted(items[first:last].tolist(), key=lambda item: (-held[item], item))[:most]
+        stratum = 2 if last - first > most else int(last - first > 1)
+        times = most if singles and stratum == 0 else 1
+        counts[np.array(mine) + universe * stratum] += times * set_parts.PARTS
+    return basket_counts.merge_strata(counts, strata, singles)
 
 
 def _whole_items(_original: object) -> Callable[..., Ints]:
@@ -43,16 +40,13 @@ def _whole_items(_original: object) -> Callable[..., Ints]:
     return lambda size, _most: np.full_like(size, set_parts.PARTS)
 
 
-def _head_of_the_data(original: Callable[..., Noisy]) -> Callable[..., Noisy]:
+@variant
+def _head_of_the_data(original: Call, self: CuratorAsker, items: Ints, price: int) -> Noisy:
     """The head consists of the items that are in most records, instead of those with the largest noisy supports."""
-
-    def head_patterns(self: CuratorAsker, items: Ints, price: int) -> Noisy:
-        _, held = inside(self.curator, "engine")._rows
-        number = np.bincount(held, minlength=int(self.curator.root().tree.size))
-        exact = np.flatnonzero(number == number.max()) if number.any() else items
-        return original(self, exact, price)
-
-    return head_patterns
+    _, held = inside(self.curator, "engine")._rows
+    number = np.bincount(held, minlength=int(self.curator.root().tree.size))
+    exact = np.flatnonzero(number == number.max()) if number.any() else items
+    return original(self, exact, price)
 
 
 def _whole_pairs(_original: object) -> Callable[..., Ints]:
@@ -60,26 +54,23 @@ def _whole_pairs(_original: object) -> Callable[..., Ints]:
     return lambda top, most: np.where(top >= 2, set_parts.PARTS * (most + 1), 0)
 
 
-def _always_drawn_again(_original: object) -> Callable[..., NoisyCells]:
+@variant
+def _always_drawn_again(
+    _original: Call, self: Draws, exact_occupied: tuple[Ints, Ints, Ints], segments: Segments, apart: SetApart
+) -> NoisyCells:
     """Cells that are always given are drawn a second time, with the other cells in the sparse draw."""
-
-    def cells_apart(
-        self: Draws, exact_occupied: tuple[Ints, Ints, Ints], segments: Segments, apart: SetApart
-    ) -> NoisyCells:
-        _, exact_cells, exact_counts = exact_occupied
-        _, _, exact_listed = apart.divide(exact_cells, exact_counts)
-        _, cells, values = self.noise.sparse(
-            Lanes(self.number, segments.ids), *exact_occupied, segments.total, segments.rate, segments.at_least
-        )
-        self.number += 1
-        lanes = Lanes(self.number, np.repeat(segments.ids, len(apart.always)), apart.always)
-        listed = self.noise.laplace(lanes, exact_listed, Rate(*segments.rate.exact(0)))
-        both = np.concatenate([cells, apart.always])
-        order = np.argsort(both, kind="stable")
-        noisy = np.concatenate([values, listed])[order]
-        return segments.answer(np.array([0, len(both)]), both[order], noisy)
-
-    return cells_apart
+    _, exact_cells, exact_counts = exact_occupied
+    _, _, exact_listed = apart.divide(exact_cells, exact_counts)
+    _, cells, values = self.noise.sparse(
+        Lanes(self.number, segments.ids), *exact_occupied, segments.total, segments.rate, segments.at_least
+    )
+    self.number += 1
+    lanes = Lanes(self.number, np.repeat(segments.ids, len(apart.always)), apart.always)
+    listed = self.noise.laplace(lanes, exact_listed, Rate(*segments.rate.exact(0)))
+    both = np.concatenate([cells, apart.always])
+    order = np.argsort(both, kind="stable")
+    noisy = np.concatenate([values, listed])[order]
+    return segments.answer(np.array([0, len(both)]), both[order], noisy)
 
 
 BASKET_BREAKAGES: tuple[Breakage, ...] = (

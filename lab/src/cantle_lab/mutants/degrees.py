@@ -18,7 +18,7 @@ from cantle.trusted.core.curator import Curator
 from cantle.trusted.counting import graph as engine
 from cantle.trusted.counting.graph import GraphEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
-from cantle_lab.mutants.patches import INFINITE, inside, instead, run_of
+from cantle_lab.mutants.patches import INFINITE, Call, inside, instead, run_of, variant
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,15 +34,12 @@ class GraphBreakage(Flaw[Drawing]):
 # ---- units and sensitivities ----------------------------------------------------------------------------------------
 
 
-def _one_record(original: Callable[..., Frontier]) -> Callable[..., Frontier]:
+@variant
+def _one_record(original: Call, self: Curator, nodes: Frontier, rule: object) -> Frontier:
     """After projection a node is charged as one record, although it changes the degrees of many."""
-
-    def split(self: Curator, nodes: Frontier, rule: object) -> Frontier:
-        children = original(self, nodes, rule)
-        run_of(self).unit = Unit(1, inside(self, "unit").kind)
-        return children
-
-    return split
+    children = original(self, nodes, rule)
+    run_of(self).unit = Unit(1, inside(self, "unit").kind)
+    return children
 
 
 def _as_if_listed(_original: object) -> Callable[..., int]:
@@ -61,34 +58,26 @@ def _edges_kept(_original: object) -> Callable[..., list[int]]:
 # ---- private values where only public ones are allowed --------------------------------------------------------------
 
 
-def _true_maximum(_original: object) -> Callable[..., int]:
-    def choose(_self: DegreeSequence, _root: Frontier, curator: Curator, *_rest: object) -> int:
-        return max(1, int(inside(curator, "engine").true_degrees().max(initial=0)))
-
-    return choose
+@variant
+def _true_maximum(_original: Call, _self: DegreeSequence, _root: Frontier, curator: Curator, *_rest: object) -> int:
+    return max(1, int(inside(curator, "engine").true_degrees().max(initial=0)))
 
 
-def _pruned(_original: object) -> Callable[..., Ints]:
+@variant
+def _pruned(_original: Call, self: GraphEngine, theta: int) -> Ints:
     """Nodes with more than theta edges are removed, with all their edges, instead of single edges."""
-
-    def degrees(self: GraphEngine, theta: int) -> Ints:
-        graph = self._held()
-        assert isinstance(graph, Graph)
-        small = graph.true_degrees() <= theta
-        left = graph.ends[small[graph.ends].all(axis=1)]
-        return np.sort(np.bincount(left.reshape(-1), minlength=len(small))[small])
-
-    return degrees
+    graph = self._held()
+    assert isinstance(graph, Graph)
+    small = graph.true_degrees() <= theta
+    left = graph.ends[small[graph.ends].all(axis=1)]
+    return np.sort(np.bincount(left.reshape(-1), minlength=len(small))[small])
 
 
-def _low_degrees_first(_original: object) -> Callable[..., Ints]:
+@variant
+def _low_degrees_first(_original: Call, graph: Graph) -> Ints:
     """Edges are scanned in the order of the sum of their ends' degrees, and only ties by node number."""
-
-    def order(graph: Graph) -> Ints:
-        together = graph.true_degrees()[graph.ends].sum(axis=1)
-        return np.lexsort((graph.ends[:, 1], graph.ends[:, 0], together))
-
-    return order
+    together = graph.true_degrees()[graph.ends].sum(axis=1)
+    return np.lexsort((graph.ends[:, 1], graph.ends[:, 0], together))
 
 
 def _listed(_original: object) -> property:

@@ -22,7 +22,7 @@ from cantle.trusted.core.keys import CodeTable, Sizes
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.noise import Lanes, Rate
-from cantle_lab.mutants.patches import INFINITE, exact_of, inside, instead, leak
+from cantle_lab.mutants.patches import INFINITE, Call, exact_of, inside, instead, leak, variant
 
 Sparse = tuple[Ints, Ints, Ints]
 """Where each list starts, its cells, and their noisy counts."""
@@ -36,57 +36,57 @@ def _doubled(original: Callable[..., Ints]) -> Callable[..., Ints]:
 # ---- cells ----------------------------------------------------------------------------------------------------------
 
 
-def occupied_only(original: Callable[..., Sparse]) -> Callable[..., Sparse]:
+@variant
+def occupied_only(
+    original: Call,
+    self: Enumerating,
+    lanes: Lanes,
+    starts: Ints,
+    cells: Ints,
+    counts: Ints,
+    total: Ints,
+    rate: Rate,
+    least: Ints,
+) -> Sparse:
     """Empty groups are dropped before noise is added."""
-
-    def sparse(
-        self: Enumerating, lanes: Lanes, starts: Ints, cells: Ints, counts: Ints, total: Ints, rate: Rate, least: Ints
-    ) -> Sparse:
-        number, total = np.arange(len(cells)), np.array([len(cells)])
-        at, listed, values = original(self, lanes, starts, number, counts, total, rate, least)
-        return at, cells[listed], values
-
-    return sparse
+    number, total = np.arange(len(cells)), np.array([len(cells)])
+    at, listed, values = original(self, lanes, starts, number, counts, total, rate, least)
+    return at, cells[listed], values
 
 
-def _threshold_of_occupied(original: Callable[..., Measured]) -> Callable[..., Measured]:
+@variant
+def _threshold_of_occupied(
+    original: Call, self: Curator, root: Frontier, query: Query | Cells, epsilon: int, **about: str | int
+) -> Measured:
     """Counts are listed only from the number of occupied cells on."""
-
-    def measure(self: Curator, root: Frontier, query: Query | Cells, epsilon: int, **about: str | int) -> Measured:
-        if isinstance(query, Cells):
-            exact_cells, _ = inside(self, "engine").occupied(query.key)
-            about["at_least"] = max(1, len(exact_cells))
-        return original(self, root, query, epsilon, **about)
-
-    return measure
+    if isinstance(query, Cells):
+        exact_cells, _ = inside(self, "engine").occupied(query.key)
+        about["at_least"] = max(1, len(exact_cells))
+    return original(self, root, query, epsilon, **about)
 
 
-def _refund_twice(original: Callable[..., Measured]) -> Callable[..., Measured]:
+@variant
+def _refund_twice(
+    original: Call, self: Curator, root: Frontier, query: Query | Cells, epsilon: int, **about: str | int
+) -> Measured:
     """What the rounds left of their half of the budget is given to the cells twice."""
-
-    def measure(self: Curator, root: Frontier, query: Query | Cells, epsilon: int, **about: str | int) -> Measured:
-        if isinstance(query, Cells):
-            budget = inside(self, "budget")
-            refund = epsilon - budget.total // 2
-            budget._balance += refund
-            epsilon += refund
-        return original(self, root, query, epsilon, **about)
-
-    return measure
+    if isinstance(query, Cells):
+        budget = inside(self, "budget")
+        refund = epsilon - budget.total // 2
+        budget._balance += refund
+        epsilon += refund
+    return original(self, root, query, epsilon, **about)
 
 
 # ---- candidates -----------------------------------------------------------------------------------------------------
 
 
-def _no_end_runs(original: Callable[..., tuple[Ints, Ints, Ints]]) -> Callable[..., tuple[Ints, Ints, Ints]]:
+@variant
+def _no_end_runs(original: Call, code: Ints, span: tuple[int, int]) -> tuple[Ints, Ints, Ints]:
     """Only points between the smallest and the largest occupied code are candidates, or all if there are none."""
-
-    def runs(code: Ints, span: tuple[int, int]) -> tuple[Ints, Ints, Ints]:
-        left, many, point = original(code, span)
-        middle = (left > 0) & (left < len(code))
-        return (left[middle], many[middle], point[middle]) if middle.any() else (left, many, point)
-
-    return runs
+    left, many, point = original(code, span)
+    middle = (left > 0) & (left < len(code))
+    return (left[middle], many[middle], point[middle]) if middle.any() else (left, many, point)
 
 
 @contextmanager
@@ -107,42 +107,33 @@ def _four_for_one() -> Iterator[None]:
         yield
 
 
-def _observed_points(original: Callable[..., ScoredSplits]) -> Callable[..., ScoredSplits]:
+@variant
+def _observed_points(original: Call, self: JointSplits, look: WordEngine, quality: Quality) -> ScoredSplits:
     """Only codes that occur in the data are candidates for a split of a number."""
-
-    def score(self: JointSplits, look: WordEngine, quality: Quality) -> ScoredSplits:
-        runs = original(self, look, quality)
-        seen, _ = specialisations.code_table(look, CodeTable(0, int(self.grid.edges[0][-1]), self.classes))
-        kept = np.isin(runs.point, seen) if np.isin(runs.point, seen).any() else runs.point > 0
-        starts, point = np.array([0, kept.sum()]), runs.point[kept]
-        return replace(runs, starts=starts, scores=runs.scores[kept], value=runs.value[kept], point=point)
-
-    return score
+    runs = original(self, look, quality)
+    seen, _ = specialisations.code_table(look, CodeTable(0, int(self.grid.edges[0][-1]), self.classes))
+    kept = np.isin(runs.point, seen) if np.isin(runs.point, seen).any() else runs.point > 0
+    starts, point = np.array([0, kept.sum()]), runs.point[kept]
+    return replace(runs, starts=starts, scores=runs.scores[kept], value=runs.value[kept], point=point)
 
 
-def _exact_records(original: Callable[..., list[int]]) -> Callable[..., list[int]]:
+@variant
+def _exact_records(original: Call, self: DiffGen, root: Frontier, curator: Curator, total: int) -> list[int]:
     """Rounds and cells are planned from the exact number of records, although a noisy one was paid for."""
-
-    def class_totals(self: DiffGen, root: Frontier, curator: Curator, total: int) -> list[int]:
-        totals = original(self, root, curator, total)
-        self.noisy_records = int(exact_of(curator, root, Sizes())[0, 0])
-        return totals
-
-    return class_totals
+    totals = original(self, root, curator, total)
+    self.noisy_records = int(exact_of(curator, root, Sizes())[0, 0])
+    return totals
 
 
-def _uncharged(original: Callable[..., list[Pick]]) -> Callable[..., list[Pick]]:
+@variant
+def _uncharged(original: Call, self: Curator, *asked: object, **about: str) -> list[Pick]:
     """Selections after the first are in the receipt but not taken from the balance, so the cells spend it again."""
-
-    def choose(self: Curator, *asked: object, **about: str) -> list[Pick]:
-        budget = inside(self, "budget")
-        before = budget._balance.copy()
-        picks = original(self, *asked, **about)
-        if before[0] < budget.total:
-            budget._balance = before
-        return picks
-
-    return choose
+    budget = inside(self, "budget")
+    before = budget._balance.copy()
+    picks = original(self, *asked, **about)
+    if before[0] < budget.total:
+        budget._balance = before
+    return picks
 
 
 # ---- the table ------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.item_partitions import Kept, Partitions, gather
 from cantle.trusted.noise import Lanes, Rate
 from cantle_lab.mutants.diffgen import Measured, Sparse
-from cantle_lab.mutants.patches import INFINITE, inside, instead, leak
+from cantle_lab.mutants.patches import INFINITE, Call, inside, instead, leak, variant
 
 BASE = Fraction(11, 10)
 """The base of `FineBreakage`, whose flaw costs less than a factor of 2: there a unit is ln 1.1."""
@@ -67,93 +67,86 @@ class FineBreakage(Breakage):
 # ---- empty cells ----------------------------------------------------------------------------------------------------
 
 
-def _one_draw_more(original: Callable[..., Sparse]) -> Callable[..., Sparse]:
+@variant
+def _one_draw_more(
+    original: Call,
+    self: Enumerating,
+    lanes: Lanes,
+    starts: Ints,
+    cells: Ints,
+    counts: Ints,
+    total: Ints,
+    rate: Rate,
+    least: Ints,
+) -> Sparse:
     """Procedure 1 as printed: 2^l - |S| draws for empty sub-partitions, one more than there are.
 
     If the additional draw reaches the threshold, an empty sub-partition that is not listed yet gets its value.
     """
-
-    def sparse(
-        self: Enumerating, lanes: Lanes, starts: Ints, cells: Ints, counts: Ints, total: Ints, rate: Rate, least: Ints
-    ) -> Sparse:
-        at, listed, values = original(self, lanes, starts, cells, counts, total, rate, least)
-        assert len(lanes) == 1
-        free = sorted({*range(int(total[0]))} - {*cells.tolist()} - {*listed.tolist()})
-        first, room = int(least[0]), self.window[1] - self.window[0]
-        level = self._level(first, first + room, 0, rate.exact(0))
-        if level and free:
-            place = self._branch([Fraction(1, len(free))] * len(free))
-            listed, values = np.append(listed, free[place]), np.append(values, first + level - 1)
-        order = np.argsort(listed)
-        return np.array([0, len(listed)]), listed[order], values[order]
-
-    return sparse
+    at, listed, values = original(self, lanes, starts, cells, counts, total, rate, least)
+    assert len(lanes) == 1
+    free = sorted({*range(int(total[0]))} - {*cells.tolist()} - {*listed.tolist()})
+    first, room = int(least[0]), self.window[1] - self.window[0]
+    level = self._level(first, first + room, 0, rate.exact(0))
+    if level and free:
+        place = self._branch([Fraction(1, len(free))] * len(free))
+        listed, values = np.append(listed, free[place]), np.append(values, first + level - 1)
+    order = np.argsort(listed)
+    return np.array([0, len(listed)]), listed[order], values[order]
 
 
-def _occupied_first(original: Callable[..., Sparse]) -> Callable[..., Sparse]:
+@variant
+def _occupied_first(
+    original: Call, self: Enumerating, lanes: Lanes, starts: Ints, cells: Ints, *rest: Ints | Rate
+) -> Sparse:
     """The answer lists sets that occur before sets that do not."""
-
-    def sparse(self: Enumerating, lanes: Lanes, starts: Ints, cells: Ints, *rest: Ints | Rate) -> Sparse:
-        at, listed, values = original(self, lanes, starts, cells, *rest)
-        for first, last, here, to in zip(at[:-1], at[1:], starts[:-1], starts[1:], strict=True):
-            order = first + np.argsort(~np.isin(listed[first:last], cells[here:to]), kind="stable")
-            listed[first:last], values[first:last] = listed[order], values[order]
-        return at, listed, values
-
-    return sparse
+    at, listed, values = original(self, lanes, starts, cells, *rest)
+    for first, last, here, to in zip(at[:-1], at[1:], starts[:-1], starts[1:], strict=True):
+        order = first + np.argsort(~np.isin(listed[first:last], cells[here:to]), kind="stable")
+        listed[first:last], values[first:last] = listed[order], values[order]
+    return at, listed, values
 
 
-def _thresholds_of_occupied(original: Callable[..., Measured]) -> Callable[..., Measured]:
+@variant
+def _thresholds_of_occupied(
+    original: Call, self: Curator, nodes: Partitions, query: Query | ChildSets, epsilon: Price, **about: str | Ints
+) -> Measured:
     """Counts are listed only from the number of occupied sets of children on."""
-
-    def measure(
-        self: Curator, nodes: Partitions, query: Query | ChildSets, epsilon: Price, **about: str | Ints
-    ) -> Measured:
-        if isinstance(query, ChildSets):
-            positions = np.searchsorted(inside(self, "frontier").ids, nodes.ids)
-            exact_starts, _, _ = inside(self, "engine").touched(positions)
-            about["at_least"] = np.maximum(1, np.diff(exact_starts))
-        return original(self, nodes, query, epsilon, **about)
-
-    return measure
+    if isinstance(query, ChildSets):
+        positions = np.searchsorted(inside(self, "frontier").ids, nodes.ids)
+        exact_starts, _, _ = inside(self, "engine").touched(positions)
+        about["at_least"] = np.maximum(1, np.diff(exact_starts))
+    return original(self, nodes, query, epsilon, **about)
 
 
 # ---- prices ---------------------------------------------------------------------------------------------------------
 
 
-def _leaves_tested(original: Callable[..., None]) -> Callable[..., None]:
+@variant
+def _leaves_tested(original: Call, self: DiffPart, nodes: Partitions, curator: Curator) -> None:
     """Leaves are tested with all that is left of the tests' half of the budget, as Algorithm 1 does, and then counted
     with the budget of Example 4.2, as if the test had cost nothing."""
-
-    def count_leaves(self: DiffPart, nodes: Partitions, curator: Curator) -> None:
-        if len(nodes):  # one tested leaf is enough to show the flaw
-            first = nodes.take([0])
-            positions = np.searchsorted(inside(curator, "frontier").ids, first.ids)
-            _, exact_masks, exact_counts = inside(curator, "engine").touched(positions)
-            exact_first = exact_counts[exact_masks == 1].sum(keepdims=True)
-            price, noise = curator.left(first) - inside(curator, "budget").total // 2, inside(curator, "draws").noise
-            leak(
-                noise, noise.above(Lanes(99, first.ids), exact_first, np.ones(1, np.int64), Rate(price, NANO)).tolist()
-            )
-        original(self, nodes, curator)
-
-    return count_leaves
+    if len(nodes):  # one tested leaf is enough to show the flaw
+        first = nodes.take([0])
+        positions = np.searchsorted(inside(curator, "frontier").ids, first.ids)
+        _, exact_masks, exact_counts = inside(curator, "engine").touched(positions)
+        exact_first = exact_counts[exact_masks == 1].sum(keepdims=True)
+        price, noise = curator.left(first) - inside(curator, "budget").total // 2, inside(curator, "draws").noise
+        leak(noise, noise.above(Lanes(99, first.ids), exact_first, np.ones(1, np.int64), Rate(price, NANO)).tolist())
+    original(self, nodes, curator)
 
 
-def _free_tests(original: Callable[..., Measured]) -> Callable[..., Measured]:
+@variant
+def _free_tests(
+    original: Call, self: Curator, nodes: Partitions, query: Query | ChildSets, epsilon: Price, **about: str | Ints
+) -> Measured:
     """Tests are made, but never taken from the balance."""
-
-    def measure(
-        self: Curator, nodes: Partitions, query: Query | ChildSets, epsilon: Price, **about: str | Ints
-    ) -> Measured:
-        budget = inside(self, "budget")
-        before = budget._balance.copy()
-        noisy = original(self, nodes, query, epsilon, **about)
-        if about["why"] == "sub-partitions":
-            budget._balance = before
-        return noisy
-
-    return measure
+    budget = inside(self, "budget")
+    before = budget._balance.copy()
+    noisy = original(self, nodes, query, epsilon, **about)
+    if about["why"] == "sub-partitions":
+        budget._balance = before
+    return noisy
 
 
 # ---- records --------------------------------------------------------------------------------------------------------
@@ -198,48 +191,41 @@ def _not_cut(_original: object) -> Callable[..., tuple[Ints, Ints]]:
     return lambda starts, items, *_public: (starts, items)
 
 
-def _cut_by_popularity(_original: object) -> Callable[..., tuple[Ints, Ints]]:
+@variant
+def _cut_by_popularity(_original: Call, starts: Ints, items: Ints, most: int, *_public: int) -> tuple[Ints, Ints]:
     """Records keep their rarest items, so that what one record keeps depends on other records."""
-
-    def cut(starts: Ints, items: Ints, most: int, *_public: int) -> tuple[Ints, Ints]:
-        often = np.bincount(items, minlength=64)
-        sets_ = [items[first:last].tolist() for first, last in zip(starts[:-1], starts[1:], strict=True)]
-        rows = [sorted(row, key=lambda item: (often[item], item))[:most] for row in sets_]
-        kept = [item for row in rows for item in sorted(row)]
-        return np.cumsum([0, *map(len, rows)]), np.array(kept, dtype=items.dtype)
-
-    return cut
+    often = np.bincount(items, minlength=64)
+    sets_ = [items[first:last].tolist() for first, last in zip(starts[:-1], starts[1:], strict=True)]
+    rows = [sorted(row, key=lambda item: (often[item], item))[:most] for row in sets_]
+    kept = [item for row in rows for item in sorted(row)]
+    return np.cumsum([0, *map(len, rows)]), np.array(kept, dtype=items.dtype)
 
 
-def _seen_items(original: Callable[..., SetSchema]) -> Callable[..., SetSchema]:
+@variant
+def _seen_items(original: Call, self: SetConfig, table: Table) -> SetSchema:
     """The universe consists of the items that occur in the data."""
-
-    def schema_for(self: SetConfig, table: Table) -> SetSchema:
-        seen = sorted({item for record in table for item in record})
-        if not seen:
-            return original(self, table)
-        return SetSchema.from_dict({"kind": "sets", "items": seen})
-
-    return schema_for
+    seen = sorted({item for record in table for item in record})
+    if not seen:
+        return original(self, table)
+    return SetSchema.from_dict({"kind": "sets", "items": seen})
 
 
-def _largest_by_records(original: Callable[..., Partitions]) -> Callable[..., Partitions]:
+@variant
+def _largest_by_records(
+    original: Call, self: DiffPart, nodes: Partitions, curator: Curator, leaf_budget: int
+) -> Partitions:
     """If there are too many sub-partitions, those with the most records are kept, instead of those with the largest
     noisy counts."""
+    positions = np.searchsorted(inside(curator, "frontier").ids, nodes.ids)
+    exact = inside(curator, "engine").touched(positions) if len(nodes) else (None, np.zeros(0), np.zeros(0))
+    number = dict(zip(exact[1].tolist(), exact[2].tolist(), strict=True))
 
-    def expand(self: DiffPart, nodes: Partitions, curator: Curator, leaf_budget: int) -> Partitions:
-        positions = np.searchsorted(inside(curator, "frontier").ids, nodes.ids)
-        exact = inside(curator, "engine").touched(positions) if len(nodes) else (None, np.zeros(0), np.zeros(0))
-        number = dict(zip(exact[1].tolist(), exact[2].tolist(), strict=True))
+    def largest(value: Ints, _tested: Bools, most: int) -> Ints:
+        held = [-number.get(mask, 0) for mask in range(1, len(value) + 1)]
+        return np.sort(np.argsort(held, kind="stable")[:most])
 
-        def largest(value: Ints, _tested: Bools, most: int) -> Ints:
-            held = [-number.get(mask, 0) for mask in range(1, len(value) + 1)]
-            return np.sort(np.argsort(held, kind="stable")[:most])
-
-        with replaced(diffpart, "_largest", largest):
-            return original(self, nodes, curator, leaf_budget)
-
-    return expand
+    with replaced(diffpart, "_largest", largest):
+        return original(self, nodes, curator, leaf_budget)
 
 
 # ---- the table ------------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cantle.audit import Number, degrees, diffpart, rps
 from cantle.audit.enumerating import law
@@ -20,31 +19,19 @@ from cantle.trusted.claims.scores import BALANCE, CLASS_AWARE, SCALE, InfoGain, 
 from cantle.trusted.core import stop_test
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.noise import Lanes, Rate
-from cantle_lab.mutants.degrees import DEGREE_BREAKAGES, PRUNED, RECORD, GraphBreakage
+from cantle_lab.mutants.degrees import DEGREE_BREAKAGES, PRUNED, RECORD
 from cantle_lab.mutants.diffgen import DIFFGEN_BREAKAGES, NO_EMPTY, NO_ENDS
 from cantle_lab.mutants.diffpart import DIFFPART_BREAKAGES, ORDER, SEEN, TESTED
 from cantle_lab.mutants.rps import RPS_BREAKAGES
+from cantle_lab.papers.rps_degrees import hub_loss
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
-
-def _breakage(name: str) -> Breakage:
-    known = (*RPS_BREAKAGES, *DIFFGEN_BREAKAGES, *DIFFPART_BREAKAGES)
-    return next(one for one in known if one.name == name)
-
-
-def _graph_breakage(name: str) -> GraphBreakage:
-    return next(one for one in DEGREE_BREAKAGES if one.name == name)
-
-
-def _named(name: str) -> Breakage | GraphBreakage:
-    return _graph_breakage(name) if any(one.name == name for one in DEGREE_BREAKAGES) else _breakage(name)
+_BREAKAGES = {one.name: one for one in (*RPS_BREAKAGES, *DIFFGEN_BREAKAGES, *DIFFPART_BREAKAGES)}
+_OF_GRAPHS = {one.name: one for one in DEGREE_BREAKAGES}
 
 
 def _flaw(name: str, what: str, loss: float, within: float = 1e-9) -> Number:
     """The loss that a breakage shows on its pair."""
-    return Number(what, loss, _named(name).find(broken=True).loss, within)
+    return Number(what, loss, (_OF_GRAPHS.get(name) or _BREAKAGES[name]).find(broken=True).loss, within)
 
 
 # ---- closed forms ---------------------------------------------------------------------------------------------------
@@ -128,7 +115,7 @@ def i4() -> tuple[Number, ...]:
 
 def i5() -> tuple[Number, ...]:
     """A leaf's count at 2 units and an unpaid vote at 1, with a claim of 2; the sound form is a class histogram."""
-    flaw = _breakage("unpaid majority vote")
+    flaw = _BREAKAGES["unpaid majority vote"]
     with flaw.patch():
         audit = Audit(flaw.config, enumerate_leaves=True)
         before, after = audit.law(()), audit.law((flaw.joins,))
@@ -154,7 +141,7 @@ def i7() -> tuple[Number, ...]:
 
 def i8() -> tuple[Number, ...]:
     """The weight of a split is doubled inside a tree: the split pays 2 units and the leaf 1, with a claim of 3."""
-    flaw = _breakage("selection weight doubled")
+    flaw = _BREAKAGES["selection weight doubled"]
     after = with_records(flaw.before, flaw.joins)
     clamped = Audit(rps.CHOICE, enumerate_leaves=True).compare(flaw.before, after)
     return (
@@ -176,7 +163,7 @@ def i9() -> tuple[Number, ...]:
     For D = {} and D' = {a}, with cells at 2 units, the event is that group a is listed. On [0, 10], with records at 3
     and 5 and then also at 9, the event is a split above 5.
     """
-    groups, ends = _breakage(NO_EMPTY), _breakage(NO_ENDS)
+    groups, ends = _BREAKAGES[NO_EMPTY], _BREAKAGES[NO_ENDS]
     after = with_records(ends.before, ends.joins)
 
     def has_a(shown: Shown) -> bool:
@@ -254,7 +241,7 @@ def i11() -> tuple[Number, ...]:
         ),
         Number("loss, leaves counted once", 1, loss((2 * root2, 1 / 6), (root2, 5 / 6)), 1e-12),
         _flaw(TESTED, "loss in units through the shipped code (claims 6)", 8),
-        Number("worst loss in units, sound", 6, _breakage(TESTED).find(broken=False).loss, 1e-9),
+        Number("worst loss in units, sound", 6, _BREAKAGES[TESTED].find(broken=False).loss, 1e-9),
     )
 
 
@@ -281,42 +268,12 @@ def i13() -> tuple[Number, ...]:
     )
 
 
-def _near(degrees: Ints, leaves: Ints, beta: float) -> Floats:
-    """The smooth sensitivity S of each leaf, which is a single degree d.
-
-    It is the maximum over j of e^(-beta j) (#{u: |deg(u) - d| <= j + 1} + j + 1).
-    """
-    far = math.ceil((2 * math.log(len(degrees)) + 1) / beta)  # from here on e^(-beta j) (n + j + 1) is below 1
-    j, below = np.arange(far), np.concatenate([[0], np.cumsum(np.bincount(degrees))])
-    upper = np.minimum(leaves[:, None] + j + 2, len(below) - 1)
-    within = below[upper] - below[np.clip(leaves[:, None] - j - 1, 0, len(below) - 1)]
-    return np.asarray((np.exp(-beta * j) * (within + j + 1)).max(axis=1))
-
-
-def _hub(epsilon: float, joined: int, base: int) -> float:
-    """The loss over all leaves with Cauchy noise of scale 6 S / (epsilon / 2), when a node is removed.
-
-    Its `joined` neighbours have the degrees base + 2, base + 4, ...; all other neighbours of these have one edge each.
-    The leaves are the degrees from base + 1 to base + 2 * joined.
-    """
-    ends, leaves = base + 2 * np.arange(1, joined + 1), np.arange(base + 1, base + 2 * joined + 1)
-    pendant = np.ones(int((ends - 1).sum()), dtype=np.int64)
-    laws = []
-    for graph in (np.concatenate([[joined], ends, pendant]), np.concatenate([ends - 1, pendant])):
-        scale = 12 * _near(graph, leaves, epsilon / 12) / epsilon
-        laws.append((np.bincount(graph, minlength=int(leaves[-1]) + 1)[leaves], scale))
-    (one, scale), (two, other) = laws
-    # The largest log ratio of two Cauchy densities is the hyperbolic distance of their (location, scale).
-    apart = np.hypot(one - two, scale - other)
-    return float((2 * np.arcsinh(apart / np.sqrt(scale * other) / 2)).sum())
-
-
 def i14() -> tuple[Number, ...]:
     """Smooth sensitivity applied to each leaf separately: a node is removed whose neighbours are in different
     leaves."""
     stated = ((12, 20, 60, 22.635), (2, 60, 300, 3.948), (1, 130, 700, 2.618))
     return tuple(
-        Number(f"loss, {joined} neighbours (claims {epsilon})", loss, _hub(epsilon, joined, base), 5.1e-4)
+        Number(f"loss, {joined} neighbours (claims {epsilon})", loss, hub_loss(epsilon, joined, base), 5.1e-4)
         for epsilon, joined, base, loss in stated
     )
 
@@ -327,7 +284,7 @@ def i13_records() -> tuple[Number, ...]:
     A 4-cycle loses a node, so degrees (2, 2, 2, 2) become (1, 1, 2). The event is a cut at 2, and counts of 1 and 0
     after they are cut to {0, 1}.
     """
-    flaw, config = _graph_breakage(RECORD), degrees.CYCLE
+    flaw, config = _OF_GRAPHS[RECORD], degrees.CYCLE
     small = degrees.GraphConfig("record budget", (), config.settings, 3, preset="paper", constants=config.constants)
     with flaw.patch():
         audit = Audit(small, enumerate_leaves=True)
@@ -341,8 +298,7 @@ def i13_records() -> tuple[Number, ...]:
 
 def i16() -> tuple[Number, ...]:
     """Three disjoint edges, to which a node is added that is joined to all six ends; the bound is 1."""
-    flaw, config = _graph_breakage(PRUNED), degrees.STAR
-    assert isinstance(flaw, GraphBreakage)
+    flaw, config = _OF_GRAPHS[PRUNED], degrees.STAR
 
     def change() -> int:
         counts = [np.bincount(config.engine(graph).degrees(1), minlength=2) for graph in (flaw.before, flaw.after)]
@@ -360,7 +316,7 @@ def i16() -> tuple[Number, ...]:
 
 def i17() -> tuple[Number, ...]:
     """PrivTree with a = 1/2, decay 1, threshold 1 and three tests on a path: yes or no alone, and with noisy values."""
-    flaw = _breakage("PrivTree's noisy values released")
+    flaw = _BREAKAGES["PrivTree's noisy values released"]
     after = with_records(flaw.before, flaw.joins)
     with base_two():
         lifetime = stop_test.lifetime_bound(NANO, 1) / NANO

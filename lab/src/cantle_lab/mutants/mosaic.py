@@ -22,7 +22,7 @@ from cantle.trusted.core.table_keys import TableCounts
 from cantle.trusted.counting import words
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
 from cantle.trusted.geometry.subset import Subset
-from cantle_lab.mutants.patches import INFINITE, inside, instead
+from cantle_lab.mutants.patches import INFINITE, Call, inside, instead, variant
 
 
 def _exact_tables(questions: Questions, candidates: CandidateTables) -> list[Ints]:
@@ -32,53 +32,45 @@ def _exact_tables(questions: Questions, candidates: CandidateTables) -> list[Int
     return np.split(exact_counts, starts[1:])
 
 
-def _model_of_the_data(original: Callable[..., int]) -> Callable[..., int]:
+@variant
+def _model_of_the_data(
+    original: Call, self: Questions, candidates: CandidateTables, surviving: Ints, price: Fraction
+) -> int:
     """The model of the first table is eight times its exact counts."""
-
-    def choose_table(self: Questions, candidates: CandidateTables, surviving: Ints, price: Fraction) -> int:
-        models = (8 * _exact_tables(self, candidates)[0], *candidates.models[1:])
-        return original(self, replace(candidates, models=models), surviving, price)
-
-    return choose_table
+    models = (8 * _exact_tables(self, candidates)[0], *candidates.models[1:])
+    return original(self, replace(candidates, models=models), surviving, price)
 
 
-def _pruned(original: Callable[..., int]) -> Callable[..., int]:
+@variant
+def _pruned(original: Call, self: Questions, candidates: CandidateTables, surviving: Ints, price: Fraction) -> int:
     """Tables whose exact counts are all below 2 are no candidates."""
-
-    def choose_table(self: Questions, candidates: CandidateTables, surviving: Ints, price: Fraction) -> int:
-        large = np.array([counts.max() >= 2 for counts in _exact_tables(self, candidates)])[surviving]
-        return original(self, candidates, surviving[large] if large.any() else surviving, price)
-
-    return choose_table
+    large = np.array([counts.max() >= 2 for counts in _exact_tables(self, candidates)])[surviving]
+    return original(self, candidates, surviving[large] if large.any() else surviving, price)
 
 
 def _one_left_out(original: Callable[..., int]) -> Callable[..., int]:
     return lambda self, unit: original(self, unit) - unit.max_records
 
 
-def _charged_once(original: Callable[..., tuple[Ints, ...]]) -> Callable[..., tuple[Ints, ...]]:
+@variant
+def _charged_once(
+    original: Call, self: Curator, root: Frontier, trees: ValueTrees, stop: PrivTree, *, why: str
+) -> tuple[Ints, ...]:
     """All trees are grown, but only one is paid for."""
-
-    def grow(self: Curator, root: Frontier, trees: ValueTrees, stop: PrivTree, *, why: str) -> tuple[Ints, ...]:
-        budget = inside(self, "budget")
-        before = int(budget._balance[0])
-        edges = original(self, root, trees, stop, why=why)
-        budget._balance[0] = before - (before - int(budget._balance[0])) // len(trees.columns)
-        return edges
-
-    return grow
+    budget = inside(self, "budget")
+    before = int(budget._balance[0])
+    edges = original(self, root, trees, stop, why=why)
+    budget._balance[0] = before - (before - int(budget._balance[0])) // len(trees.columns)
+    return edges
 
 
-def _observed_values(original: Callable[..., Iterator[_ScoredValues]]) -> Callable[..., Iterator[_ScoredValues]]:
+@variant
+def _observed_values(original: Call, self: HeavyValues, *asked: object) -> Iterator[_ScoredValues]:
     """Only "none" and the values that occur in the data are candidates."""
-
-    def exact_scores(self: HeavyValues, *asked: object) -> Iterator[_ScoredValues]:
-        for scored in original(self, *asked):
-            kept = (scored.code >= 0) | (scored.search < 0)
-            rows = {"scores", "inverse_weights", "many", "search", "number", "code"}
-            yield replace(scored, starts=np.array([0, kept.sum()]), **{row: getattr(scored, row)[kept] for row in rows})
-
-    return exact_scores
+    for scored in original(self, *asked):
+        kept = (scored.code >= 0) | (scored.search < 0)
+        rows = {"scores", "inverse_weights", "many", "search", "number", "code"}
+        yield replace(scored, starts=np.array([0, kept.sum()]), **{row: getattr(scored, row)[kept] for row in rows})
 
 
 @contextmanager

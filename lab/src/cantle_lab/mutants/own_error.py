@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from cantle.audit.exact import Breakage
@@ -16,52 +14,40 @@ from cantle.trusted.core.curator import Curator
 from cantle.trusted.counting.base import TableEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.workloads import TableWorkload
-from cantle_lab.mutants.patches import inside, instead, run_of
+from cantle_lab.mutants.patches import Call, inside, instead, run_of, variant
 
 
-def _chosen_from_the_data(_original: object) -> Callable[..., Ints]:
+@variant
+def _chosen_from_the_data(_original: Call, self: OwnError, engine: TableEngine) -> Ints:
     """Only questions with an exact count above 0 are compared."""
-
-    def exact_numbers(self: OwnError, engine: TableEngine) -> Ints:
-        assert isinstance(self.workload, TableWorkload)
-        tables, rectangles = self.workload.tables, self.workload.rectangles
-        exact_counts = rectangles.counts(tables, engine.count_all(self.workload))
-        errors = weighted_errors(exact_counts, rectangles.counts(tables, self.released), rectangles.weights)
-        kept = exact_counts > 0 if exact_counts.any() else np.ones(len(exact_counts), dtype=np.bool_)
-        return np.array([ranked(errors[kept], PERCENT)], dtype=np.int64)
-
-    return exact_numbers
+    assert isinstance(self.workload, TableWorkload)
+    tables, rectangles = self.workload.tables, self.workload.rectangles
+    exact_counts = rectangles.counts(tables, engine.count_all(self.workload))
+    errors = weighted_errors(exact_counts, rectangles.counts(tables, self.released), rectangles.weights)
+    kept = exact_counts > 0 if exact_counts.any() else np.ones(len(exact_counts), dtype=np.bool_)
+    return np.array([ranked(errors[kept], PERCENT)], dtype=np.int64)
 
 
-def _charged_at_one_over_q(original: Callable[..., Noisy]) -> Callable[..., Noisy]:
+@variant
+def _charged_at_one_over_q(original: Call, self: Curator, workload: TableWorkload, released: Ints) -> Noisy:
     """The quantile is treated like a mean of Q questions, so that its noise is Q times too small."""
-
-    def own_error(self: Curator, workload: TableWorkload, released: Ints) -> Noisy:
-        questions = len(workload.rectangles)
-        run_of(self).reserved = inside(self, "reserved") * questions
-        noisy = original(self, workload, released)
-        return Noisy(noisy.value, noisy.rate_num // questions, noisy.rate_den)
-
-    return own_error
+    questions = len(workload.rectangles)
+    run_of(self).reserved = inside(self, "reserved") * questions
+    noisy = original(self, workload, released)
+    return Noisy(noisy.value, noisy.rate_num // questions, noisy.rate_den)
 
 
-def _one_charge_for_all(_original: object) -> Callable[..., int]:
+@variant
+def _one_charge_for_all(_original: Call, _self: OwnError, unit: Unit) -> int:
     """Each of several numbers gets the noise that one number alone would need."""
-
-    def sensitivity(_self: OwnError, unit: Unit) -> int:
-        return unit.max_records
-
-    return sensitivity
+    return unit.max_records
 
 
-def _never_charged(_original: object) -> Callable[..., None]:
+@variant
+def _never_charged(_original: Call, self: Curator, _root: Frontier, epsilon: int, **_: str) -> None:
     """The price is reserved, but no path pays it."""
-
-    def reserve(self: Curator, root: Frontier, epsilon: int, *, why: str) -> None:  # noqa: ARG001
-        inside(self, "engine").keep_all()
-        run_of(self).reserved = int(epsilon)
-
-    return reserve
+    inside(self, "engine").keep_all()
+    run_of(self).reserved = int(epsilon)
 
 
 OWN_ERROR_BREAKAGES: tuple[Breakage, ...] = (

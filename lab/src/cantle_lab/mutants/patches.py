@@ -16,7 +16,9 @@ from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.noise import Noise
 
 INFINITE = float("inf")
+Call = Callable[..., Any]
 Original = TypeVar("Original")
+Result = TypeVar("Result")
 
 
 def run_of(curator: Curator) -> OpenRun:
@@ -43,3 +45,15 @@ def instead(owner: type | ModuleType, name: str, make: Callable[[Original], obje
 def leak(noise: Noise, values: list[int]) -> None:
     """Adds values to the output of the run, although no answer of the curator contains them."""
     noise.leaked = [*getattr(noise, "leaked", ()), *values]  # type: ignore[attr-defined]
+
+
+def variant(broken: Callable[..., Result]) -> Callable[[Call], Callable[..., Result]]:
+    """Makes what `instead` takes of a function whose first argument is the original one."""
+
+    def make(original: Call) -> Callable[..., Result]:
+        def method(*given: Any, **about: Any) -> Result:
+            return broken(original, *given, **about)
+
+        return method
+
+    return make

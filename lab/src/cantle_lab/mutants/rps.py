@@ -21,7 +21,7 @@ from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier, Ints
 from cantle.trusted.noise import Lanes, Rate, Runs
-from cantle_lab.mutants.patches import INFINITE, exact_of, inside, instead, leak
+from cantle_lab.mutants.patches import INFINITE, Call, exact_of, inside, instead, leak, variant
 
 
 def _codes(curator: Curator, nodes: Frontier, method: RPS) -> Ints:
@@ -40,35 +40,32 @@ def _range_of_balance(_original: object) -> property:
     return property(lambda _self: 1)
 
 
-def _doubled_flip(original: Callable[..., Ints]) -> Callable[..., Ints]:
-    def select(
-        self: Enumerating,
-        lanes: Lanes,
-        scores: Ints,
-        starts: Ints,
-        rate: Rate,
-        weights: Ints | Runs | None = None,
-        many: Ints | None = None,
-    ) -> Ints:
-        fast = Rate(2 * rate.num, rate.den) if weights is None else rate
-        return original(self, lanes, scores, starts, fast, weights, many)
-
-    return select
+@variant
+def _doubled_flip(
+    original: Call,
+    self: Enumerating,
+    lanes: Lanes,
+    scores: Ints,
+    starts: Ints,
+    rate: Rate,
+    weights: Ints | Runs | None = None,
+    many: Ints | None = None,
+) -> Ints:
+    fast = Rate(2 * rate.num, rate.den) if weights is None else rate
+    return original(self, lanes, scores, starts, fast, weights, many)
 
 
 def doubled_laplace(original: Callable[..., Ints]) -> Callable[..., Ints]:
     return lambda self, lanes, counts, rate: original(self, lanes, counts, Rate(2 * rate.num, rate.den))
 
 
-def _window_of_the_data(original: Callable[..., Ints]) -> Callable[..., Ints]:
-    def laplace(self: Enumerating, lanes: Lanes, counts: Ints, rate: Rate) -> Ints:
-        with_data = (0, 1 + int(counts.max(initial=0)))
-        with_public, self.window = self.window, with_data
-        noisy = original(self, lanes, counts, rate)
-        self.window = with_public
-        return noisy
-
-    return laplace
+@variant
+def _window_of_the_data(original: Call, self: Enumerating, lanes: Lanes, counts: Ints, rate: Rate) -> Ints:
+    with_data = (0, 1 + int(counts.max(initial=0)))
+    with_public, self.window = self.window, with_data
+    noisy = original(self, lanes, counts, rate)
+    self.window = with_public
+    return noisy
 
 
 def _one_table_only(_original: object) -> Callable[..., int]:
@@ -94,24 +91,20 @@ def _free(why: str) -> Callable[[Callable[..., Ints]], Callable[..., Ints]]:
     return make
 
 
-def _first_sibling_pays(original: Callable[..., Ints]) -> Callable[..., Ints]:
-    def charge(self: Budget, ids: Ints, epsilon_nano: Price, **about: str | int) -> Ints:
-        before = self._balance.copy()
-        cost = original(self, ids, epsilon_nano, **about)
-        self._balance[ids[1:]] = before[ids[1:]]
-        return cost
-
-    return charge
+@variant
+def _first_sibling_pays(original: Call, self: Budget, ids: Ints, epsilon_nano: Price, **about: str | int) -> Ints:
+    before = self._balance.copy()
+    cost = original(self, ids, epsilon_nano, **about)
+    self._balance[ids[1:]] = before[ids[1:]]
+    return cost
 
 
-def _moved(original: Callable[..., Ints]) -> Callable[..., Ints]:
-    def inherit(self: Budget, parents: Ints, times: Ints) -> Ints:
-        ids = original(self, parents, times)
-        self._balance[ids[0::2]] -= NANO
-        self._balance[ids[1::2]] += NANO
-        return ids
-
-    return inherit
+@variant
+def _moved(original: Call, self: Budget, parents: Ints, times: Ints) -> Ints:
+    ids = original(self, parents, times)
+    self._balance[ids[0::2]] -= NANO
+    self._balance[ids[1::2]] += NANO
+    return ids
 
 
 def _parent_again() -> AbstractContextManager[None]:
@@ -135,101 +128,82 @@ def _parent_again() -> AbstractContextManager[None]:
 # ---- private values where only public ones are allowed --------------------------------------------------------------
 
 
-def _observed_cuts(_original: object) -> Callable[..., Cuts]:
-    def best(self: RPS, nodes: Frontier, curator: Curator) -> Cuts:
-        seen = np.flatnonzero(_codes(curator, nodes, self)[0])
-        points = seen[seen > 0] if (seen > 0).any() else np.array([1])
-        die = curator.coin(nodes, np.array([len(points)]))
-        return Cuts(np.zeros(1, dtype=np.int64), points[die])
-
-    return best
+@variant
+def _observed_cuts(_original: Call, self: RPS, nodes: Frontier, curator: Curator) -> Cuts:
+    seen = np.flatnonzero(_codes(curator, nodes, self)[0])
+    points = seen[seen > 0] if (seen > 0).any() else np.array([1])
+    die = curator.coin(nodes, np.array([len(points)]))
+    return Cuts(np.zeros(1, dtype=np.int64), points[die])
 
 
-def _narrow_by_data(original: Callable[..., Bools]) -> Callable[..., Bools]:
-    def stop(self: RPS, nodes: Frontier, curator: Curator) -> Bools:
-        leaf = original(self, nodes, curator)
-        return np.asarray(leaf | ((_codes(curator, nodes, self) > 0).sum(axis=1) <= 1), dtype=np.bool_)
-
-    return stop
+@variant
+def _narrow_by_data(original: Call, self: RPS, nodes: Frontier, curator: Curator) -> Bools:
+    leaf = original(self, nodes, curator)
+    return np.asarray(leaf | ((_codes(curator, nodes, self) > 0).sum(axis=1) <= 1), dtype=np.bool_)
 
 
-def _attribute_by_data(_original: object) -> Callable[..., Ints]:
-    def attribute(self: RPS, nodes: Frontier, curator: Curator) -> Ints:
-        varies = (_codes(curator, nodes, self)[:, : self.sizes[0]] > 0).sum(axis=1) > 1
-        return np.where(varies, 0, 1)
-
-    return attribute
+@variant
+def _attribute_by_data(_original: Call, self: RPS, nodes: Frontier, curator: Curator) -> Ints:
+    varies = (_codes(curator, nodes, self)[:, : self.sizes[0]] > 0).sum(axis=1) > 1
+    return np.where(varies, 0, 1)
 
 
-def _exact_records(original: Callable[..., None]) -> Callable[..., None]:
-    def begin(self: RPS, root: Frontier, curator: Curator) -> None:
-        original(self, root, curator)
-        self.tree.declare(int(exact_of(curator, root, Sizes())[0, 0]))
-
-    return begin
+@variant
+def _exact_records(original: Call, self: RPS, root: Frontier, curator: Curator) -> None:
+    original(self, root, curator)
+    self.tree.declare(int(exact_of(curator, root, Sizes())[0, 0]))
 
 
-def _exact_depth(original: Callable[..., None]) -> Callable[..., None]:
-    def begin(self: RPS, root: Frontier, curator: Curator) -> None:
-        original(self, root, curator)
-        self._plan(int(curator.left(root)[0]), int(exact_of(curator, root, Sizes())[0, 0]), curator.unit)
-
-    return begin
+@variant
+def _exact_depth(original: Call, self: RPS, root: Frontier, curator: Curator) -> None:
+    original(self, root, curator)
+    self._plan(int(curator.left(root)[0]), int(exact_of(curator, root, Sizes())[0, 0]), curator.unit)
 
 
-def _occupied_leaves_only(original: Callable[..., None]) -> Callable[..., None]:
-    def summarize(self: RPS, leaves: Frontier, curator: Curator) -> None:
-        occupied = leaves.take(exact_of(curator, leaves, Sizes())[:, 0] > 0)
-        if len(occupied):
-            original(self, occupied, curator)
-
-    return summarize
+@variant
+def _occupied_leaves_only(original: Call, self: RPS, leaves: Frontier, curator: Curator) -> None:
+    occupied = leaves.take(exact_of(curator, leaves, Sizes())[:, 0] > 0)
+    if len(occupied):
+        original(self, occupied, curator)
 
 
-def _unpaid_vote(_original: object) -> Callable[..., None]:
+@variant
+def _unpaid_vote(_original: Call, self: RPS, leaves: Frontier, curator: Curator) -> None:
     """Leaves as in the paper: a count with all that is left, and a majority vote at one unit that is not charged."""
-
-    def summarize(self: RPS, leaves: Frontier, curator: Curator) -> None:
-        counted = curator.measure(leaves, Size(), curator.left(leaves), why="leaf")
-        votes = exact_of(curator, leaves, Classes(self.classes))
-        lanes = Lanes(99, leaves.ids)
-        label = inside(curator, "draws").noise.laplace(lanes, votes[:, 1] - votes[:, 0], Rate(NANO, NANO))
-        both = Noisy(np.column_stack([counted.value, label]), counted.rate_num, counted.rate_den)
-        self.tree.note_leaves(leaves, both, curator.path(leaves))
-
-    return summarize
+    counted = curator.measure(leaves, Size(), curator.left(leaves), why="leaf")
+    votes = exact_of(curator, leaves, Classes(self.classes))
+    lanes = Lanes(99, leaves.ids)
+    label = inside(curator, "draws").noise.laplace(lanes, votes[:, 1] - votes[:, 0], Rate(NANO, NANO))
+    both = Noisy(np.column_stack([counted.value, label]), counted.rate_num, counted.rate_den)
+    self.tree.note_leaves(leaves, both, curator.path(leaves))
 
 
-def _in_both_children(original: Callable[..., None]) -> Callable[..., None]:
+@variant
+def _in_both_children(original: Call, self: WordEngine, positions: Ints, cuts: Cuts) -> None:
     """Records just left of a cut are counted on its right as well."""
-
-    def split(self: WordEngine, positions: Ints, cuts: Cuts) -> None:
-        twins = [np.zeros((0, self._layout.words), np.uint64)]
-        for rows, local in self._read(positions):
-            code = self._layout.pick(rows.T, cuts.attribute[local])
-            twins.append(rows[code == cuts.point[local] - 1])
-        original(self, positions, cuts)
-        # One region is split here, so its right child is the last.
-        self._rows = np.concatenate([self._rows, *twins])
-        self._starts[-1] = len(self._rows)
-
-    return split
+    twins = [np.zeros((0, self._layout.words), np.uint64)]
+    for rows, local in self._read(positions):
+        code = self._layout.pick(rows.T, cuts.attribute[local])
+        twins.append(rows[code == cuts.point[local] - 1])
+    original(self, positions, cuts)
+    # One region is split here, so its right child is the last.
+    self._rows = np.concatenate([self._rows, *twins])
+    self._starts[-1] = len(self._rows)
 
 
 # ---- PrivTree -----------------------------------------------------------------------------------------------------
 
 
-def _values_shown(_original: object) -> Callable[..., Bools]:
+@variant
+def _values_shown(
+    _original: Call, self: Enumerating, lanes: Lanes, counts: Ints, thresholds: Ints, rate: Rate
+) -> Bools:
     """The noisy count behind each yes or no is released too, cut to a window at the threshold."""
-
-    def above(self: Enumerating, lanes: Lanes, counts: Ints, thresholds: Ints, rate: Rate) -> Bools:
-        public, self.window = self.window, (int(thresholds[0]), int(thresholds[0]) + 3)
-        noisy = self.laplace(lanes, counts, rate)
-        self.window = public
-        leak(self, noisy.tolist())
-        return np.asarray(noisy > thresholds, dtype=np.bool_)
-
-    return above
+    public, self.window = self.window, (int(thresholds[0]), int(thresholds[0]) + 3)
+    noisy = self.laplace(lanes, counts, rate)
+    self.window = public
+    leak(self, noisy.tolist())
+    return np.asarray(noisy > thresholds, dtype=np.bool_)
 
 
 def _no_decay(_original: object) -> Callable[..., Ints]:

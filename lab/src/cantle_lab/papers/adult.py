@@ -1,8 +1,7 @@
 """The Adult census table (UCI, Kohavi and Becker 1996): its reader and its public schema.
 
 The files are not part of the package: `load` takes the folder that contains `adult/adult.data` and
-`adult/adult.test`, `trees` the one that contains `adult_hierarchies/`. Bounds and category lists below come from the
-documentation of the data set (adult.names), not from its records.
+`adult/adult.test`, `trees` the one that contains `adult_hierarchies/`.
 """
 
 from __future__ import annotations
@@ -15,78 +14,17 @@ import polars as pl
 from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.schema.hierarchy_files import parse_braces
 from cantle.schema.taxonomy import Taxonomy
-from cantle_lab.documents import FieldDocument, TableDocument
+from cantle_lab.documents import FieldDocument, TableDocument, bounds, public_fields
 
 Rows = Literal["paper", "all"]
 
-COLUMNS = (
-    "age",
-    "workclass",
-    "fnlwgt",
-    "education",
-    "education-num",
-    "marital-status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "capital-gain",
-    "capital-loss",
-    "hours-per-week",
-    "native-country",
-    "class",
-)
-
-BOUNDS = {
-    "age": (17, 90),
-    "fnlwgt": (0, 1_500_000),
-    "education-num": (1, 16),
-    "capital-gain": (0, 99_999),
-    "capital-loss": (0, 5_000),
-    "hours-per-week": (1, 99),
-}
-
-# As adult.names lists them; education is in the order of education-num.
-_LISTS = """
-workclass: Private, Self-emp-not-inc, Self-emp-inc, Federal-gov, Local-gov, State-gov,
-  Without-pay, Never-worked
-education: Preschool, 1st-4th, 5th-6th, 7th-8th, 9th, 10th, 11th, 12th, HS-grad, Some-college, Assoc-voc,
-  Assoc-acdm, Bachelors, Masters, Prof-school, Doctorate
-marital-status: Married-civ-spouse, Divorced, Never-married, Separated, Widowed, Married-spouse-absent,
-  Married-AF-spouse
-occupation: Tech-support, Craft-repair, Other-service, Sales, Exec-managerial, Prof-specialty,
-  Handlers-cleaners, Machine-op-inspct, Adm-clerical, Farming-fishing, Transport-moving, Priv-house-serv,
-  Protective-serv, Armed-Forces
-relationship: Wife, Own-child, Husband, Not-in-family, Other-relative, Unmarried
-race: White, Asian-Pac-Islander, Amer-Indian-Eskimo, Other, Black
-sex: Female, Male
-native-country: United-States, Cambodia, England, Puerto-Rico, Canada, Germany, Outlying-US(Guam-USVI-etc),
-  India, Japan, Greece, South, China, Cuba, Iran, Honduras, Philippines, Italy, Poland, Jamaica, Vietnam,
-  Mexico, Portugal, Ireland, France, Dominican-Republic, Laos, Ecuador, Taiwan, Haiti, Columbia, Hungary,
-  Guatemala, Nicaragua, Scotland, Thailand, Yugoslavia, El-Salvador, Trinadad&Tobago, Peru, Hong,
-  Holand-Netherlands
-class: <=50K, >50K
-"""
-
-CATEGORIES = {
-    name: values.split(", ")
-    for name, values in (line.split(": ") for line in _LISTS.replace("\n  ", " ").strip().splitlines())
-}
-ORDERED = ("education",)
+FIELDS = public_fields("adult")
+COLUMNS = tuple(field["name"] for field in FIELDS)
+CATEGORIES = {field["name"]: field["categories"] for field in FIELDS if "categories" in field}
+BOUNDS = {field["name"]: bounds(field) for field in FIELDS if "categories" not in field}
 
 # RPS section 4.2: "We consider 11 attributes for each record"; the class is called salary there.
-PAPER = (
-    "age",
-    "workclass",
-    "education",
-    "marital-status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "hours-per-week",
-    "native-country",
-)
+LEFT_OUT = ("fnlwgt", "education-num", "capital-gain", "capital-loss")
 
 
 def schema(rows: Rows = "paper", hierarchies: str | Path | None = None) -> TableDocument:
@@ -98,14 +36,12 @@ def schema(rows: Rows = "paper", hierarchies: str | Path | None = None) -> Table
     >>> [field["name"] for field in schema("paper")["fields"]][-2:]
     ['native-country', 'salary']
     """
-    names = _names(rows)
-    target: FieldDocument = {"name": names[-1], "type": "string", "categories": list(CATEGORIES["class"])}
-    target["role"], target["constraints"] = "target", {"required": True}
-    fields = [_field(name) for name in names[:-1]]
+    fields = [field for field in public_fields("adult") if field["name"] in (*_names(rows), "class")]
+    fields[-1]["name"] = _names(rows)[-1]
     if hierarchies is not None:
         grown = trees(hierarchies)
         fields = [_with_tree(field, grown.get(field["name"])) for field in fields]
-    return {"fields": [*fields, target]}
+    return {"fields": fields}
 
 
 def trees(data_dir: str | Path) -> dict[str, Taxonomy]:
@@ -143,31 +79,16 @@ def load(data_dir: str | Path, rows: Rows = "paper") -> pl.DataFrame:
 def _names(rows: Rows) -> list[str]:
     if rows not in ("paper", "all"):
         raise ParameterError(f"rows is {rows!r}; it must be 'paper' or 'all'")
-    return [*PAPER, "salary"] if rows == "paper" else list(COLUMNS)
-
-
-def _field(name: str) -> FieldDocument:
-    if name in BOUNDS:
-        low, high = BOUNDS[name]
-        return {
-            "name": name,
-            "type": "integer",
-            "constraints": {"required": True, "minimum": low, "maximum": high},
-        }
-    field: FieldDocument = {"name": name, "type": "string", "constraints": {"required": True}}
-    field["categories"] = list(CATEGORIES[name])
-    if name in ORDERED:
-        field["categoriesOrdered"] = True
-    return field
+    if rows == "all":
+        return list(COLUMNS)
+    return [*(name for name in COLUMNS[:-1] if name not in LEFT_OUT), "salary"]
 
 
 def _with_tree(field: FieldDocument, tree: Taxonomy | None) -> FieldDocument:
     if tree is None:
         return field
-    changed = field.copy()
-    changed.pop("categoriesOrdered", None)
-    changed["categories"], changed["hierarchy"] = [str(leaf) for leaf in tree.leaves], tree.to_nested()
-    return changed
+    field.pop("categoriesOrdered", None)
+    return field | {"categories": [str(leaf) for leaf in tree.leaves], "hierarchy": tree.to_nested()}
 
 
 def _read(path: Path) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cantle_lab.documents import FieldDocument
+from cantle_lab.documents import listed
 from cantle_lab.papers import table_sets
 from cantle_lab.papers.made_tables import made_table
 from cantle_lab.papers.table_sets import TableSet
@@ -21,8 +21,7 @@ def with_target(table: TableSet, column: str) -> TableSet:
     """The table with another target, which comes last."""
     fields = table_sets.without_roles(table)
     last = next(field for field in fields if field["name"] == column)
-    target: FieldDocument = last | {"role": "target"}
-    fields = [*(field for field in fields if field is not last), target]
+    fields = [*(field for field in fields if field is not last), last | {"role": "target"}]
     frame = table.frame.select(field["name"] for field in fields)
     return TableSet(f"{table.name}, {column}", frame, {"fields": fields})
 
@@ -40,21 +39,19 @@ def schooling(data: Path) -> TableSet:
     """Adult with education in five groups as the target."""
     table = table_sets.load_adult(data)
     group = pl.col("education-num").cut([8, 9, 12, 13], labels=SCHOOL).cast(pl.String)
-    field: FieldDocument = {"name": "education", "type": "string", "categories": SCHOOL, "role": "target"}
     fields = [one for one in table_sets.without_roles(table) if not one["name"].startswith("education")]
     frame = table.frame.with_columns(group.alias("education")).select(*(one["name"] for one in fields), "education")
-    return TableSet("Adult, education", frame, {"fields": [*fields, field | {"constraints": {"required": True}}]})
+    return TableSet("Adult, education", frame, {"fields": [*fields, listed("education", SCHOOL, target=True)]})
 
 
 def both_disabilities(data: Path) -> TableSet:
     """NLTCS with a target of four classes: traveling and eating together."""
     table = table_sets.load_nltcs(data)
-    values = ["00", "01", "10", "11"]
-    field: FieldDocument = {"name": "both", "type": "string", "categories": values, "role": "target"}
     fields = [one for one in table_sets.without_roles(table) if one["name"] not in ("traveling", "eating")]
     both = (pl.col("traveling") + pl.col("eating")).alias("both")
     frame = table.frame.with_columns(both).select(*(one["name"] for one in fields), "both")
-    return TableSet("nltcs, two", frame, {"fields": [*fields, field | {"constraints": {"required": True}}]})
+    both_listed = listed("both", ["00", "01", "10", "11"], target=True)
+    return TableSet("nltcs, two", frame, {"fields": [*fields, both_listed]})
 
 
 CLASSES: Mapping[str, Load] = {

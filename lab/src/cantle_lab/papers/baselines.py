@@ -1,4 +1,8 @@
-"""A publisher to compare with: Mondrian. It is k-anonymous, which is weaker than differential privacy."""
+"""Publishers to compare with: Mondrian, Basic, Privelet, and the noisy degree sequences of Hay et al.
+
+Mondrian is k-anonymous, which is weaker than differential privacy. The others draw floating-point noise from numpy,
+which is good enough to measure errors but not to publish. Nothing here makes a release.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from cantle.drawing.counts import project_rows, round_rows
 from cantle.errors import ParameterError
-from cantle_lab.papers.coding import Coded, Coder, Ints
+from cantle_lab.papers.coding import Coded, Coder, Floats, Ints
+from cantle_lab.papers.setqueries import FEW_ITEMS, Cells, tabled
+from cantle_lab.papers.sets import Sets
 
 
 @dataclass(frozen=True)
@@ -91,3 +98,123 @@ def _balanced_cut(node: Ints, values: Ints) -> tuple[Ints, Ints, Ints]:
 def _starts(sorted_ids: Ints) -> Ints:
     """The positions at which runs of equal ids begin."""
     return np.flatnonzero(np.r_[True, np.diff(sorted_ids) != 0]).astype(np.int64)
+
+
+def basic(data: Sets, epsilon: float, rng: np.random.Generator) -> Cells:
+    """Noisy counts of all 2^|I| - 1 non-empty sets, which may be fractions and negative (DiffPart, section 4.1).
+
+    A record counts for one set, so each count gets Laplace noise of scale 1 / epsilon.
+    """
+    if data.size > FEW_ITEMS:
+        raise ParameterError(f"Basic lists 2^{data.size} itemsets; it is for {FEW_ITEMS} items at most")
+    cells = tabled(data)
+    cells += rng.laplace(scale=1 / epsilon, size=len(cells))
+    cells[0] = 0.0  # a record is never empty
+    return Cells(cells)
+
+
+def clipped(noisy: Cells) -> Cells:
+    """The counts as numbers of records: those below 0 become 0, the others are rounded."""
+    return Cells(np.rint(np.maximum(noisy.cells, 0.0)))
+
+
+def coefficients(counts: Floats) -> tuple[float, list[Floats]]:
+    """The base coefficient, and the coefficients of the nodes level by level, starting with the root.
+
+    >>> base, nodes = coefficients(np.array([9.0, 3.0, 6.0, 2.0]))
+    >>> base, [level.tolist() for level in nodes]
+    (5.0, [[1.0], [3.0, 2.0]])
+    """
+    means, levels = counts.astype(np.float64), []
+    while len(means) > 1:
+        pairs = means.reshape(-1, 2)
+        levels.append((pairs[:, 0] - pairs[:, 1]) / 2)
+        means = pairs.mean(axis=1)
+    return float(means[0]), levels[::-1]
+
+
+def counts_from(base: float, levels: list[Floats]) -> Floats:
+    """The counts that have these coefficients."""
+    means = np.array([base])
+    for level in levels:
+        means = np.stack([means + level, means - level], axis=1).reshape(-1)
+    return means
+
+
+def weights(size: int) -> list[int]:
+    """The weight of the base coefficient, then of the nodes of each level: the number of counts below them.
+
+    >>> weights(8)
+    [8, 8, 4, 2]
+    """
+    return [size, *(size >> level for level in range(size.bit_length() - 1))]
+
+
+def generalised_sensitivity(size: int) -> int:
+    """The sum over all coefficients of weight times the change that one record makes: 1 + log2(size)."""
+    return size.bit_length()
+
+
+def privelet(counts: Ints, epsilon: float, rng: np.random.Generator) -> Floats:
+    """Noisy counts by noise on the Haar wavelet coefficients of one ordered attribute (Xiao, Wang, Gehrke 2010).
+
+    The counts of m = 2^l values are the leaves of a full binary tree. The base coefficient is their mean. A node whose
+    left and right leaves have means a and b has the coefficient (a - b) / 2. One record more changes one count by 1, so
+    it changes the base coefficient by 1/m, and the coefficient of each node above that count by 1/s if s leaves are
+    below the node. With weights m and s every such change is 1, and there are 1 + l of them: that is the generalised
+    sensitivity. Noise of scale (1 + l) / (epsilon * weight) on each coefficient is epsilon-private for neighbours with
+    one record more or less. Up to the next power of two, values without records are added at the end and removed again.
+    """
+    size = 1 << max(0, len(counts) - 1).bit_length()
+    base, levels = coefficients(np.pad(counts, (0, size - len(counts))).astype(np.float64))
+    scale = generalised_sensitivity(size) / epsilon
+    of_base, *of_levels = weights(size)
+    noisy = [
+        level + rng.laplace(0, scale / weight, len(level)) for level, weight in zip(levels, of_levels, strict=True)
+    ]
+    return counts_from(base + rng.laplace(0, scale / of_base), noisy)[: len(counts)]
+
+
+def released_codes(counts: Ints, epsilon: float, rng: np.random.Generator) -> Ints:
+    """Codes of records that have the noisy counts, after these are made non-negative and whole with the same sum."""
+    noisy = privelet(counts, epsilon, rng)
+    total = np.array([max(0, round(float(noisy.sum())))])
+    whole = round_rows(project_rows(noisy[None, :], total.astype(float)), total)[0]
+    return np.repeat(np.arange(len(counts)), whole)
+
+
+def hay_edge(degrees: Ints, epsilon: float, rng: np.random.Generator) -> Ints:
+    """An ascending sequence by Hay, Li, Miklau and Jensen (2009) for unit `edge`.
+
+    One edge changes two degrees by one, so the noise scale is 2 / epsilon.
+    """
+    return _hay(degrees, 2 / epsilon, max(len(degrees) - 1, 0), rng)
+
+
+def hay_node(degrees: Ints, epsilon: float, maximum: int, rng: np.random.Generator) -> Ints:
+    """The same for nodes with at most `maximum` edges: the noise scale is 2 maximum / epsilon (RPS section 5).
+
+    If `maximum` is taken from the graph, as in the paper's setting (a), this is not private: it reveals the largest
+    degree.
+    """
+    return _hay(degrees, 2 * maximum / epsilon, maximum, rng)
+
+
+def _hay(degrees: Ints, scale: float, maximum: int, rng: np.random.Generator) -> Ints:
+    if not np.isfinite(scale) or scale < 0:
+        raise ParameterError("epsilon must be a positive number")
+    noisy = np.sort(degrees) + rng.laplace(0.0, scale, len(degrees))
+    return np.clip(np.rint(isotonic(noisy)), 0, maximum).astype(np.int64)
+
+
+def isotonic(values: Floats) -> Floats:
+    """The non-decreasing sequence that is nearest in least squares: the constrained inference of Hay et al.
+
+    >>> isotonic(np.array([1.0, 3.0, 2.0, 5.0])).tolist()
+    [1.0, 2.5, 2.5, 5.0]
+    """
+    from sklearn.isotonic import isotonic_regression
+
+    if not len(values):
+        return values
+    return np.asarray(isotonic_regression(values), dtype=np.float64)

@@ -15,24 +15,28 @@ import polars as pl
 from cantle.methods.baskets.model.pair_plan import pair_places
 from cantle.trusted.counting.basket_counts import count_pairs
 from cantle_lab.papers import sets
-from cantle_lab.papers.basic import basic, clipped
+from cantle_lab.papers.baselines import basic, clipped
 from cantle_lab.papers.coding import Floats
 from cantle_lab.papers.diffpart_figures import BASKETS, DEFAULT, SEED, stand_in_for
 from cantle_lab.papers.harness import Options, Row, Setting
-from cantle_lab.papers.itemsets import Frequent, Itemset, top, utility
-from cantle_lab.papers.setmass import shared_cells, shared_records
 from cantle_lab.papers.setqueries import (
     FEW_ITEMS,
     GROUPS,
     SANITY,
     Answers,
     Cells,
+    Frequent,
+    Itemset,
     Nothing,
     Queries,
     answers_of,
     from_records,
     longest_of,
     relative_error,
+    shared_cells,
+    shared_records,
+    top,
+    utility,
     workload,
 )
 from cantle_lab.papers.sets import Sets

@@ -12,16 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
 import polars as pl
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-from cantle_lab.papers import degree_metrics, graphs, hay, report, rps_degrees
+from cantle_lab.papers import baselines, graphs, metrics, report, rps_degrees
 from cantle_lab.papers.coding import Ints
 from cantle_lab.papers.graphs import Graph, Statistics
 from cantle_lab.papers.harness import Row, Setting
@@ -70,8 +66,8 @@ def fig4(setting: Setting) -> Iterator[Row]:
             f"with every degree a leaf, removing one node of the graph can cost {loss:.1f}"
         )
     kept: list[Row] = []
-    for row in _rows(setting, "rps-fig4", readable, (degree_metrics.ks, *degree_metrics.MOVED)):
-        if row.panel.endswith(degree_metrics.ks.name):
+    for row in _rows(setting, "rps-fig4", readable, (metrics.ks, *metrics.MOVED)):
+        if row.panel.endswith(metrics.ks.name):
             yield row
         else:
             kept.append(row._replace(figure="rps-fig5"))
@@ -85,13 +81,13 @@ def fig5(setting: Setting) -> Iterator[Row]:
     if same == replace(setting, echo=print):
         yield from kept
         return
-    yield from _rows(setting, "rps-fig5", readable, degree_metrics.MOVED)
+    yield from _rows(setting, "rps-fig5", readable, metrics.MOVED)
 
 
 def few(setting: Setting) -> Iterator[Row]:
     """Both distances at three epsilons, in a third of the time that the figures take."""
     readable = graphs.present(setting.data_dir, "rps-degrees", setting.echo)
-    yield from _rows(setting, "rps-degrees", readable, (degree_metrics.ks, *degree_metrics.MOVED), FEW)
+    yield from _rows(setting, "rps-degrees", readable, (metrics.ks, *metrics.MOVED), FEW)
 
 
 def _rows(
@@ -130,11 +126,11 @@ def releases(
     for panel, maximum in {KNOWN: int(degrees.max(initial=0)), LARGEST: max(graph.nodes - 1, 0)}.items():
         panels[panel] = {
             RPS: rps_degrees.release(degrees, epsilon, maximum, rng),
-            HAY: hay.node(degrees, epsilon, maximum, rng),
+            HAY: baselines.hay_node(degrees, epsilon, maximum, rng),
             **ours,
         }
     panels[EDGE] = {
-        "Hay et al., edge": hay.edge(degrees, epsilon, rng),
+        "Hay et al., edge": baselines.hay_edge(degrees, epsilon, rng),
         "ours, edge": publish_degrees(setting, graph, "edge", epsilon, repeat),
     }
     return panels
@@ -157,38 +153,11 @@ def _won(part: pl.DataFrame, one: str, other: str) -> str:
     return f"{both.filter(pl.col('mean') < pl.col('mean_other')).height} of {both.height}"
 
 
-def files(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> list[Path]:
-    """Writes the files of one figure, named as by `report.write`; earth mover's distances are on a log scale."""
-    return report.write(rows, summary, text, out, _picture)
-
-
-def _picture(summary: pl.DataFrame, path: Path) -> None:
-    """Draws one row per panel of the paper and metric, and one column per graph."""
-    from matplotlib.figure import Figure
-
-    split = pl.col("panel").str.splitn(", ", 2).struct
-    named = summary.with_columns(graph=split.field("field_0"), kind=split.field("field_1"))
-    across, down = (named[key].unique(maintain_order=True).to_list() for key in ("graph", "kind"))
-    size = (5 * len(across), 4 * len(down))
-    picture = Figure(figsize=size, layout="constrained")
-    places = picture.subplots(len(down), len(across), squeeze=False)
-    for i, kind in enumerate(down):
-        for j, graph in enumerate(across):
-            _panel(places[i, j], named.filter((pl.col("graph") == graph) & (pl.col("kind") == kind)))
-        places[i, -1].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-    picture.savefig(path, dpi=90)
-
-
-def _panel(axes: Axes, part: pl.DataFrame) -> None:
-    axes.set_title(part["panel"][0], fontsize="small")
-    axes.set_xscale("log")
-    axes.set_xlabel("epsilon")
-    if not part["panel"][0].endswith("KS"):
-        axes.set_yscale("log")
-    for points in part.partition_by("series", maintain_order=True):
-        error = points["error"].fill_null(0.0).fill_nan(0.0).to_list()
-        style = {"marker": "o", "capsize": 2, "label": points["series"][0]}
-        axes.errorbar(points["x"].to_list(), points["mean"].to_list(), error, **style)
+def draw(summary: pl.DataFrame, path: Path) -> None:
+    """Draws one row per graph and one column per panel of the paper and metric; earth mover's distances are on a log
+    scale."""
+    kinds = summary["panel"].str.splitn(", ", 2).struct.field("field_1").n_unique()
+    report.draw(summary, path, columns=kinds, log=lambda part: not part["panel"][0].endswith("KS"))
 
 
 # ---------------------------------------------------------------------------------------------- table 1
@@ -214,13 +183,3 @@ def statistics_table(summary: pl.DataFrame) -> str:
 
 def _number(name: str, value: float) -> str:
     return f"{value:.2f}" if name == "alpha" else f"{value:,.0f}"
-
-
-def statistics_files(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> list[Path]:
-    """Writes the values as CSV and the printed text; a table has no picture."""
-    out.mkdir(parents=True, exist_ok=True)
-    paths = [out / "rps-table1.csv", out / "rps-table1-summary.csv", out / "rps-table1.txt"]
-    rows.write_csv(paths[0])
-    summary.write_csv(paths[1])
-    paths[2].write_text(text + "\n", encoding="utf-8")
-    return paths

@@ -18,7 +18,7 @@ from cantle.data.tables import read_columns
 from cantle.errors import ParameterError
 from cantle.schema.table import TableSchema
 from cantle_lab.documents import TableDocument
-from cantle_lab.papers import adult, classify, generalised, report
+from cantle_lab.papers import adult, classify, generalised
 from cantle_lab.papers.coding import Coded, Coder
 from cantle_lab.papers.diffp import DiffPC45
 from cantle_lab.papers.harness import Options, Row, Setting
@@ -145,7 +145,7 @@ def _runtimes(setting: Setting, figure: str, sizes: Iterable[int]) -> Iterator[R
                 for repeat in range(setting.repeats):
                     seconds = stages(setting, data, schema, options, repeat)
                     for stage, value in seconds.items():
-                        yield Row(figure, f"{panel}: seconds", stage, float(size), repeat, value)
+                        yield Row(figure, f"{panel}: seconds by records", stage, float(size), repeat, value)
 
 
 def stages(setting: Setting, data: Path, schema: TableDocument, options: Options, salt: int) -> dict[str, float]:
@@ -185,40 +185,6 @@ def blow_up(table: pl.DataFrame, schema: TableDocument, records: int, path: Path
                 codes = np.where(anew, rng.integers(sizes, size=codes.shape), codes)
             block = coder.decode(Coded(codes, raw.labels)).head(records - start)
             block.write_csv(file, include_header=not start)
-
-
-def runtime_table(summary: pl.DataFrame) -> str:
-    """One text block per panel, with one line per number of records and one column per stage."""
-    blocks = []
-    for (figure, panel), part in summary.group_by("figure", "panel", maintain_order=True):
-        lines = [f"{figure} {panel}", f"{'records':>12}" + "".join(f"{stage:>15}" for stage in STAGES)]
-        for (size,), points in part.group_by("x", maintain_order=True):
-            mean = dict(zip(points["series"], points["mean"], strict=True))
-            lines.append(f"{size:>12,.0f}" + "".join(f"{mean[stage]:>15.2f}" for stage in STAGES))
-        blocks.append("\n".join(lines))
-    return "\n\n".join(blocks)
-
-
-def runtime_files(rows: pl.DataFrame, summary: pl.DataFrame, text: str, out: Path) -> list[Path]:
-    """Writes the files of one figure, named as by `report.write`, with the picture of `runtime_picture`."""
-    return report.write(rows, summary, text, out, runtime_picture)
-
-
-def runtime_picture(summary: pl.DataFrame, path: Path) -> None:
-    """Draws the run times: records on the horizontal axis, seconds on the vertical one, one line per stage."""
-    from matplotlib.figure import Figure
-
-    panels = summary.partition_by("panel", maintain_order=True)
-    picture = Figure(figsize=(6 * len(panels), 4.5), layout="constrained")
-    for axes, part in zip(picture.subplots(1, len(panels), squeeze=False).flat, panels, strict=True):
-        axes.set_title(f"{part['figure'][0]} {part['panel'][0]}")
-        axes.set_xlabel("records (thousands)")
-        for points in part.partition_by("series", maintain_order=True):
-            thousands = [x / 1_000 for x in points["x"].to_list()]
-            axes.plot(thousands, points["mean"].to_list(), marker="o", label=points["series"][0])
-        axes.set_ylim(bottom=0)
-        axes.legend(fontsize="small")
-    picture.savefig(path, dpi=110)
 
 
 # ---------------------------------------------------------------------------------------------- shared

@@ -23,17 +23,16 @@ from cantle.methods.diffpart.thresholds import smallest_constant
 from cantle.methods.settings import read_settings
 from cantle.trusted.geometry.item_partitions import ItemTree
 from cantle_lab.papers import sets
-from cantle_lab.papers.basic import basic, clipped
+from cantle_lab.papers.baselines import basic, clipped
 from cantle_lab.papers.coding import Floats
 from cantle_lab.papers.harness import Options, Row, Setting
-from cantle_lab.papers.itemsets import Frequent, top, utility
-from cantle_lab.papers.setmass import shared_cells, shared_records
 from cantle_lab.papers.setqueries import (
     FEW_ITEMS,
     GROUPS,
     SANITY,
     Answers,
     Cells,
+    Frequent,
     Independent,
     Nothing,
     Queries,
@@ -41,6 +40,10 @@ from cantle_lab.papers.setqueries import (
     from_records,
     groups,
     relative_error,
+    shared_cells,
+    shared_records,
+    top,
+    utility,
     workload,
 )
 from cantle_lab.papers.sets import Sets, Town

@@ -1,4 +1,4 @@
-"""Building blocks of figures: the settings they run with, their rows, and what the paper claims."""
+"""Building blocks of figures: the settings they run with, and their rows."""
 
 from __future__ import annotations
 
@@ -79,13 +79,12 @@ class Setting:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a paper: the function that measures it, and the paper's claims about it."""
+    """A figure: the function that measures it, and how its summary is printed and drawn."""
 
     rows: Callable[[Setting], Iterator[Row]]
-    claims: tuple[str, ...]
     x: str = "epsilon"
     table: Callable[[pl.DataFrame], str] = report.table
-    write: Callable[[pl.DataFrame, pl.DataFrame, str, Path], list[Path]] = report.write
+    picture: report.Picture | None = report.draw
 
     @property
     def about(self) -> str:

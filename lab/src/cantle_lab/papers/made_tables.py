@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from cantle_lab.documents import Constraints, FieldDocument
+from cantle_lab.documents import FieldDocument, listed, number
 from cantle_lab.papers.table_sets import TableSet
 
 Numbers = Mapping[str, tuple[int, int]]
@@ -144,16 +144,9 @@ def made_table(
     columns: dict[str, pl.Series] = {}
     for column, codes in lists.items():
         values = [f"{column[0]}{code}" for code in range(int(codes.max()) + 1)]
-        field: FieldDocument = {
-            "name": column,
-            "type": "string",
-            "categories": values,
-            "constraints": {"required": True},
-        }
-        fields.append(field | {"role": "target"} if column == target else field)
+        fields.append(listed(column, values, target=column == target))
         columns[column] = pl.Series(np.array(values)[codes])
     for (column, (low, high)), given in zip(bounds.items(), numbers, strict=True):
-        limits: Constraints = {"required": True, "minimum": low, "maximum": high}
-        fields.append({"name": column, "type": "integer", "constraints": limits})
+        fields.append(number(column, low, high))
         columns[column] = pl.Series(given.astype(np.int64))
     return TableSet(name, pl.DataFrame(columns), {"fields": fields})

@@ -12,7 +12,7 @@ from cantle.errors import ParameterError
 from cantle.schema.table import TableSchema
 from cantle.trusted.core.arrays import Ints
 from cantle_lab.documents import TableDocument
-from cantle_lab.papers import adult, classify, privelet, synthetic
+from cantle_lab.papers import adult, baselines, classify, synthetic
 from cantle_lab.papers.baselines import mondrian
 from cantle_lab.papers.coding import Coder
 from cantle_lab.papers.harness import Options, Row, Setting
@@ -67,7 +67,7 @@ def _privelet(setting: Setting, table: pl.DataFrame, schema: TableDocument, pane
     for epsilon in setting.pick(EPSILONS, (0.1, 1)):
         for repeat in range(setting.repeats):
             rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
-            released = attribute.values(privelet.released_codes(counts, epsilon, rng)).to_numpy()
+            released = attribute.values(baselines.released_codes(counts, epsilon, rng)).to_numpy()
             yield Row("rps-fig1", panel, "Privelet", epsilon, repeat, emd(table["x"].to_numpy(), released))
 
 

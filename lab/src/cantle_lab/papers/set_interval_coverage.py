@@ -22,7 +22,7 @@ from cantle.release.set_widths import HELD
 from cantle.release.sets import list_frame
 from cantle.schema.code_sets import OneColumn, join
 from cantle.trusted.geometry.workloads import SetWorkload, count_sets
-from cantle_lab.papers import orders, sets
+from cantle_lab.papers import sets
 from cantle_lab.papers.coding import Ints
 from cantle_lab.papers.harness import Row, Setting
 from cantle_lab.papers.interval_coverage import rows_of
@@ -31,7 +31,7 @@ from cantle_lab.papers.sets import Sets
 
 FIGURE = "intervals-sets"
 REAL = ("retail", "bms-webview-1", "msnbc")
-SMALL = {"small orders": orders.Shop(7, 8_000, 40, 0.8, 3.0, (3, 2), (0.02, 0.1))}
+SMALL = {"small orders": sets.Shop(7, 8_000, 40, 0.8, 3.0, (3, 2), (0.02, 0.1))}
 """A shop with few products and few orders, which alone is the short form."""
 
 MOST_FREQUENT, RANDOM, RELATED = 30, 60, 60
@@ -65,7 +65,7 @@ _OPTIONS: Mapping[str, object] = {"method": "auto", "accuracy_share": "1/25"}
 
 
 def _data(setting: Setting) -> Iterator[tuple[str, tuple[Sets, list[Group]]]]:
-    yield from ((name, orders.make(shop)) for name, shop in (SMALL if setting.quick else SMALL | orders.SHOPS).items())
+    yield from ((name, sets.make(shop)) for name, shop in (SMALL if setting.quick else SMALL | sets.SHOPS).items())
     for name in () if setting.quick else REAL:
         try:
             yield name, (sets.load(name, setting.data_dir), [])

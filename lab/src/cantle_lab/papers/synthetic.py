@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from cantle_lab.documents import Constraints, TableDocument
+from cantle_lab.documents import TableDocument, number
 from cantle_lab.papers.coding import Floats, Ints
 
 LOW, HIGH = 0, 100
@@ -41,8 +41,7 @@ def clusters(rows: int = 10_000, seed: int = SEED) -> tuple[pl.DataFrame, TableD
 
 def schema(names: list[str]) -> TableDocument:
     """Integer fields on the public range 0 to 100 (RPS section 3.2: range [0, 100], granularity 1)."""
-    rules: Constraints = {"required": True, "minimum": LOW, "maximum": HIGH}
-    return {"fields": [{"name": name, "type": "integer", "constraints": rules} for name in names]}
+    return {"fields": [number(name, LOW, HIGH) for name in names]}
 
 
 def _covariance(deviation: tuple[int, ...], correlation: float) -> Floats:

@@ -1,8 +1,7 @@
 """The tables on which methods for tables are compared, with their public schemas.
 
 They are Adult, bank marketing (Moro, Cortez, Rita 2014) and the National Long Term Care Survey (Erosheva, Fienberg,
-Joutard 2007). Bounds and lists come from the documentation of the data sets, not from the records. A fourth table, of
-latent classes, is generated.
+Joutard 2007). A fourth table, of latent classes, is generated.
 """
 
 from __future__ import annotations
@@ -15,49 +14,8 @@ import numpy as np
 import polars as pl
 
 from cantle.errors import DataError, ParameterError, raise_alone
-from cantle_lab.documents import FieldDocument, TableDocument
+from cantle_lab.documents import FieldDocument, TableDocument, listed, public_fields
 from cantle_lab.papers import adult
-
-BANK_BOUNDS = {
-    "age": (18, 100),
-    "balance": (-10_000, 110_000),
-    "day": (1, 31),
-    "duration": (0, 5_000),
-    "campaign": (1, 70),
-    "pdays": (-1, 900),
-    "previous": (0, 300),
-}
-
-_BANK_LISTS = """
-job: admin., blue-collar, entrepreneur, housemaid, management, retired, self-employed, services, student, technician,
-  unemployed, unknown
-marital: divorced, married, single
-education: primary, secondary, tertiary, unknown
-default: no, yes
-housing: no, yes
-loan: no, yes
-contact: cellular, telephone, unknown
-month: jan, feb, mar, apr, may, jun, jul, aug, sep, oct, nov, dec
-poutcome: failure, other, success, unknown
-y: no, yes
-"""
-
-BANK_CATEGORIES = {
-    name: values.split(", ")
-    for name, values in (line.split(": ") for line in _BANK_LISTS.replace("\n  ", " ").strip().splitlines())
-}
-
-BANK_COLUMNS = (
-    "age", "job", "marital", "education", "default", "balance", "housing", "loan", "contact", "day", "month",
-    "duration", "campaign", "pdays", "previous", "poutcome", "y",
-)  # fmt: skip
-
-NLTCS_COLUMNS = (
-    "eating", "getting in/out of bed", "getting around inside", "dressing", "bathing", "using toilet",
-    "heavy house work", "light house work", "laundry", "cooking", "grocery shopping", "getting about outside",
-    "traveling", "managing money", "taking medicine", "telephoning",
-)  # fmt: skip
-NLTCS_TARGET = "traveling"
 
 
 @dataclass(frozen=True)
@@ -77,16 +35,27 @@ def load_adult(data_dir: Path) -> TableSet:
 
 def load_bank(data_dir: Path) -> TableSet:
     """Bank marketing: 45,211 records, 16 attributes and whether the client subscribed."""
-    frame = _read_csv(data_dir / "bank-marketing" / "bank-full.csv", BANK_COLUMNS)
-    fields = [_number(name, *BANK_BOUNDS[name]) if name in BANK_BOUNDS else _bank_list(name) for name in BANK_COLUMNS]
-    return TableSet("bank", frame.with_columns(pl.col(name).cast(pl.Int64) for name in BANK_BOUNDS), {"fields": fields})
+    return _from_csv("bank", data_dir / "bank-marketing" / "bank-full.csv")
 
 
 def load_nltcs(data_dir: Path) -> TableSet:
     """NLTCS: 21,574 persons with 16 disabilities, each 0 or 1; the target is "traveling"."""
-    frame = _read_csv(data_dir / "nltcs" / "nltcs.csv", NLTCS_COLUMNS)
-    fields = [_listed(name, ["0", "1"], target=name == NLTCS_TARGET) for name in NLTCS_COLUMNS]
-    return TableSet("nltcs", frame, {"fields": fields})
+    return _from_csv("nltcs", data_dir / "nltcs" / "nltcs.csv")
+
+
+def _from_csv(name: str, path: Path) -> TableSet:
+    """A table from its file; raises a DataError if it cannot be read or has other columns."""
+    where, fields = f"{path.parent.name}/{path.name}", public_fields(name)
+    try:
+        frame = pl.read_csv(path, infer_schema=False)
+    except (OSError, pl.exceptions.PolarsError):
+        raise_alone(
+            DataError(f"cannot read {where} in the data folder; name the folder that contains {path.parent.name}/")
+        )
+    if frame.columns != [field["name"] for field in fields]:
+        raise DataError(f"{where} has other columns than its documentation lists; take the original file")
+    whole = [pl.col(field["name"]).cast(pl.Int64) for field in fields if field["type"] == "integer"]
+    return TableSet(name, frame.with_columns(whole), {"fields": fields})
 
 
 LOADERS: Mapping[str, Callable[[Path], TableSet]] = {"Adult": load_adult, "bank": load_bank, "nltcs": load_nltcs}
@@ -127,7 +96,7 @@ def latent_classes(records: int = 20_000, columns: int = 60, classes: int = 6, s
         given_class = rng.dirichlet(np.ones(len(values)), classes).cumsum(axis=1)
         codes = (given_class[hidden] < rng.random(records)[:, None]).sum(axis=1).clip(0, len(values) - 1)
         series.append(pl.Series(f"c{i}", np.array(values)[codes]))
-        fields.append(_listed(f"c{i}", values, target=False))
+        fields.append(listed(f"c{i}", values))
     return TableSet(f"{records:,} x {columns} latent classes", pl.DataFrame(series), {"fields": fields})
 
 
@@ -158,36 +127,7 @@ MARITAL_GROUPS = {
 def five_classes(table: TableSet) -> TableSet:
     """Adult with marital status in five groups as the target, and its class as a further attribute."""
     name = "marital-status"
-    target = _listed(name, list(dict.fromkeys(MARITAL_GROUPS.values())), target=True)
+    target = listed(name, list(dict.fromkeys(MARITAL_GROUPS.values())), target=True)
     fields = [target if field["name"] == name else field for field in without_roles(table)]
     frame = table.frame.with_columns(pl.col(name).replace_strict(MARITAL_GROUPS, return_dtype=pl.String))
     return TableSet(f"{table.name}, five classes", frame, {"fields": fields})
-
-
-def _read_csv(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
-    """The frame of a file; raises a DataError if it cannot be read or has other columns."""
-    where = f"{path.parent.name}/{path.name}"
-    try:
-        frame = pl.read_csv(path, infer_schema=False)
-    except (OSError, pl.exceptions.PolarsError):
-        raise_alone(
-            DataError(f"cannot read {where} in the data folder; name the folder that contains {path.parent.name}/")
-        )
-    if tuple(frame.columns) != columns:
-        raise DataError(f"{where} has other columns than its documentation lists; take the original file")
-    return frame
-
-
-def _number(name: str, low: int, high: int) -> FieldDocument:
-    return {"name": name, "type": "integer", "constraints": {"required": True, "minimum": low, "maximum": high}}
-
-
-def _listed(name: str, values: list[str], *, target: bool) -> FieldDocument:
-    field: FieldDocument = {"name": name, "type": "string", "categories": values, "constraints": {"required": True}}
-    if target:
-        field["role"] = "target"
-    return field
-
-
-def _bank_list(name: str) -> FieldDocument:
-    return _listed(name, BANK_CATEGORIES[name], target=name == "y")

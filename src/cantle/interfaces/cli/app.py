@@ -17,6 +17,7 @@ from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError
 from cantle.interfaces.cli.audit import audit_command
 from cantle.interfaces.cli.config import chosen, needed, public_facts, settings_of
 from cantle.interfaces.cli.demo import demo_command
+from cantle.interfaces.cli.deposit import bundle_command, metadata_command
 from cantle.interfaces.cli.internal import check_command, evaluate_command
 from cantle.interfaces.cli.lab import COMMANDS, command_of, unloaded
 from cantle.interfaces.cli.ledger import ledger_app
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
 _NO_LEDGER = "no ledger is charged, so earlier releases of this data are unknown; see `cantle ledger`"
 
 _ORDER = (
-    "demo", "init", "schema", "check", "plan", "publish", "show", "query", "report", "statement", "sign", "verify",
-    "sample", "apply", "graph", "evaluate", "studio", "ledger", "audit", "reproduce", "bench",
+    "demo", "init", "schema", "check", "plan", "publish", "show", "query", "report", "statement", "sign", "metadata",
+    "bundle", "verify", "sample", "apply", "graph", "evaluate", "studio", "ledger", "audit", "reproduce", "bench",
 )  # fmt: skip
 """The commands in the order in which people need them."""
 
@@ -307,6 +308,8 @@ app.command("evaluate")(evaluate_command)
 app.command("report")(report_command)
 app.command("statement")(statement_command)
 app.command("sign")(sign_command)
+app.command("metadata")(metadata_command)
+app.command("bundle")(bundle_command)
 app.command("studio")(studio_command)
 
 

@@ -146,6 +146,15 @@ def marked_file(output: Path, release: Release) -> Path:
     return target
 
 
+def outside(target: Path, folder: Path) -> Path:
+    """The path of a new file, which must not lie in the folder of the release."""
+    from cantle.errors import OutputError
+
+    if folder.resolve() in target.resolve().parents:
+        raise OutputError(f"{target.name} is not one of the files of the release; choose a file outside of its folder")
+    return target
+
+
 def warn_unless_private(release: Release) -> None:
     """Warns on stderr that drawn records have no guarantee, because printed CSV lines cannot carry the mark."""
     if not release.private:

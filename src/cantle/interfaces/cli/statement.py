@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from cantle.errors import OutputError, ParameterError
+from cantle.errors import ParameterError
 from cantle.interfaces.cli.output import Json, print_result
-from cantle.interfaces.cli.release import ReleaseDirOrDefault, marked_file, release_folder
+from cantle.interfaces.cli.release import ReleaseDirOrDefault, marked_file, outside, release_folder
 from cantle.interfaces.cli.report import write_report
 
 
@@ -31,9 +31,7 @@ def statement_command(
 
     folder = release_folder(given)
     release = Release.load(folder)
-    target = marked_file(output or Path("statement.html"), release)
-    if folder.resolve() in target.resolve().parents:
-        raise OutputError("the page is not one of the files of the release; choose a file outside of its folder")
+    target = outside(marked_file(output or Path("statement.html"), release), folder)
     write_report(target, printable_statement(release))
     print_result(as_json, {"file": str(target)}, lambda: print(f"wrote {target}: open it in a browser and print it"))
 

@@ -18,7 +18,7 @@ from cantle.drawing.counts import Dice
 from cantle.drawing.records import RECORDS_WANTED
 from cantle.drawing.results import Results
 from cantle.errors import ParameterError
-from cantle.methods.degrees.results import FEW_EDGES, Answers, degree_results, known_nodes, nodes_error
+from cantle.methods.degrees.results import FEW_EDGES, Answers, degree_results, edges_bound, known_nodes, nodes_error
 from cantle.methods.rps.method import RPS
 from cantle.methods.settings import Echo, echo, maybe, one_of, portion, read_settings, setting, share, whole
 from cantle.schema.domain import Attribute, Domain, Steps
@@ -158,9 +158,7 @@ class DegreeSequence:
         theta = s.theta or self._choose(root, curator, for_bound, rest, listed)
         self.answers.theta, self.answers.listed = theta, listed
         if for_edges:
-            # The bound here is 1.5 theta: edges between the two bounds help to restore the tail of the degrees. Beyond
-            # that, noise grows faster than the tail.
-            key = KeptEdges(min(3 * theta // 2, MOST_DEGREE))
+            key = KeptEdges(edges_bound(theta, MOST_DEGREE))
             self._keep("kept edges", curator.measure(root, key, for_edges, why="kept edges"), key.theta)
         if s.mode == "rps":
             self._partition(root, curator, theta)

@@ -44,6 +44,12 @@ LOST = 0.07
 """Share of nodes that may lose all their edges then: how far, besides noise, the number of nodes may be off."""
 
 
+def edges_bound(theta: int, most: int) -> int:
+    """The bound on degrees below which edges are counted: 1.5 theta, at most `most`. Edges between the two bounds help
+    to restore the tail of the degrees. Beyond that, noise grows faster than the tail."""
+    return min(3 * theta // 2, most)
+
+
 class Answers:
     """The noisy answers by question, each with the degree k that its first number is about."""
 

@@ -141,11 +141,11 @@ def tables_from(domain: Domain, edges: dict[str, list[int]], frame: pl.DataFrame
     """The tables behind such a frame, and the edges of their cells."""
     import polars as pl
 
-    names, tables = [attribute.name for attribute in domain.attributes], []
-    for name, edge in edges.items() if frame is not None else ():
-        part = frame.filter(pl.col("attribute") == name)  # type: ignore[union-attr]
-        if len(part):
+    tables = []
+    for number, attribute in enumerate(domain.attributes):
+        part = None if frame is None else frame.filter(pl.col("attribute") == attribute.name)
+        if part is not None and len(part):
             rate = int(part["rate_num"][0]), int(part["rate_den"][0])
             listed = part["cell"].to_numpy(), part["noisy"].to_numpy()
-            tables.append(ColumnTable(names.index(name), np.array(edge, dtype=np.int64), *listed, *rate))
+            tables.append(ColumnTable(number, np.array(edges[attribute.name], dtype=np.int64), *listed, *rate))
     return tables

@@ -39,9 +39,7 @@ def cell_results(
     generator: Dice,
 ) -> Results:
     """Everything a release of cells holds; `total` is the declared or noisy number of records to project to."""
-    may = possible(domain, grid, noisy.cells)
-    estimate, count = np.zeros(len(may)), np.zeros(len(may), dtype=np.int64)
-    estimate[may], count[may] = _projected(noisy.value[may], total)
+    estimate, count = projected(domain, grid, noisy, total)
     count, wanted = drawable(count, len(domain.columns), generator)
     records = draw_from_cells(domain, grid, noisy.cells, count, tables, generator)
     frames = {"marginals": tables_frame(domain, tables)} if tables else {}
@@ -78,17 +76,24 @@ def _classes(domain: Domain) -> int:
     return domain.target.size if domain.target else 1
 
 
-def _projected(value: Ints, total: int | None) -> tuple[Floats, Ints]:
+def projected(
+    domain: Domain, grid: Grid, noisy: NoisyCells, total: int | None, stated: Floats | None = None
+) -> tuple[Floats, Ints]:
     """Estimates and integers that sum to the total: the same number is subtracted from every cell, but not below 0.
 
     Without this, the positive noise of empty cells would add up to many records; the total is known more precisely than
-    the cells. If `total` is None, the noisy counts stay as they are.
+    the cells. If `total` is None, the noisy counts stay as they are. Cells that rules forbid get nothing. If estimates
+    are `stated`, the integers are those of the stated ones.
     """
+    may = possible(domain, grid, noisy.cells)
+    estimate, count, value = np.zeros(len(may)), np.zeros(len(may), dtype=np.int64), noisy.value[may]
     if total is None or not len(value):
-        return value.astype(float), value.copy()
+        estimate[may], count[may] = value, value
+        return estimate, count
     whole = np.array([max(0, total)])
-    estimate = project_rows(value.astype(float)[None, :], whole.astype(float))
-    return estimate[0], round_rows(estimate, whole)[0]
+    estimate[may] = project_rows(value.astype(float)[None, :], whole.astype(float))[0]
+    count[may] = round_rows((estimate if stated is None else stated)[None, may], whole)[0]
+    return estimate, count
 
 
 def cells_frame(domain: Domain, grid: Grid, noisy: NoisyCells, estimate: Floats, count: Ints) -> pl.DataFrame:

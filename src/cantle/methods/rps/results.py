@@ -84,13 +84,21 @@ def tree_results(
     return Results(records, groups_frame(domain, leaves), frames, summary)
 
 
-def summarise(tree: Tree, *, least_squares: bool, by_depth: bool, label: str, may: Bools | None = None) -> Leaves:
+def summarise(
+    tree: Tree,
+    *,
+    least_squares: bool,
+    by_depth: bool,
+    label: str,
+    may: Bools | None = None,
+    stated: Floats | None = None,
+) -> Leaves:
     """Estimates and released integers of every leaf and class. Where `may` is given and false, there is known to be no
     record, and the noise of such a count affects nothing else.
 
     With `label` "counts", each class keeps its own count, so the shares of classes follow the noisy counts. With
     "majority", all records of a leaf get its most frequent class by the estimates (ties: the first), so rare classes
-    nearly disappear.
+    nearly disappear. If estimates are `stated`, the integers are those of the stated ones.
     """
     frontier, depth = tree.leaf_frontier(), tree.leaf_depth()
     noisy = [part for _, part, _ in tree.leaves if part is not None]
@@ -100,19 +108,24 @@ def summarise(tree: Tree, *, least_squares: bool, by_depth: bool, label: str, ma
     else:
         value, rate_num, rate_den = np.zeros((len(depth), 0), np.int64), np.zeros(0, np.int64), 1
     known = value if may is None or not value.shape[1] else np.where(may, value, 0)
-    if by_depth:
-        estimate, count = _by_depth(tree, depth, known)
+    total = np.asarray(max(0.0, _records(tree)) / 2.0**depth if by_depth else [], dtype=np.float64)
+    if by_depth:  # N / 2^d records per leaf of depth d (RPS 3.2), N declared or noisy; classes only divide them
+        estimate = project_rows(known.astype(float) if known.shape[1] else np.zeros((len(depth), 1)), total)
     elif least_squares:
-        estimate, count = _least_squares(tree, frontier.ids, known, variance(rate_num / rate_den), may)
+        estimate = _least_squares(tree, frontier.ids, known, variance(rate_num / rate_den), may)
     else:
         estimate = known.astype(float)
+    shown = estimate if stated is None else stated
+    if by_depth:
+        count = round_rows(shown, np.rint(total).astype(np.int64))
+    elif least_squares:
+        count = integers(tree.ids_by_level(), frontier.ids, shown, may)
+    else:
         count = np.maximum(known.sum(axis=1, keepdims=True) if label == "majority" else known, 0)
         if tree.declared is not None:
             count = _in_proportion(count, tree.declared)
     if label == "majority":
-        count = _majority(estimate if may is None else np.where(may, estimate, -np.inf)) * count.sum(
-            axis=1, keepdims=True
-        )
+        count = _majority(shown if may is None else np.where(may, shown, -np.inf)) * count.sum(axis=1, keepdims=True)
     if may is not None:
         count = np.where(may, count, 0)
     return Leaves(
@@ -152,18 +165,8 @@ def _records(tree: Tree) -> float:
     return float(tree.declared if tree.declared is not None else tree.sizes[0][1].value[0, 0])
 
 
-def _by_depth(tree: Tree, depth: Ints, value: Ints) -> tuple[Floats, Ints]:
-    """N / 2^d records per leaf of depth d (RPS 3.2), N declared or noisy. Class counts only divide a leaf's records."""
-    total = np.asarray(max(0.0, _records(tree)) / 2.0**depth, dtype=np.float64)
-    cells = value.astype(float) if value.shape[1] else np.zeros((len(depth), 1))
-    estimate = project_rows(cells, total)
-    return estimate, round_rows(estimate, np.rint(total).astype(np.int64).clip(min=0))
-
-
-def _least_squares(
-    tree: Tree, leaf: Ints, value: Ints, cell_variance: Floats, may: Bools | None
-) -> tuple[Floats, Ints]:
-    """Consistent estimates over the whole tree, then integers from the root down."""
+def _least_squares(tree: Tree, leaf: Ints, value: Ints, cell_variance: Floats, may: Bools | None) -> Floats:
+    """Consistent estimates over the whole tree."""
     size, spread = np.zeros(len(tree)), np.full(len(tree), np.inf)
     for ids, noisy in tree.sizes:
         new = variance(noisy.rate_num / noisy.rate_den)
@@ -175,8 +178,7 @@ def _least_squares(
     if tree.declared is not None:
         size[0], spread[0] = tree.declared, 1e-9
     cells = {"ids": leaf, "value": value.astype(float), "variance": cell_variance}
-    estimate = consistent(tree.ids_by_level(), cells, size, spread, may)
-    return estimate, integers(tree.ids_by_level(), leaf, estimate, may)
+    return consistent(tree.ids_by_level(), cells, size, spread, may)
 
 
 def masses(

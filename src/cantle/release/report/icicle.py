@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from cantle.release.report.content import Figure, Section
+from cantle.release.report.groupings import Ints
 from cantle.release.report.svg import Svg, Value, picture, shortened, tag
 
 WIDTH, ROW = 1000.0, 26.0
 _LETTER = 6.2
 _THINNEST = 0.0015  # the smallest share of the whole that is drawn
 MOST_NODES = 900
+_LISTED = 40
 
 
 @dataclass
@@ -32,6 +35,29 @@ class Node:
                     below.append((left, child))
                     left += child.count
             level, depth = below, depth + 1
+
+    def divide(self, places: list[Ints], count: Ints, labels: list[list[str]]) -> None:
+        """Adds the cells of a grid below this node: those of the first column, and below each those of the others.
+
+        Cells have these counts, and for each column the number of their interval, which has a label.
+        """
+        for value, label in enumerate(labels[0] if places else ()):
+            mine = places[0] == value
+            if (total := int(count[mine].sum())) > 0:
+                child = Node(label, total)
+                self.children.append(child)
+                child.divide([one[mine] for one in places[1:]], count[mine], labels[1:])
+
+
+def tree_section(root: Node, words: str, noun: str = "region") -> Section:
+    """The section of a tree: the icicle, and a list of its largest regions."""
+    label = f"{noun.capitalize()}s as bars, each as wide as its count. The largest are in the table below."
+    rows = [(node.label, f"{depth}", f"{node.count:,}") for depth, _, node in root.walk() if depth]
+    rows.sort(key=lambda row: -int(row[2].replace(",", "")))
+    header = (noun, "level", "sets" if noun == "set" else "records")
+    figure = Figure(f"Tree of {noun}s", icicle(root, label), header=header, rows=rows[:_LISTED])
+    hint = f"Choose a {noun} to enlarge it, and the top bar to go back; with the keyboard: arrow keys and Enter."
+    return Section("regions", f"{noun.capitalize()}s", (words, hint), (figure,))
 
 
 def icicle(root: Node, label: str) -> Svg:

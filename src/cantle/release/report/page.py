@@ -13,15 +13,14 @@ from pathlib import Path
 
 from cantle.errors import MissingExtra, install_command
 from cantle.release import Release
-from cantle.release.regions import counted_in_overview
 from cantle.release.report.ask import Box
 from cantle.release.report.budget_section import Account, budget_section
 from cantle.release.report.content import Section
 from cantle.release.report.glossary import GLOSSARY
 from cantle.release.report.kinds import KINDS
-from cantle.release.report.region_section import region_section
 from cantle.release.report.statement_blocks import blocks_of
 from cantle.release.report.verdict import verdict
+from cantle.release.structures import facts_of, opened
 
 FOLDER = Path(__file__).parent / "templates"
 NAME = "report.html"
@@ -69,7 +68,7 @@ def render(
         script=Raw(script),
         release=release,
         manifest=release.manifest,
-        method=f"Method {release.manifest.method} counted {counted_in_overview(release.manifest)}",
+        method=f"Method {release.manifest.method} counted {facts_of(release.manifest).in_short}",
         verdict=verdict(release),
         internal=internal,
         warning=warning,
@@ -102,7 +101,7 @@ def filled_in(template: str, **values: object) -> str:
 def _content(release: Release) -> tuple[list[Section], Box | None]:
     """The sections for the kind of data, and the data of the question box."""
     sections, ask = KINDS[release.manifest.kind].sections(release)
-    regions = region_section(release) if release.manifest.summary["records"] else None
+    regions = opened(release).report() if release.manifest.summary["records"] else None
     return [*sections, *([regions] if regions is not None else [])], ask
 
 

@@ -7,11 +7,14 @@ from itertools import combinations
 
 import numpy as np
 
+from cantle.release import Release
 from cantle.release.asking import Asker
 from cantle.release.estimates import Estimate
 from cantle.release.report.charts import Bar, lying, upright
 from cantle.release.report.columns import BASIS, CONFIDENCE, SHORT, weakest
 from cantle.release.report.content import Figure, Section
+from cantle.release.report.groupings import Ints
+from cantle.release.report.icicle import Node, tree_section
 from cantle.release.report.matrix import heat_map
 from cantle.release.report.set_view import SetView, pair_counts
 from cantle.release.report.svg import share_text
@@ -105,3 +108,36 @@ def _matrix(view: SetView) -> Section:
     legend = (("heat", "more often than if unrelated"), ("less", "less often"))
     text = "The colour is darkest for pairs that are 8 times as frequent as if unrelated, or an eighth as frequent."
     return Section("pairs", "Pairs of items", (text,), (figure,), legend=legend)
+
+
+# ---- what records were drawn from -------------------------------------------------------------------------------
+
+
+def section_of_sets(release: Release) -> Section:
+    """Released sets as a tree."""
+    words = (
+        "Sets by their most frequent item, then by their second most frequent one, and so on, as far as the 30 most "
+        "frequent items go. What a bar has beyond its parts are sets of just the items above."
+    )
+    return tree_section(set_tree(SetView.of(release)), words, "set")
+
+
+def set_tree(view: SetView) -> Node:
+    """Sets by their most frequent item, then by their second, and so on."""
+    top = view.top()
+    masks, counts = view.patterns(top)
+    root = Node("all sets", int(counts.sum()))
+    _branch(root, masks, counts, [view.label(code) for code in top])
+    return root
+
+
+def _branch(node: Node, masks: Ints, counts: Ints, labels: list[str]) -> None:
+    """The children of a node: the sets whose lowest bit, that is most frequent item, is the same."""
+    lowest = masks & -masks
+    for place, label in enumerate(labels):
+        mine = lowest == 1 << place
+        if (total := int(counts[mine].sum())) > 0:
+            child = Node(label, total)
+            node.children.append(child)
+            if len(masks) > 1 and mine.sum() > 1:
+                _branch(child, masks[mine] & ~(1 << place), counts[mine], labels)

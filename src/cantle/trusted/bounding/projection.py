@@ -43,8 +43,6 @@ changes no #{d >= k} with k >= 1 and no kept edge, and only such questions are a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -82,12 +80,6 @@ def order(graph: Graph) -> Ints:
 def project(ends: Ends, nodes: int, theta: int) -> tuple[Ints, Bools]:
     """Projected degrees (nodes,), and which edges are kept (edges,), for edges in their public order."""
     return Projector(ends, nodes).project(theta)
-
-
-def kept_edges(ends: Ends, nodes: int, thetas: Iterable[int]) -> list[int]:
-    """The number of edges that each projection keeps, for edges in their public order."""
-    projector = Projector(ends, nodes)
-    return [int(projector.project(theta)[1].sum()) for theta in thetas]
 
 
 class Projector:

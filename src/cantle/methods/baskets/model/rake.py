@@ -46,11 +46,6 @@ class Features:
         wanted = (self.target + self.smooth).tolist()
         return [(self.rows[span], self.row_parts[span], wanted[f]) for f, span in spans]
 
-    def share_of_weight(self, weights: Floats) -> Floats:
-        """The measurement of each feature under these weights."""
-        owner = np.repeat(np.arange(len(self.target)), np.diff(self.starts))
-        return np.bincount(owner, (weights * self.part)[self.rows], len(self.target)).astype(float)
-
 
 def postings(
     feature: Codes, rows: npt.NDArray[np.int32], number: int, *, compiled: bool = False

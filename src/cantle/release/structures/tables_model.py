@@ -1,4 +1,4 @@
-"""The noisy tables of a mosaic release as answers to its questions, to draw more records and to check those released.
+"""The noisy tables of a release as answers to its questions, to draw more records and to check those released.
 
 What a run infers from its answers (one-way distributions, groups, classes, the model of the target) follows from them
 by public rules, so it is computed again here. Private choices are not repeated: the released tables show them.
@@ -6,7 +6,8 @@ by public rules, so it is computed again here. Private choices are not repeated:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,6 @@ from cantle.methods.mosaic.model.answers import FIRST
 from cantle.methods.mosaic.model.fitted import DOUBT, Fitted, first_tables
 from cantle.methods.mosaic.model.label import DRAFT
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
-from cantle.methods.mosaic.results import drawn_codes
 from cantle.release.document_fields import Document
 from cantle.release.load import domain_of
 from cantle.schema.domain import Domain
@@ -163,19 +163,15 @@ def _answers(asked: Sequence[Document], tables: pl.DataFrame) -> list[Answer]:
 
 def released_tables(release: Release) -> ReleasedTables:
     """The noisy tables of a release with their model; raises VerifyError if they have another form."""
-    try:
+    with refusing_other_forms():
         return ReleasedTables(release)
-    except (VerifyError, MemoryError):
-        raise
-    except Exception as error:
-        raise_alone(VerifyError(f"the noisy tables are not of the expected form ({type(error).__name__})"))
 
 
-def sample_mosaic(release: Release, n: int, dice: Dice) -> pl.DataFrame:
-    """n new records from the noisy tables alone."""
-    released = released_tables(release)
+@contextmanager
+def refusing_other_forms() -> Iterator[None]:
+    """Raises a VerifyError instead of whatever error tables of another form lead to."""
     try:
-        return drawn_codes(released.domain, released.sample(n, dice), dice).frame()
+        yield
     except (VerifyError, MemoryError):
         raise
     except Exception as error:

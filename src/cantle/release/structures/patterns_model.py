@@ -1,4 +1,5 @@
-"""The released numbers of `baskets` as answers to its questions, to check a release and to draw more records from it.
+"""The released numbers of sizes, items and pairs as answers to the questions that were asked, so that all that follows
+from them can be computed again.
 
 Every plan of the method (bins, items per record, head, pairs, thresholds) and every price follows from earlier answers
 by a public rule, so all of them can be computed again from the noisy numbers (cantle.methods.baskets.model.questions).
@@ -6,26 +7,20 @@ by a public rule, so all of them can be computed again from the noisy numbers (c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle import kernel_choice
-from cantle.drawing.counts import Dice, public_dice
 from cantle.errors import VerifyError
 from cantle.methods.baskets.model.pair_plan import PairPlan, pair_cells
 from cantle.methods.baskets.model.questions import PAID, Answers, Terms, ask_all
-from cantle.methods.baskets.model.synthesis import KERNELS_FROM, Measured, synthesise
-from cantle.methods.baskets.results import DOUBLES, basket_frame, basket_groups, item_questions, summary_of
+from cantle.methods.baskets.model.synthesis import Measured
+from cantle.methods.baskets.results import DOUBLES, item_questions
 from cantle.methods.own_error.accuracy import WHY
 from cantle.release import Release
-from cantle.release.data_file import as_polars
 from cantle.release.load import set_schema_of, universe_of
 from cantle.release.manifest import Manifest
-from cantle.release.sets import list_frame
-from cantle.schema.values import Codes
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
@@ -33,8 +28,6 @@ from cantle.trusted.geometry.set_parts import PARTS
 
 if TYPE_CHECKING:
     import polars as pl
-
-_CLOSE = 0.01  # tolerated relative difference of estimates and items, because last digits vary with the machine
 
 
 class Released:
@@ -113,74 +106,3 @@ def answers_of(release: Release) -> tuple[Released, Answers, Measured]:
     released = Released(manifest, release.groups)
     terms = Terms.of(set_schema_of(manifest), pairs=manifest.parameters["pairs"] == "on")
     return released, *ask_all(released, terms)
-
-
-def sample_baskets(release: Release, n: int, dice: Dice) -> pl.DataFrame:
-    """n more records, from the noisy numbers alone."""
-    _, _, measured = answers_of(release)
-    dice.compiled = _worth_loading(measured)
-    return basket_frame(*synthesise(measured, dice, n), universe_of(release.manifest))
-
-
-def _worth_loading(measured: Measured) -> bool:
-    """Whether kernels pay off: the work depends on the number of records in the sizes, however few are drawn."""
-    return kernel_choice.worth_loading(round(measured.sizes.total), KERNELS_FROM)
-
-
-def basket_problems(release: Release) -> Iterator[str]:
-    """Checks questions and prices against the receipt, groups against the answers, and records against both."""
-    manifest, groups = release.manifest, release.groups
-    universe = universe_of(manifest)
-    if dict(groups.schema) != _types(universe.integers) or any(groups.null_count().row(0)):
-        yield "the groups do not have the columns of baskets"
-        return
-    try:
-        released, answers, measured = answers_of(release)
-    except VerifyError as error:
-        yield str(error)
-        return
-    (path,) = manifest.receipt.paths
-    if [(charge.why, charge.epsilon_nano, charge.sensitivity) for charge in path.charges] != released.asked:
-        yield "the questions that the noisy numbers lead to are not those that the receipt paid for"
-    again = basket_groups(universe, answers, measured, path.path)
-    if not again.drop("estimate").equals(groups.drop("estimate")):
-        yield "the groups are not those of the questions, in order and with the noise that was paid for"
-    elif not np.allclose(again["estimate"].to_numpy(), groups["estimate"].to_numpy(), rtol=1e-6, atol=_CLOSE):
-        yield "the estimates are not those of the noisy numbers"
-    yield from _record_problems(release, answers, measured)
-
-
-def _types(integers: bool) -> dict[str, pl.DataType]:
-    import polars as pl
-
-    numbers = dict.fromkeys(["size", "noisy", "path", "rate_num", "rate_den", "parts"], pl.Int64())
-    items = pl.List(pl.Int64() if integers else pl.String())
-    return {"question": pl.String(), "items": items, **numbers, "estimate": pl.Float64()}
-
-
-def _record_problems(release: Release, answers: Answers, measured: Measured) -> Iterator[str]:
-    """Checks that there are as many records as stated, and that their items and sizes are those that the stated seed
-    draws."""
-    manifest = release.manifest
-    universe = universe_of(manifest)
-    records = list_frame(as_polars(release.records, manifest), manifest)["items"]
-    dice = public_dice(manifest.postprocessing["seed"], compiled=_worth_loading(measured))
-    starts, items = synthesise(measured, dice)
-    stated = summary_of(answers, len(starts) - 1, measured.sizes)
-    if len(records) != len(starts) - 1 or manifest.summary != stated:
-        yield "the records or the summary are not what the noisy numbers say"
-        return
-    codes, sizes = universe.encode(records.explode(empty_as_null=False)), records.list.len().to_numpy()
-    if (codes < 0).any() or (sizes < 1).any() or any(records.list.n_unique().to_numpy() != sizes):
-        yield "the records are not all sets of declared items"
-        return
-    for mine, drawn in ((codes, items), (sizes, np.diff(starts))):
-        if _distance(mine, drawn) > _CLOSE * max(1, len(drawn)):
-            yield "the records are not like those that the noisy numbers make"
-            return
-
-
-def _distance(one: Codes, two: Codes) -> int:
-    """The sum, over all small numbers, of the differences between how often they occur in two lists."""
-    most = 1 + max(int(one.max(initial=0)), int(two.max(initial=0)))
-    return int(np.abs(np.bincount(one, minlength=most) - np.bincount(two, minlength=most)).sum())

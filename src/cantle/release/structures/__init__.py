@@ -1,0 +1,122 @@
+"""What a release holds, whatever method made it: a tree, cells, tables, sets, patterns of items, or degrees.
+
+Each structure has one module here, which has a function `facts` and a class `Opened`. Nothing else in this room knows
+methods: a release names its structure, or is older than such names, and then its method says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cantle.errors import VerifyError
+from cantle.release.document_fields import checked
+from cantle.release.manifest import Manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+
+    from cantle.drawing.counts import Dice
+    from cantle.release import Release
+    from cantle.release.estimates import Noise
+    from cantle.release.noise_behind import Share
+    from cantle.release.noisy_tables import DirectAnswer
+    from cantle.release.report.content import Section
+    from cantle.schema.code_sets import Question
+    from cantle.schema.domain import Domain
+
+STRUCTURES = ("tree", "cells", "tables", "sets", "patterns", "degrees")
+"""All structures. The name of one is that of its module in this folder."""
+
+VERSION = 1
+"""The newest version of a structure that can be read here."""
+
+BEFORE_STRUCTURES = {
+    "rps": "tree",
+    "diffgen": "cells",
+    "mosaic": "tables",
+    "diffpart": "sets",
+    "baskets": "patterns",
+    "degrees": "degrees",
+}
+"""The structure of releases that do not name theirs, by their method."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the manifest alone says about the structure of a release."""
+
+    released: str
+    """The end of the sentence "drawn from the noisy counts of"."""
+    in_short: str
+    """What was counted with noise, for an overview."""
+    counted: Callable[[Domain], Domain] | None = None
+    """How the domain that was counted follows from that of the schema; None for other data than tables."""
+    cells: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """The edges of the cells of columns that were counted one by one, so that they are right up to their noise."""
+    of_ranges: bool = False
+    """Whether the values of released records are ranges, not single values."""
+    besides: str = ""
+    """What else the statement says about it, each sentence after a line break."""
+
+
+class Opened(Protocol):
+    """A release that was opened by the class `Opened` of its structure. What takes time is computed when needed."""
+
+    def problems(self) -> Iterator[str]:
+        """Whatever does not follow from the noisy numbers, the receipt and the seed as it should."""
+
+    def noise(self, question: Question, share: Share) -> Noise:
+        """The noise in the counts that the released records of a question were drawn from."""
+
+    def direct(self, question: Question) -> DirectAnswer | None:
+        """The answer of noisy tables, if there are tables that answer this question by themselves."""
+
+    def draw(self, n: int, dice: Dice) -> pl.DataFrame:
+        """n records from the noisy numbers alone, or if that cannot be, drawn from the released ones."""
+
+    def lines(self, depth: int, everything: bool) -> tuple[str, list[str]]:
+        """A title, and lines that show what was released: of a tree so many levels, and perhaps not all of many."""
+
+    def report(self) -> Section | None:
+        """The section of the report about what records were drawn from; None if there is nothing to show."""
+
+
+def structure_of(manifest: Manifest) -> str:
+    """The name of the structure of a release; VerifyError if this version of cantle cannot read it."""
+    stated = manifest.structure
+    name = stated.get("name", BEFORE_STRUCTURES.get(manifest.method))
+    version = checked(stated.get("version", VERSION), int, "structure.version")
+    if name not in STRUCTURES or version > VERSION:
+        what = f"the structure {name!r}" if "name" in stated else f"the method {manifest.method!r}"
+        what += f" of version {version}" if version > VERSION else ""
+        raise VerifyError(f"release.json has {what}, which this version of cantle cannot read; use a newer version")
+    return str(name)
+
+
+def facts_of(manifest: Manifest) -> Facts:
+    """What the manifest says about the structure of its release."""
+    facts: Facts = _module(manifest).facts(manifest)
+    return facts
+
+
+def opened(release: Release) -> Opened:
+    """The release, opened by its structure; it is kept with the release."""
+    kept = vars(release)
+    if "_opened" not in kept:
+        kept["_opened"] = _module(release.manifest).Opened(release)
+    made: Opened = kept["_opened"]
+    return made
+
+
+def methods_of(structure: str) -> str:
+    """The names of our methods that release a structure."""
+    return " or ".join(method for method, name in BEFORE_STRUCTURES.items() if name == structure)
+
+
+def _module(manifest: Manifest) -> Any:
+    return import_module(f"{__name__}.{structure_of(manifest)}")

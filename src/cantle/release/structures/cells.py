@@ -1,0 +1,207 @@
+"""The structure `cells`: the cells of a grid, of which those with enough noisy records are listed, and one-way tables.
+
+Files: groups.parquet (listed cells and classes), marginals.parquet (tables of columns, if any).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle.data.tables import read_columns
+from cantle.drawing.counts import Dice, public_dice
+from cantle.drawing.group_frames import column_of
+from cantle.drawing.records import RECORDS_WANTED, drawable, give_back
+from cantle.errors import ParameterError
+from cantle.methods.diffgen import results as from_cells
+from cantle.methods.diffgen.column_shapes import ColumnTable, tables_frame, tables_from
+from cantle.release import Release
+from cantle.release.estimates import Noise
+from cantle.release.load import domain_of, table_schema_of
+from cantle.release.manifest import Manifest
+from cantle.release.noise_behind import Regions, Share, side_by_side, variances
+from cantle.release.noisy_tables import DirectAnswer
+from cantle.release.sampling import scaled
+from cantle.release.structures import Facts, methods_of, structure_of
+from cantle.release.structures.checks import changed_columns, one_way_rates, rate_paid, records_not_held
+from cantle.schema.code_sets import Question
+from cantle.trusted.core.answers import NoisyCells
+from cantle.trusted.core.arrays import Codes, Ints
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cantle.data.frames import NativeFrame
+    from cantle.release.report.content import Section
+
+_LEVELS = 4  # columns of the grid that the report shows, one level of the icicle each
+
+
+def facts(manifest: Manifest) -> Facts:
+    s = manifest.summary
+    listed = f"the {s['listed']:,} with a noisy count of at least {s['at_least']} are listed"
+    in_short = f"{s['cells']:,} groups after {s['rounds']} cuts, of which {s['listed']:,} have a released count"
+    return Facts(f"{s['cells']:,} cells, of which {listed}", in_short, lambda domain: domain)
+
+
+class Opened:
+    """A release of cells."""
+
+    def __init__(self, release: Release) -> None:
+        self._release, self._manifest, self._groups = release, release.manifest, release.groups
+        self.domain = domain_of(release.manifest)
+        self.grid = from_cells.grid_of(self.domain, release.manifest.structure["cuts"])
+
+    @cached_property
+    def _listed(self) -> Ints:
+        return from_cells.listed_cells(self.domain, self._groups)
+
+    @cached_property
+    def _tables(self) -> list[ColumnTable]:
+        stated = self._manifest.structure.get("tables", {})
+        return tables_from(self.domain, stated, self._release.frames.get("marginals"))
+
+    # ---- verify -------------------------------------------------------------------------------------------
+
+    def problems(self) -> Iterator[str]:
+        """Whether cells are those of the cuts, follow from their noisy counts, and hold the released records."""
+        if not self.grid.fits(tuple(a.size for a in self.domain.attributes)):
+            yield "the cuts do not cover the domain"
+            return
+        yield from one_way_rates(self._release)
+        stated = self._release.frames.get("marginals")
+        if stated is not None and len(stated):
+            yield from changed_columns(stated, tables_frame(self.domain, self._tables), "one-way tables")
+        listed, size = self._listed, self.grid.cells * self._classes
+        in_order = (np.diff(listed) > 0).all() and (listed >= 0).all() and (listed < size).all()
+        if size != self._manifest.summary["cells"] or len(listed) != self._manifest.summary["listed"] or not in_order:
+            yield "the cells are not those of the released cuts, each listed once in order"
+            return
+        if (self._groups["noisy"] < self._manifest.summary["at_least"]).any():
+            yield "a cell below the threshold is listed"
+        yield from self._not_computed()
+        held = np.zeros((self.grid.cells, self._classes), dtype=np.int64)
+        held.reshape(-1)[listed] = self._groups["count"].to_numpy()
+        yield from records_not_held(self._release, self.domain, self._cell, held, "cells")
+
+    def _not_computed(self) -> Iterator[str]:
+        """Checks that estimates and counts follow from the noisy counts, and these have the noise of the receipt."""
+        num, den = rate_paid(self._manifest.receipt.paths[0].charges[-1])
+        value = self._groups["noisy"].to_numpy()
+        noisy = NoisyCells(np.zeros_like(value), self._listed, value, np.array([num]), den, np.ones(1, np.int64))
+        summary = self._manifest.summary
+        wanted = summary.get(RECORDS_WANTED)
+        # Counts add up to the noisy or declared number of records, but not in the published form of the method.
+        total = (wanted or summary["records"]) if self._manifest.parameters["preset"] == "default" else None
+        stated = self._groups["estimate"].to_numpy()
+        estimate, count = from_cells.projected(self.domain, self.grid, noisy, total, stated)
+        count, more = drawable(count, len(self.domain.columns), public_dice(self._manifest.postprocessing["seed"]))
+        if list(more.values()) != ([] if wanted is None else [wanted]) or int(count.sum()) != summary["records"]:
+            yield "the counts of the cells do not add up to the number of records"
+        again = from_cells.cells_frame(self.domain, self.grid, noisy, estimate, count)
+        yield from changed_columns(self._groups, again, "groups")
+
+    @property
+    def _classes(self) -> int:
+        return self.domain.target.size if self.domain.target else 1
+
+    def _cell(self, codes: Codes) -> Ints:
+        return self.grid.locate(list(codes.T)) if codes.shape[1] else np.zeros(len(codes), np.int64)
+
+    # ---- answers ------------------------------------------------------------------------------------------
+
+    def noise(self, question: Question, share: Share) -> Noise:  # noqa: ARG002
+        return self._regions.noise(question)
+
+    @cached_property
+    def _regions(self) -> Regions:
+        domain, place = self.domain, self._place
+        edges = [a.places(np.asarray(edge)) for a, edge in zip(domain.attributes, self.grid.edges, strict=True)]
+        first, end = (side_by_side([edge[place[:, j] + k] for j, edge in enumerate(edges)], len(place)) for k in (0, 1))
+        names = [attribute.name for attribute in domain.attributes]
+        if domain.target is not None:
+            label = domain.target.encode(self._groups[column_of(domain.target.name)]).astype(np.int64)[:, None]
+            first, end, names = np.hstack([first, label]), np.hstack([end, label + 1]), [*names, domain.target.name]
+        return Regions(names, first, end, variances(self._groups))
+
+    @property
+    def _place(self) -> Ints:
+        """The interval of each listed cell in every column."""
+        return self.grid.unravel(self._groups["leaf"].to_numpy().astype(np.int64))
+
+    def direct(self, question: Question) -> DirectAnswer | None:  # noqa: ARG002
+        """None: only cells with many records are listed, so that sums of them are biased."""
+        return None
+
+    # ---- more records, show, report -----------------------------------------------------------------------
+
+    def draw(self, n: int, dice: Dice) -> pl.DataFrame:
+        """Records in proportion to the released cells."""
+        may = from_cells.possible(self.domain, self.grid, self._listed)
+        released = self._groups["count"].to_numpy()
+        drawn = self.domain, self.grid, self._listed, scaled(released, may, n, dice), self._tables, dice
+        return from_cells.draw_from_cells(*drawn, released=int(released.sum())).frame()
+
+    def lines(self, depth: int, everything: bool) -> tuple[str, list[str]]:  # noqa: ARG002
+        """The released cut of every column, and the taxonomy it was cut from."""
+        lines = [f"{name}: {' · '.join(labels)}" for name, labels in self._intervals().items()]
+        for attribute in self.domain.attributes:
+            if attribute.taxonomy is not None:
+                lines += [f"\ntaxonomy of {attribute.name}", *attribute.taxonomy.preview()]
+        return "Regions", lines
+
+    def _intervals(self) -> dict[str, list[str]]:
+        """The intervals of each column in words."""
+        both = zip(self.domain.attributes, self.grid.edges, strict=True)
+        return {
+            one.name: [one.describe(int(lo), int(hi)) for lo, hi in zip(edge[:-1], edge[1:], strict=True)]
+            for one, edge in both
+        }
+
+    def report(self) -> Section:
+        """The cells as a tree: the column with the fewest intervals first."""
+        from cantle.release.report.icicle import Node, tree_section
+
+        count, place = self._groups["count"].to_numpy(), self._place
+        cut = [a for a, edge in enumerate(self.grid.edges) if len(edge) > 2]
+        cut = sorted(cut, key=lambda a: len(self.grid.edges[a]))[:_LEVELS]
+        named = [[f"{name} {label}" for label in labels] for name, labels in self._intervals().items()]
+        root = Node("all records", int(count.sum()))
+        root.divide([place[:, a] for a in cut], count, [named[a] for a in cut])
+        cells, shown = self._manifest.summary["cells"], f"the first {len(cut)} of them"
+        return tree_section(
+            root, f"Cuts make a grid of {cells:,} cells. Its columns are shown below each other, {shown}."
+        )
+
+
+# ---- the cuts themselves --------------------------------------------------------------------------------------
+
+
+def cells_of(release: Release) -> Opened:
+    """A release of cells, to generalise with its cuts; ParameterError for other releases."""
+    if structure_of(release.manifest) != "cells":
+        raise ParameterError(
+            f"only a {methods_of('cells')} release has cuts to generalise with; "
+            f"this one is by {release.manifest.method}: publish with method {methods_of('cells')}"
+        )
+    return Opened(release)
+
+
+def generalised(release: Release) -> pl.DataFrame:
+    """The released records in generalised form."""
+    mine = cells_of(release)
+    return from_cells.generalised(mine.domain, mine.grid, release.groups)
+
+
+def generalise(release: Release, data: object, *, target: bool, numbered: bool = False) -> NativeFrame:
+    """Another table, generalised with the released cuts, in the kind of frame that was given; persons are ignored."""
+    mine, schema = cells_of(release), table_schema_of(release.manifest)
+    if mine.domain.relations is not None:
+        raise ParameterError("rules between columns made this release count other columns than the table has")
+    fields = tuple(field for field in schema.fields if target or field.role != "target")
+    raw = read_columns(data, replace(schema, fields=fields, rules=(), person=None))
+    return give_back(from_cells.generalise(mine.domain, mine.grid, raw.frame, numbered=numbered), raw.kind)

@@ -1,0 +1,90 @@
+"""What the checks of several structures share: rates against the receipt, frames against what is computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle.release.data_file import as_polars
+from cantle.schema.domain import Domain
+from cantle.trusted.core.arrays import Codes, Ints
+from cantle.trusted.core.budget import NANO, Charge
+
+if TYPE_CHECKING:
+    import polars as pl
+    from polars._typing import PolarsDataType
+
+    from cantle.release import Release
+    from cantle.release.manifest import Receipt
+    from cantle.schema.items import Universe
+
+_CLOSE = 0.01  # tolerated difference of estimates, because last digits vary with the machine
+ONE_WAYS = "one-way tables"
+"""The charge for one-way tables, and what they are called in sentences."""
+
+
+def has_columns(frame: pl.DataFrame, names: str, items: Universe | None = None) -> bool:
+    """Whether a frame has these columns, without nulls: texts, lists of items, estimates, and for the rest whole
+    numbers."""
+    import polars as pl
+
+    kinds: dict[str, PolarsDataType] = {"question": pl.String, "estimate": pl.Float64}
+    kinds["items"] = pl.List(pl.Int64 if items is None or items.integers else pl.String)
+    wanted = {name: kinds.get(name, pl.Int64) for name in names.split()}
+    return dict(frame.schema) == wanted and not any(frame.null_count().row(0))
+
+
+def rate_paid(charge: Charge) -> tuple[int, int]:
+    """The rate of the noise that a charge paid for."""
+    return charge.epsilon_nano, charge.sensitivity * NANO
+
+
+def unpaid(receipt: Receipt, groups: pl.DataFrame, noun: str) -> Iterator[str]:
+    """Checks that each group's noise rate is the last charge on its path divided by the sensitivity."""
+    paths = {path.path: path.charges for path in receipt.paths}
+    for path, num, den in groups.select("path", "rate_num", "rate_den").unique().sort("path").rows():
+        if not paths.get(path):
+            yield f"{noun} point to path {path}, which is not in the receipt"
+        elif num is not None and (num, den) != rate_paid(paths[path][-1]):
+            yield f"the noise of {noun} on path {path} is not what the receipt paid for"
+
+
+def one_way_rates(release: Release) -> Iterator[str]:
+    """Checks that the one-way tables have the noise of the receipt."""
+    if "marginals" in release.frames:
+        paid = {rate_paid(charge) for charge in release.manifest.receipt.charges() if charge.why == ONE_WAYS}
+        if not set(release.frames["marginals"].select("rate_num", "rate_den").unique().rows()) <= paid:
+            yield "the noise of the one-way tables is not what the receipt paid for"
+
+
+def changed_columns(stated: pl.DataFrame, again: pl.DataFrame, noun: str) -> Iterator[str]:
+    """Checks that a released table is as computed again. The last digits of estimates may vary with the machine."""
+    if stated.schema != again.schema or len(stated) != len(again):
+        yield f"the {noun} do not have the columns and rows of such a release"
+        return
+    changed = [name for name in stated.columns if not _same(stated[name], again[name])]
+    if {"rate_num", "rate_den"} & set(changed):
+        yield f"the noise of the {noun} is not what the receipt paid for"
+    if others := [name for name in changed if not name.startswith("rate_")]:
+        yield f"what the {noun} say does not follow from the noisy numbers and the schema: {', '.join(others)}"
+
+
+def _same(one: pl.Series, other: pl.Series) -> bool:
+    close = one.dtype.is_float() and one.null_count() == 0
+    return np.allclose(one, other, rtol=1e-6, atol=_CLOSE) if close else one.equals(other)
+
+
+def records_not_held(
+    release: Release, domain: Domain, place: Callable[[Codes], Ints], count: Ints, noun: str
+) -> Iterator[str]:
+    """Checks that the released records have these counts by place and class."""
+    codes, classes = domain.encode(as_polars(release.records, release.manifest))
+    if len(codes) != release.manifest.summary["records"]:
+        yield "the records are not as many as stated, or not all in the schema's domain"
+        return
+    held = np.zeros_like(count)
+    np.add.at(held, (place(codes), classes.astype(np.int64)), 1)
+    if not np.array_equal(held, count):
+        yield f"the records do not have the counts of the {noun}"

@@ -1,0 +1,191 @@
+"""The structure `patterns`: noisy numbers of records by size, of items, of patterns of frequent items, and of pairs.
+
+File: groups.parquet, one row per noisy number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle import kernel_choice
+from cantle.drawing.counts import Dice, public_dice
+from cantle.drawing.set_frames import give_back_sets
+from cantle.errors import VerifyError
+from cantle.methods.baskets.model.questions import Answers
+from cantle.methods.baskets.model.synthesis import KERNELS_FROM, Measured, synthesise
+from cantle.methods.baskets.results import SINGLE, basket_frame, basket_groups, summary_of
+from cantle.release import Release
+from cantle.release.data_file import as_polars
+from cantle.release.estimates import Noise
+from cantle.release.load import universe_of
+from cantle.release.manifest import Manifest
+from cantle.release.noise_behind import Share, overlap, sum_of, variances
+from cantle.release.noisy_tables import DirectAnswer
+from cantle.release.sets import form_of, list_frame
+from cantle.release.structures import Facts
+from cantle.release.structures.checks import changed_columns, has_columns
+from cantle.release.structures.patterns_model import Released, answers_of
+from cantle.release.words import percent
+from cantle.schema.code_sets import CodeSet, Question, columns_of, hull
+from cantle.schema.values import Codes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cantle.release.report.content import Section
+
+_COLUMNS = "question items size noisy path rate_num rate_den parts estimate"
+_CLOSE = 0.01  # tolerated relative difference of items and sizes, because last digits vary with the machine
+_LIKELY = 100  # measured pairs of items with the highest estimates, which are counted in the released sets
+_SHOWN = 20
+
+
+def facts(manifest: Manifest) -> Facts:
+    s = manifest.summary
+    if not s["pairs"]:
+        off = manifest.parameters["pairs"] == "off"
+        why = "`pairs=off` was set" if off else "the records are too few for this epsilon"
+        besides = f"\n**No co-occurrence was measured** ({why}): which items go together is not in this release."
+        return Facts("sets by size and of items", "sets by size and items, but no pairs", besides=besides)
+    head = f", of the patterns of the {s['head_items']} most frequent ones" if s["head_items"] else ""
+    some = "all" if s["pairs_given"] == s["pairs"] else f"{s['pairs_given']:,} of the"
+    given = f"{some} {s['pairs']:,} pairs of {s['paired_items']:,} items"
+    in_short = f"sets by size, items, and {s['pairs_given']:,} pairs of {s['paired_items']:,} items"
+    return Facts(f"sets by size, of items{head}, and of {given}", in_short)
+
+
+class Opened:
+    """A release of sizes, items and pairs."""
+
+    def __init__(self, release: Release) -> None:
+        self._release, self._manifest, self._groups = release, release.manifest, release.groups
+        self._universe = universe_of(release.manifest)
+
+    @cached_property
+    def _records(self) -> pl.Series:
+        return list_frame(as_polars(self._release.records, self._manifest), self._manifest)["items"]
+
+    @cached_property
+    def _answers(self) -> tuple[Released, Answers, Measured]:
+        return answers_of(self._release)
+
+    # ---- verify -------------------------------------------------------------------------------------------
+
+    def problems(self) -> Iterator[str]:
+        """Whether questions and prices follow from the answers, the groups too, and the records from both."""
+        if not has_columns(self._groups, _COLUMNS, items=self._universe):
+            yield "the groups do not have the columns of patterns"
+            return
+        try:
+            released, answers, measured = self._answers
+        except VerifyError as error:
+            yield str(error)
+            return
+        (path,) = self._manifest.receipt.paths
+        if [(charge.why, charge.epsilon_nano, charge.sensitivity) for charge in path.charges] != released.asked:
+            yield "the questions that the noisy numbers lead to are not those that the receipt paid for"
+        yield from changed_columns(self._groups, basket_groups(self._universe, answers, measured, path.path), "groups")
+        yield from self._record_problems(answers, measured)
+
+    def _record_problems(self, answers: Answers, measured: Measured) -> Iterator[str]:
+        """Checks that there are as many records as stated, and that their items and sizes are those that the stated
+        seed draws."""
+        dice = public_dice(self._manifest.postprocessing["seed"], compiled=_worth_loading(measured))
+        starts, items = synthesise(measured, dice)
+        stated = summary_of(answers, len(starts) - 1, measured.sizes)
+        if len(self._records) != len(starts) - 1 or self._manifest.summary != stated:
+            yield "the records or the summary are not what the noisy numbers say"
+            return
+        codes = self._universe.encode(self._records.explode(empty_as_null=False))
+        sizes = self._records.list.len().to_numpy()
+        if (codes < 0).any() or (sizes < 1).any() or any(self._records.list.n_unique().to_numpy() != sizes):
+            yield "the records are not all sets of declared items"
+            return
+        for mine, drawn in ((codes, items), (sizes, np.diff(starts))):
+            if _distance(mine, drawn) > _CLOSE * max(1, len(drawn)):
+                yield "the records are not like those that the noisy numbers make"
+                return
+
+    # ---- answers ------------------------------------------------------------------------------------------
+
+    def noise(self, question: Question, share: Share) -> Noise:
+        """The largest noise of the items and sizes that the question names, scaled by the share of their records for
+        which it holds."""
+        worst = Noise(0.0, 0.0)
+        for key in columns_of(question):
+            codes = hull(question).get(key)
+            if codes is None:
+                continue
+            mine = self._size_noise(codes) if key == "size" else self._item_noise(int(key))
+            worst = max(worst, mine.scaled(share({key: codes})), key=lambda noise: noise.variance)
+        return worst
+
+    def _size_noise(self, codes: CodeSet) -> Noise:
+        """The noise of the bins of sizes that the question touches; the last bin has no end."""
+        rows = self._groups.filter(self._groups["question"] == "sizes")
+        first = rows["size"].to_numpy()
+        touched = overlap(first, np.append(first[1:], codes.size), codes) > 0
+        return sum_of(Noise.of(float(one)) for one in variances(rows)[touched])
+
+    def _item_noise(self, code: int) -> Noise:
+        """The noise in the number of records with an item. Records were cut to a few items, so counts and noise are
+        scaled up."""
+        rows = self._groups.filter(self._groups["question"].str.starts_with("items"))
+        cut = rows.filter(rows["question"] != SINGLE)
+        total = float((cut["noisy"] / cut["parts"]).sum())
+        enlarged = max(1.0, float(cut["estimate"].sum()) / total) if total > 0 else 1.0
+        mine = rows.filter(rows["items"].list.first() == self._universe.label(code))
+        factor = np.where(mine["question"] == SINGLE, 1.0, enlarged) / mine["parts"].to_numpy()
+        return sum_of(Noise.of(float(v), float(f)) for v, f in zip(variances(mine), factor, strict=True))
+
+    def direct(self, question: Question) -> DirectAnswer | None:  # noqa: ARG002
+        return None
+
+    # ---- more records, show, report -----------------------------------------------------------------------
+
+    def draw(self, n: int, dice: Dice) -> pl.DataFrame:
+        """Records drawn anew from the noisy numbers."""
+        _, _, measured = self._answers
+        dice.compiled = _worth_loading(measured)
+        drawn = basket_frame(*synthesise(measured, dice, n), self._universe)
+        return give_back_sets(drawn, form_of(self._manifest))
+
+    def lines(self, depth: int, everything: bool) -> tuple[str, list[str]]:  # noqa: ARG002
+        """The measured pairs that most of the released sets hold."""
+        import polars as pl
+
+        measured = self._groups.filter(pl.col("items").list.len() == 2)
+        pairs = measured.group_by("items", maintain_order=True).agg(pl.col("estimate").sum()).sort("estimate")
+        likely, sets = pairs["items"].tail(_LIKELY).to_list(), self._records
+        named = sorted({str(item) for pair in likely for item in pair})
+        flat = pl.DataFrame({"set": pl.int_range(len(sets), eager=True), "item": sets}).explode("item").drop_nulls()
+        parts = flat.with_columns(pl.col("item").cast(pl.String)).filter(pl.col("item").is_in(named))
+        by_item = parts.partition_by("item", as_dict=True).items()
+        holders = {str(item[0]): part["set"].to_numpy() for item, part in by_item}
+        nobody, counted = np.zeros(0, dtype=np.int64), []
+        for pair in likely:
+            one, two = (holders.get(str(item), nobody) for item in pair)
+            counted.append((len(np.intersect1d(one, two, assume_unique=True)), pair))
+        most = sorted(counted, key=lambda one: (-one[0], str(one[1])))[:_SHOWN]
+        lines = [f"{', '.join(map(str, pair))}: {count:,} sets, {percent(count, len(sets))}" for count, pair in most]
+        return "Most frequent pairs of items", lines or ["no pair of items was measured"]
+
+    def report(self) -> Section:
+        from cantle.release.report.set_section import section_of_sets
+
+        return section_of_sets(self._release)
+
+
+def _worth_loading(measured: Measured) -> bool:
+    """Whether kernels pay off: the work depends on the number of records in the sizes, however few are drawn."""
+    return kernel_choice.worth_loading(round(measured.sizes.total), KERNELS_FROM)
+
+
+def _distance(one: Codes, two: Codes) -> int:
+    """The sum, over all small numbers, of the differences between how often they occur in two lists."""
+    most = 1 + max(int(one.max(initial=0)), int(two.max(initial=0)))
+    return int(np.abs(np.bincount(one, minlength=most) - np.bincount(two, minlength=most)).sum())

@@ -1,0 +1,205 @@
+"""The structure `sets`: noisy counts of distinct sets of items, and perhaps of sizes of sets.
+
+Files: groups.parquet (the counted sets), sizes.parquet (noisy numbers of records by size, if they were asked).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle.drawing.counts import Dice, public_dice
+from cantle.drawing.records import share_drawn
+from cantle.drawing.set_frames import give_back_sets
+from cantle.methods.baskets.model.questions import PAID
+from cantle.methods.baskets.model.set_sizes import fit_sizes, size_edges
+from cantle.methods.diffpart.lengths import sizes_frame
+from cantle.methods.diffpart.results import all_sets
+from cantle.release import Release
+from cantle.release.data_file import as_polars
+from cantle.release.estimates import Noise
+from cantle.release.load import universe_of
+from cantle.release.manifest import Manifest
+from cantle.release.noise_behind import Share, variances
+from cantle.release.noisy_tables import DirectAnswer
+from cantle.release.sets import SetCodes, form_of, list_frame
+from cantle.release.structures import Facts
+from cantle.release.structures.checks import changed_columns, has_columns, rate_paid, unpaid
+from cantle.release.words import percent
+from cantle.schema.code_sets import Key, Question, holds
+from cantle.schema.items import Universe
+from cantle.trusted.core.answers import Noisy
+from cantle.trusted.core.arrays import Floats, Ints
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cantle.release.report.content import Section
+
+ALL_SETS = "item sets"
+"""The charge for counting all sets of a small universe at once."""
+
+_COLUMNS = "items path noisy rate_num rate_den count estimate"
+_SHOWN = 20
+
+
+def facts(manifest: Manifest) -> Facts:
+    s = manifest.summary
+    sets = f"{s['leaves']:,} sets of items"
+    if not s["refilled"]:
+        return Facts(sets, sets)
+    cut, share = s.get("items_per_record"), f"{percent(s['refilled'], s['records'])} of"
+    filled = f"**{share} the records are filled in at random**: only the groups of their items were counted."
+    longer = f" Records were counted with at most {cut} items; longer ones have further items at random." if cut else ""
+    return Facts(
+        f"{sets} and of the groups of items that were too small to cut further",
+        f"{sets}; {share} records are filled in at random",
+        besides=f"\n{filled}{longer}",
+    )
+
+
+class Opened:
+    """A release of counted sets."""
+
+    def __init__(self, release: Release) -> None:
+        self._release, self._manifest, self._groups = release, release.manifest, release.groups
+        self._universe = universe_of(release.manifest)
+
+    @cached_property
+    def _records(self) -> pl.Series:
+        return list_frame(as_polars(self._release.records, self._manifest), self._manifest)["items"]
+
+    # ---- verify -------------------------------------------------------------------------------------------
+
+    def problems(self) -> Iterator[str]:
+        """Whether groups are distinct sets of declared items with the noise of the receipt, and hold the records."""
+        if not has_columns(self._groups, _COLUMNS, items=self._universe):
+            yield "the groups do not have the columns of sets"
+            return
+        yield from unpaid(self._manifest.receipt, self._groups, "groups")
+        for name, column in (("groups", self._groups["items"]), ("records", self._records)):
+            if not _are_sets(column, self._universe):
+                yield f"the {name} are not all sets of declared items"
+                return
+        summary, count = self._manifest.summary, self._groups["count"].to_numpy()
+        if self._groups["items"].n_unique() != len(self._groups) or len(self._groups) != summary["leaves"]:
+            yield "a set is listed twice in the groups, or not as many are listed as stated"
+            return
+        yield from self._not_computed()
+        if (count < 0).any() or not int(count.sum()) + summary["refilled"] == len(self._records) == summary["records"]:
+            yield "the counts of the groups and the refilled records do not add up to the number of records"
+            return
+        yield from self._size_problems()
+        yield from self._record_problems()
+
+    def _not_computed(self) -> Iterator[str]:
+        """Checks that estimates and counts follow from the noisy counts, as far as all of these were released."""
+        whys = {charge.why for charge in self._manifest.receipt.charges()}
+        groups, share = self._groups, share_drawn(self._manifest.summary)
+        if ALL_SETS in whys:
+            (path,) = self._manifest.receipt.paths
+            num, den = rate_paid(path.charges[-1])
+            noisy = Noisy(groups["noisy"].to_numpy().reshape(1, -1), np.array([num]), den)
+            dice = public_dice(self._manifest.postprocessing["seed"])
+            yield from changed_columns(groups, all_sets(self._universe, noisy, path.path, dice).groups, "groups")
+            return
+        if not self._manifest.parameters["fill"]:  # nothing was made consistent
+            if not np.array_equal(groups["estimate"], groups["noisy"]):
+                yield "the estimates of the groups are not the noisy counts"
+            if share == 1 and not np.array_equal(groups["count"], groups["noisy"]):
+                yield "the counts of the groups are not the noisy ones"
+        if (np.abs(groups["estimate"].to_numpy() * share - groups["count"].to_numpy()) >= 1).any():
+            yield "the counts of the groups are not the estimates, or the stated share of them, rounded up or down"
+
+    def _size_problems(self) -> Iterator[str]:
+        """Checks that sizes were released if and only if the receipt paid for them, with the noise that it paid for."""
+        paid = {rate_paid(one) for one in self._manifest.receipt.charges() if one.why == PAID["sizes"]}
+        sizes = self._release.frames.get("sizes")
+        if sizes is None or not paid:
+            if paid or sizes is not None:
+                yield "the sizes are not those that the receipt paid for"
+            return
+        if not has_columns(sizes, "size noisy rate_num rate_den estimate"):
+            yield "the sizes do not have the columns of sizes"
+            return
+        edges, (num, den) = size_edges(self._universe.size), next(iter(paid))
+        noisy = Noisy(sizes["noisy"].to_numpy().reshape(1, -1), np.array([num]), den)
+        if len(sizes) != len(edges):
+            yield "the sizes are not those that the receipt paid for"
+            return
+        model = fit_sizes(noisy.value[0], edges, self._universe.size, num / den)
+        yield from changed_columns(sizes, sizes_frame(edges, noisy, model), "sizes")
+
+    def _record_problems(self) -> Iterator[str]:
+        summary, cut = self._manifest.summary, self._manifest.summary.get("items_per_record")
+        if cut is None or not self._manifest.parameters["fill"]:
+            yield from _recount(self._groups, self._records, exact=summary["refilled"] == 0)
+            return
+        # Records with as many items as cut ones were lengthened. Shorter sets still occur as often as their counts say;
+        # for the others only the sum can be compared.
+        shorter = self._groups["items"].list.len() < cut
+        yield from _recount(self._groups.filter(shorter), self._records, exact=False)
+        if int((self._records.list.len() >= cut).sum()) < int(self._groups.filter(~shorter)["count"].sum()):
+            yield "the records do not have the counts of the groups"
+
+    # ---- answers ------------------------------------------------------------------------------------------
+
+    def noise(self, question: Question, share: Share) -> Noise:  # noqa: ARG002
+        """The noise of all counted sets for which the question holds."""
+        inside = self._variances[np.broadcast_to(holds(question, self._codes), len(self._variances))]
+        return Noise(float(inside.sum()), float(3 * (inside**2).sum()))
+
+    @cached_property
+    def _variances(self) -> Floats:
+        return variances(self._groups)
+
+    @cached_property
+    def _codes(self) -> Callable[[Key], Ints]:
+        return cache(SetCodes(self._groups["items"], self._universe))
+
+    def direct(self, question: Question) -> DirectAnswer | None:  # noqa: ARG002
+        return None
+
+    # ---- more records, show, report -----------------------------------------------------------------------
+
+    def draw(self, n: int, dice: Dice) -> pl.DataFrame:
+        """Records drawn from the released ones: what was filled in does not follow from the groups alone."""
+        sets = list_frame(as_polars(self._release.records, self._manifest), self._manifest)
+        drawn = dice.integers(0, max(1, len(sets)), n if len(sets) else 0)
+        return give_back_sets(sets[drawn], form_of(self._manifest))
+
+    def lines(self, depth: int, everything: bool) -> tuple[str, list[str]]:  # noqa: ARG002
+        """The sets that are released most often."""
+        most = self._groups.sort("count", descending=True, maintain_order=True).head(_SHOWN)
+        lines = [f"{{{', '.join(map(str, row['items']))}}}: {row['count']:,}" for row in most.iter_rows(named=True)]
+        left = len(self._groups) - _SHOWN
+        return "Sets", [*lines, f"… and {left} more in groups.parquet"] if left > 0 else lines
+
+    def report(self) -> Section:
+        from cantle.release.report.set_section import section_of_sets
+
+        return section_of_sets(self._release)
+
+
+def _are_sets(items: pl.Series, universe: Universe) -> bool:
+    """Whether all sets are non-empty and hold declared items in ascending order."""
+    sizes = items.list.len().to_numpy().astype(np.int64)
+    starts, codes = np.cumsum(sizes) - sizes, universe.encode(items.explode(empty_as_null=False)).astype(np.int64)
+    inside = np.ones(len(codes), dtype=np.bool_)
+    inside[starts[sizes > 0]] = False
+    rising = np.diff(codes, prepend=-1) > 0
+    return bool((sizes > 0).all() and (codes >= 0).all() and rising[inside].all())
+
+
+def _recount(groups: pl.DataFrame, records: pl.Series, *, exact: bool) -> Iterator[str]:
+    """Checks that each listed set occurs as often as its count, or more often if records were filled in."""
+    import polars as pl
+
+    held = records.alias("items").to_frame().group_by("items").agg(pl.len().cast(pl.Int64).alias("held"))
+    joint = groups.filter(pl.col("count") > 0).select("items", "count").join(held, on="items", how="left")
+    less = joint["held"].fill_null(0) < joint["count"]
+    if less.any() or (exact and (len(held) != len(joint) or (joint["held"] != joint["count"]).any())):
+        yield "the records do not have the counts of the groups"

@@ -1,0 +1,230 @@
+"""The structure `tables`: noisy tables over cells of columns, and a model of them that records were drawn from.
+
+Files: groups.parquet (the cells of each column, with the released records), tables.parquet (the noisy tables).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import groupby
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle.drawing.counts import STREAMS, Dice, public_streams, variance
+from cantle.errors import VerifyError
+from cantle.methods.mosaic.results import cell_frame, drawn_codes, placed
+from cantle.methods.own_error.measured_pairs import measured_pairs
+from cantle.methods.question_words import question_in_words
+from cantle.release import Release
+from cantle.release.data_file import as_polars
+from cantle.release.document_fields import Document
+from cantle.release.estimates import Noise
+from cantle.release.load import domain_of
+from cantle.release.manifest import Manifest
+from cantle.release.noise_behind import Share
+from cantle.release.noisy_tables import DirectAnswer, NoisyTable, Tables
+from cantle.release.structures import Facts
+from cantle.release.structures.checks import changed_columns, rate_paid
+from cantle.release.structures.tables_model import refusing_other_forms, released_tables
+from cantle.schema.code_sets import Question
+from cantle.trusted.core.arrays import Ints
+from cantle.trusted.geometry.cross_tables import are_edges
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cantle.release.report.content import Section
+
+_CLOSE = 0.01  # share of the records that may be in other cells of a column
+_MOST_LINES = 20  # tables that are shown, unless all are requested
+
+
+def facts(manifest: Manifest) -> Facts:
+    """The number of columns and of the parts that they were counted in, and of the pairs that were counted together."""
+    cells, of_all = manifest.structure["cells"], manifest.summary["cells"]
+    columns, pairs = len(cells), len(measured_pairs(manifest.structure))
+    parts = [f"{columns} column{'s' * (columns > 1)} ({of_all:,} values and ranges of values)"]
+    if columns > 1:
+        parts.append(f"{pairs:,} of {columns * (columns - 1) // 2:,} pairs of columns")
+    return Facts(" and of ".join(parts), ", and ".join(parts), lambda domain: domain.with_target_as_column(), cells)
+
+
+class Opened:
+    """A release of noisy tables."""
+
+    def __init__(self, release: Release) -> None:
+        self._release, self._manifest = release, release.manifest
+        self._domain, self._stated = domain_of(release.manifest), release.manifest.structure["tables"]
+
+    @cached_property
+    def _edges(self) -> list[Ints]:
+        """The edges of the cells of each column."""
+        cells = self._manifest.structure["cells"]
+        return [np.array(cells[one.name], dtype=np.int64) for one in self._domain.attributes]
+
+    # ---- verify -------------------------------------------------------------------------------------------
+
+    def problems(self) -> Iterator[str]:
+        """Whether tables have their shapes and rates, and cells and records follow from them."""
+        stated, sizes = self._manifest.structure["cells"], {one.name: one.size for one in self._domain.attributes}
+        if set(stated) != set(sizes):
+            yield "the cells are not those of the schema's columns"
+            return
+        if not all(map(are_edges, self._edges, sizes.values())):
+            yield "the cells of a column do not cover it once, in order"
+            return
+        yield from self._rates()
+        tables = {number: frame for (number,), frame in self._release.frames["tables"].group_by("table")}
+        if not set(tables) <= set(range(len(self._stated))) or len(self._stated) != self._manifest.summary["tables"]:
+            yield "there are other noisy tables than stated"
+            return
+        for number, about in enumerate(self._stated):
+            yield from _shape(number, about, tables.get(number), sizes)
+        recounted = list(self._recount())
+        yield from recounted or self._not_as_drawn()
+
+    def _rates(self) -> Iterator[str]:
+        """Checks that measurements are in the order of their charges, with the noise that was paid for."""
+        charges = [charge for charge in self._manifest.receipt.charges() if charge.verb == "measure"]
+        runs = [why for why, _ in groupby(about["why"] for about in self._stated)]
+        if runs != [charge.why for charge in charges]:
+            yield "the noisy tables are not those that the receipt paid for"
+            return
+        paid = {charge.why: rate_paid(charge) for charge in charges}
+        for why, num, den in self._release.frames["tables"].select("why", "rate_num", "rate_den").unique().rows():
+            if paid.get(why) != (num, den):
+                yield f"the noise of {why!r} is not what the receipt paid for"
+
+    def _recount(self) -> Iterator[str]:
+        """Puts every released record into its cells and compares with the counts; draws places inside steps again."""
+        frame, domain = as_polars(self._release.records, self._manifest), self._domain
+        codes, _ = domain.encode_columns(frame)
+        if len(codes[0]) != self._manifest.summary["records"]:
+            yield "the records are not as many as stated, or not all in the schema's domain"
+            return
+        changed = list(changed_columns(self._release.groups, cell_frame(domain, self._edges, codes), "groups"))
+        yield from changed and ["the records do not have the counts of the cells", *changed]
+        dice = public_streams(self._manifest.postprocessing["seed"], STREAMS)["places"]
+        places, _ = domain.on_places.encode_columns(frame)
+        for one, drawn, again in zip(domain.attributes, places, placed(domain, codes, dice), strict=True):
+            if one.width > 1 and not np.array_equal(drawn, again):
+                yield f"the values of {one.name} are not at the places inside their steps that the stated seed draws"
+
+    def _not_as_drawn(self) -> Iterator[str]:
+        """Draws the records again with the stated seed and compares. The last digits of numbers may vary with the
+        machine, and so a few records may differ."""
+        try:
+            released = released_tables(self._release)
+            if released.number != self._manifest.summary["records"]:
+                yield "the records are not as many as the noisy tables say"
+                return
+            codes = released.records(self._manifest.postprocessing["seed"])
+        except VerifyError as error:
+            yield str(error)
+            return
+        drawn = cell_frame(self._domain, self._edges, codes)["count"].to_numpy()
+        starts = np.cumsum([0, *(len(edge) - 1 for edge in self._edges[:-1])])
+        moved = np.add.reduceat(np.abs(drawn - self._release.groups["count"].to_numpy()), starts)
+        if moved.max() > _CLOSE * max(1, len(codes[0])):
+            yield "the records are not like those that the noisy tables make"
+
+    # ---- answers ------------------------------------------------------------------------------------------
+
+    def noise(self, question: Question, share: Share) -> Noise:
+        return self._tables.noise_behind(question, share)
+
+    def direct(self, question: Question) -> DirectAnswer | None:
+        return self._tables.answer(question)
+
+    @cached_property
+    def _tables(self) -> Tables:
+        """Every table over cells of columns; the first one, over no column, is the number of records."""
+        frame = self._release.frames["tables"].partition_by("table", as_dict=True, maintain_order=True)
+        counted = {one.name: one for one in self._domain.attributes}
+        tables, size = list[NoisyTable](), None
+        for number, stated in enumerate(self._stated):
+            rows = frame.get((number,))
+            if rows is None or "columns" not in stated:
+                continue
+            both = zip(stated["columns"], stated["edges"], strict=True)
+            edges = tuple(counted[name].places(np.array(edge, dtype=np.int64)) for name, edge in both)
+            counts = rows["noisy"].to_numpy().astype(float).reshape([len(edge) - 1 for edge in edges])
+            spread = float(variance(rows["rate_num"][0] / rows["rate_den"][0]))
+            table = NoisyTable(tuple(stated["columns"]), edges, counts, spread)
+            if edges:
+                tables.append(table)
+            else:
+                size = table
+        return Tables(tables, size)
+
+    # ---- more records, show, report -----------------------------------------------------------------------
+
+    def draw(self, n: int, dice: Dice) -> pl.DataFrame:
+        """Records drawn anew from the noisy tables."""
+        released = released_tables(self._release)
+        with refusing_other_forms():
+            return drawn_codes(released.domain, released.sample(n, dice), dice).frame()
+
+    def lines(self, depth: int, everything: bool) -> tuple[str, list[str]]:  # noqa: ARG002
+        """The noisy tables: the purpose of each, and its columns."""
+        lines = []
+        for about in self._stated:
+            if "edges" in about and "columns" in about:
+                shape = " x ".join(str(len(edges) - 1) for edges in about["edges"])
+                text = f"{', '.join(about['columns'])} ({shape})" if about["columns"] else "all"
+            else:
+                text = about["column"]
+            lines.append(f"{question_in_words(about['why'])}: {text}")
+        left = len(lines) - _MOST_LINES
+        if not everything and left > 1:
+            lines = [*lines[:_MOST_LINES], f"… and {left:,} more; see them with --all"]
+        return "Noisy tables", lines
+
+    def report(self) -> Section:
+        """Which columns were measured together, how finely, and with how much noise."""
+        from cantle.release.report.content import Figure, Section
+
+        rows = []
+        rates = self._release.frames["tables"].group_by("table", maintain_order=True).first()
+        noise = {row["table"]: row["rate_den"] / max(1, row["rate_num"]) for row in rates.iter_rows(named=True)}
+        for number, about in enumerate(self._stated):
+            if "edges" in about and "columns" in about:
+                cells = f"{int(np.prod([len(edges) - 1 for edges in about['edges']], dtype=float)):,}"
+                named = ", ".join(about["columns"]) or "all records"
+            else:
+                cells, named = "", about["column"]
+            spread = f"±{3 * noise[number]:,.0f}" if number in noise else ""
+            rows.append((question_in_words(about["why"]), named, cells, spread))
+        words = (
+            f"Records were drawn so that they agree with {len(rows)} noisy tables. The noise of 95 of 100 counts in a "
+            "table is smaller than the figure in the last column."
+        )
+        header = ("question", "columns", "cells", "noise of a count")
+        figure = Figure("Tables that were measured", header=header, rows=rows, words=2)
+        return Section("regions", "Noisy tables", (words,), (figure,))
+
+
+def _shape(number: int, about: Document, frame: pl.DataFrame | None, sizes: dict[str, int]) -> Iterator[str]:
+    """Checks that a table lists every cell once, in order, and that frequent values reached their threshold."""
+    listed = np.zeros(0, np.int64) if frame is None else frame["cell"].to_numpy()
+    if frame is not None and set(frame["why"].to_list()) != {about["why"]}:
+        yield f"noisy table {number} does not say what it was measured for"
+    if "at_least" in about:
+        if (np.diff(listed) <= 0).any() or (listed < 0).any() or (listed >= sizes[about["column"]]).any():
+            yield f"noisy table {number} does not list values of its column in order"
+        elif frame is not None and (frame["noisy"] < min(about["at_least"])).any():
+            yield f"noisy table {number} lists a value below the threshold"
+        return
+    if not np.array_equal(listed, np.arange(len(listed))):
+        yield f"noisy table {number} does not list every cell once in order"
+    elif "columns" in about:
+        edges = about["edges"]
+        good = len(edges) == len(about["columns"])
+        good &= all(are_edges(np.array(e), sizes[name]) for e, name in zip(edges, about["columns"], strict=False))
+        if not good or len(listed) != prod(len(edge) - 1 for edge in edges):
+            yield f"noisy table {number} does not have the cells it states"
+    elif "tree" in about and len(listed) % sum("leaf" in node for node in about["tree"]):
+        yield f"noisy table {number} does not have the leaves it states"

@@ -1,0 +1,201 @@
+"""The structure `tree`: regions that were cut again and again, noisy counts of the leaves, perhaps one-way tables.
+
+Files: groups.parquet (leaves and classes), tree.parquet (all nodes), marginals.parquet (one-way tables, if any).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle.drawing.counts import Dice, variance
+from cantle.drawing.group_frames import leaves_from
+from cantle.drawing.records import RECORDS_WANTED
+from cantle.drawing.tree import Leaves
+from cantle.methods.rps.one_ways import OneWayTables, marginals_frame, tables_from
+from cantle.methods.rps.results import draw_generalised, drawn_records, masses, possible
+from cantle.release import Release
+from cantle.release.document_fields import Fields
+from cantle.release.estimates import Noise
+from cantle.release.load import domain_of
+from cantle.release.manifest import Manifest
+from cantle.release.noise_behind import Regions, Share, regions_of
+from cantle.release.noisy_tables import DirectAnswer, NoisyTable, Tables
+from cantle.release.sampling import scaled
+from cantle.release.structures import Facts
+from cantle.release.structures.checks import changed_columns, one_way_rates, records_not_held
+from cantle.release.structures.tree_leaves import Counting, leaf_problems
+from cantle.release.structures.tree_nodes import Nodes, nodes_of
+from cantle.schema.code_sets import Question
+from cantle.schema.domain import Domain
+from cantle.trusted.core.arrays import Codes, Ints
+from cantle.trusted.geometry.cross_tables import are_edges
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cantle.release.report.content import Section
+
+
+@dataclass(frozen=True)
+class TreeFacts:
+    """How codes and records of a tree follow from the schema and the noisy numbers."""
+
+    bins: int
+    """The most bins of a column."""
+    order_seed: int | None
+    """The seed of the order of categories, if it was drawn."""
+    values: str
+    """What values inside a leaf follow."""
+    counting: Counting = Counting()
+
+    @property
+    def of_ranges(self) -> bool:
+        """Whether the values of records are ranges, not single values."""
+        return self.values == "set"
+
+    def counted(self, domain: Domain) -> Domain:
+        """The domain as it was counted."""
+        binned = domain.coarsen(self.bins)
+        return binned if self.order_seed is None else binned.with_orders(self.order_seed)
+
+
+def tree_facts(manifest: Manifest) -> TreeFacts:
+    """What the structure says; of a release that does not name its structure, what its parameters say."""
+    if "name" not in manifest.structure:
+        p = manifest.parameters
+        order = p["order_seed"] if p["order"] == "random" else None
+        how = Counting(p["consistency"], p["summary"] == "depth", p["label"], p["records"])
+        return TreeFacts(p["bins"], order, p["values"], how)
+    fields = Fields(manifest.structure, "structure")
+    fields.take("name", str), fields.take("version", int)
+    order_seed = fields.take_or_none("order_seed", int)
+    return fields.all_read(TreeFacts(fields.take("bins", int), order_seed, fields.take("values", str)))
+
+
+def facts(manifest: Manifest) -> Facts:
+    leaves, mine = f"{manifest.summary['leaves']:,} regions", tree_facts(manifest)
+    in_short = f"{leaves}, at most {manifest.summary['depth']} cuts deep"
+    return Facts(leaves, in_short, mine.counted, of_ranges=mine.of_ranges)
+
+
+class Opened:
+    """A release that is a tree."""
+
+    def __init__(self, release: Release) -> None:
+        self._release, self._manifest = release, release.manifest
+        self._facts, self._domain = tree_facts(release.manifest), domain_of(release.manifest)
+
+    @cached_property
+    def _leaves(self) -> Leaves:
+        return leaves_from(self._domain, self._release.groups)
+
+    @cached_property
+    def _nodes(self) -> Nodes:
+        return nodes_of(self._release.frames["tree"], self._domain)
+
+    @cached_property
+    def _one_ways(self) -> OneWayTables | None:
+        return tables_from(self._domain, self._release.frames.get("marginals"))
+
+    # ---- verify -------------------------------------------------------------------------------------------
+
+    def problems(self) -> Iterator[str]:
+        """Whether leaves cover the domain once, follow from their noisy counts, and hold the released records."""
+        yield from self._one_way_problems()
+        wanted = self._manifest.summary.get(RECORDS_WANTED)
+        how = self._facts.counting
+        yield from leaf_problems(self._release, self._domain, self._nodes, self._leaves, how, wanted)
+        if not self._facts.of_ranges and np.array_equal(self._leaves.ids, self._nodes.leaves):
+            yield from records_not_held(self._release, self._domain, self._leaf, self._leaves.count, "leaves")
+
+    def _leaf(self, codes: Codes) -> Ints:
+        """The number of the leaf of each record, among the leaves."""
+        return np.searchsorted(self._leaves.ids, self._nodes.route(codes))
+
+    def _one_way_problems(self) -> Iterator[str]:
+        tables, sizes = self._one_ways, [attribute.size for attribute in self._domain.attributes]
+        if tables is None:
+            return
+        if not all(are_edges(edge, size) for edge, size in zip(tables.edges, sizes, strict=True)):
+            yield "the cells of a one-way table do not cover its column once, in order"
+            return
+        yield from one_way_rates(self._release)
+        stated = self._release.frames["marginals"]
+        rate = int(stated["rate_num"][0]), int(stated["rate_den"][0])
+        again = marginals_frame(self._domain, tables.edges, stated["noisy"].to_numpy(), *rate)
+        yield from changed_columns(stated, again, "one-way tables")
+
+    # ---- answers ------------------------------------------------------------------------------------------
+
+    def noise(self, question: Question, share: Share) -> Noise:  # noqa: ARG002
+        return self._regions.noise(question)
+
+    @cached_property
+    def _regions(self) -> Regions:
+        return regions_of(self._domain, self._leaves)
+
+    def direct(self, question: Question) -> DirectAnswer | None:
+        return self._tables.answer(question)
+
+    @cached_property
+    def _tables(self) -> Tables:
+        """The one-way tables, in bins; none if the order of categories was drawn at random."""
+        marginals = self._release.frames.get("marginals")
+        if marginals is None or self._facts.order_seed is not None:
+            return Tables([], None)
+        tables, spread = [], float(variance(marginals["rate_num"][0] / marginals["rate_den"][0]))
+        for attribute in self._domain.attributes:
+            rows = marginals.filter(marginals["attribute"] == attribute.name)
+            starts = attribute.rooms[0]  # the first value of each bin, and null after them
+            ends = np.append(starts, attribute.grid + 1) if attribute.nullable else starts
+            edges = np.append(ends[rows["code"].to_numpy()], ends[-1])  # `code` is the first bin of a cell
+            tables.append(NoisyTable((attribute.name,), (edges,), rows["noisy"].to_numpy().astype(float), spread))
+        return Tables(tables, None)
+
+    # ---- more records, show, report -----------------------------------------------------------------------
+
+    def draw(self, n: int, dice: Dice) -> pl.DataFrame:
+        """Records in proportion to the released leaves."""
+        domain, leaves, values = self._domain, self._leaves, self._facts.values
+        may, shape = possible(domain, leaves), leaves.count.shape
+        fewer = replace(leaves, count=scaled(leaves.count.reshape(-1), may.reshape(-1), n, dice).reshape(shape))
+        if self._facts.of_ranges:
+            return draw_generalised(domain, fewer, dice)
+        within = masses(domain, leaves, values, self._one_ways, compiled=dice.compiled)
+        return drawn_records(domain, fewer, values, within, dice).frame()
+
+    @cached_property
+    def _counts(self) -> Ints:
+        """Released counts of all nodes."""
+        return self._nodes.counts(self._leaves.ids, self._leaves.count.sum(axis=1))
+
+    def lines(self, depth: int, everything: bool) -> tuple[str, list[str]]:  # noqa: ARG002
+        """The tree down to a certain depth: for each region the span that its last cut left, and its count."""
+        nodes, count = self._nodes, self._counts
+
+        def lines(node: int, bars: str, level: int) -> Iterator[str]:
+            many = int(nodes.many[node])
+            name = nodes.name(node, self._domain) if node else "all"
+            yield f"{name}: {count[node]:,}{'  …' if many and level == depth else ''}"
+            for place in range(many if level < depth else 0):
+                last = place == many - 1
+                branch = lines(int(nodes.first[node]) + place, bars + ("   " if last else "│  "), level + 1)
+                yield bars + ("└─ " if last else "├─ ") + next(branch)
+                yield from branch
+
+        return "Regions", list(lines(0, "", 0))
+
+    def report(self) -> Section:
+        from cantle.release.report.icicle import Node, tree_section
+
+        made = [Node("all records", int(self._counts[0]))]
+        for number in range(1, len(self._counts)):
+            made.append(Node(self._nodes.name(number, self._domain), int(self._counts[number])))
+            made[self._nodes.parent[number]].children.append(made[-1])
+        leaves = self._manifest.summary["leaves"]
+        return tree_section(made[0], f"The domain was cut into {leaves:,} regions, each with a noisy count.")

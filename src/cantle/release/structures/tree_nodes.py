@@ -1,0 +1,198 @@
+"""The nodes of a released tree. Children are known to be disjoint and to cover their parent, or else it is refused.
+
+`tree.parquet` has one of two forms. The newer one says of each node what the last cut left: a span of codes of one
+column, also in words, and the noisy size of the region if it was asked for. The older one says at the parent which
+column was cut in two at which point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle.drawing.tree import Leaves, Tree
+from cantle.errors import VerifyError
+from cantle.schema.domain import Domain
+from cantle.trusted.core.answers import Noisy
+from cantle.trusted.core.arrays import Bools, Codes, Ints
+from cantle.trusted.geometry.boxes import Frontier
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_FEW = 8  # children of a node that are looked at one by one
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """All nodes, numbered level by level from the root, 0; children follow each other in the order of their parents.
+
+    Node i has the children first[i], …, first[i] + many[i] - 1, cut by the column of number cut[i] (-1 for leaves).
+    `lo` and `hi` are its spans of codes. Of these, the last cut changed that of column by[i] (-1 for the root).
+    """
+
+    parent: Ints
+    depth: Ints
+    first: Ints
+    many: Ints
+    by: Ints
+    lo: Ints
+    hi: Ints
+
+    @property
+    def leaves(self) -> Ints:
+        return np.flatnonzero(self.many == 0)
+
+    @property
+    def cut(self) -> Ints:
+        return np.where(self.many > 0, self.by[np.minimum(self.first, len(self.by) - 1)], -1)
+
+    def name(self, node: int, domain: Domain) -> str:
+        """What the last cut left, in words: "age 30 to 39"."""
+        by = domain.attributes[self.by[node]]
+        return f"{by.name} {by.describe(*self.span(node))}"
+
+    def span(self, node: int) -> tuple[int, int]:
+        """The codes that the last cut left of its column."""
+        return int(self.lo[node, self.by[node]]), int(self.hi[node, self.by[node]])
+
+    def counts(self, leaf: Ints, count: Ints) -> Ints:
+        """Counts of all nodes, given those of leaves: each is added to all nodes above."""
+        total = np.bincount(leaf, count, len(self.parent)).astype(np.int64)
+        for depth in range(int(self.depth.max()), 0, -1):
+            here = np.flatnonzero(self.depth == depth)
+            np.add.at(total, self.parent[here], total[here])
+        return total
+
+    def route(self, codes: Codes) -> Ints:
+        """The leaf of each record, level by level: among its children, the last that starts at or below its code."""
+        node, cut, start = np.zeros(len(codes), dtype=np.int64), self.cut, self._starts()
+        moving = np.flatnonzero(self.many[node] > 0)
+        few = self.many.max() <= _FEW
+        keys = self.parent * (int(self.hi.max(initial=0)) + 1)
+        while len(moving):
+            here = node[moving]
+            code = codes[moving, cut[here]].astype(np.int64)
+            if few:
+                first, child = self.first[here], self.first[here].copy()
+                for k in range(1, int(self.many[here].max())):
+                    child += (k < self.many[here]) & (code >= start[np.minimum(first + k, len(start) - 1)])
+                node[moving] = child
+            else:
+                node[moving] = np.searchsorted(keys + start, keys[self.first[here]] + code, side="right") - 1
+            moving = moving[self.many[node[moving]] > 0]
+        return node
+
+    def _starts(self) -> Ints:
+        """The first code that the last cut left to each node."""
+        return self.lo[np.arange(len(self.by)), self.by] if self.lo.shape[1] else np.zeros(len(self.by), dtype=np.int64)
+
+    def as_tree(self, leaves: Leaves, sizes: list[tuple[Ints, Noisy]]) -> Tree:
+        """The tree as the run had it, with the noisy numbers of these leaves and these noisy sizes of nodes."""
+        tree = Tree(self.lo.shape[1], leaves.count.shape[1], sizes=sizes)
+        for depth in range(int(self.depth.max()) + 1):
+            tree.add_level(self._level(np.flatnonzero(self.depth == depth), depth))
+            mine: Bools = self.depth[leaves.ids] == depth
+            if mine.any():
+                asked = (
+                    Noisy(leaves.noisy[mine], leaves.rate_num[mine], leaves.rate_den) if len(leaves.rate_num) else None
+                )
+                tree.note_leaves(self._level(leaves.ids[mine], depth), asked, leaves.path[mine])
+        return tree
+
+    def _level(self, ids: Ints, depth: int) -> Frontier:
+        return Frontier(ids, self.parent[ids], depth, self.lo[ids], self.hi[ids])
+
+
+def nodes_of(tree: pl.DataFrame, domain: Domain) -> Nodes:
+    """The nodes in `tree.parquet`; a VerifyError unless the children of every node are disjoint and cover it."""
+    parent, depth, own = (tree[name].to_numpy().astype(np.int64) for name in ("parent", "depth", "node"))
+    in_order = len(parent) and parent[0] == -1 and depth[0] == 0 and np.array_equal(own, np.arange(len(own)))
+    if not in_order or (np.diff(parent) < 0).any() or (parent >= own).any() or (parent[1:] < 0).any():
+        raise VerifyError("the nodes of the tree do not come after their parents, in the order of these")
+    if not np.array_equal(depth[1:], depth[parent[1:]] + 1):
+        raise VerifyError("a node of the tree is not one level below its parent")
+    many = np.bincount(parent + 1, minlength=len(parent) + 1)[1:]
+    first = 1 + np.cumsum(many) - many
+    read = _cuts_at_parents if "point" in tree.columns else _spans_of_nodes
+    by, start, end = read(tree, domain, parent, own - first[parent], many)
+    lo = np.zeros((len(parent), len(domain.attributes)), dtype=np.int64)
+    hi = np.tile(np.array([a.size for a in domain.attributes], dtype=np.int64), (len(parent), 1)).reshape(lo.shape)
+    for level in range(1, int(depth.max()) + 1):
+        here = np.flatnonzero(depth == level)
+        above, cut = parent[here], by[here]
+        lo[here], hi[here] = lo[above], hi[above]
+        low, high = lo[above, cut], hi[above, cut]
+        begin, stop = np.where(start[here] < 0, low, start[here]), np.where(end[here] < 0, high, end[here])
+        follows = np.where(here == first[above], low, np.append(-1, stop[:-1]))
+        reaches = (here < first[above] + many[above] - 1) | (stop == high)
+        if not ((begin < stop) & (stop <= high) & (begin == follows) & reaches).all():
+            raise VerifyError("the regions below a region of the tree are not disjoint, or do not cover it")
+        lo[here, cut], hi[here, cut] = begin, stop
+    nodes = Nodes(parent, depth, first, many, by, lo, hi)
+    if "values" in tree.columns and tree["values"].to_list() != _in_words(nodes, domain):
+        raise VerifyError("the words of the tree are not those of its cuts")
+    return nodes
+
+
+def _cuts_at_parents(
+    tree: pl.DataFrame, domain: Domain, parent: Ints, place: Ints, many: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """For each node the number of the column that was cut, and its span; -1 is the end of the parent's span."""
+    column = _numbers(tree["attribute"], domain)
+    if not np.array_equal(many, np.where(column >= 0, 2, 0)):
+        raise VerifyError("the tree is not a binary tree")
+    if not tree["point"].is_null().equals(tree["attribute"].is_null(), check_names=False):
+        raise VerifyError("a cut of the tree has no point, or a leaf has one")
+    point, right = tree["point"].fill_null(0).to_numpy().astype(np.int64), place == 1
+    at = point[parent]
+    by = np.append(-1, column[parent[1:]])
+    return by, np.where(right, at, -1), np.where(right, -1, at)
+
+
+def _spans_of_nodes(
+    tree: pl.DataFrame,
+    domain: Domain,
+    parent: Ints,  # noqa: ARG001
+    place: Ints,
+    many: Ints,
+) -> tuple[Ints, Ints, Ints]:
+    """The same, as the nodes say it themselves; all children of a node must be spans of one column."""
+    by = _numbers(tree["column"], domain)
+    start, end = (tree[name].fill_null(0).to_numpy().astype(np.int64) for name in ("lo", "hi"))
+    same = by[1:] == by[np.arange(1, len(by)) - place[1:]]
+    if by[0] >= 0 or (by[1:] < 0).any() or not same.all() or (many == 1).any() or (start < 0).any():
+        raise VerifyError("the regions below a region of the tree are not spans of one column")
+    if start[0] or end[0] or (end[1:] < 1).any():
+        raise VerifyError("a region of the tree has no span, or the root has one")
+    return by, start, end
+
+
+def _numbers(names: pl.Series, domain: Domain) -> Ints:
+    """The numbers of columns; -1 for null, and an error for other names."""
+    known: dict[str | None, int] = {attribute.name: a for a, attribute in enumerate(domain.attributes)}
+    if unknown := set(names.unique().to_list()) - {*known, None}:
+        raise VerifyError(f"the tree cuts a column that is not in the schema: {min(map(str, unknown))}")
+    return np.array([known.get(name, -1) for name in names.to_list()], dtype=np.int64)
+
+
+def _in_words(nodes: Nodes, domain: Domain) -> list[str | None]:
+    """What the last cut left, in words; null for the root."""
+    keys = [(by, *nodes.span(node)) for node, by in enumerate(nodes.by.tolist()) if node]
+    said = {key: domain.attributes[key[0]].describe(*key[1:]) for key in set(keys)}
+    return [None, *(said[key] for key in keys)]
+
+
+def sizes_asked(tree: pl.DataFrame) -> list[tuple[Ints, Noisy]]:
+    """The noisy sizes of regions in the newer form."""
+    if "noisy" not in tree.columns:
+        return []
+    asked = tree.filter(tree["noisy"].is_not_null())
+    rates = asked.select("rate_num", "rate_den").unique().sort("rate_den", "rate_num").rows()
+    parts = ((den, asked.filter(asked["rate_den"] == den)) for den in sorted({den for _, den in rates}))
+    return [
+        (part["node"].to_numpy(), Noisy(part["noisy"].to_numpy().reshape(-1, 1), part["rate_num"].to_numpy(), den))
+        for den, part in parts
+    ]
