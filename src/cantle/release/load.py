@@ -14,7 +14,7 @@ from cantle.release.kinds import KINDS
 from cantle.release.manifest import FORMAT, Manifest
 from cantle.release.structures import facts_of
 from cantle.schema import Schema
-from cantle.schema.domain import Domain
+from cantle.schema.domain import Attribute, Domain
 
 if TYPE_CHECKING:
     from cantle.schema.canonical_json import JSON
@@ -80,7 +80,7 @@ def schema_of(manifest: Manifest) -> Schema:
         raise VerifyError("items or nodes in release.json are a path; a release holds them inline")
     if isinstance(fields, list) and any(isinstance(field.get("hierarchy"), str) for field in fields):
         raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
-    return Schema.from_dict({**KINDS[manifest.kind].UNSAID, **manifest.schema})
+    return Schema.from_dict({**KINDS[manifest.kind].unsaid, **manifest.schema})
 
 
 def table_schema_of(manifest: Manifest) -> TableSchema:
@@ -113,6 +113,14 @@ def _of_kind(schema: Schema, kind: type[Kind]) -> Kind:
     if not isinstance(schema, kind):
         raise VerifyError(f"release.json has a method that is not for data of kind {schema.kind}")
     return schema
+
+
+def attributes_of(manifest: Manifest) -> dict[str, Attribute]:
+    """The columns of a table by name, as questions name them; none of other kinds of data."""
+    if facts_of(manifest).counted is None:
+        return {}
+    domain = table_schema_of(manifest).domain().with_target_as_column()
+    return {attribute.name: attribute for attribute in domain.on_places.attributes}
 
 
 def domain_of(manifest: Manifest) -> Domain:

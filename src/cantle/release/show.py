@@ -7,8 +7,7 @@ from typing import cast
 
 from cantle.release import Release
 from cantle.release.accuracy import accuracy_to
-from cantle.release.data_file import as_polars
-from cantle.release.kinds import KINDS, accuracy_lines
+from cantle.release.kinds import KINDS, texts_of
 from cantle.release.manifest import Manifest
 from cantle.release.spending import budget_lines
 from cantle.release.structures import facts_of, opened
@@ -30,14 +29,10 @@ def sections(release: Release, depth: int = 3, everything: bool = True) -> Itera
     verdict = KINDS[stated.kind].uses(release)
     yield "Good for", [f"* {words}" for words in verdict.good]
     yield "Not good for", [f"* {words}" for words in verdict.bad]
-    if measured := accuracy_lines(stated):
-        yield "Accuracy", measured
+    if measured := texts_of(stated).accuracy:
+        yield "Accuracy", list(measured)
     yield "Budget", list(budget_lines(release.manifest))
-    kind = KINDS[stated.kind]
-    if kind.COLUMNS:
-        frame = as_polars(release.records, stated)
-        yield kind.COLUMNS, list(kind.column_lines(frame, stated, release.schema, everything))
-    yield opened(release).lines(depth, everything)
+    yield from opened(release).lines(depth, everything)
 
 
 def overview(release: Release) -> list[tuple[str, str]]:
@@ -47,11 +42,11 @@ def overview(release: Release) -> list[tuple[str, str]]:
         ("guarantee", m.guarantee),
         ("epsilon", f"{m.epsilon} for {m.unit}"),
         ("method", method_in_words(m)),
-        ("records", f"{m.summary['records']:,} {KINDS[m.kind].RECORDS}"),
+        ("records", f"{m.summary['records']:,} {KINDS[m.kind].records}"),
         ("counted", facts_of(m).in_short),
-        *((("totals", text),) if (text := totals(m, KINDS[m.kind].COUNTED)) else ()),
+        *((("totals", text),) if (text := totals(m, KINDS[m.kind].counted)) else ()),
         *((("ranges", text),) if (text := _ranges_in_words(m)) else ()),
-        *([("accuracy", words.removeprefix("Accuracy "))] if (words := KINDS[m.kind].accuracy_sentence(m)) else []),
+        *(("accuracy", words.removeprefix("Accuracy ")) for words in texts_of(m).accuracy[:1]),
         *_account(m),
     ]
 
@@ -95,7 +90,8 @@ def _account(manifest: Manifest) -> list[tuple[str, str]]:
 
 def tree_lines(release: Release, depth: int = 3) -> list[str]:
     """What was released, as lines: a tree down to a certain depth, cuts, tables, sets or degrees."""
-    return opened(release).lines(depth, True)[1]
+    *_, (_, lines) = opened(release).lines(depth, True)
+    return lines
 
 
 def _ranges(manifest: Manifest) -> dict[str, int]:

@@ -19,15 +19,16 @@ from cantle.drawing.tree import Leaves
 from cantle.methods.rps.one_ways import OneWayTables, marginals_frame, tables_from
 from cantle.methods.rps.results import draw_generalised, drawn_records, masses, possible
 from cantle.release import Release
+from cantle.release.answers.estimates import Noise
+from cantle.release.answers.noise import Regions, Share, regions_of
+from cantle.release.answers.noisy_tables import DirectAnswer, NoisyTable, Tables
 from cantle.release.document_fields import Fields
-from cantle.release.estimates import Noise
 from cantle.release.load import domain_of
 from cantle.release.manifest import Manifest
-from cantle.release.noise_behind import Regions, Share, regions_of
-from cantle.release.noisy_tables import DirectAnswer, NoisyTable, Tables
+from cantle.release.record_bars import column_section
 from cantle.release.sampling import scaled
 from cantle.release.structures import Facts
-from cantle.release.structures.checks import changed_columns, one_way_rates, records_not_held
+from cantle.release.structures.checks import broken_rules, changed_columns, one_way_rates, records_not_held
 from cantle.release.structures.tree_leaves import Counting, leaf_problems
 from cantle.release.structures.tree_nodes import Nodes, nodes_of
 from cantle.schema.code_sets import Question
@@ -106,6 +107,7 @@ class Opened:
 
     def problems(self) -> Iterator[str]:
         """Whether leaves cover the domain once, follow from their noisy counts, and hold the released records."""
+        yield from broken_rules(self._release)
         yield from self._one_way_problems()
         wanted = self._manifest.summary.get(RECORDS_WANTED)
         how = self._facts.counting
@@ -174,7 +176,7 @@ class Opened:
         """Released counts of all nodes."""
         return self._nodes.counts(self._leaves.ids, self._leaves.count.sum(axis=1))
 
-    def lines(self, depth: int, everything: bool) -> tuple[str, list[str]]:  # noqa: ARG002
+    def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:
         """The tree down to a certain depth: for each region the span that its last cut left, and its count."""
         nodes, count = self._nodes, self._counts
 
@@ -188,7 +190,8 @@ class Opened:
                 yield bars + ("└─ " if last else "├─ ") + next(branch)
                 yield from branch
 
-        return "Regions", list(lines(0, "", 0))
+        yield column_section(self._release, everything)
+        yield "Regions", list(lines(0, "", 0))
 
     def report(self) -> Section:
         from cantle.release.report.icicle import Node, tree_section
