@@ -84,7 +84,8 @@ def test_figures_have_their_panels_series_and_files(
     others = rows.filter(~pl.col("series").str.starts_with("ours"))
     assert others["value"].min() > 0  # type: ignore[operator]
     assert f"a: maximum degree known, {metrics[0]}: ours, node below Hay et al., node in 2 of 2 points" in printed
-    assert "paper: " in printed
+    assert "short form: " in printed
+    assert "paper: " not in printed
     assert paths[2].read_text(encoding="utf-8") == printed + "\n"
     assert (
         f"b: maximum degree n - 1, {metrics[0]}: ours, node-isolate below Hay et al., node in 2 of 2 points" in printed

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import yaml
 
 from cantle.errors import ParameterError
 from cantle_lab.papers import figures, report, rps_figures, synthetic
+from cantle_lab.papers.harness import Figure, Row
 from tests.effort import slow
 from tests.entropy import shared
 
@@ -70,7 +72,8 @@ def test_figures_on_generated_data_have_their_files_and_tables(name: str, made: 
     assert rows.filter(pl.col("series") != "Privelet").height == len(publish.calls)
     assert paths[3].read_bytes().startswith(b"\x89PNG")
     assert "default preset" in printed
-    assert "paper: " in printed
+    assert "short form: " in printed
+    assert "paper: " not in printed
     assert paths[2].read_text(encoding="utf-8") == printed + "\n"
     assert all("insecure_seed" not in call for call in publish.calls)
     assert all(call["method"] == "rps" for call in publish.calls)
@@ -182,3 +185,21 @@ def test_a_seed_repeats_the_run(tmp_path: Path) -> None:
         figures.reproduce(["rps-fig1"], out=tmp_path / str(i), quick=True, seed=1, echo=lambda _: None) for i in (1, 2)
     ]
     assert runs[0][0].read_bytes() == runs[1][0].read_bytes()
+
+
+def test_only_the_full_form_of_a_figure_repeats_the_claims_of_the_paper(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rows(setting: Any) -> Any:  # noqa: ARG001
+        yield Row("rps-fig1", "a", "default", 1.0, 0, 0.5)
+
+    monkeypatch.setitem(figures.FIGURES, "rps-fig1", Figure(rows))  # type: ignore[arg-type]
+    for quick in (False, True):
+        printed: list[str] = []
+        figures.reproduce(["rps-fig1"], out=tmp_path / str(quick), quick=quick, publish=StandIn(), echo=printed.append)
+        said = "\n".join(printed)
+        assert ("paper: depth 5 is too shallow" in said) != quick
+        assert ("short form: " in said) == quick
+    assert set(yaml.safe_load((Path(figures.__file__).parent / "claims.yaml").read_text("utf-8"))) <= set(
+        figures.FIGURES
+    )

@@ -93,7 +93,8 @@ def test_every_figure_writes_its_files(
     assert {call["method"] for call in publish.calls} == {"diffpart"} | others
     assert all("insecure_seed" not in call for call in publish.calls)
     assert {call["preset"] for call in publish.calls} == {"paper", "default"}
-    assert "paper: " in printed
+    assert "short form: " in printed
+    assert "paper: " not in printed
     assert f"{name} " in printed
     summary = pl.read_csv(paths[1])
     assert summary["panel"].str.contains("stand-in").any()
