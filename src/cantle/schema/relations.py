@@ -153,11 +153,15 @@ class Relations:
                 found[one.name] = next((unit, size) for unit, size in _UNITS.items() if whole % size == 0)
         return found
 
+    def unit(self, name: str) -> str:
+        """The unit of a difference in words, such as "in days"; empty for numbers."""
+        return f"in {self.units[name][0]}" if name in self.units else ""
+
     def sentences(self) -> list[str]:
         """What rules make of the declared columns, for people."""
         said = []
         for one in self.differences:
-            unit = f", in {self.units[one.name][0]}" if one.name in self.units else ""
+            unit = f", {self.unit(one.name)}" if one.name in self.units else ""
             more = "" if one.alone is None else f"; {one.alone!r} has the {one.child} of records without {one.parent}"
             said.append(f"{one.child} follows from {one.parent} and {one.name!r}{unit}{more}.")
         said += [f"{one.name} is computed, by the rule {one.rule}." for one in self.computed]

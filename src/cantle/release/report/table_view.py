@@ -10,7 +10,7 @@ from cantle.release import Release
 from cantle.release.data_file import as_polars
 from cantle.release.load import table_schema_of
 from cantle.release.report.groupings import Grouping, Ints, group
-from cantle.release.structures import facts_of
+from cantle.release.structures import traits_of
 from cantle.schema.domain import Attribute
 from cantle.schema.fields import Field
 from cantle.schema.relations import Relations
@@ -33,7 +33,7 @@ class TableView:
     @staticmethod
     def of(release: Release) -> TableView | None:
         """The view of a release; None if its values are sets of values which have no codes."""
-        if facts_of(release.manifest).of_ranges:
+        if traits_of(release.manifest).of_ranges:
             return None
         schema = table_schema_of(release.manifest)
         domain = schema.domain().with_target_as_column().on_places
@@ -71,7 +71,7 @@ class TableView:
     def title(self, column: str) -> str:
         """What a column is called in full, if the schema says so; of a difference its unit."""
         if self.relations is not None and column in self.relations.units:
-            return f"in {self.relations.units[column][0]}"
+            return self.relations.unit(column)
         return self.fields[column].title if column in self.fields else ""
 
     def grouped(self, groupings: Sequence[Grouping]) -> list[Ints]:

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle.release.estimates import LIMITS, Estimate
+from cantle.release.answers.estimates import LIMITS, Estimate
 from cantle.schema.code_sets import EVERYTHING, CodeSet, OneColumn, Question, join
 from cantle.schema.forms import Form
 from cantle.schema.linear import Key
 from cantle.schema.scales import Steps
 
 if TYPE_CHECKING:
-    from cantle.release.asking import Asker
+    from cantle.release.answers.table_answers import TableAsker
     from cantle.schema.relations import Relations
     from cantle.schema.sums import Total
 
 
 def mean_of_sum(
-    asker: Asker, relations: Relations | None, total: Total, question: Question, confidence: float
+    asker: TableAsker, relations: Relations | None, total: Total, question: Question, confidence: float
 ) -> Estimate:
     """The mean of a sum over the records that a question holds for and that have all its values.
 
@@ -48,13 +48,15 @@ def _plain(terms: list[tuple[str, int]]) -> Form:
     return Form(0, dict(terms), frozenset(name for name, _ in terms))
 
 
-def _there(asker: Asker, form: Form) -> Question:
+def _there(asker: TableAsker, form: Form) -> Question:
     """Whether all columns of a form have a value."""
     columns = {str(key): asker.attributes[str(key)] for key in (*form.needs, *form.factors)}
     return join(True, [OneColumn(k, CodeSet.span(0, a.grid, a.size)) for k, a in columns.items()] or [EVERYTHING])
 
 
-def _of_form(asker: Asker, form: Form, asked: Question, constant: Fraction, scale: int, confidence: float) -> Estimate:
+def _of_form(
+    asker: TableAsker, form: Form, asked: Question, constant: Fraction, scale: int, confidence: float
+) -> Estimate:
     """The mean of a form: a constant plus parts of the means of its columns."""
     fixed = float(constant + Fraction(form.constant, scale))
     known = [_mean(asker, key, asked, Fraction(factor, scale), confidence) for key, factor in form.factors.items()]
@@ -65,7 +67,7 @@ def _of_form(asker: Asker, form: Form, asked: Question, constant: Fraction, scal
 
 
 def _mean(
-    asker: Asker, key: Key, asked: Question, factor: Fraction, confidence: float
+    asker: TableAsker, key: Key, asked: Question, factor: Fraction, confidence: float
 ) -> tuple[float, float, float, Estimate]:
     """The mean of the places of a column times a factor, its interval, and the estimate of the column's own mean."""
     attribute = asker.attributes[str(key)]
