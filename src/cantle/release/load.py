@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,16 +13,19 @@ from cantle.release import FILES, MARK, Release
 from cantle.release.data_file import read
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import FORMAT, Manifest
-from cantle.release.structures import facts_of
+from cantle.release.structures import traits_of
 from cantle.schema import Schema
-from cantle.schema.domain import Domain
+from cantle.schema.domain import Attribute, Domain
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from cantle.schema.canonical_json import JSON
     from cantle.schema.graph import GraphSchema
     from cantle.schema.items import Universe
     from cantle.schema.sets import SetSchema
     from cantle.schema.table import TableSchema
+    from cantle.trusted.core.arrays import Codes
 
 
 Kind = TypeVar("Kind", bound=Schema)
@@ -80,7 +84,7 @@ def schema_of(manifest: Manifest) -> Schema:
         raise VerifyError("items or nodes in release.json are a path; a release holds them inline")
     if isinstance(fields, list) and any(isinstance(field.get("hierarchy"), str) for field in fields):
         raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
-    return Schema.from_dict({**KINDS[manifest.kind].UNSAID, **manifest.schema})
+    return Schema.from_dict({**KINDS[manifest.kind].unsaid, **manifest.schema})
 
 
 def table_schema_of(manifest: Manifest) -> TableSchema:
@@ -115,9 +119,29 @@ def _of_kind(schema: Schema, kind: type[Kind]) -> Kind:
     return schema
 
 
+def attributes_of(manifest: Manifest) -> dict[str, Attribute]:
+    """The columns of a table by name, as questions name them: those that were counted, and the declared ones that rules
+    made into others; none of other kinds of data."""
+    if traits_of(manifest).counted is None:
+        return {}
+    schema = table_schema_of(manifest)
+    both = (schema.domain(), schema.as_declared())
+    return {one.name: one for domain in both for one in domain.with_target_as_column().on_places.attributes}
+
+
+def code_reader(manifest: Manifest, frame: pl.DataFrame) -> Callable[[str], Codes]:
+    """The places of a frame with the declared columns of a table, by the names of `attributes_of`."""
+    columns, domain = attributes_of(manifest), table_schema_of(manifest).domain().with_target_as_column().on_places
+    if domain.relations is None:
+        return lambda name: columns[name].encode(frame[name])
+    codes, _ = domain.encode_columns(frame)
+    counted = {one.name: part for one, part in zip(domain.attributes, codes, strict=True)}
+    return lambda name: counted[name] if name in counted else columns[name].encode(frame[name])
+
+
 def domain_of(manifest: Manifest) -> Domain:
     """The domain that was counted, rebuilt from public values."""
-    declared, facts = table_schema_of(manifest).domain(), facts_of(manifest)
+    declared, facts = table_schema_of(manifest).domain(), traits_of(manifest)
     if facts.counted is None:
         raise VerifyError("release.json has a table, and a structure that is not for tables")
     return facts.counted(declared)
