@@ -7,6 +7,7 @@ from typing import cast
 
 from cantle.release import Release
 from cantle.release.accuracy import accuracy_to
+from cantle.release.criteria import verdicts
 from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS, accuracy_lines
 from cantle.release.manifest import Manifest
@@ -52,6 +53,7 @@ def overview(release: Release) -> list[tuple[str, str]]:
         *((("totals", text),) if (text := totals(m, KINDS[m.kind].COUNTED)) else ()),
         *((("ranges", text),) if (text := _ranges_in_words(m)) else ()),
         *([("accuracy", words.removeprefix("Accuracy "))] if (words := KINDS[m.kind].accuracy_sentence(m)) else []),
+        *(("criterion", words.replace("*", "")) for words in verdicts(m)),
         *_account(m),
     ]
 
