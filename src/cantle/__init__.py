@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cantle.methods.planning import plan as plan
     from cantle.methods.planning.outline import Plan as Plan
     from cantle.release import Release as Release
-    from cantle.release.estimates import Estimate as Estimate
+    from cantle.release.answers.estimates import Estimate as Estimate
     from cantle.schema import Schema as Schema
     from cantle.trusted.ledger import Ledger as Ledger
 
@@ -53,7 +53,7 @@ __all__ = [
 
 _HOMES = {
     "DiffGen": "cantle.interfaces.estimators",
-    "Estimate": "cantle.release.estimates",
+    "Estimate": "cantle.release.answers.estimates",
     "Ledger": "cantle.trusted.ledger",
     "Mosaic": "cantle.interfaces.estimators",
     "Plan": "cantle.methods.planning.outline",

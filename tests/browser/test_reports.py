@@ -17,7 +17,7 @@ from cantle.internal import WARNING
 from cantle.internal.check_and_evaluate import evaluate
 from cantle.internal.report_sections import internal_sections
 from cantle.release.accuracy import MORE_DOUBT
-from cantle.release.asking import Asker
+from cantle.release.answers.table_answers import TableAsker
 from cantle.release.report.page import render
 from tests.browser.chromium import AXE, Tab, needs_axe, needs_chromium
 from tests.effort import one_in, slow
@@ -192,7 +192,7 @@ def test_the_interval_of_the_box_is_that_of_its_class_and_scale(tab: Tab, tmp_pa
     release = library.publish(people(1_500), SCHEMA, epsilon=20, method="mosaic", insecure_seed=3)
     (tmp_path / "page.html").write_text(render(release), encoding="utf-8")
     page = opened(tab, tmp_path / "page.html")
-    asker = Asker(release)
+    asker = TableAsker(release)
     widths = asker.widths
     conditions = [("grade", "mid", "high"), ("member", "true", "true"), ("town", "Birch", "Birch")]
     texts = ["grade >= 'mid'", "member", "town == 'Birch'"]
@@ -225,7 +225,7 @@ def test_the_interval_of_a_small_group_of_one_column_is_as_wide_as_that_of_the_c
     page = opened(tab, tmp_path / "page.html")
     for end in ("from", "to"):
         page.locator(".condition").get_by_label(end, exact=True).select_option(label="rare")
-    asker = Asker(release)
+    asker = TableAsker(release)
     question, level = asker.parse("kind == 'rare'"), asker.widths.level(["kind"], 0.95, MORE_DOUBT)
     assert level is not None
     margin = level * asker.widths._scale(question) / asker.widths._stated(["kind"])  # noqa: SLF001 - the same rule

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cantle.release import Release
-from cantle.release.estimates import Estimate
+from cantle.release.answers.estimates import Estimate
 
 SCHEMA: dict[str, Any] = {
     "fields": [

@@ -16,7 +16,7 @@ import cantle
 from cantle.errors import ParameterError, VerifyError
 from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError, affordable
 from cantle.release.accuracy import accuracy_from, accuracy_to, share_errors
-from cantle.release.kinds import accuracy_lines
+from cantle.release.kinds import texts_of
 from cantle.release.report.measured_error import accuracy_tile
 from cantle.release.show import facts, overview, sections
 from cantle.release.verify import problems, verify_folder
@@ -192,7 +192,7 @@ def test_a_wide_table_is_shown_in_part_unless_all_columns_are_requested() -> Non
 @pytest.mark.parametrize("method", ["mosaic", "baskets"])
 def test_every_output_has_the_same_sentence_about_accuracy(method: str, tmp_path: Path) -> None:
     release = released(method)
-    line, *more = accuracy_lines(release.manifest)
+    line, *more = texts_of(release.manifest).accuracy
     assert str(release.accuracy) == dict(overview(release))["accuracy"] == line
     assert accuracy_tile(release, 0.1).words == line
     assert dict(sections(release))["Accuracy"] == [line, *more]

@@ -21,10 +21,10 @@ from cantle.errors import ParameterError
 from cantle.interfaces import demo_data
 from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError
 from cantle.release import Release
-from cantle.release.asking import Asker, numbers_of
-from cantle.release.estimates import Estimate, Noise, rescaled
-from cantle.release.tables import pairs_of
-from cantle.release.widths import BY_NOISE
+from cantle.release.answers.estimates import Estimate, Noise, rescaled
+from cantle.release.answers.table_answers import TableAsker, numbers_of
+from cantle.release.answers.widths import BY_NOISE
+from cantle.release.table_verdict import pairs_of
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle_lab.papers import made_tables
 from cantle_lab.papers.interval_questions import Numbers, Truth, check
@@ -99,7 +99,7 @@ def test_a_measured_error_gives_the_interval_by_the_scale_of_the_question() -> N
 
 def test_pairs_apart_have_the_larger_level_and_a_note() -> None:
     release, questions = released(), {"age": "age > 50", "weight": "weight < 80.5", "town": "town == 'Ash'"}
-    _, together = pairs_of(release)
+    _, together = pairs_of(release.manifest)
     wide, narrow = (with_error(release, 100_000, 100, apart) for apart in (2_000, 100))
     seen = set()
     for pair in combinations(questions, 2):
@@ -122,7 +122,7 @@ def test_rare_outcomes_that_another_column_decides_are_inside_their_intervals(se
     ages = {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}}
     fields = [ages, {"name": "ill", "type": "string", "categories": ["no", "yes"]}]
     release = cantle.publish(private, {"fields": fields}, epsilon=1, method="rps", insecure_seed=seed)
-    asker = Asker(release)
+    asker = TableAsker(release)
     for bound in (40, 60, 80, 85):
         exact = int((ill & (age >= bound)).sum())
         estimate = release.count(f"age >= {bound} and ill == 'yes'")
@@ -281,7 +281,7 @@ def test_intervals_from_measured_errors_contain_the_truth(made: Callable[[], Tab
     table = made()
     release = cantle.publish(table.frame, table.schema, epsilon=epsilon, method="mosaic", insecure_seed=2)
     truth, classes = Truth(table), dict[str, list[bool]]()
-    for one in check(Asker(release), truth, Numbers(60, 40, 6, 30, 2), np.random.default_rng(1)):
+    for one in check(TableAsker(release), truth, Numbers(60, 40, 6, 30, 2), np.random.default_rng(1)):
         for name in one.classes:
             classes.setdefault(name, []).append(one.held)
     for name in ("1 column", "random, 2 and 3 columns", "related pair", "mean, random", "mean, related"):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import cantle
 from cantle.release import Release
-from cantle.release.asking import Asker
-from cantle.release.bins import Bins, bins_of, inside_and_around
+from cantle.release.answers.bins import Bins, bins_of, inside_and_around
+from cantle.release.answers.table_answers import TableAsker
 from cantle.release.report.ask import _table_errors
 from cantle.schema.code_sets import CodeSet, OneColumn
 from tests.effort import examples
@@ -62,14 +62,14 @@ def test_means_allow_for_the_width_of_a_bin() -> None:
 
 def test_numbers_are_grouped_by_whole_bins() -> None:
     release = released()
-    asker = Asker(release)
+    asker = TableAsker(release)
     edges = asker.groups("gain").edges
     assert (edges % 1_250 == 0).all()
     assert len(edges) == 8
 
 
 def test_a_page_gives_no_interval_for_questions_that_may_cut_a_bin() -> None:
-    assert _table_errors([], Asker(released()))["levels"] == [None] * 3
+    assert _table_errors([], TableAsker(released()))["levels"] == [None] * 3
 
 
 def test_the_statement_says_that_values_inside_a_bin_are_a_guess() -> None:
@@ -113,8 +113,8 @@ def test_bins_of_rps_hold_whole_steps() -> None:
     release = cantle.publish(frame, {"fields": fields}, epsilon=5, method="rps", bins=8)
     gain = bins_of(release.manifest)["gain"]
     assert (gain.width, gain.wide) == (1_500, True)
-    assert _table_errors([], Asker(release))["levels"] == [None] * 3
+    assert _table_errors([], TableAsker(release))["levels"] == [None] * 3
     release.verify()
     fine = cantle.publish(frame, {"fields": fields[:1]}, epsilon=5, method="rps")
     assert (bins_of(fine.manifest)["gain"].width, bins_of(fine.manifest)["gain"].wide) == (300, False)
-    assert _table_errors([], Asker(fine))["levels"][0] is not None  # its groups in the report hold whole steps
+    assert _table_errors([], TableAsker(fine))["levels"][0] is not None  # its groups in the report hold whole steps

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import cantle
-from cantle.release.asking import Asker
-from cantle.release.estimates import Estimate
+from cantle.release.answers.estimates import Estimate
+from cantle.release.answers.set_answers import SetAsker
 from cantle_lab.papers import sets
 from cantle_lab.papers.set_interval_coverage import SMALL, answer, related_groups, supports
 from cantle_lab.papers.sets import Sets
@@ -45,7 +45,7 @@ def test_intervals_hold_for_planted_bundles(method: str) -> None:
     data, bundles = shop()
     covered = list[bool]()
     for seed in SEEDS:
-        asker = Asker(released(0.4, method, seed))
+        asker = SetAsker(released(0.4, method, seed))
         answers = [answer(asker, bundle) for bundle in bundles]
         assert {one.covers for one in answers} == {"measured"}
         covered += held(answers, supports(data, bundles))
@@ -56,7 +56,7 @@ def test_intervals_hold_for_planted_bundles(method: str) -> None:
 @pytest.mark.parametrize("epsilon", [0.4, 1, 3])
 def test_intervals_hold_for_related_items_and_single_items(method: str, epsilon: float) -> None:
     data, _ = shop()
-    asker = Asker(released(epsilon, method))
+    asker = SetAsker(released(epsilon, method))
     related = [group for groups in related_groups(data).values() for group in groups]
     for groups in (related, [(item,) for item in range(SHOP.products)]):
         answers = [answer(asker, group) for group in groups]
@@ -65,7 +65,7 @@ def test_intervals_hold_for_related_items_and_single_items(method: str, epsilon:
 
 
 def test_an_interval_ends_where_single_items_end() -> None:
-    asker = Asker(released(1))
+    asker = SetAsker(released(1))
     for group in combinations(range(8), 2):
         known, singles = answer(asker, group), [answer(asker, (item,)) for item in group]
         assert known.high <= max(known.value, min(one.high for one in singles)) + 1e-9
@@ -81,7 +81,7 @@ def test_pairs_that_were_not_counted_together_are_named() -> None:
 
 def test_without_a_measurement_there_are_limits_and_no_95_percent() -> None:
     data, bundles = shop()
-    asker = Asker(released(0.1))
+    asker = SetAsker(released(0.1))
     answers = [answer(asker, group) for group in bundles]
     assert {(one.covers, one.confidence) for one in answers} == {("limits", None)}
     assert all(held(answers, supports(data, bundles)))

@@ -13,7 +13,7 @@ import cantle
 from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError
 from cantle.release import set_verdict, table_verdict
 from cantle.release.accuracy import ShareErrors
-from cantle.release.kinds import accuracy_lines
+from cantle.release.kinds import texts_of
 from cantle.release.table_verdict import Connections, sentence, uses, weaker
 from cantle.release.verdict_words import Right, groups, line
 from tests.release.changes import with_manifest
@@ -216,7 +216,7 @@ def test_statements_of_every_kind_say_what_is_known() -> None:
     sets = cantle.publish(baskets(NUMBERS, 400), NUMBERS, epsilon=1)
     assert "* Connections between items tend to come out weaker than they are." in sets.statement
     graph = cantle.publish(edges(), GRAPH, epsilon=1)
-    assert accuracy_lines(graph.manifest) == []
+    assert texts_of(graph.manifest).accuracy == ()
     assert "How accurate" not in graph.statement
 
 

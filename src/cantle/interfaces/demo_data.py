@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cantle.release import Release
-    from cantle.release.estimates import Estimate
+    from cantle.release.answers.estimates import Estimate
 
 PEOPLE = 24_000
 REGIONS = ("North", "East", "South", "West", "Islands")

@@ -26,7 +26,7 @@ from cantle.methods.base import Method, UsesDice
 from cantle.methods.own_accuracy import MeasuresItself
 from cantle.methods.own_error.accuracy import Accuracy
 from cantle.methods.planning.words import caution
-from cantle.release import Release
+from cantle.release import Release, table_verdict
 from cantle.release.facts import Facts
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import LedgerLine, Manifest, Receipt
@@ -225,10 +225,9 @@ def _release(order: Order, made: Made, form: Form, ticket: Ticket | None, starte
         created=None if order.insecure_seed is not None else started,
         ledger=None if ticket is None else LedgerLine.from_dict(ticket.line),
     )
-    kind = KINDS[order.schema.kind]
-    records = kind.given_back(results, form, order.schema)
-    release = Release(records, results.groups, results.frames, manifest, ticket)
-    return replace(release, manifest=replace(manifest, notes=(*manifest.notes, *kind.verdict_notes(release))))
+    manifest = replace(manifest, notes=(*manifest.notes, *table_verdict.notes(manifest)))
+    records = KINDS[order.schema.kind].given_back(results.drawn, dict(form), order.schema)
+    return Release(records, results.groups, results.frames, manifest, ticket)
 
 
 def _manifest(order: Order, receipt: Receipt, seed: int, results: Results) -> Manifest:

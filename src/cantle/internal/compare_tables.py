@@ -18,7 +18,7 @@ from cantle.internal.comparison import BEFORE, Comparison, Distribution, Fact, M
 from cantle.internal.questions import ask, ask_related
 from cantle.methods.own_error.table_workload import coded
 from cantle.release import Release
-from cantle.release.asking import Asker
+from cantle.release.answers.table_answers import TableAsker
 from cantle.release.load import table_schema_of
 from cantle.release.report.groupings import middle_of
 from cantle.release.report.pairs import Floats, associations, cross_table, distance, thinned
@@ -68,7 +68,7 @@ def compare_table(data: object, release: Release) -> Comparison:
         )
         for one, grouping, private, released in zip(view.attributes, view.shown, raw, view.codes, strict=True)
     )  # fmt: skip
-    matrices, asker = _matrices(view, raw), Asker(release)
+    matrices, asker = _matrices(view, raw), TableAsker(release)
     some = view.records and len(raw[0])
     asked = [*ask(view, raw, asker), *ask_related(view, raw, asker, matrices.private)] if some else []
     trained, reason = train_and_test(schema, view, raw)

@@ -9,7 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from cantle.drawing.counts import Dice, public_dice
-from cantle.release.asking import Asker
+from cantle.release.answers.asking import Asker
+from cantle.release.answers.table_answers import TableAsker
 from cantle.release.report.pairs import Floats
 from cantle.release.report.table_view import TableView
 from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
@@ -27,8 +28,8 @@ _LEAST, _MOST = 0.02, 0.5  # shares of the released records
 class Asked:
     """A question, its true answer in records, and the release's own estimate with its 95 % interval.
 
-    `covers` says what the interval covers (cantle.release.estimates). `related` questions are about two columns that
-    are among those most strongly connected in the private data.
+    `covers` says what the interval covers (cantle.release.answers.estimates). `related` questions are about two columns
+    that are among those most strongly connected in the private data.
     """
 
     text: str
@@ -57,7 +58,7 @@ class Asked:
         return vars(self) | {"error": self.error, "predicted": self.predicted, "inside": self.inside}
 
 
-def ask(view: TableView, raw: Sequence[Codes], asker: Asker, seed: int = 0) -> list[Asked]:
+def ask(view: TableView, raw: Sequence[Codes], asker: TableAsker, seed: int = 0) -> list[Asked]:
     """Questions about one column, and as many about two or three; each holds for 2 to 50 % of the released records."""
     dice, answers = public_dice(seed), []
     for number in range(QUESTIONS):
@@ -72,7 +73,9 @@ def ask(view: TableView, raw: Sequence[Codes], asker: Asker, seed: int = 0) -> l
     return answers
 
 
-def ask_related(view: TableView, raw: Sequence[Codes], asker: Asker, strength: Floats, seed: int = 0) -> list[Asked]:
+def ask_related(
+    view: TableView, raw: Sequence[Codes], asker: TableAsker, strength: Floats, seed: int = 0
+) -> list[Asked]:
     """16 questions about each of the tenth of pairs of columns that are most strongly connected in the private data, of
     any share; `strength` is that of the connections."""
     dice, answers = public_dice(seed), []
@@ -105,7 +108,7 @@ def _holding(codes: Sequence[Codes], spans: Spans) -> int:
     return int(np.logical_and.reduce(inside).sum())
 
 
-def _answered(view: TableView, raw: Sequence[Codes], asker: Asker, spans: Spans) -> Asked:
+def _answered(view: TableView, raw: Sequence[Codes], asker: TableAsker, spans: Spans) -> Asked:
     words, parts = [], []
     for place, (lo, hi) in spans.items():
         attribute = view.attributes[place]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from cantle.internal.comparison import WITHOUT, Comparison, Distribution, Matrices, error_table, number
 from cantle.internal.questions import Asked
-from cantle.release.estimates import WITHOUT_CONFIDENCE
+from cantle.release.answers.estimates import WITHOUT_CONFIDENCE
 from cantle.release.kinds import KINDS
 from cantle.release.report.charts import Bar, lying, upright
 from cantle.release.report.columns import plain
@@ -27,7 +27,7 @@ def internal_sections(comparison: Comparison) -> list[Section]:
     if comparison.matrices is not None and len(comparison.matrices.names) > 1:
         sections.append(_pairs(comparison.matrices))
     if comparison.asked:
-        sections.append(_questions(comparison.asked, KINDS[comparison.kind].PART))
+        sections.append(_questions(comparison.asked, KINDS[comparison.kind].part))
     return sections
 
 

@@ -19,7 +19,7 @@ from cantle.internal.comparison import Comparison, Distribution, Fact, Matrices
 from cantle.internal.findings import Checked, Examples, Finding, Section
 from cantle.internal.questions import QUESTIONS, Asked, answer
 from cantle.release import Release
-from cantle.release.asking import Asker
+from cantle.release.answers.set_answers import SetAsker
 from cantle.release.load import set_schema_of
 from cantle.release.report.groupings import Ints
 from cantle.release.report.set_section import has
@@ -141,7 +141,7 @@ def compare_sets(path: Path, release: Release) -> Comparison:
             released.supports[top[:SHOWN]],
         ),
     )
-    asked = _asked(released, top, patterns, Asker(release))
+    asked = _asked(released, top, patterns, SetAsker(release))
     return Comparison("sets", facts, distributions, _item_pairs(released, top[:SHOWN], patterns, raw), tuple(asked))
 
 
@@ -167,7 +167,7 @@ def _item_pairs(released: SetView, top: Ints, patterns: tuple[Patterns, Patterns
     return ItemsTogether(names, shares[0], shares[1], np.abs(shares[0] - shares[1]))
 
 
-def _asked(view: SetView, top: Ints, patterns: tuple[Patterns, Patterns], asker: Asker) -> list[Asked]:
+def _asked(view: SetView, top: Ints, patterns: tuple[Patterns, Patterns], asker: SetAsker) -> list[Asked]:
     """How many sets hold each frequent item, and random pairs and triples that occur in released sets."""
     dice, answers, (masks, counts) = public_dice(0), [], patterns[1]
     wanted = [1 << place for place in range(len(top))]

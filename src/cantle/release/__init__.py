@@ -17,7 +17,7 @@ from cantle.drawing.results import as_frame
 from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
 from cantle.methods.own_error.accuracy import Accuracy
 from cantle.release.data_file import ENDINGS, choose, write
-from cantle.release.kinds import KINDS
+from cantle.release.kinds import KINDS, texts_of
 from cantle.release.manifest import Manifest
 from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from cantle.data.frames import NativeFrame
     from cantle.drawing.records import Drawn
-    from cantle.release.asking import Asker
-    from cantle.release.estimates import Estimate
+    from cantle.release.answers.asking import Asker
+    from cantle.release.answers.estimates import Estimate
     from cantle.schema import Schema
     from cantle.trusted.ledger import Ticket
 
@@ -114,7 +114,7 @@ class Release:
         stated = self.manifest
         if stated.accuracy is None:
             return None
-        return replace(stated.accuracy, in_words=KINDS[stated.kind].accuracy_sentence(stated))
+        return replace(stated.accuracy, in_words=texts_of(stated).accuracy[0])
 
     @cached_property
     def schema(self) -> Schema:
@@ -237,9 +237,7 @@ class Release:
 
     @cached_property
     def _asker(self) -> Asker:
-        from cantle.release.asking import Asker
-
-        return Asker(self)
+        return KINDS[self.manifest.kind].asker(self)
 
     @overload
     def count(self, question: str = "", *, confidence: float = 0.95) -> Estimate: ...

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from cantle.errors import MissingExtra, OutputError, ParameterError, install_command, raise_alone
 from cantle.release import Release
 from cantle.release.data_file import as_polars
-from cantle.release.kinds import KINDS, accuracy_lines
+from cantle.release.kinds import texts_of
+from cantle.release.load import attributes_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,7 +29,7 @@ def bundle(release: Release, target: Path) -> None:
     write = WRITERS.get(target.suffix.lower())
     if write is None:
         raise ParameterError(f"the file must end in {', '.join(WRITERS)}, got {target.name!r}")
-    if not KINDS[release.manifest.kind].attributes(release.schema):
+    if not attributes_of(release.manifest):
         raise ParameterError("only a release of a table fits into one such file; the others are text files already")
     try:
         write(release, as_polars(release.records, release.manifest), target)
@@ -77,7 +78,7 @@ def _excel(release: Release, frame: pl.DataFrame, target: Path) -> None:
         "data": frame,
         "codes": pl.DataFrame(titles + codes, schema=["column", "value", "label"], orient="row"),
         "statement": pl.DataFrame({"statement": release.statement.splitlines()}),
-        "accuracy": pl.DataFrame({"accuracy": accuracy_lines(release.manifest) or ["not measured"]}),
+        "accuracy": pl.DataFrame({"accuracy": list(texts_of(release.manifest).accuracy) or ["not measured"]}),
     }
     # Texts stay texts: a released value that starts with = is no formula, and one that looks like a link is none.
     plain = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from cantle.data.pandas_columns import read_column
 from cantle.drawing.records import Drawn
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from cantle.data.frames import NativeFrame
     from cantle.data.pandas_columns import Series
+    from cantle.schema.sets import SetSchema
 
 ENDINGS = {"csv": "csv", "parquet": "parquet", "fimi": "dat"}
 
@@ -24,7 +25,7 @@ ENDINGS = {"csv": "csv", "parquet": "parquet", "fimi": "dat"}
 def choose(manifest: Manifest, asked: str | None) -> str:
     """The format of the data file: the requested one, otherwise the form of the input."""
     if asked is None:
-        return KINDS[manifest.kind].default_format(manifest)
+        return KINDS[manifest.kind].usual_format.get(manifest.form.get("form", ""), "csv")
     _require_known(manifest.kind, asked)
     return asked
 
@@ -33,13 +34,14 @@ def require_storable(schema: Schema, asked: str | None) -> None:
     """Refuses a format that the kind of data, or its items, do not allow, before any budget is spent."""
     if asked is not None:
         _require_known(schema.kind, asked)
-        KINDS[schema.kind].require_format(schema, asked)
+        if asked == "fimi":
+            cast("SetSchema", schema).universe.check_fimi()  # no other kind of data has this format
 
 
 def _require_known(name: str, asked: str) -> None:
     kind = KINDS[name]
-    if asked not in kind.FORMATS:
-        raise ParameterError(f"the format must be {' or '.join(kind.FORMATS)} for {kind.NOUN}, got {asked!r}")
+    if asked not in kind.formats:
+        raise ParameterError(f"the format must be {' or '.join(kind.formats)} for {kind.noun}, got {asked!r}")
 
 
 def write(records: Drawn | NativeFrame, path: Path, data: str, manifest: Manifest) -> str | None:
@@ -66,7 +68,8 @@ def as_text(records: NativeFrame, manifest: Manifest) -> str:
 
 def number_of(records: NativeFrame, manifest: Manifest) -> int:
     """The number of records; in a long table each record has one row per item."""
-    return KINDS[manifest.kind].number_of(as_polars(records, manifest), manifest)
+    frame = as_polars(records, manifest)
+    return frame[manifest.form["id"]].n_unique() if manifest.form.get("form") == "long" else len(frame)
 
 
 def as_polars(records: NativeFrame, manifest: Manifest) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from cantle.release.verdict_words import Uses
 
 if TYPE_CHECKING:
     from cantle.release import Release
-    from cantle.release.estimates import Estimate
+    from cantle.release.answers.estimates import Estimate
 
 DROWNED = 1 / 4
 """Share of the nodes above which noise leaves little of a degree sequence."""

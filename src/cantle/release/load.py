@@ -12,9 +12,9 @@ from cantle.release import FILES, MARK, Release
 from cantle.release.data_file import read
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import FORMAT, Manifest
-from cantle.release.structures import facts_of
+from cantle.release.structures import traits_of
 from cantle.schema import Schema
-from cantle.schema.domain import Domain
+from cantle.schema.domain import Attribute, Domain
 
 if TYPE_CHECKING:
     from cantle.schema.canonical_json import JSON
@@ -80,7 +80,7 @@ def schema_of(manifest: Manifest) -> Schema:
         raise VerifyError("items or nodes in release.json are a path; a release holds them inline")
     if isinstance(fields, list) and any(isinstance(field.get("hierarchy"), str) for field in fields):
         raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
-    return Schema.from_dict({**KINDS[manifest.kind].UNSAID, **manifest.schema})
+    return Schema.from_dict({**KINDS[manifest.kind].unsaid, **manifest.schema})
 
 
 def table_schema_of(manifest: Manifest) -> TableSchema:
@@ -115,9 +115,17 @@ def _of_kind(schema: Schema, kind: type[Kind]) -> Kind:
     return schema
 
 
+def attributes_of(manifest: Manifest) -> dict[str, Attribute]:
+    """The columns of a table by name, as questions name them; none of other kinds of data."""
+    if traits_of(manifest).counted is None:
+        return {}
+    domain = table_schema_of(manifest).domain().with_target_as_column()
+    return {attribute.name: attribute for attribute in domain.on_places.attributes}
+
+
 def domain_of(manifest: Manifest) -> Domain:
     """The domain that was counted, rebuilt from public values."""
-    declared, facts = table_schema_of(manifest).domain(), facts_of(manifest)
+    declared, facts = table_schema_of(manifest).domain(), traits_of(manifest)
     if facts.counted is None:
         raise VerifyError("release.json has a table, and a structure that is not for tables")
     return facts.counted(declared)

@@ -9,7 +9,7 @@ from typing import Any
 
 from cantle.errors import MissingExtra, ParameterError, install_command
 from cantle.release.facts import Facts
-from cantle.release.kinds import KINDS
+from cantle.release.kinds import KINDS, texts_of
 from cantle.release.manifest import Manifest
 from cantle.schema.canonical_json import JSON
 
@@ -35,7 +35,7 @@ def datapackage(manifest: Manifest, data_name: str) -> dict[str, JSON]:
                 "format": stored,
                 "mediatype": MEDIA[stored],
                 "encoding": "utf-8",
-                **KINDS[manifest.kind].described(manifest, stored),
+                **texts_of(manifest).stored[stored],
             }
         ],
     }
@@ -64,7 +64,7 @@ def datacite(manifest: Manifest) -> str:
     """The metadata that archives register with a DOI: JSON of the DataCite schema 4."""
     facts = manifest.facts
     _need(manifest, "title", "curator")
-    described = facts.description or KINDS[manifest.kind].MADE.format(n=manifest.summary["records"])
+    described = facts.description or KINDS[manifest.kind].how.format(n=manifest.summary["records"])
     promise = f"{manifest.guarantee}, epsilon {manifest.epsilon} for {manifest.unit}; made by cantle."
     period = _PERIOD.fullmatch(facts.period)
     day = _day(manifest)
@@ -72,7 +72,7 @@ def datacite(manifest: Manifest) -> str:
         "schemaVersion": "http://datacite.org/schema/kernel-4",
         "doi": facts.identifier.removeprefix("https://doi.org/"),
         "url": facts.source if _ADDRESS.fullmatch(facts.source) else "",
-        "types": {"resourceTypeGeneral": "Dataset", "resourceType": KINDS[manifest.kind].PRODUCT},
+        "types": {"resourceTypeGeneral": "Dataset", "resourceType": KINDS[manifest.kind].product},
         "creators": [{"name": one, "nameType": "Organizational"} for one in facts.curator],
         "titles": [{"title": facts.title}],
         "publisher": {"name": facts.curator[0]},
@@ -111,7 +111,7 @@ def croissant(manifest: Manifest) -> str:
         encoding_formats=[MEDIA[stored]],
         sha256=manifest.files[name],
     )
-    described = KINDS[manifest.kind].described(manifest, stored).get("schema")
+    described = texts_of(manifest).stored[stored].get("schema")
     listed: Any = described.get("fields", []) if isinstance(described, Mapping) else []
     fields = [
         mlc.Field(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 
-from cantle.release.kinds import KINDS, accuracy_lines
+from cantle.release.kinds import KINDS, texts_of
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.statement import beyond, declared_records, neighbours, noise
 from cantle.release.words import method_in_words, printable
@@ -79,11 +79,11 @@ def registry(manifest: Manifest) -> str:
     m = manifest
     earlier = () if m.ledger is None else m.ledger.earlier
     values = {
-        "data_product_type": KINDS[m.kind].PRODUCT,
+        "data_product_type": KINDS[m.kind].product,
         "description": _description(m),
         "publication_date": (m.created or "")[:10],
         "variant_name": "Pure DP" if m.private else "Custom",
-        "data_domain": KINDS[m.kind].data_domain(m),
+        "data_domain": texts_of(m).domain,
         "unprotected_quantities": _unprotected(m),
         "privacy_unit": m.unit,
         "privacy_unit_details": f"Adjacent data sets: {neighbours(m)}.",
@@ -94,7 +94,9 @@ def registry(manifest: Manifest) -> str:
         "composition": _composition(m),
         "preprocessing": _PREPROCESSING,
         "mechanisms": _mechanisms(m),
-        "notes": " ".join([f"Made by cantle {m.software.get('cantle')}. {m.guarantee}.", *_accuracy(m), *_legal(m)]),
+        "notes": " ".join(
+            [f"Made by cantle {m.software.get('cantle')}. {m.guarantee}.", *texts_of(m).accuracy, *_legal(m)]
+        ),
     }
     return _TEMPLATE.format(
         warning="" if m.private else f"# {m.guarantee}: do not register this release.\n",
@@ -141,11 +143,15 @@ def quoted(text: str) -> str:
 
 def _description(m: Manifest) -> str:
     kind = KINDS[m.kind]
-    sound = "Differentially private data" if m.private else f"{m.guarantee}. {kind.BARE}"
-    making = kind.MADE.format(n=m.summary["records"])
+    sound = "Differentially private data" if m.private else f"{m.guarantee}. {kind.bare}"
+    making = kind.how.format(n=m.summary["records"])
     said = f"{sound}: {making}. Method {method_in_words(m)}."
     period = f"Period of the data: {m.facts.period}." if m.facts.period else ""
     return " ".join(filter(None, [m.facts.description, said, period]))
+
+
+def _made_by(m: Manifest) -> str:
+    return f"Made by cantle {m.software.get('cantle')}. {m.guarantee}."
 
 
 def _unprotected(m: Manifest) -> str:
@@ -194,8 +200,7 @@ def _became(entry: EarlierRelease) -> str:
 
 
 def _post_processing(m: Manifest) -> str:
-    drawn = "counts are made consistent and whole, and records are drawn from them; the seed of it is in release.json"
-    sentence = KINDS[m.kind].fitted(m) or drawn
+    sentence = texts_of(m).made
     return f"{sentence[0].upper()}{sentence[1:]}. All of it uses noisy answers and public dice only."
 
 
@@ -205,10 +210,6 @@ def _composition(m: Manifest) -> str:
         f"more than epsilon. release.json lists every charge (kinds of paths: {len(m.receipt.paths)}). Releases "
         "compose sequentially."
     )
-
-
-def _accuracy(m: Manifest) -> list[str]:
-    return accuracy_lines(m)
 
 
 _VERBS = {

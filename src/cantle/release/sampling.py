@@ -9,11 +9,12 @@ import numpy as np
 from cantle import kernel_choice
 from cantle.drawing.counts import Dice, fresh_seed, public_dice
 from cantle.drawing.records import kind_of_frame
+from cantle.drawing.results import as_frame
 from cantle.errors import ParameterError
 from cantle.release import Release
-from cantle.release.asking import Asker
+from cantle.release.answers.table_answers import TableAsker
 from cantle.release.kinds import KINDS
-from cantle.release.structures import opened
+from cantle.release.structures import opened, traits_of
 from cantle.trusted.core.arrays import Bools, Ints
 
 if TYPE_CHECKING:
@@ -37,17 +38,17 @@ def sample(release: Release, n: int, seed: int | None, where: str | None = None)
         raise ParameterError(f"seed must be a whole number of at least 0, got {seed!r}")
     generator = public_dice(fresh_seed() if seed is None else seed, compiled=kernel_choice.worth_loading(n))
     drawn = _drawn_where(release, where, n, generator) if where else opened(release).draw(n, generator)
-    kind = kind_of_frame(release.drawn)
-    return drawn if kind == "polars" else KINDS[release.manifest.kind].in_frame(drawn, kind, release.manifest)
+    form = {**release.manifest.form, "frame": kind_of_frame(release.drawn)}
+    return as_frame(KINDS[release.manifest.kind].given_back(drawn, form, release.schema))
 
 
 def _drawn_where(release: Release, where: str, n: int, generator: Dice) -> pl.DataFrame:
     """Draws records until n of them satisfy a question; as many at a time as the released records suggest."""
     import polars as pl
 
-    if not KINDS[release.schema.kind].attributes(release.schema):
+    if traits_of(release.manifest).counted is None:
         raise ParameterError("only records of a table can be chosen by a question; leave `where` out")
-    asker, draw = Asker(release), opened(release).draw
+    asker, draw = TableAsker(release), opened(release).draw
     question = asker.parse(where)
     share = float(asker.inside(question).mean()) if asker.records else 0.0
     if not share:

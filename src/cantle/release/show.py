@@ -8,11 +8,10 @@ from typing import cast
 from cantle.release import Release
 from cantle.release.accuracy import accuracy_to
 from cantle.release.criteria import verdicts
-from cantle.release.data_file import as_polars
-from cantle.release.kinds import KINDS, accuracy_lines
+from cantle.release.kinds import KINDS, texts_of
 from cantle.release.manifest import Manifest
 from cantle.release.spending import budget_lines
-from cantle.release.structures import facts_of, opened
+from cantle.release.structures import opened, traits_of
 from cantle.release.words import method_in_words, totals
 from cantle.schema.canonical_json import JSON
 from cantle.trusted.core.budget import words_of
@@ -31,14 +30,10 @@ def sections(release: Release, depth: int = 3, everything: bool = True) -> Itera
     verdict = KINDS[stated.kind].uses(release)
     yield "Good for", [f"* {words}" for words in verdict.good]
     yield "Not good for", [f"* {words}" for words in verdict.bad]
-    if measured := accuracy_lines(stated):
-        yield "Accuracy", measured
+    if measured := texts_of(stated).accuracy:
+        yield "Accuracy", list(measured)
     yield "Budget", list(budget_lines(release.manifest))
-    kind = KINDS[stated.kind]
-    if kind.COLUMNS:
-        frame = as_polars(release.records, stated)
-        yield kind.COLUMNS, list(kind.column_lines(frame, stated, release.schema, everything))
-    yield opened(release).lines(depth, everything)
+    yield from opened(release).lines(depth, everything)
 
 
 def overview(release: Release) -> list[tuple[str, str]]:
@@ -48,11 +43,11 @@ def overview(release: Release) -> list[tuple[str, str]]:
         ("guarantee", m.guarantee),
         ("epsilon", f"{m.epsilon} for {m.unit}"),
         ("method", method_in_words(m)),
-        ("records", f"{m.summary['records']:,} {KINDS[m.kind].RECORDS}"),
-        ("counted", facts_of(m).in_short),
-        *((("totals", text),) if (text := totals(m, KINDS[m.kind].COUNTED)) else ()),
+        ("records", f"{m.summary['records']:,} {KINDS[m.kind].records}"),
+        ("counted", traits_of(m).in_short),
+        *((("totals", text),) if (text := totals(m, KINDS[m.kind].counted)) else ()),
         *((("ranges", text),) if (text := _ranges_in_words(m)) else ()),
-        *([("accuracy", words.removeprefix("Accuracy "))] if (words := KINDS[m.kind].accuracy_sentence(m)) else []),
+        *(("accuracy", words.removeprefix("Accuracy ")) for words in texts_of(m).accuracy[:1]),
         *(("criterion", words.replace("*", "")) for words in verdicts(m)),
         *_account(m),
     ]
@@ -97,12 +92,13 @@ def _account(manifest: Manifest) -> list[tuple[str, str]]:
 
 def tree_lines(release: Release, depth: int = 3) -> list[str]:
     """What was released, as lines: a tree down to a certain depth, cuts, tables, sets or degrees."""
-    return opened(release).lines(depth, True)[1]
+    *_, (_, lines) = opened(release).lines(depth, True)
+    return lines
 
 
 def _ranges(manifest: Manifest) -> dict[str, int]:
     """The columns that were counted in ranges of values, with the number of ranges, in the order of the schema."""
-    cells = facts_of(manifest).cells
+    cells = traits_of(manifest).cells
     declared = (str(one["name"]) for one in cast("list[dict[str, object]]", manifest.schema["fields"])) if cells else ()
     named = [(name, cells[name]) for name in declared if name in cells]
     return {name: len(edges) - 1 for name, edges in named if len(edges) - 1 < edges[-1] - edges[0]}
@@ -115,5 +111,5 @@ def _ranges_in_words(manifest: Manifest) -> str:
         return ""
     named = ", ".join(f"{name} in {many}" for name, many in list(ranges.items())[:_NAMED])
     more = f" and {len(ranges) - _NAMED} more" if len(ranges) > _NAMED else ""
-    counted, of_all = "columns was" if len(ranges) == 1 else "columns were", len(facts_of(manifest).cells)
+    counted, of_all = "columns was" if len(ranges) == 1 else "columns were", len(traits_of(manifest).cells)
     return f"{len(ranges)} of {of_all} {counted} counted in ranges of values: {named}{more}"

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 from cantle.release.criteria import verdicts
-from cantle.release.kinds import KINDS, accuracy_lines
+from cantle.release.kinds import KINDS, texts_of
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.people import CAREFUL, for_people, who_publishes
 from cantle.release.spending import receipt_table
-from cantle.release.structures import facts_of
 from cantle.release.words import method_in_words, totals
 from cantle.trusted.core.budget import NANO, nano_of, words_of
 
@@ -119,7 +118,7 @@ def noise(manifest: Manifest) -> str:
 def _kind(manifest: Manifest) -> str:
     unit = manifest.receipt.unit
     if unit.kind == "record":
-        return "person" if unit.max_records > 1 else KINDS[manifest.kind].RECORD
+        return "person" if unit.max_records > 1 else KINDS[manifest.kind].record
     return unit.kind
 
 
@@ -285,15 +284,13 @@ def _replaced(manifest: Manifest) -> str:
 
 def _outcome(manifest: Manifest) -> str:
     """What was released, in a sentence."""
-    kind = KINDS[manifest.kind]
-    bound = totals(manifest, kind.COUNTED)
-    facts = facts_of(manifest)
-    return kind.outcome(manifest, facts.released) + facts.besides + (f"\n{bound}" if bound else "")
+    bound = totals(manifest, KINDS[manifest.kind].counted)
+    return texts_of(manifest).outcome + (f"\n{bound}" if bound else "")
 
 
 def _accuracy(manifest: Manifest) -> str:
     """How far the records are off, if that was measured, and what the figures mean."""
-    lines = accuracy_lines(manifest)
+    lines = texts_of(manifest).accuracy
     if not lines:
         return ""
     listed = "".join(f"* {line}\n" for line in (*lines, *verdicts(manifest)))

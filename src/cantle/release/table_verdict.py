@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 from cantle.drawing.records import records_meant
 from cantle.methods.own_error.accuracy import Accuracy
-from cantle.methods.own_error.measured_pairs import Pair
+from cantle.methods.own_error.measured_pairs import Pair, all_pairs, measured_pairs
+from cantle.methods.own_error.table_workload import columns_of
 from cantle.release.accuracy import ShareErrors, share_errors
 from cantle.release.manifest import Manifest
+from cantle.release.structures import traits_of
 from cantle.release.verdict_words import BY_EARLIER, SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points
 
 WEAK = 0.15
@@ -47,10 +49,11 @@ class Connections:
     """The error of a share of 10 % in two columns measured together, if that was measured by itself."""
 
     @staticmethod
-    def of(manifest: Manifest, every: Collection[Pair], together: Collection[Pair]) -> Connections:
-        """The connections of a release, from all pairs of columns and those that it measured together."""
+    def of(manifest: Manifest) -> Connections:
+        """The connections of a release."""
         from cantle.release.load import table_schema_of  # which imports the package
 
+        every, together = pairs_of(manifest)
         errors = share_errors(manifest.accuracy, records_meant(manifest.summary))
         has_target = any(one.role == "target" for one in table_schema_of(manifest).fields)
         by_tables = "tables" in manifest.structure
@@ -89,6 +92,14 @@ class Connections:
         if hub and len(self.together) == self.columns - 1:
             return f"each column with {next(iter(hub))}"
         return f"{len(self.together):,} of {self.pairs:,} pairs"
+
+
+def pairs_of(manifest: Manifest) -> tuple[set[Pair], set[Pair]]:
+    """All pairs of columns of a release of a table, and those that it measured together."""
+    from cantle.release.load import domain_of  # which imports the package
+
+    every = all_pairs(columns_of(domain_of(manifest)))
+    return every, every & measured_pairs(manifest.structure)
 
 
 # ---- sentences ------------------------------------------------------------------------------------------------
@@ -185,6 +196,11 @@ def _lost(known: Connections) -> Iterator[str]:
         yield "nearly all pairs of columns come out unrelated, whatever they were"
     if known.detail is not None and known.detail > ROUGH:
         yield f"fine detail of two columns: shares are right to ±{points(known.detail)} percentage points"
+
+
+def notes(manifest: Manifest) -> tuple[str, ...]:
+    """The notes of `note` for a release of a table; none for other kinds of data."""
+    return () if traits_of(manifest).counted is None else tuple(note(Connections.of(manifest)))
 
 
 def note(known: Connections) -> Iterator[str]:

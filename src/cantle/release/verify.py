@@ -15,8 +15,6 @@ import rfc8785
 
 from cantle.errors import CantleError
 from cantle.release import FILES, Release, mark_of, sha256, sha256_of
-from cantle.release.data_file import as_polars
-from cantle.release.kinds import KINDS
 from cantle.release.load import load, read_document, schema_of
 from cantle.release.manifest import Manifest, Receipt
 from cantle.release.metadata import datapackage
@@ -87,7 +85,6 @@ def _checks(release: Release) -> Iterator[str]:
     yield from _ledger(release.manifest)
     yield from _schema(release.manifest)
     yield from opened(release).problems()
-    yield from _rules(release)
     yield from accuracy_problems(release)
 
 
@@ -190,9 +187,3 @@ def _schema(manifest: Manifest) -> Iterator[str]:
         yield "the release does not say honestly whether it is private"
     if manifest.epsilon != words_of(manifest.receipt.epsilon_nano):
         yield "epsilon differs from the receipt"
-
-
-def _rules(release: Release) -> Iterator[str]:
-    """Checks that no released record breaks a rule of the schema."""
-    manifest, schema = release.manifest, schema_of(release.manifest)
-    return KINDS[schema.kind].broken_rules(as_polars(release.records, manifest), manifest, schema)

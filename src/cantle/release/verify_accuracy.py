@@ -10,16 +10,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from cantle.drawing.counts import workload_dice
 from cantle.methods.own_error.accuracy import KINDS as KINDS_OF_NUMBERS
 from cantle.methods.own_error.accuracy import WHY, Accuracy, PairError, affordable, kinds_of
 from cantle.release import Release
-from cantle.release.data_file import as_polars
+from cantle.release.answers.asking import Asker
 from cantle.release.kinds import KINDS
-from cantle.release.load import schema_of
 from cantle.release.manifest import Receipt
 from cantle.trusted.core.budget import NANO, Charge
-from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload, fingerprint
+from cantle.trusted.geometry.workloads import fingerprint
 
 
 def accuracy_problems(release: Release) -> Iterator[str]:
@@ -39,10 +37,11 @@ def accuracy_problems(release: Release) -> Iterator[str]:
         return
     records = receipt.unit.max_records
     kind, epsilon = KINDS[manifest.kind], receipt.epsilon_nano
-    worth = affordable(accuracy.share, epsilon, accuracy.noisy_records, records, of_tables=kind.ONE_NUMBER)
+    worth = affordable(accuracy.share, epsilon, accuracy.noisy_records, records, of_tables=kind.one_number)
+    asker = kind.asker(release)
     if accuracy.bought != bool(worth):
         yield "whether the accuracy was measured does not follow from the noisy number of records"
-    if (accuracy.all_pairs, accuracy.pairs_together) != tuple(map(len, kind.pairs_of(release))):
+    if (accuracy.all_pairs, accuracy.pairs_together) != tuple(map(len, asker.pairs)):
         yield "the pairs of columns measured together are not those of the released tables"
     if not accuracy.bought:
         if accuracy.numbers() or accuracy.workload or any(charge.verb == "reserve" for charge in receipt.charges()):
@@ -50,7 +49,7 @@ def accuracy_problems(release: Release) -> Iterator[str]:
         return
     yield from _charges(receipt, price)
     yield from _numbers(accuracy, receipt, price)
-    yield from _workload(release, accuracy)
+    yield from _workload(asker, release, accuracy)
 
 
 def _charges(receipt: Receipt, price: int) -> Iterator[str]:
@@ -69,7 +68,7 @@ def _numbers(accuracy: Accuracy, receipt: Receipt, price: int) -> Iterator[str]:
         yield "the noise of the accuracy is not what the receipt paid for"
 
 
-def _workload(release: Release, accuracy: Accuracy) -> Iterator[str]:
+def _workload(asker: Asker, release: Release, accuracy: Accuracy) -> Iterator[str]:
     """Checks that the questions are those that the stated seed draws for the released records.
 
     Another version of numpy may draw other numbers from the same seed; then this cannot be checked.
@@ -77,16 +76,9 @@ def _workload(release: Release, accuracy: Accuracy) -> Iterator[str]:
     manifest = release.manifest
     if manifest.software.get("numpy") != np.__version__:
         return
-    workload = workload_again(release)
+    workload = asker.workload(manifest.postprocessing["seed"])
     numbers = ((name, getattr(accuracy, name)) for name in KINDS_OF_NUMBERS)
     stated = {name: one.pairs if isinstance(one, PairError) else one.q for name, one in numbers if one is not None}
     drawn = ({}, "") if workload is None else (kinds_of(workload), fingerprint(workload))
     if (stated, accuracy.workload) != drawn:
         yield "the questions of the accuracy are not those that the stated seed draws for these records"
-
-
-def workload_again(release: Release) -> TableWorkload | SetWorkload | None:
-    """The questions that the stated seed draws for the released records."""
-    manifest, schema = release.manifest, schema_of(release.manifest)
-    frame, dice = as_polars(release.records, manifest), workload_dice(manifest.postprocessing["seed"])
-    return KINDS[schema.kind].own_questions(frame, release, schema, dice)

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-NOT_MEASURED = "the error of the released records was not measured: the interval covers the noise in the counts they"
-NOT_MEASURED += " were made from, and no more"
-
-
 def method_in_words(m: Manifest) -> str:
     """The method, and its preset if it has presets."""
     return f"{m.method}, preset {m.parameters['preset']}" if "preset" in m.parameters else m.method

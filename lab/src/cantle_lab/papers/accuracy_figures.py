@@ -7,9 +7,9 @@ from typing import Any
 
 from cantle.methods.own_error.accuracy import KINDS
 from cantle.methods.own_error.table_workload import columns_of
+from cantle.release.answers.table_answers import TableAsker
 from cantle.release.data_file import as_polars
 from cantle.release.load import domain_of
-from cantle.release.verify_accuracy import workload_again
 from cantle.trusted.claims.own_error import OwnError
 from cantle.trusted.geometry.workloads import TableWorkload, count_table
 from cantle_lab.papers import table_sets
@@ -52,7 +52,10 @@ def beside_the_truth(release: Any, table: TableSet, name: str, epsilon: float, r
 
 def true_numbers(release: Any, table: TableSet) -> list[int]:
     """The numbers that the release measured, without noise."""
-    domain, workload = domain_of(release.manifest), workload_again(release)
+    domain, workload = (
+        domain_of(release.manifest),
+        TableAsker(release).workload(release.manifest.postprocessing["seed"]),
+    )
     assert isinstance(workload, TableWorkload)
 
     def counts(frame: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cantle.interfaces import demo_data
-from cantle.release.asking import Asker
+from cantle.release.answers.table_answers import TableAsker
 from cantle_lab.papers import made_tables, report, table_sets
 from cantle_lab.papers.harness import Row, Setting
 from cantle_lab.papers.interval_questions import Checked, Numbers, Truth, check
@@ -34,7 +34,7 @@ def intervals(setting: Setting) -> Iterator[Row]:
                 options = {"method": "mosaic", "accuracy_share": "1/25"}
                 release = setting.release(table.frame, table.schema, epsilon, options, repeat)
                 dice = np.random.default_rng(1 + repeat)
-                checked.append(list(check(Asker(release), truth, QUICK if setting.quick else Numbers(), dice)))
+                checked.append(list(check(TableAsker(release), truth, QUICK if setting.quick else Numbers(), dice)))
             yield from rows_of(FIGURE, table.name, epsilon, checked)
 
 

@@ -11,8 +11,8 @@ from itertools import combinations
 
 import numpy as np
 
-from cantle.release.asking import Asker, numbers_of
-from cantle.release.estimates import Estimate
+from cantle.release.answers.estimates import Estimate
+from cantle.release.answers.table_answers import TableAsker, numbers_of
 from cantle.release.report.pairs import associations
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, join, negated
 from cantle.schema.domain import Attribute
@@ -112,7 +112,7 @@ class Numbers:
     related_means: int = 6
 
 
-def check(asker: Asker, truth: Truth, numbers: Numbers, dice: np.random.Generator) -> Iterator[Checked]:
+def check(asker: TableAsker, truth: Truth, numbers: Numbers, dice: np.random.Generator) -> Iterator[Checked]:
     """Asks all questions of a release, none twice, and compares the answers with the truth."""
     related = truth.related()
     for name, question in dict.fromkeys(_questions(truth, related, numbers, dice)):
@@ -152,7 +152,7 @@ def _means(
             yield mine.name, condition(truth, other, dice), "mean, related"
 
 
-def _counted(asker: Asker, truth: Truth, question: Question, name: str) -> Checked:
+def _counted(asker: TableAsker, truth: Truth, question: Question, name: str) -> Checked:
     estimate, exact = asker.count(question, CONFIDENCE), int(truth.inside(question).sum())
     columns, classes = columns_of(question), [name]
     if len(columns) > 1:
@@ -163,7 +163,7 @@ def _counted(asker: Asker, truth: Truth, question: Question, name: str) -> Check
     return Checked((*classes, f"covers: {estimate.covers}"), estimate, exact, truth.records)
 
 
-def _mean(asker: Asker, truth: Truth, mine: Attribute, question: Question, name: str) -> Iterator[Checked]:
+def _mean(asker: TableAsker, truth: Truth, mine: Attribute, question: Question, name: str) -> Iterator[Checked]:
     """Checks the mean of a column in a group; none of groups of fewer than 30 records."""
     if truth.inside(question).sum() < 30:
         return

@@ -14,7 +14,7 @@ import numpy as np
 from cantle.interfaces import demo_data
 from cantle.methods.own_error.measured_pairs import measured_pairs
 from cantle.methods.planning import plan
-from cantle.release.asking import Asker
+from cantle.release.answers.table_answers import TableAsker
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.domain import Attribute
 from cantle.schema.scales import Steps
@@ -58,7 +58,7 @@ def predictions(setting: Setting) -> Iterator[Row]:
 
 def compared(release: Any, table: TableSet, epsilon: float, seed: int) -> dict[str, tuple[float, float]]:
     """(predicted, measured) error in records for each prediction."""
-    truth, asker, dice = Truth(table), Asker(release), np.random.default_rng(seed)
+    truth, asker, dice = Truth(table), TableAsker(release), np.random.default_rng(seed)
     planned = plan(table.schema, epsilon=epsilon, records=truth.records)
     lead = release.manifest.structure["lead"]
     columns = [one for name, one in asker.attributes.items() if name != lead]
@@ -71,7 +71,7 @@ def compared(release: Any, table: TableSet, epsilon: float, seed: int) -> dict[s
     return errors_by_name
 
 
-def _one_way(release: Any, asker: Asker, truth: Truth, columns: list[Attribute]) -> float:
+def _one_way(release: Any, asker: TableAsker, truth: Truth, columns: list[Attribute]) -> float:
     """The mean error of a column's cells, averaged over the columns."""
     means = []
     for column in columns:
@@ -86,7 +86,7 @@ def _histogram(edges: Any, codes: Any) -> Any:
 
 
 def _group_errors(
-    asker: Asker, truth: Truth, column: Attribute, shares: tuple[float, float], dice: np.random.Generator
+    asker: TableAsker, truth: Truth, column: Attribute, shares: tuple[float, float], dice: np.random.Generator
 ) -> list[int]:
     """The errors of up to DRAWN random groups of one column: intervals of numbers, or single categories."""
     errors: list[int] = []

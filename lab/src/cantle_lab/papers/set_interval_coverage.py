@@ -14,11 +14,10 @@ import numpy as np
 
 from cantle.errors import DataError
 from cantle.release import Release
-from cantle.release.asking import Asker
+from cantle.release.answers.estimates import Estimate
+from cantle.release.answers.set_answers import HELD, SetAsker
 from cantle.release.data_file import as_polars
-from cantle.release.estimates import Estimate
 from cantle.release.load import universe_of
-from cantle.release.set_widths import HELD
 from cantle.release.sets import list_frame
 from cantle.schema.code_sets import OneColumn, join
 from cantle.trusted.geometry.workloads import SetWorkload, count_sets
@@ -55,7 +54,7 @@ def intervals_of_sets(setting: Setting) -> Iterator[Row]:
             checked = list[list[Checked]]()
             for repeat in range(setting.repeats):
                 release = setting.release(data.frame, data.schema(), epsilon, _OPTIONS, repeat)
-                asker, dice = Asker(release), np.random.default_rng(1 + repeat)
+                asker, dice = SetAsker(release), np.random.default_rng(1 + repeat)
                 kinds = random_groups(released_supports(release), dice) | related
                 checked.append([one for kind, groups in kinds.items() for one in _check(asker, data, kind, groups)])
             yield from rows_of(FIGURE, name, epsilon, checked)
@@ -73,14 +72,14 @@ def _data(setting: Setting) -> Iterator[tuple[str, tuple[Sets, list[Group]]]]:
             setting.echo(f"{FIGURE}: {missing}")
 
 
-def _check(asker: Asker, data: Sets, kind: str, groups: Sequence[Group]) -> Iterator[Checked]:
+def _check(asker: SetAsker, data: Sets, kind: str, groups: Sequence[Group]) -> Iterator[Checked]:
     """Checks the answers about some groups; those that claim no coverage are a class of their own."""
     for group, exact in zip(groups, supports(data, groups).tolist(), strict=True):
         known = answer(asker, group)
         yield Checked((kind if known.confidence else f"{kind}: {known.covers}",), known, exact, len(data))
 
 
-def answer(asker: Asker, group: Group) -> Estimate:
+def answer(asker: SetAsker, group: Group) -> Estimate:
     """The number of sets that hold all items of a group, as `cantle query` answers it."""
     return asker.count(join(True, (OneColumn(item, HELD) for item in group)), CONFIDENCE)
 

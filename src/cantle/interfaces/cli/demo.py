@@ -35,7 +35,7 @@ def demo_command(
     from cantle.interfaces import demo_data
     from cantle.interfaces.publishing import publish
     from cantle.release import Release
-    from cantle.release.estimates import in_words
+    from cantle.release.answers.estimates import in_words
     from cantle.release.report.page import installed
 
     folder = _free(output) if output else _free_name("cantle-demo")

@@ -84,12 +84,12 @@ def evaluate_command(
     from cantle.internal import WARNING
     from cantle.internal.check_and_evaluate import evaluate
     from cantle.release import Release
-    from cantle.release.kinds import accuracy_lines
+    from cantle.release.kinds import texts_of
 
     where = release_folder(folder)
     warn()
     release = Release.load(where)
-    comparison, stated = evaluate(data, release, nodes), accuracy_lines(release.manifest)
+    comparison, stated = evaluate(data, release, nodes), texts_of(release.manifest).accuracy
     facts = {"internal": WARNING, "release": str(where), "stated": stated, **comparison.to_dict()}
     said = ["", "What the release says of itself:", *stated] if stated else []
     print_result(as_json, facts, lambda: print("\n".join([*comparison.lines(), *said])))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cantle.release import Release
-    from cantle.release.estimates import Estimate
+    from cantle.release.answers.estimates import Estimate
 
 
 def query_command(
@@ -52,8 +52,7 @@ def query_command(
     Example: cantle query degrees "degree >= 10"
     """
     from cantle.release import Release
-    from cantle.release.asking import Asker
-    from cantle.release.estimates import LIMITS, NOISE_ONLY, WITHOUT_CONFIDENCE
+    from cantle.release.answers.estimates import LIMITS, NOISE_ONLY, WITHOUT_CONFIDENCE
     from cantle.release.kinds import KINDS
 
     if output is not None and output.suffix.lower() != ".csv":
@@ -69,7 +68,7 @@ def query_command(
             if mean
             else release.count(question, by=by, confidence=given)
         )
-        asker = Asker(release)
+        asker = KINDS[release.manifest.kind].asker(release)
         if said := asker.cut_steps(asker.parse(question)):
             print(f"note: {said}", file=sys.stderr)
         stated = None if set(rows["covers"]) & set(WITHOUT_CONFIDENCE) else given
@@ -79,7 +78,7 @@ def query_command(
         rows = _frame(one)
         answer = facts | one.to_dict()
     if NOISE_ONLY in rows["covers"]:
-        print(f"note: {KINDS[release.manifest.kind].NOISE_NOTE}", file=sys.stderr)
+        print(f"note: {KINDS[release.manifest.kind].noise_note}", file=sys.stderr)
     if by and LIMITS in rows["covers"]:
         print(f"note: rows marked {LIMITS} were never counted by themselves; no 95 % interval exists", file=sys.stderr)
     answer |= {"private": release.private, "guarantee": release.manifest.guarantee}
@@ -121,7 +120,7 @@ def _write(rows: pl.DataFrame, target: Path) -> None:
 
 def _show(release: Release, rows: pl.DataFrame, by: list[str], confidence: float) -> None:
     """Prints the rows of a table of estimates."""
-    from cantle.release.estimates import WITHOUT_CONFIDENCE, in_words
+    from cantle.release.answers.estimates import WITHOUT_CONFIDENCE, in_words
     from cantle.release.load import table_schema_of
     from cantle.release.words import value_in_words
 

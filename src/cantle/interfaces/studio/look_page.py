@@ -16,8 +16,8 @@ from cantle.interfaces.studio.pages import Visit, go, page, part, safe_name
 from cantle.interfaces.studio.schema_file import KINDS
 from cantle.interfaces.studio.studio import Opened, Studio
 from cantle.release import mark_of
+from cantle.release.answers.estimates import WITHOUT_CONFIDENCE, in_words
 from cantle.release.data_file import as_text
-from cantle.release.estimates import WITHOUT_CONFIDENCE, in_words
 from cantle.release.load import table_schema_of
 from cantle.release.show import overview
 from cantle.release.words import value_in_words

@@ -16,7 +16,7 @@ from cantle.interfaces.studio.private_folder import PrivateFolder
 from cantle.interfaces.studio.project import MANIFESTS, Project, Settings, is_release
 from cantle.interfaces.studio.schema_file import SchemaFile
 from cantle.release import Release, mark_of
-from cantle.release.kinds import KINDS
+from cantle.release.load import attributes_of
 from cantle.release.report.page import render
 from cantle.release.verify import REPORT, verify_folder
 from cantle.schema.domain import Attribute
@@ -51,8 +51,7 @@ class Opened:
 
     @cached_property
     def _attributes(self) -> dict[str, Attribute]:
-        schema = self.release.schema
-        return KINDS[schema.kind].attributes(schema)
+        return attributes_of(self.release.manifest)
 
     def write_zip(self, place: Path) -> None:
         """Writes an archive with the files of the release and its report, in a folder of the release's name."""

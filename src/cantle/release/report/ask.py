@@ -13,7 +13,8 @@ import numpy as np
 from cantle.methods.own_error.question_scale import LARGE, OF_PAIRS, OF_SINGLES, SMALLEST_REFERENCE, SMALLEST_SHARE
 from cantle.release import Release, graphs, sets, tables
 from cantle.release.accuracy import MORE_DOUBT
-from cantle.release.asking import Asker
+from cantle.release.answers.set_answers import SetAsker
+from cantle.release.answers.table_answers import TableAsker
 from cantle.release.report.groupings import Grouping, Ints
 from cantle.release.report.set_view import SetView
 from cantle.release.report.table_view import TableView
@@ -38,7 +39,7 @@ Box = dict[str, Any]
 what it counts and for counts without an error bar."""
 
 
-def ask_table(view: TableView, asker: Asker) -> Box:
+def ask_table(view: TableView, asker: TableAsker) -> Box:
     """The groups of each column, and the group of each record: one byte per value, column by column, compressed, in
     base 64. If that takes too much room, only every n-th record is kept."""
     groupings = view.groups(GROUPS)[:MOST_COLUMNS]
@@ -52,7 +53,7 @@ def ask_table(view: TableView, asker: Asker) -> Box:
     held = -(-view.records // step)
     return {
         "kind": "table",
-        "counted": tables.COUNTED,
+        "counted": tables.KIND.counted,
         "unmeasured": _UNMEASURED,
         "records": view.records,
         "held": held,
@@ -66,7 +67,7 @@ def ask_table(view: TableView, asker: Asker) -> Box:
     }
 
 
-def ask_sets(view: SetView, asker: Asker) -> Box:
+def ask_sets(view: SetView, asker: SetAsker) -> Box:
     """The number of sets with each pattern of the most frequent items; fewer items if there are too many patterns."""
     for most in (30, 24, 20, 16, 12, 8):
         top = view.top(most)
@@ -75,13 +76,13 @@ def ask_sets(view: SetView, asker: Asker) -> Box:
             break
     return {
         "kind": "sets",
-        "counted": sets.COUNTED,
+        "counted": sets.KIND.counted,
         "unmeasured": _UNMEASURED,
         "records": view.records,
         "held": view.records,
         "items": [view.label(code) for code in top],
         "patterns": [masks.tolist(), counts.tolist()],
-        "error": _errors(asker),
+        "error": asker.levels(CONFIDENCE, MORE_DOUBT),
     }
 
 
@@ -90,7 +91,7 @@ def ask_degrees(degrees: Ints, release: Release) -> Box:
     values, counts = np.unique(degrees, return_counts=True)
     return {
         "kind": "graph",
-        "counted": graphs.COUNTED,
+        "counted": graphs.KIND.counted,
         "unmeasured": "the band above shows how far noise moves such counts",
         "records": release.manifest.summary["records"],
         "held": len(degrees),
@@ -99,7 +100,7 @@ def ask_degrees(degrees: Ints, release: Release) -> Box:
     }
 
 
-def _table_errors(names: Sequence[str], asker: Asker) -> Box:
+def _table_errors(names: Sequence[str], asker: TableAsker) -> Box:
     """The three levels of error of a table, and what the page needs to find the scale of a question.
 
     The page does not know the noise behind a question, so that more is added to the measured error. Its groups hold
@@ -119,17 +120,8 @@ def _table_errors(names: Sequence[str], asker: Asker) -> Box:
     }
 
 
-def _cells(grouping: Grouping, asker: Asker) -> list[int]:
+def _cells(grouping: Grouping, asker: TableAsker) -> list[int]:
     """For each group of a column the first code of the counted cell that it is a part of, or -1."""
     size = asker.attributes[grouping.name].size
     groups = (tuple(grouping.codes_of(place, size).tolist()) for place in range(grouping.size))
     return [asker.widths.inside_cell(grouping.name, CodeSet(edges, size)) for edges in groups]
-
-
-def _errors(asker: Asker) -> list[float | None]:
-    """The half width of a 95 % interval, for questions about one item and about several.
-
-    The page does not know the noise behind a question, so that more is added to the measured error.
-    """
-    assert asker.set_widths is not None
-    return asker.set_widths.levels(CONFIDENCE, MORE_DOUBT)

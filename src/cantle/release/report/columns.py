@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cantle.release.asking import Asker
-from cantle.release.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY
+from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY
+from cantle.release.answers.table_answers import TableAsker
 from cantle.release.report.charts import Bar, lying, upright
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.groupings import Grouping
@@ -34,7 +34,7 @@ SHORT = {
 }
 
 
-def column_section(view: TableView, asker: Asker, target: str | None) -> Section:
+def column_section(view: TableView, asker: TableAsker, target: str | None) -> Section:
     """The columns of a table, in the order of the schema."""
     figures, bases = [], set()
     for attribute, grouping in list(zip(view.attributes, view.shown, strict=True))[:MOST_CARDS]:
@@ -63,7 +63,7 @@ def column_section(view: TableView, asker: Asker, target: str | None) -> Section
     return Section("columns", "Columns", words, figures, cards=True)
 
 
-def bars_of(attribute: Attribute, grouping: Grouping, asker: Asker) -> tuple[list[Bar], str]:
+def bars_of(attribute: Attribute, grouping: Grouping, asker: TableAsker) -> tuple[list[Bar], str]:
     """One bar per group, null last, and what the intervals cover (the weakest of them)."""
     bars, covers = [], set()
     for place, label in enumerate(grouping.labels):
@@ -91,7 +91,7 @@ def in_order(bars: list[Bar], grouping: Grouping) -> list[Bar]:
     return [*sorted(bars[:-fixed], key=lambda bar: -bar.value), *bars[-fixed:]]
 
 
-def _facts(attribute: Attribute, bars: list[Bar], view: TableView, asker: Asker) -> list[tuple[str, str]]:
+def _facts(attribute: Attribute, bars: list[Bar], view: TableView, asker: TableAsker) -> list[tuple[str, str]]:
     title = view.title(attribute.name)
     facts = [*([("title", title)] if title else []), ("declared", declared(attribute))]
     if attribute.scale.type in ("integer", "number") and not view.is_nominal(attribute.name):

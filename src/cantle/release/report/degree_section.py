@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cantle.release import Release
-from cantle.release.asking import Asker
+from cantle.release.answers.asking import Asker
 from cantle.release.report.columns import BASIS, CONFIDENCE, weakest
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.groupings import Ints

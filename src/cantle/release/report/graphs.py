@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cantle.release import Release
-from cantle.release.asking import Asker
+from cantle.release.answers.degree_answers import DegreeAsker
 from cantle.release.data_file import as_polars
 from cantle.release.graph_verdict import has_confidence, node_margin
 from cantle.release.report.ask import Box, ask_degrees
@@ -19,7 +19,7 @@ SIZE = "nodes, each with its released degree. Who is connected to whom is not in
 
 def sections(release: Release) -> tuple[list[Section], Box | None]:
     degrees = as_polars(release.records, release.manifest)["degree"].to_numpy().astype(np.int64)
-    return [degree_section(degrees, Asker(release), release)], ask_degrees(degrees, release)
+    return [degree_section(degrees, DegreeAsker(release), release)], ask_degrees(degrees, release)
 
 
 def accuracy_tiles(release: Release) -> list[Tile]:

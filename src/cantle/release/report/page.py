@@ -20,7 +20,7 @@ from cantle.release.report.glossary import GLOSSARY
 from cantle.release.report.kinds import KINDS
 from cantle.release.report.statement_blocks import blocks_of
 from cantle.release.report.verdict import verdict
-from cantle.release.structures import facts_of, opened
+from cantle.release.structures import opened, traits_of
 
 FOLDER = Path(__file__).parent / "templates"
 NAME = "report.html"
@@ -68,7 +68,7 @@ def render(
         script=Raw(script),
         release=release,
         manifest=release.manifest,
-        method=f"Method {release.manifest.method} counted {facts_of(release.manifest).in_short}",
+        method=f"Method {release.manifest.method} counted {traits_of(release.manifest).in_short}",
         verdict=verdict(release),
         internal=internal,
         warning=warning,

@@ -10,8 +10,7 @@ from cantle.release.report.content import Figure, Section
 from cantle.release.report.matrix import heat_map
 from cantle.release.report.pairs import associations, thinned
 from cantle.release.report.table_view import TableView
-from cantle.release.table_verdict import weaker
-from cantle.release.tables import pairs_of
+from cantle.release.table_verdict import pairs_of, weaker
 
 MOST = 40
 _LISTED = 25
@@ -22,7 +21,7 @@ def pair_section(release: Release, view: TableView) -> Section:
     groupings, columns = view.shown[:MOST], view.grouped(view.shown)[:MOST]
     names = [grouping.name for grouping in groupings]
     strength = associations(thinned(columns), [grouping.size for grouping in groupings])
-    firm = pairs_of(release)[1]
+    firm = pairs_of(release.manifest)[1]
 
     def together(a: int, b: int) -> bool:
         return frozenset((names[a], names[b])) in firm

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 
 from cantle.release import Release
-from cantle.release.asking import Asker
-from cantle.release.estimates import Estimate
+from cantle.release.answers.asking import Asker
+from cantle.release.answers.estimates import Estimate
 from cantle.release.report.charts import Bar, lying, upright
 from cantle.release.report.columns import BASIS, CONFIDENCE, SHORT, weakest
 from cantle.release.report.content import Figure, Section

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cantle.release import Release
-from cantle.release.asking import Asker
+from cantle.release.answers.set_answers import SetAsker
 from cantle.release.report.ask import Box, ask_sets
 from cantle.release.report.content import Section, Tile
 from cantle.release.report.measured_error import accuracy_tile
@@ -19,7 +19,7 @@ def sections(release: Release) -> tuple[list[Section], Box | None]:
     view = SetView.of(release)
     if not view.records:
         return [], None
-    asker = Asker(release)
+    asker = SetAsker(release)
     return set_sections(view, asker), ask_sets(view, asker)
 
 

@@ -10,7 +10,7 @@ from cantle.release import Release
 from cantle.release.data_file import as_polars
 from cantle.release.load import table_schema_of
 from cantle.release.report.groupings import Grouping, Ints, group
-from cantle.release.structures import facts_of
+from cantle.release.structures import traits_of
 from cantle.schema.domain import Attribute
 from cantle.schema.fields import Field
 from cantle.schema.values import Codes
@@ -30,7 +30,7 @@ class TableView:
     @staticmethod
     def of(release: Release) -> TableView | None:
         """The view of a release; None if its values are sets of values which have no codes."""
-        if facts_of(release.manifest).of_ranges:
+        if traits_of(release.manifest).of_ranges:
             return None
         schema = table_schema_of(release.manifest)
         domain = schema.domain().with_target_as_column().on_places

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cantle.drawing.records import records_meant
 from cantle.release import Release
-from cantle.release.asking import Asker
+from cantle.release.answers.table_answers import TableAsker
 from cantle.release.load import table_schema_of
 from cantle.release.report.ask import Box, ask_table
 from cantle.release.report.columns import column_section
@@ -22,7 +22,7 @@ def sections(release: Release) -> tuple[list[Section], Box | None]:
     view = TableView.of(release)
     if view is None or not view.records:
         return [], None
-    asker, target = Asker(release), table_schema_of(release.manifest).target
+    asker, target = TableAsker(release), table_schema_of(release.manifest).target
     shown = [column_section(view, asker, target)]
     if len(view.attributes) > 1:
         shown.append(pair_section(release, view))

@@ -54,8 +54,8 @@ def _protects(release: Release) -> Tile:
 
 def _size(release: Release) -> Tile:
     m = release.manifest
-    words = f"{KINDS[m.kind].SIZE} {totals(m, COUNTS[m.kind].COUNTED)}".rstrip()
-    return Tile(COUNTS[m.kind].COUNTED, f"{m.summary['records']:,}", words)
+    words = f"{KINDS[m.kind].SIZE} {totals(m, COUNTS[m.kind].counted)}".rstrip()
+    return Tile(COUNTS[m.kind].counted, f"{m.summary['records']:,}", words)
 
 
 def _spent(release: Release) -> Tile:

@@ -1,6 +1,6 @@
 """What a release holds, whatever method made it: a tree, cells, tables, sets, patterns of items, or degrees.
 
-Each structure has one module here, which has a function `facts` and a class `Opened`. Nothing else in this room knows
+Each structure has one module here, which has a function `traits` and a class `Opened`. Nothing else in this room knows
 methods: a release names its structure, or is older than such names, and then its method says it.
 """
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from cantle.drawing.counts import Dice
     from cantle.release import Release
-    from cantle.release.estimates import Noise
-    from cantle.release.noise_behind import Share
-    from cantle.release.noisy_tables import DirectAnswer
+    from cantle.release.answers.estimates import Noise
+    from cantle.release.answers.noise import Share
+    from cantle.release.answers.noisy_tables import DirectAnswer
     from cantle.release.report.content import Section
     from cantle.schema.code_sets import Question
     from cantle.schema.domain import Domain
@@ -47,7 +47,7 @@ BEFORE_STRUCTURES = {
 
 
 @dataclass(frozen=True)
-class Facts:
+class Traits:
     """What the manifest alone says about the structure of a release."""
 
     released: str
@@ -79,8 +79,9 @@ class Opened(Protocol):
     def draw(self, n: int, dice: Dice) -> pl.DataFrame:
         """n records from the noisy numbers alone, or if that cannot be, drawn from the released ones."""
 
-    def lines(self, depth: int, everything: bool) -> tuple[str, list[str]]:
-        """A title, and lines that show what was released: of a tree so many levels, and perhaps not all of many."""
+    def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:
+        """Titles, and lines that show the records and then what they were drawn from: of a tree so many levels, and
+        perhaps not all of many."""
 
     def report(self) -> Section | None:
         """The section of the report about what records were drawn from; None if there is nothing to show."""
@@ -98,10 +99,10 @@ def structure_of(manifest: Manifest) -> str:
     return str(name)
 
 
-def facts_of(manifest: Manifest) -> Facts:
+def traits_of(manifest: Manifest) -> Traits:
     """What the manifest says about the structure of its release."""
-    facts: Facts = _module(manifest).facts(manifest)
-    return facts
+    traits: Traits = _module(manifest).traits(manifest)
+    return traits
 
 
 def opened(release: Release) -> Opened:

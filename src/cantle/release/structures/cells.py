@@ -20,14 +20,15 @@ from cantle.errors import ParameterError
 from cantle.methods.diffgen import results as from_cells
 from cantle.methods.diffgen.column_shapes import ColumnTable, tables_frame, tables_from
 from cantle.release import Release
-from cantle.release.estimates import Noise
+from cantle.release.answers.estimates import Noise
+from cantle.release.answers.noise import Regions, Share, side_by_side, variances
+from cantle.release.answers.noisy_tables import DirectAnswer
 from cantle.release.load import domain_of, table_schema_of
 from cantle.release.manifest import Manifest
-from cantle.release.noise_behind import Regions, Share, side_by_side, variances
-from cantle.release.noisy_tables import DirectAnswer
+from cantle.release.record_bars import column_section
 from cantle.release.sampling import scaled
-from cantle.release.structures import Facts, methods_of, structure_of
-from cantle.release.structures.checks import changed_columns, one_way_rates, rate_paid, records_not_held
+from cantle.release.structures import Traits, methods_of, structure_of
+from cantle.release.structures.checks import broken_rules, changed_columns, one_way_rates, rate_paid, records_not_held
 from cantle.schema.code_sets import Question
 from cantle.trusted.core.answers import NoisyCells
 from cantle.trusted.core.arrays import Codes, Ints
@@ -41,11 +42,11 @@ if TYPE_CHECKING:
 _LEVELS = 4  # columns of the grid that the report shows, one level of the icicle each
 
 
-def facts(manifest: Manifest) -> Facts:
+def traits(manifest: Manifest) -> Traits:
     s = manifest.summary
     listed = f"the {s['listed']:,} with a noisy count of at least {s['at_least']} are listed"
     in_short = f"{s['cells']:,} groups after {s['rounds']} cuts, of which {s['listed']:,} have a released count"
-    return Facts(f"{s['cells']:,} cells, of which {listed}", in_short, lambda domain: domain)
+    return Traits(f"{s['cells']:,} cells, of which {listed}", in_short, lambda domain: domain)
 
 
 class Opened:
@@ -69,6 +70,7 @@ class Opened:
 
     def problems(self) -> Iterator[str]:
         """Whether cells are those of the cuts, follow from their noisy counts, and hold the released records."""
+        yield from broken_rules(self._release)
         if not self.grid.fits(tuple(a.size for a in self.domain.attributes)):
             yield "the cuts do not cover the domain"
             return
@@ -146,13 +148,14 @@ class Opened:
         drawn = self.domain, self.grid, self._listed, scaled(released, may, n, dice), self._tables, dice
         return from_cells.draw_from_cells(*drawn, released=int(released.sum())).frame()
 
-    def lines(self, depth: int, everything: bool) -> tuple[str, list[str]]:  # noqa: ARG002
+    def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
         """The released cut of every column, and the taxonomy it was cut from."""
         lines = [f"{name}: {' · '.join(labels)}" for name, labels in self._intervals().items()]
         for attribute in self.domain.attributes:
             if attribute.taxonomy is not None:
                 lines += [f"\ntaxonomy of {attribute.name}", *attribute.taxonomy.preview()]
-        return "Regions", lines
+        yield column_section(self._release, everything)
+        yield "Regions", lines
 
     def _intervals(self) -> dict[str, list[str]]:
         """The intervals of each column in words."""

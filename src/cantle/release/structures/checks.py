@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.release.data_file import as_polars
+from cantle.release.load import table_schema_of
+from cantle.release.structures import traits_of
 from cantle.schema.domain import Domain
 from cantle.trusted.core.arrays import Codes, Ints
 from cantle.trusted.core.budget import NANO, Charge
@@ -74,6 +76,16 @@ def changed_columns(stated: pl.DataFrame, again: pl.DataFrame, noun: str) -> Ite
 def _same(one: pl.Series, other: pl.Series) -> bool:
     close = one.dtype.is_float() and one.null_count() == 0
     return np.allclose(one, other, rtol=1e-6, atol=_CLOSE) if close else one.equals(other)
+
+
+def broken_rules(release: Release) -> Iterator[str]:
+    """Records that break a rule of the schema; those whose values are ranges are not checked."""
+    manifest = release.manifest
+    domain = table_schema_of(manifest).domain()
+    if domain.rules is None or traits_of(manifest).of_ranges:
+        return
+    broken = domain.rules.numbers(domain.coder(as_polars(release.records, manifest)))
+    yield from (f"{number} records break the rule {text!r}" for text, number in broken if number)
 
 
 def records_not_held(

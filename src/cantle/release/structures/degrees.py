@@ -16,14 +16,14 @@ from cantle.drawing.group_frames import leaves_from
 from cantle.drawing.tree import Leaves
 from cantle.methods.degrees.results import FEW_EDGES, PAID, Answers, degree_results, edges_bound
 from cantle.release import Release
+from cantle.release.answers.estimates import Noise
+from cantle.release.answers.noise import Regions, Share, regions_of, sum_of, variances
+from cantle.release.answers.noisy_tables import DirectAnswer
 from cantle.release.bars import WIDTH, bars
 from cantle.release.data_file import as_polars
-from cantle.release.estimates import Noise
 from cantle.release.load import graph_schema_of
 from cantle.release.manifest import Manifest
-from cantle.release.noise_behind import Regions, Share, regions_of, sum_of, variances
-from cantle.release.noisy_tables import DirectAnswer
-from cantle.release.structures import Facts
+from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns, has_columns, rate_paid
 from cantle.release.structures.tree_leaves import SIZE, Counting, leaf_problems
 from cantle.release.structures.tree_nodes import nodes_of
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 _COLUMNS = "question path noisy rate_num rate_den k estimate"
 
 
-def facts(manifest: Manifest) -> Facts:
+def traits(manifest: Manifest) -> Traits:
     s = manifest.summary
     bound = "nodes of every degree" if not s["theta"] else f"nodes of degrees up to {s['theta']}"
     if "leaves" in s:
-        return Facts(f"{s['leaves']:,} ranges of degrees", f"{bound}, in {s['leaves']:,} ranges")
+        return Traits(f"{s['leaves']:,} ranges of degrees", f"{bound}, in {s['leaves']:,} ranges")
     guessed = f"; {s['guessed']:,} larger degrees are a guess" if s.get("guessed") else ""
-    return Facts("nodes by degree", f"{bound}{guessed}")
+    return Traits("nodes by degree", f"{bound}{guessed}")
 
 
 class Opened:
@@ -195,7 +195,7 @@ class Opened:
         frame = as_polars(self._release.records, self._manifest)
         return frame[np.sort(dice.integers(0, max(1, len(frame)), n if len(frame) else 0))]
 
-    def lines(self, depth: int, everything: bool) -> tuple[str, list[str]]:  # noqa: ARG002
+    def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
         """How many nodes have a degree in each power of two."""
         degrees = self._degrees
         edges = [0, *(1 << i for i in range(int(degrees.max(initial=0)).bit_length() + 1))]
@@ -204,7 +204,7 @@ class Opened:
         counts = np.diff(np.searchsorted(np.sort(degrees), edges)).tolist()
         both = zip(counts, bars(labels, counts), strict=True)
         wide = len(labels[-1]) + WIDTH + 7
-        return "Nodes by degree", [f"{line:{wide}}  {n:,} node{'s' * (n != 1)}" for n, line in both]
+        yield "Nodes by degree", [f"{line:{wide}}  {n:,} node{'s' * (n != 1)}" for n, line in both]
 
     def report(self) -> None:
         """None: the section about degrees says it all."""

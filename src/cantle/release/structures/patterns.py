@@ -13,20 +13,20 @@ import numpy as np
 
 from cantle import kernel_choice
 from cantle.drawing.counts import Dice, public_dice
-from cantle.drawing.set_frames import give_back_sets
 from cantle.errors import VerifyError
 from cantle.methods.baskets.model.questions import Answers
 from cantle.methods.baskets.model.synthesis import KERNELS_FROM, Measured, synthesise
 from cantle.methods.baskets.results import SINGLE, basket_frame, basket_groups, summary_of
 from cantle.release import Release
+from cantle.release.answers.estimates import Noise
+from cantle.release.answers.noise import Share, overlap, sum_of, variances
+from cantle.release.answers.noisy_tables import DirectAnswer
 from cantle.release.data_file import as_polars
-from cantle.release.estimates import Noise
 from cantle.release.load import universe_of
 from cantle.release.manifest import Manifest
-from cantle.release.noise_behind import Share, overlap, sum_of, variances
-from cantle.release.noisy_tables import DirectAnswer
-from cantle.release.sets import form_of, list_frame
-from cantle.release.structures import Facts
+from cantle.release.record_bars import item_section
+from cantle.release.sets import list_frame
+from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns, has_columns
 from cantle.release.structures.patterns_model import Released, answers_of
 from cantle.release.words import percent
@@ -44,18 +44,18 @@ _LIKELY = 100  # measured pairs of items with the highest estimates, which are c
 _SHOWN = 20
 
 
-def facts(manifest: Manifest) -> Facts:
+def traits(manifest: Manifest) -> Traits:
     s = manifest.summary
     if not s["pairs"]:
         off = manifest.parameters["pairs"] == "off"
         why = "`pairs=off` was set" if off else "the records are too few for this epsilon"
         besides = f"\n**No co-occurrence was measured** ({why}): which items go together is not in this release."
-        return Facts("sets by size and of items", "sets by size and items, but no pairs", besides=besides)
+        return Traits("sets by size and of items", "sets by size and items, but no pairs", besides=besides)
     head = f", of the patterns of the {s['head_items']} most frequent ones" if s["head_items"] else ""
     some = "all" if s["pairs_given"] == s["pairs"] else f"{s['pairs_given']:,} of the"
     given = f"{some} {s['pairs']:,} pairs of {s['paired_items']:,} items"
     in_short = f"sets by size, items, and {s['pairs_given']:,} pairs of {s['paired_items']:,} items"
-    return Facts(f"sets by size, of items{head}, and of {given}", in_short)
+    return Traits(f"sets by size, of items{head}, and of {given}", in_short)
 
 
 class Opened:
@@ -151,10 +151,9 @@ class Opened:
         """Records drawn anew from the noisy numbers."""
         _, _, measured = self._answers
         dice.compiled = _worth_loading(measured)
-        drawn = basket_frame(*synthesise(measured, dice, n), self._universe)
-        return give_back_sets(drawn, form_of(self._manifest))
+        return basket_frame(*synthesise(measured, dice, n), self._universe)
 
-    def lines(self, depth: int, everything: bool) -> tuple[str, list[str]]:  # noqa: ARG002
+    def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
         """The measured pairs that most of the released sets hold."""
         import polars as pl
 
@@ -172,7 +171,8 @@ class Opened:
             counted.append((len(np.intersect1d(one, two, assume_unique=True)), pair))
         most = sorted(counted, key=lambda one: (-one[0], str(one[1])))[:_SHOWN]
         lines = [f"{', '.join(map(str, pair))}: {count:,} sets, {percent(count, len(sets))}" for count, pair in most]
-        return "Most frequent pairs of items", lines or ["no pair of items was measured"]
+        yield item_section(self._release)
+        yield "Most frequent pairs of items", lines or ["no pair of items was measured"]
 
     def report(self) -> Section:
         from cantle.release.report.set_section import section_of_sets

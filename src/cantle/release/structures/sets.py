@@ -13,20 +13,20 @@ import numpy as np
 
 from cantle.drawing.counts import Dice, public_dice
 from cantle.drawing.records import share_drawn
-from cantle.drawing.set_frames import give_back_sets
 from cantle.methods.baskets.model.questions import PAID
 from cantle.methods.baskets.model.set_sizes import fit_sizes, size_edges
 from cantle.methods.diffpart.lengths import sizes_frame
 from cantle.methods.diffpart.results import all_sets
 from cantle.release import Release
+from cantle.release.answers.estimates import Noise
+from cantle.release.answers.noise import Share, variances
+from cantle.release.answers.noisy_tables import DirectAnswer
 from cantle.release.data_file import as_polars
-from cantle.release.estimates import Noise
 from cantle.release.load import universe_of
 from cantle.release.manifest import Manifest
-from cantle.release.noise_behind import Share, variances
-from cantle.release.noisy_tables import DirectAnswer
-from cantle.release.sets import SetCodes, form_of, list_frame
-from cantle.release.structures import Facts
+from cantle.release.record_bars import item_section
+from cantle.release.sets import SetCodes, list_frame
+from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns, has_columns, rate_paid, unpaid
 from cantle.release.words import percent
 from cantle.schema.code_sets import Key, Question, holds
@@ -46,15 +46,15 @@ _COLUMNS = "items path noisy rate_num rate_den count estimate"
 _SHOWN = 20
 
 
-def facts(manifest: Manifest) -> Facts:
+def traits(manifest: Manifest) -> Traits:
     s = manifest.summary
     sets = f"{s['leaves']:,} sets of items"
     if not s["refilled"]:
-        return Facts(sets, sets)
+        return Traits(sets, sets)
     cut, share = s.get("items_per_record"), f"{percent(s['refilled'], s['records'])} of"
     filled = f"**{share} the records are filled in at random**: only the groups of their items were counted."
     longer = f" Records were counted with at most {cut} items; longer ones have further items at random." if cut else ""
-    return Facts(
+    return Traits(
         f"{sets} and of the groups of items that were too small to cut further",
         f"{sets}; {share} records are filled in at random",
         besides=f"\n{filled}{longer}",
@@ -169,14 +169,15 @@ class Opened:
         """Records drawn from the released ones: what was filled in does not follow from the groups alone."""
         sets = list_frame(as_polars(self._release.records, self._manifest), self._manifest)
         drawn = dice.integers(0, max(1, len(sets)), n if len(sets) else 0)
-        return give_back_sets(sets[drawn], form_of(self._manifest))
+        return sets[drawn]
 
-    def lines(self, depth: int, everything: bool) -> tuple[str, list[str]]:  # noqa: ARG002
+    def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
         """The sets that are released most often."""
         most = self._groups.sort("count", descending=True, maintain_order=True).head(_SHOWN)
         lines = [f"{{{', '.join(map(str, row['items']))}}}: {row['count']:,}" for row in most.iter_rows(named=True)]
         left = len(self._groups) - _SHOWN
-        return "Sets", [*lines, f"… and {left} more in groups.parquet"] if left > 0 else lines
+        yield item_section(self._release)
+        yield "Sets", [*lines, f"… and {left} more in groups.parquet"] if left > 0 else lines
 
     def report(self) -> Section:
         from cantle.release.report.set_section import section_of_sets

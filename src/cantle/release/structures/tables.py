@@ -19,15 +19,16 @@ from cantle.methods.mosaic.results import cell_frame, drawn_codes, placed
 from cantle.methods.own_error.measured_pairs import measured_pairs
 from cantle.methods.question_words import question_in_words
 from cantle.release import Release
+from cantle.release.answers.estimates import Noise
+from cantle.release.answers.noise import Share
+from cantle.release.answers.noisy_tables import DirectAnswer, NoisyTable, Tables
 from cantle.release.data_file import as_polars
 from cantle.release.document_fields import Document
-from cantle.release.estimates import Noise
 from cantle.release.load import domain_of
 from cantle.release.manifest import Manifest
-from cantle.release.noise_behind import Share
-from cantle.release.noisy_tables import DirectAnswer, NoisyTable, Tables
-from cantle.release.structures import Facts
-from cantle.release.structures.checks import changed_columns, rate_paid
+from cantle.release.record_bars import column_section
+from cantle.release.structures import Traits
+from cantle.release.structures.checks import broken_rules, changed_columns, rate_paid
 from cantle.release.structures.tables_model import refusing_other_forms, released_tables
 from cantle.schema.code_sets import Question
 from cantle.trusted.core.arrays import Ints
@@ -42,14 +43,14 @@ _CLOSE = 0.01  # share of the records that may be in other cells of a column
 _MOST_LINES = 20  # tables that are shown, unless all are requested
 
 
-def facts(manifest: Manifest) -> Facts:
+def traits(manifest: Manifest) -> Traits:
     """The number of columns and of the parts that they were counted in, and of the pairs that were counted together."""
     cells, of_all = manifest.structure["cells"], manifest.summary["cells"]
     columns, pairs = len(cells), len(measured_pairs(manifest.structure))
     parts = [f"{columns} column{'s' * (columns > 1)} ({of_all:,} values and ranges of values)"]
     if columns > 1:
         parts.append(f"{pairs:,} of {columns * (columns - 1) // 2:,} pairs of columns")
-    return Facts(" and of ".join(parts), ", and ".join(parts), lambda domain: domain.with_target_as_column(), cells)
+    return Traits(" and of ".join(parts), ", and ".join(parts), lambda domain: domain.with_target_as_column(), cells)
 
 
 class Opened:
@@ -69,6 +70,7 @@ class Opened:
 
     def problems(self) -> Iterator[str]:
         """Whether tables have their shapes and rates, and cells and records follow from them."""
+        yield from broken_rules(self._release)
         stated, sizes = self._manifest.structure["cells"], {one.name: one.size for one in self._domain.attributes}
         if set(stated) != set(sizes):
             yield "the cells are not those of the schema's columns"
@@ -167,7 +169,7 @@ class Opened:
         with refusing_other_forms():
             return drawn_codes(released.domain, released.sample(n, dice), dice).frame()
 
-    def lines(self, depth: int, everything: bool) -> tuple[str, list[str]]:  # noqa: ARG002
+    def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
         """The noisy tables: the purpose of each, and its columns."""
         lines = []
         for about in self._stated:
@@ -180,7 +182,8 @@ class Opened:
         left = len(lines) - _MOST_LINES
         if not everything and left > 1:
             lines = [*lines[:_MOST_LINES], f"… and {left:,} more; see them with --all"]
-        return "Noisy tables", lines
+        yield column_section(self._release, everything)
+        yield "Noisy tables", lines
 
     def report(self) -> Section:
         """Which columns were measured together, how finely, and with how much noise."""

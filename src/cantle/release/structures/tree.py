@@ -19,15 +19,16 @@ from cantle.drawing.tree import Leaves
 from cantle.methods.rps.one_ways import OneWayTables, marginals_frame, tables_from
 from cantle.methods.rps.results import draw_generalised, drawn_records, masses, possible
 from cantle.release import Release
+from cantle.release.answers.estimates import Noise
+from cantle.release.answers.noise import Regions, Share, regions_of
+from cantle.release.answers.noisy_tables import DirectAnswer, NoisyTable, Tables
 from cantle.release.document_fields import Fields
-from cantle.release.estimates import Noise
 from cantle.release.load import domain_of
 from cantle.release.manifest import Manifest
-from cantle.release.noise_behind import Regions, Share, regions_of
-from cantle.release.noisy_tables import DirectAnswer, NoisyTable, Tables
+from cantle.release.record_bars import column_section
 from cantle.release.sampling import scaled
-from cantle.release.structures import Facts
-from cantle.release.structures.checks import changed_columns, one_way_rates, records_not_held
+from cantle.release.structures import Traits
+from cantle.release.structures.checks import broken_rules, changed_columns, one_way_rates, records_not_held
 from cantle.release.structures.tree_leaves import Counting, leaf_problems
 from cantle.release.structures.tree_nodes import Nodes, nodes_of
 from cantle.schema.code_sets import Question
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TreeFacts:
+class TreeTraits:
     """How codes and records of a tree follow from the schema and the noisy numbers."""
 
     bins: int
@@ -64,23 +65,23 @@ class TreeFacts:
         return binned if self.order_seed is None else binned.with_orders(self.order_seed)
 
 
-def tree_facts(manifest: Manifest) -> TreeFacts:
+def tree_traits(manifest: Manifest) -> TreeTraits:
     """What the structure says; of a release that does not name its structure, what its parameters say."""
     if "name" not in manifest.structure:
         p = manifest.parameters
         order = p["order_seed"] if p["order"] == "random" else None
         how = Counting(p["consistency"], p["summary"] == "depth", p["label"], p["records"])
-        return TreeFacts(p["bins"], order, p["values"], how)
+        return TreeTraits(p["bins"], order, p["values"], how)
     fields = Fields(manifest.structure, "structure")
     fields.take("name", str), fields.take("version", int)
     order_seed = fields.take_or_none("order_seed", int)
-    return fields.all_read(TreeFacts(fields.take("bins", int), order_seed, fields.take("values", str)))
+    return fields.all_read(TreeTraits(fields.take("bins", int), order_seed, fields.take("values", str)))
 
 
-def facts(manifest: Manifest) -> Facts:
-    leaves, mine = f"{manifest.summary['leaves']:,} regions", tree_facts(manifest)
+def traits(manifest: Manifest) -> Traits:
+    leaves, mine = f"{manifest.summary['leaves']:,} regions", tree_traits(manifest)
     in_short = f"{leaves}, at most {manifest.summary['depth']} cuts deep"
-    return Facts(leaves, in_short, mine.counted, of_ranges=mine.of_ranges)
+    return Traits(leaves, in_short, mine.counted, of_ranges=mine.of_ranges)
 
 
 class Opened:
@@ -88,7 +89,7 @@ class Opened:
 
     def __init__(self, release: Release) -> None:
         self._release, self._manifest = release, release.manifest
-        self._facts, self._domain = tree_facts(release.manifest), domain_of(release.manifest)
+        self._traits, self._domain = tree_traits(release.manifest), domain_of(release.manifest)
 
     @cached_property
     def _leaves(self) -> Leaves:
@@ -106,11 +107,12 @@ class Opened:
 
     def problems(self) -> Iterator[str]:
         """Whether leaves cover the domain once, follow from their noisy counts, and hold the released records."""
+        yield from broken_rules(self._release)
         yield from self._one_way_problems()
         wanted = self._manifest.summary.get(RECORDS_WANTED)
-        how = self._facts.counting
+        how = self._traits.counting
         yield from leaf_problems(self._release, self._domain, self._nodes, self._leaves, how, wanted)
-        if not self._facts.of_ranges and np.array_equal(self._leaves.ids, self._nodes.leaves):
+        if not self._traits.of_ranges and np.array_equal(self._leaves.ids, self._nodes.leaves):
             yield from records_not_held(self._release, self._domain, self._leaf, self._leaves.count, "leaves")
 
     def _leaf(self, codes: Codes) -> Ints:
@@ -146,7 +148,7 @@ class Opened:
     def _tables(self) -> Tables:
         """The one-way tables, in bins; none if the order of categories was drawn at random."""
         marginals = self._release.frames.get("marginals")
-        if marginals is None or self._facts.order_seed is not None:
+        if marginals is None or self._traits.order_seed is not None:
             return Tables([], None)
         tables, spread = [], float(variance(marginals["rate_num"][0] / marginals["rate_den"][0]))
         for attribute in self._domain.attributes:
@@ -161,10 +163,10 @@ class Opened:
 
     def draw(self, n: int, dice: Dice) -> pl.DataFrame:
         """Records in proportion to the released leaves."""
-        domain, leaves, values = self._domain, self._leaves, self._facts.values
+        domain, leaves, values = self._domain, self._leaves, self._traits.values
         may, shape = possible(domain, leaves), leaves.count.shape
         fewer = replace(leaves, count=scaled(leaves.count.reshape(-1), may.reshape(-1), n, dice).reshape(shape))
-        if self._facts.of_ranges:
+        if self._traits.of_ranges:
             return draw_generalised(domain, fewer, dice)
         within = masses(domain, leaves, values, self._one_ways, compiled=dice.compiled)
         return drawn_records(domain, fewer, values, within, dice).frame()
@@ -174,7 +176,7 @@ class Opened:
         """Released counts of all nodes."""
         return self._nodes.counts(self._leaves.ids, self._leaves.count.sum(axis=1))
 
-    def lines(self, depth: int, everything: bool) -> tuple[str, list[str]]:  # noqa: ARG002
+    def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:
         """The tree down to a certain depth: for each region the span that its last cut left, and its count."""
         nodes, count = self._nodes, self._counts
 
@@ -188,7 +190,8 @@ class Opened:
                 yield bars + ("└─ " if last else "├─ ") + next(branch)
                 yield from branch
 
-        return "Regions", list(lines(0, "", 0))
+        yield column_section(self._release, everything)
+        yield "Regions", list(lines(0, "", 0))
 
     def report(self) -> Section:
         from cantle.release.report.icicle import Node, tree_section

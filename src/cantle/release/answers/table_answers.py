@@ -1,19 +1,8 @@
-"""Answers to questions, with error bars, from a release alone.
-
-There are two ways to answer. One counts released records; its interval follows from the privately measured error
-(widths.py). The other reads noisy tables, if they answer the question by themselves; its interval covers their noise,
-whose law is known exactly. The narrower interval decides. If a release did not measure its own error, the interval of
-the first way has no confidence: it covers the noise in the counts behind the records, or shows what single columns
-allow.
-
-If a question cuts a step, or a bin of values
-that were counted together, the interval reaches from the records in bins inside the question to those in bins that it
-touches.
-"""
+"""Answers about a release of a table: counts, means and tables of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
@@ -21,39 +10,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle.drawing.records import share_drawn
+from cantle.drawing.counts import workload_dice
 from cantle.errors import ParameterError, raise_alone
-from cantle.release.bins import Bins, Counted, bins_of, inside_and_around
+from cantle.methods.own_error.accuracy import affordable
+from cantle.methods.own_error.measured_pairs import Pair
+from cantle.methods.own_error.table_workload import columns_of as columns_to_ask
+from cantle.methods.own_error.table_workload import table_workload
+from cantle.release import Release
+from cantle.release.answers.asking import Asker, check_confidence, no_numbers
+from cantle.release.answers.bins import Bins, bins_of
+from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
+from cantle.release.answers.widths import NEVER, Widths, joined, shared_margin
 from cantle.release.data_file import as_polars
-from cantle.release.degree_counts import DEGREE, mean_degree, thresholds_of
-from cantle.release.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
-from cantle.release.kinds import KINDS
-from cantle.release.set_widths import SetWidths
-from cantle.release.structures import facts_of, opened, structure_of
-from cantle.release.widths import NEVER, Widths, joined, shared_margin
-from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, edges_of, holds, is_box, join
+from cantle.release.load import attributes_of, domain_of
+from cantle.release.structures import traits_of
+from cantle.release.table_verdict import pairs_of
+from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, edges_of, holds, join
 from cantle.schema.domain import Attribute
-from cantle.schema.question_columns import Misfit, Points, Vocabulary
-from cantle.schema.questions import parse
+from cantle.schema.question_columns import Misfit, Points
 from cantle.schema.scales import Labels, Steps
 from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
+from cantle.trusted.geometry.workloads import TableWorkload
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from cantle.release import Release
 
 MOST_VALUES = 64
 """A column of numbers with at most this many values has one row per value in a table."""
 
 RANGES = 16
-MOST_KEPT = 10_000
-"""Counts that are kept, because the rows of a table ask for the same boxes of codes."""
-
 MOST_ROWS = 100_000
-
-OF_SETS = ("sets", "patterns")
-"""The structures for sets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,25 +51,22 @@ class Groups:
     edges: Ints
 
 
-class Asker:
-    """Answers questions about one release; keeps the codes of columns once they are needed."""
+class TableAsker(Asker):
+    """Answers questions about one release of a table."""
 
     def __init__(self, release: Release) -> None:
-        if facts_of(release.manifest).of_ranges:
+        if traits_of(release.manifest).of_ranges:
             raise ParameterError("records of ranges (values=set) cannot be counted; publish with other `values`")
-        self._release, self._kept = release, dict[Key, Codes]()
-        self.opened = opened(release)
-        self._counted = dict[Question, int]()
+        super().__init__(release)
         self._distributions = dict[Key, tuple[Floats, Floats]]()
-        self._kind = KINDS[release.schema.kind]
-        self.vocabulary: Vocabulary = release.schema.vocabulary()
-
-    # ---- the release --------------------------------------------------------------------------------------
+        self.attributes = attributes_of(release.manifest)
 
     @cached_property
-    def _read(self) -> Callable[[Key], Codes]:
-        frame = as_polars(self._release.records, self._release.manifest)
-        return self._kind.code_reader(frame, self._release.manifest, self._release.schema)
+    def _frame(self) -> pl.DataFrame:
+        return as_polars(self._release.records, self._release.manifest)
+
+    def read(self, key: Key) -> Codes:
+        return self.attributes[str(key)].encode(self._frame[str(key)])
 
     def chosen(self, question: Question, frame: pl.DataFrame) -> Bools:
         """For each record of another frame with the columns of this table whether the question holds."""
@@ -91,59 +74,44 @@ class Asker:
         return np.broadcast_to(holding, len(frame))
 
     @cached_property
-    def attributes(self) -> dict[str, Attribute]:
-        """The columns of a table by name; none of sets and graphs."""
-        return self._kind.attributes(self._release.schema)
+    def bins(self) -> dict[Key, Bins]:
+        """The bins in which columns were counted, if they were."""
+        return bins_of(self._release.manifest)
+
+    @property
+    def counted(self) -> Mapping[Key, Bins]:
+        return self.bins
 
     @cached_property
-    def records(self) -> int:
-        """The number of released records."""
-        return int(self._release.manifest.summary["records"])
+    def pairs(self) -> tuple[set[Pair], set[Pair]]:
+        return pairs_of(self._release.manifest)
 
-    def codes(self, key: Key) -> Codes:
-        """The codes of the released records in one column."""
-        if key not in self._kept:
-            self._kept[key] = self._read(key)
-        return self._kept[key]
+    @cached_property
+    def widths(self) -> Widths:
+        """How wide the intervals are."""
+        return Widths(self._release, self)
 
-    def inside(self, question: Question) -> Bools:
-        """For each released record whether the question holds."""
-        return np.broadcast_to(holds(question, self.codes), self.records)
+    def workload(self, seed: int) -> TableWorkload | None:
+        manifest = self._release.manifest
+        domain, accuracy, receipt = domain_of(manifest), manifest.accuracy, manifest.receipt
+        assert accuracy is not None
+        columns, classes = domain.encode_columns(self._frame)
+        codes = [*columns, classes][: len(columns_to_ask(domain))]
+        noisy, persons = accuracy.noisy_records, receipt.unit.max_records
+        numbers = affordable(accuracy.share, receipt.epsilon_nano, noisy, persons, of_tables=True)
+        asked = table_workload(columns_to_ask(domain), codes, workload_dice(seed), self.pairs[1], numbers)
+        return None if asked is None else asked[0]
 
-    def parse(self, question: str) -> Question:
-        return parse(question, self.vocabulary)
-
-    # ---- counts -------------------------------------------------------------------------------------------
-
-    def count(self, question: Question, confidence: float) -> Estimate:
-        """How many records a question holds for."""
-        check_confidence(confidence)
-        return self._estimate(question, self.drawn(question), confidence)
-
-    def drawn(self, question: Question) -> int:
-        """For how many of the records drawn a question holds."""
-        if question not in self._counted:
-            if len(self._counted) >= MOST_KEPT:
-                self._counted.clear()
-            self._counted[question] = int(self.inside(question).sum())
-        return self._counted[question]
-
-    def _estimate(self, question: Question, drawn: int, confidence: float) -> Estimate:
-        if self.set_widths is not None:
-            return self.set_widths.estimate(question, confidence)
-        released = drawn / share_drawn(self._release.manifest.summary)  # a record may stand for several
-        measured = self.widths.margin(question, confidence) if self.attributes else None
-        direct = self.opened.direct(question)
+    def estimate(self, question: Question, drawn: int, confidence: float) -> Estimate:
+        measured, direct = self.widths.margin(question, confidence), self.opened.direct(question)
         if direct is not None:
-            margin = shared_margin(direct, confidence) if self.attributes else direct.noise.margin(confidence)
+            margin = shared_margin(direct, confidence)
             if measured is None or margin < measured:
-                return _around(max(0.0, direct.value), margin, confidence, NOISE)
-        covers = NOISE_ONLY if measured is None else MEASURED
+                value = max(0.0, float(direct.value))
+                return Estimate(value, value - margin, value + margin, confidence, NOISE).at_least_zero()
         margin = self.noise_margin(question, drawn, confidence) if measured is None else measured
-        low, high = (released + more for more in self.cut_bins(question))
-        known = Estimate(released, low - margin, high + margin, confidence, covers, self.cut_steps(question))
-        known = known.at_least_zero()
-        return self.widths.within_limits(known, question, margin, confidence) if self.attributes else known
+        known = self.around(question, drawn, margin, confidence, NOISE_ONLY if measured is None else MEASURED)
+        return self.widths.within_limits(known, question, margin, confidence)
 
     def cut_steps(self, question: Question) -> str:
         """Says which steps a question cuts, and which bounds are exact; empty if it cuts none."""
@@ -155,47 +123,6 @@ class Asker:
         ]
         return "; ".join(cut)
 
-    def cut_bins(self, question: Question) -> tuple[float, float]:
-        """How many fewer and more records a question may hold for, because of the bins that it cuts."""
-        counted: dict[Key, Counted] = {**self.bins, **thresholds_of(self._release)}
-        inside, around = inside_and_around(question, counted)
-        if inside == around:
-            return 0.0, 0.0
-        here, share = self.drawn(question), share_drawn(self._release.manifest.summary)
-        fewer, more = (float((self.drawn(one) - here) / share) for one in (inside, around))
-        return fewer, more
-
-    @cached_property
-    def widths(self) -> Widths:
-        """How wide the intervals of a release of a table are."""
-        return Widths(self._release, self)
-
-    @cached_property
-    def set_widths(self) -> SetWidths | None:
-        """How wide the intervals of a release of sets are; None for other releases."""
-        return SetWidths(self._release, self) if structure_of(self._release.manifest) in OF_SETS else None
-
-    @cached_property
-    def _of_degrees(self) -> bool:
-        return structure_of(self._release.manifest) == "degrees"
-
-    @cached_property
-    def bins(self) -> dict[Key, Bins]:
-        """The bins in which columns were counted, if they were."""
-        return bins_of(self._release.manifest)
-
-    def noise_margin(self, question: Question, drawn: int, confidence: float) -> float:
-        """The margin of the noise behind a question that holds for so many of the records drawn."""
-        whole = columns_of(question) if is_box(question) else None
-
-        def share(box: dict[Key, CodeSet]) -> float:
-            if whole is not None and len(box) == len(whole):
-                return 1.0
-            around = self.drawn(join(True, (OneColumn(*one) for one in box.items())))
-            return max(1, drawn) / max(1, drawn, around)  # no record drawn does not mean no noise
-
-        return self.opened.noise(question, share).margin(confidence)
-
     # ---- means --------------------------------------------------------------------------------------------
 
     def mean(self, column: str, question: Question, confidence: float) -> Estimate:
@@ -206,8 +133,6 @@ class Asker:
         largest released one is not allowed for.
         """
         check_confidence(confidence)
-        if self._of_degrees and column == DEGREE:
-            return mean_degree(self._release, self.codes(DEGREE), question, confidence)
         attribute = self._numbers(column)
         there = CodeSet.span(0, attribute.grid, attribute.size)
         asked = join(True, (question, OneColumn(column, there)))
@@ -265,15 +190,12 @@ class Asker:
         attribute = self.attributes.get(name)
         if attribute is None or attribute.scale.type not in ("integer", "number"):
             able = [one for one, a in self.attributes.items() if a.scale.type in ("integer", "number")]
-            able += [DEGREE] if self._of_degrees else []
-            known = f"columns of numbers: {', '.join(able)}" if able else "this release has no column of numbers"
-            raise ParameterError(f"there is no column of numbers {name!r} to take the mean of; {known}")
+            raise no_numbers(name, able)
         return attribute
 
     # ---- tables -------------------------------------------------------------------------------------------
 
     def table(self, by: Sequence[str], question: Question, mean: str | None, confidence: float) -> pl.DataFrame:
-        """One row per combination of groups of these columns: the groups, value, low, high, covers."""
         import polars as pl
 
         check_confidence(confidence)
@@ -292,7 +214,7 @@ class Asker:
         for row, released in zip(rows.tolist(), counts.tolist(), strict=True):
             parts = (_group(one, at, self.attributes[one.column].size) for one, at in zip(groups, row, strict=True))
             asked = join(True, (question, *parts))
-            known = self._estimate(asked, released, confidence) if mean is None else None
+            known = self.estimate(asked, released, confidence) if mean is None else None
             made.append(known or self.mean(str(mean), asked, confidence))
         labels = [one.labels.gather(rows[:, j]).alias(one.column) for j, one in enumerate(groups)]
         return pl.DataFrame(labels).with_columns(
@@ -303,8 +225,6 @@ class Asker:
         """The groups of a column: its values; of many numbers, the released cells or ranges of equal width."""
         import polars as pl
 
-        if not self.attributes:
-            raise ParameterError("only releases of tables have columns to group by")
         try:
             self.vocabulary.column(name)
         except Misfit as why:
@@ -352,13 +272,3 @@ def _variation(steps: Codes) -> float:
     apart = np.diff(held) > 1
     jumps = np.where(apart, shares[1:] + shares[:-1], np.abs(np.diff(shares)))
     return float(shares[0] + jumps.sum() + shares[-1])
-
-
-def _around(value: float, margin: float, confidence: float, covers: str) -> Estimate:
-    return Estimate(float(value), value - margin, value + margin, confidence, covers).at_least_zero()
-
-
-def check_confidence(confidence: float) -> None:
-    """Refuses a confidence that no interval can have."""
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0.5 <= confidence <= 0.999:
-        raise ParameterError(f"the confidence must be a number from 0.5 to 0.999, got {confidence!r}")

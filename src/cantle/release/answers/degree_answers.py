@@ -9,23 +9,22 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 from math import log2, nan
-from typing import TYPE_CHECKING
+from typing import NoReturn
 
 import numpy as np
 import polars as pl
 
-from cantle.drawing.counts import variance
-from cantle.errors import ParameterError
-from cantle.release.estimates import LIMITS, NOISE_ONLY, Estimate, Noise
+from cantle.errors import ParameterError, VerifyError
+from cantle.release.answers.asking import Asker, check_confidence, no_numbers
+from cantle.release.answers.estimates import LIMITS, NOISE_ONLY, Estimate, Noise
+from cantle.release.answers.noise import variances
+from cantle.release.data_file import as_polars
 from cantle.release.load import graph_schema_of
-from cantle.release.structures import structure_of
 from cantle.schema.code_sets import CodeSet, Key, Question, edges_of, holds
 from cantle.schema.question_columns import MOST_COUNTED
 from cantle.trusted.core.arrays import Codes, Floats, Ints
-
-if TYPE_CHECKING:
-    from cantle.release import Release
 
 DEGREE = "degree"
 
@@ -55,55 +54,70 @@ class Thresholds:
         return self.whole(codes.complement()).complement()
 
 
-def thresholds_of(release: Release) -> dict[Key, Thresholds]:
-    """The thresholds of a release of degrees; none of other releases, or if every degree was measured."""
-    groups = release.groups
-    if structure_of(release.manifest) != "degrees" or _has(groups, "sorted"):
-        return {}
-    if "question" not in groups.columns:  # ranges of degrees; no node exceeds the bound
-        ends = {*groups[f"{DEGREE}.lo"].to_list(), *groups[f"{DEGREE}.hi"].to_list()}
-        return {DEGREE: Thresholds(tuple(sorted(k for k in ends if 0 < k <= release.manifest.summary["theta"])))}
-    return {DEGREE: Thresholds(tuple(_counted(groups)[0].tolist()))}
+class DegreeAsker(Asker):
+    """Answers questions about one release of the degrees of a graph."""
 
+    def read(self, key: Key) -> Codes:  # noqa: ARG002
+        return as_polars(self._release.records, self._release.manifest)[DEGREE].to_numpy()
 
-def mean_degree(release: Release, degrees: Codes, question: Question, confidence: float) -> Estimate:
-    """The mean degree of the released nodes that a question holds for, with an interval for the noise of the counts.
+    @cached_property
+    def counted(self) -> dict[Key, Thresholds]:
+        """The thresholds; none if every degree was measured."""
+        groups = self._release.groups
+        if _has(groups, "sorted"):
+            return {}
+        if "question" not in groups.columns:  # ranges of degrees; no node exceeds the bound
+            ends = {*groups[f"{DEGREE}.lo"].to_list(), *groups[f"{DEGREE}.hi"].to_list()}
+            most = self._release.manifest.summary["theta"]
+            return {DEGREE: Thresholds(tuple(sorted(k for k in ends if 0 < k <= most)))}
+        return {DEGREE: Thresholds(tuple(_counted(groups)[0].tolist()))}
 
-    Over these nodes, the sum of (degree - mean) is 0. The noisy counts estimate the same sum, with noise of known law.
-    The interval is that of this noise around the mean of the released degrees and the mean by the noisy counts. If
-    degrees beyond the bound count, its upper end also allows for the edges that the bound removed.
-    """
-    if "question" not in release.groups.columns:
-        raise ParameterError(
-            "this release counted ranges of degrees, which do not say the mean; publish with mode=counts, or ask for "
-            "counts"
-        )
-    inside = np.broadcast_to(holds(question, lambda _: degrees), len(degrees))
-    if not inside.any():
-        return Estimate(nan, nan, nan, confidence, NOISE_ONLY)
-    mean, nodes = float(degrees[inside].mean()), int(inside.sum())
-    total, noise = _sum_of_distances(release, degrees, question, mean)
-    shifted, margin = mean + total / nodes, noise.margin(confidence) / nodes
-    low, high = max(0.0, min(mean, shifted) - margin), max(mean, shifted) + margin
-    lost = _lost_edges(release, degrees, question)
-    if not lost:
-        return Estimate(mean, low, high, confidence, NOISE_ONLY)
-    note = "the upper end allows for edges that the bound on degrees removed"
-    return Estimate(mean, low, high + 2 * lost / nodes, confidence, LIMITS, note)
+    def workload(self, seed: int) -> NoReturn:  # noqa: ARG002
+        raise VerifyError("release.json states an accuracy, which is not measured for graphs")
+
+    def mean(self, column: str, question: Question, confidence: float) -> Estimate:
+        """The mean degree of the released nodes that a question holds for, with an interval for the noise of the
+        counts.
+
+        Over these nodes, the sum of (degree - mean) is 0. The noisy counts estimate the same sum, with noise of known
+        law. The interval is that of this noise around the mean of the released degrees and the mean by the noisy
+        counts. If degrees beyond the bound count, its upper end also allows for the edges that the bound removed.
+        """
+        check_confidence(confidence)
+        if column != DEGREE:
+            raise no_numbers(column, [DEGREE])
+        groups, degrees = self._release.groups, self.codes(DEGREE)
+        if "question" not in groups.columns:
+            raise ParameterError(
+                "this release counted ranges of degrees, which do not say the mean; publish with mode=counts, or ask "
+                "for counts"
+            )
+        inside = self.inside(question)
+        if not inside.any():
+            return Estimate(nan, nan, nan, confidence, NOISE_ONLY)
+        mean, nodes = float(degrees[inside].mean()), int(inside.sum())
+        of_nodes = graph_schema_of(self._release.manifest).unit == "node"
+        total, noise = _sum_of_distances(groups, degrees, question, mean, of_nodes)
+        shifted, margin = mean + total / nodes, noise.margin(confidence) / nodes
+        low, high = max(0.0, min(mean, shifted) - margin), max(mean, shifted) + margin
+        lost = _lost_edges(groups, degrees, question)
+        if not lost:
+            return Estimate(mean, low, high, confidence, NOISE_ONLY)
+        note = "the upper end allows for edges that the bound on degrees removed"
+        return Estimate(mean, low, high + 2 * lost / nodes, confidence, LIMITS, note)
 
 
 FLATTEST, STEEPEST = 1.3, 3.0
 """The powers by which numbers of nodes of high degree are taken to fall at least, and at most."""
 
 
-def _lost_edges(release: Release, degrees: Codes, question: Question) -> float:
+def _lost_edges(groups: pl.DataFrame, degrees: Codes, question: Question) -> float:
     """How many edges the bound may have removed that nothing measured; 0 if the question is not about such degrees.
 
     If the numbers of nodes of degree at least k go on beyond the bound as a power of k, as they fell before it, then
     the edges found between the bound and the bound for counting edges say how many lie beyond both. Real degrees end
     more steeply, so that this is an upper end. One deviation is added for the noise.
     """
-    groups = release.groups
     k, noisy, spread = _counted(groups)
     bound = int(k[-1])
     if _has(groups, "sorted") or not _beyond(question, bound, False):
@@ -118,17 +132,18 @@ def _lost_edges(release: Release, degrees: Codes, question: Question) -> float:
     if not len(edges):
         return float(max(0.0, above[-1] + unsure[-1] ** 0.5)) * bound / (power - 1)
     between = float(edges["noisy"][0] - above.sum() / 2)
-    deviation = (float(_variances(edges)[0]) + float(unsure.sum()) / 4) ** 0.5
+    deviation = (float(variances(edges)[0]) + float(unsure.sum()) / 4) ** 0.5
     return max(0.0, between + deviation) / ((edges["k"][0] / bound) ** (power - 1) - 1)
 
 
-def _sum_of_distances(release: Release, degrees: Codes, question: Question, mean: float) -> tuple[float, Noise]:
+def _sum_of_distances(
+    groups: pl.DataFrame, degrees: Codes, question: Question, mean: float, of_nodes: bool
+) -> tuple[float, Noise]:
     """The sum of (degree - mean) over the nodes in question, by the noisy counts, and its noise.
 
     It is a weighted sum of the numbers of nodes of degree at least 1, 2, … up to the bound. What lies beyond the bound
     follows from the number of edges, if that was measured, and otherwise from the released degrees.
     """
-    groups = release.groups
     k, noisy, spread = _counted(groups)
     bound = int(k[-1])
     beyond = _beyond(question, bound, _has(groups, "sorted"))
@@ -137,14 +152,14 @@ def _sum_of_distances(release: Release, degrees: Codes, question: Question, mean
     weight, total, noise = np.diff(distance), 0.0, Noise(0.0, 0.0)
     edges = groups.filter(groups["question"] == "kept edges")
     if beyond and len(edges):  # each edge adds 2 to the sum of all degrees
-        total, noise = 2.0 * edges["noisy"][0], Noise.of(float(_variances(edges)[0]), 2.0)
+        total, noise = 2.0 * edges["noisy"][0], Noise.of(float(variances(edges)[0]), 2.0)
         weight = weight - 1
     elif beyond:
         total = float(np.maximum(degrees - bound, 0).sum())
     if _has(groups, "at most"):  # nodes of degree at least k are all nodes but those below
-        of_nodes, number, uncertain = float(distance[0] + weight.sum()), *_number_of_nodes(groups)
-        total, noise, weight = total + of_nodes * number, noise + Noise.of(uncertain, of_nodes), -weight
-    elif graph_schema_of(release.manifest).unit == "node":  # all nodes have degree 1 or more
+        each, number, uncertain = float(distance[0] + weight.sum()), *_number_of_nodes(groups)
+        total, noise, weight = total + each * number, noise + Noise.of(uncertain, each), -weight
+    elif of_nodes:  # all nodes have degree 1 or more
         weight[0] += distance[0]
     else:  # the number of nodes is public
         total += float(distance[0]) * len(degrees)
@@ -169,9 +184,9 @@ def _counted(groups: pl.DataFrame) -> tuple[Ints, Ints, Floats]:
     """Degrees k from 1 on, and noisy numbers of nodes of degree at least k (or below k) with their variances."""
     rows = groups.filter(groups["question"] == "at least")
     if len(rows):
-        return rows["k"].to_numpy(), rows["noisy"].to_numpy(), _variances(rows)
+        return rows["k"].to_numpy(), rows["noisy"].to_numpy(), variances(rows)
     rows = groups.filter(groups["question"] == "at most")[:-1]  # the last one counts all nodes
-    return rows["k"].to_numpy() + 1, rows["noisy"].to_numpy(), _variances(rows)
+    return rows["k"].to_numpy() + 1, rows["noisy"].to_numpy(), variances(rows)
 
 
 def _number_of_nodes(groups: pl.DataFrame) -> tuple[float, float]:
@@ -179,13 +194,9 @@ def _number_of_nodes(groups: pl.DataFrame) -> tuple[float, float]:
     rows = pl.concat(
         [groups.filter(groups["question"] == "nodes"), groups.filter(groups["question"] == "at most")[-1:]]
     )
-    best = int(_variances(rows).argmin())
-    return float(rows["noisy"][best]), float(_variances(rows)[best])
+    best = int(variances(rows).argmin())
+    return float(rows["noisy"][best]), float(variances(rows)[best])
 
 
 def _has(groups: pl.DataFrame, question: str) -> bool:
     return "question" in groups.columns and question in groups["question"]
-
-
-def _variances(rows: pl.DataFrame) -> Floats:
-    return variance(rows["rate_num"].to_numpy() / rows["rate_den"].to_numpy())

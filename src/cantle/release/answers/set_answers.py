@@ -1,4 +1,4 @@
-"""How wide the interval of a counting question about sets of items is, from the three measured levels of error.
+"""Answers about a release of sets, with intervals from the three measured levels of error.
 
 One level is about single items; one about pairs and triples all of whose pairs the release counted; one about other
 groups. The last two are the largest errors of all groups that were looked at, because nobody can tell from a release
@@ -9,21 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING
 
-from cantle.drawing.records import share_drawn
 from cantle.methods.own_error.accuracy import PairError, QuestionError
-from cantle.methods.own_error.set_workload import Counted
+from cantle.methods.own_error.set_workload import Counted, set_workload
+from cantle.release import Release
 from cantle.release.accuracy import MOST_DOUBT, WORST_DOUBT, noise_scale
-from cantle.release.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
+from cantle.release.answers.asking import Asker
+from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
+from cantle.release.answers.widths import BY_NOISE
+from cantle.release.data_file import as_polars
 from cantle.release.load import universe_of
-from cantle.release.widths import BY_NOISE
+from cantle.release.sets import SetCodes, list_frame
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, is_box
-
-if TYPE_CHECKING:
-    from cantle.release import Release
-    from cantle.release.asking import Asker
+from cantle.trusted.core.arrays import Codes
+from cantle.trusted.geometry.workloads import SetWorkload
 
 HELD = CodeSet((1, 2), 2)
 """The codes of the question whether a set holds an item."""
@@ -37,15 +38,26 @@ USUAL = 0.95
 """The confidence of the limits of single items, which together have none."""
 
 
-class SetWidths:
-    """The error of questions about one release of sets, whose records `asker` counts."""
+class SetAsker(Asker):
+    """Answers questions about one release of sets."""
 
-    def __init__(self, release: Release, asker: Asker) -> None:
-        manifest = release.manifest
-        self._asker, self._share = asker, share_drawn(manifest.summary)  # a record may stand for several
-        self._records, self._accuracy = asker.records / self._share, release.accuracy
-        self._universe = universe_of(manifest)
-        self._counted = Counted.of(self._universe, release.groups, manifest.summary)
+    def __init__(self, release: Release) -> None:
+        super().__init__(release)
+        self._every, self._accuracy = self.records / self.share_drawn, release.accuracy
+        self._universe = universe_of(release.manifest)
+        self._pairs = Counted.of(self._universe, release.groups, release.manifest.summary)
+
+    @cached_property
+    def _codes(self) -> SetCodes:
+        frame = as_polars(self._release.records, self._release.manifest)
+        return SetCodes(list_frame(frame, self._release.manifest)["items"], self._universe)
+
+    def read(self, key: Key) -> Codes:
+        return self._codes(key)
+
+    def workload(self, seed: int) -> SetWorkload:  # noqa: ARG002
+        """The questions about these records; they are not drawn at random."""
+        return set_workload((self._codes.starts, self._codes.items), self._pairs)
 
     def levels(self, confidence: float, doubt: float) -> list[float | None]:
         """How far questions about one item, and about several, are off at most; None if that was not measured."""
@@ -55,11 +67,11 @@ class SetWidths:
         several = max(_level(error, confidence, doubt) for error in known.of_pairs(together=False))
         return [_level(known.one_column, confidence, doubt), several]
 
-    def estimate(self, question: Question, confidence: float) -> Estimate:
+    def estimate(self, question: Question, drawn: int, confidence: float) -> Estimate:  # noqa: ARG002
         """The answer to a question: its released count, and an interval within what single items allow."""
         value, margin, columns = self._count(question), self.margin(question, confidence), columns_of(question)
-        if margin is None and (columns in ([], ["size"]) or self._counted.pairs is None):
-            margin = (BY_NOISE if self._counted.pairs is not None else 1.0) * self._noise(question, confidence)
+        if margin is None and (columns in ([], ["size"]) or self._pairs.pairs is None):
+            margin = (BY_NOISE if self._pairs.pairs is not None else 1.0) * self._noise(question, confidence)
             return Estimate(value, value - margin, value + margin, confidence, NOISE_ONLY).at_least_zero()
         limited = margin is None or len(columns) > 1
         low, high = self.limits(question, USUAL if margin is None else confidence) if limited else (0.0, inf)
@@ -84,14 +96,14 @@ class SetWidths:
         if isinstance(question, OneColumn):
             count, margin = self._count(question), self.margin(question, confidence)
             if margin is None:
-                margin = max(UNMEASURED * self._records, BY_NOISE * self._noise(question, confidence))
-            return max(0.0, count - margin), min(self._records, count + margin)
+                margin = max(UNMEASURED * self._every, BY_NOISE * self._noise(question, confidence))
+            return max(0.0, count - margin), min(self._every, count + margin)
         if not question.parts:
-            return (self._records, self._records) if question.every else (0.0, 0.0)
+            return (self._every, self._every) if question.every else (0.0, 0.0)
         low, high = zip(*(self.limits(part, confidence) for part in question.parts), strict=True)
         if question.every:
-            return max(0.0, sum(low) - (len(low) - 1) * self._records), min(high)
-        return max(low), min(self._records, sum(high))
+            return max(0.0, sum(low) - (len(low) - 1) * self._every), min(high)
+        return max(low), min(self._every, sum(high))
 
     def _level(self, question: Question, confidence: float, doubt: float) -> float | None:
         """By how many records a question is off at most, if `doubt` scales of their noise are added to the numbers."""
@@ -111,14 +123,14 @@ class SetWidths:
         return several + len(columns) * alone
 
     def _count(self, question: Question) -> float:
-        return self._asker.drawn(question) / self._share
+        return self.drawn(question) / self.share_drawn
 
     def _noise(self, question: Question, confidence: float) -> float:
         """The margin of the noise behind a question."""
-        return self._asker.noise_margin(question, self._asker.drawn(question), confidence)
+        return self.noise_margin(question, self.drawn(question), confidence)
 
     def _together(self, columns: Sequence[Key]) -> bool:
-        return bool(self._counted.together([tuple(int(key) for key in columns)])[0])
+        return bool(self._pairs.together([tuple(int(key) for key in columns)])[0])
 
     def _note(self, question: Question) -> str:
         """What the interval allows for, if items were not counted together."""

@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from cantle.release.manifest import Manifest
-from cantle.release.structures import facts_of
+from cantle.release.structures import traits_of
 from cantle.schema.code_sets import CodeSet, Joined, Key, OneColumn, Question
 from cantle.schema.domain import Attribute, Labels
 
@@ -58,7 +58,7 @@ def bins_of(manifest: Manifest) -> dict[Key, Bins]:
     """The bins of the columns of a release that were not counted value by value but in bins."""
     from cantle.release.load import table_schema_of  # which imports the package
 
-    counted = facts_of(manifest).counted
+    counted = traits_of(manifest).counted
     if counted is None:
         return {}
     domain = table_schema_of(manifest).domain()

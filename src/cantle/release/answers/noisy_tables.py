@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle.release.estimates import Noise
+from cantle.release.answers.estimates import Noise
 from cantle.schema.code_sets import CodeSet, Key, Question, columns_of, edges_of, holds, hull
 from cantle.trusted.core.arrays import Bools, Floats, Ints
 

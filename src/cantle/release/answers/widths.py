@@ -16,23 +16,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle.drawing.records import share_drawn
 from cantle.methods.own_error.accuracy import PairError, QuestionError
 from cantle.methods.own_error.measured_pairs import Pair
 from cantle.methods.own_error.question_scale import LARGE, largest_spread, reference, scale_of
 from cantle.release.accuracy import DOUBT, MOST_DOUBT, noise_scale
-from cantle.release.bins import inside_and_around
-from cantle.release.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
-from cantle.release.noisy_tables import DirectAnswer
-from cantle.release.structures import facts_of
-from cantle.release.tables import pairs_of
+from cantle.release.answers.bins import inside_and_around
+from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
+from cantle.release.answers.noisy_tables import DirectAnswer
+from cantle.release.structures import traits_of
 from cantle.schema.code_sets import EVERYTHING, CodeSet, Key, OneColumn, Question, columns_of, hull, is_box, negated
 from cantle.schema.domain import Attribute, Steps
 from cantle.trusted.core.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     from cantle.release import Release
-    from cantle.release.asking import Asker
+    from cantle.release.answers.table_answers import TableAsker
 
 BY_NOISE = 1.17
 """How much wider than its noise an interval from noise is. All questions that one noisy table answers share its noise:
@@ -45,11 +43,10 @@ IN_A_CELL = "values inside one counted cell were never counted by themselves"
 class Widths:
     """The error of questions about one release of a table, whose records `asker` counts."""
 
-    def __init__(self, release: Release, asker: Asker) -> None:
+    def __init__(self, release: Release, asker: TableAsker) -> None:
         self._release, self._asker, self._accuracy = release, asker, release.accuracy
         self._spreads = dict[Key, float]()
-        self._share_drawn = share_drawn(release.manifest.summary)  # a record may stand for several
-        self._counted_cells = facts_of(release.manifest).cells
+        self._counted_cells = traits_of(release.manifest).cells
 
     @property
     def by_columns(self) -> bool:
@@ -58,11 +55,11 @@ class Widths:
 
     @cached_property
     def _together(self) -> set[Pair]:
-        return pairs_of(self._release)[1]
+        return self._asker.pairs[1]
 
     @property
     def _records(self) -> float:
-        return self._asker.records / self._share_drawn
+        return self._asker.records / self._asker.share_drawn
 
     def _share(self, question: Question) -> float:
         """The share of the released records for which a question holds."""
@@ -210,7 +207,7 @@ class Widths:
             known = replace(known, low=known.low - more, high=known.high + more)
         inside, around = inside_and_around(question, self._cells)
         if inside != around:
-            low, high = (self._asker.drawn(one) / self._share_drawn for one in (inside, around))
+            low, high = (self._asker.drawn(one) / self._asker.share_drawn for one in (inside, around))
             low, high = min(known.low, low - margin), max(known.high, high + margin)
             known = replace(known, low=low, high=high, covers=LIMITS, note=joined(IN_A_CELL, known.note))
         return known.at_least_zero()

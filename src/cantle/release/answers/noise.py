@@ -14,7 +14,7 @@ import numpy as np
 
 from cantle.drawing.counts import variance
 from cantle.drawing.tree import Leaves
-from cantle.release.estimates import Noise
+from cantle.release.answers.estimates import Noise
 from cantle.schema.code_sets import CodeSet, Key, Question, hull
 from cantle.schema.domain import Domain
 from cantle.trusted.core.arrays import Codes, Floats, Ints

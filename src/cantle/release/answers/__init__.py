@@ -1,0 +1,1 @@
+"""Answers to questions about a release, from what was released alone."""

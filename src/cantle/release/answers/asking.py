@@ -1,0 +1,155 @@
+"""Answers to questions, with error bars, from a release alone.
+
+There are two ways to answer. One counts released records; its interval follows from the privately measured error
+(widths.py). The other reads noisy tables, if they answer the question by themselves; its interval covers their noise,
+whose law is known exactly. The narrower interval decides. If a release did not measure its own error, the interval of
+the first way has no confidence: it covers the noise in the counts behind the records, or shows what single columns
+allow.
+
+If a question cuts a step, or a bin of values that were counted together, the interval reaches from the records in bins
+inside the question to those in bins that it touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle.drawing.records import share_drawn
+from cantle.errors import ParameterError
+from cantle.release.answers.bins import Counted, inside_and_around
+from cantle.release.answers.estimates import NOISE_ONLY, Estimate
+from cantle.release.structures import opened
+from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, is_box, join
+from cantle.schema.domain import Attribute
+from cantle.schema.questions import parse
+from cantle.trusted.core.arrays import Bools, Codes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cantle.methods.own_error.measured_pairs import Pair
+    from cantle.release import Release
+    from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
+
+MOST_KEPT = 10_000
+"""Counts that are kept, because the rows of a table ask for the same boxes of codes."""
+
+
+class Asker:
+    """Answers questions about one release; keeps the codes of columns once they are needed. Each kind of data has a
+    class of its own (`asker_of`)."""
+
+    def __init__(self, release: Release) -> None:
+        self._release, self.opened = release, opened(release)
+        self._kept, self._counted = dict[Key, Codes](), dict[Question, int]()
+        self.vocabulary = release.schema.vocabulary()
+        self.records = int(release.manifest.summary["records"])
+        self.share_drawn = share_drawn(release.manifest.summary)  # a record may stand for several
+
+    # ---- what differs between kinds of data ---------------------------------------------------------------
+
+    def read(self, key: Key) -> Codes:
+        """The codes of the released records in one of the columns that questions name."""
+        raise NotImplementedError
+
+    attributes: Mapping[str, Attribute] = {}
+    """The columns of a table by name; none of other kinds of data."""
+
+    @property
+    def counted(self) -> Mapping[Key, Counted]:
+        """The bins in which columns were counted, if they were not counted value by value."""
+        return {}
+
+    @property
+    def pairs(self) -> tuple[set[Pair], set[Pair]]:
+        """All pairs of columns of a table, and those that were measured together."""
+        return set(), set()
+
+    def workload(self, seed: int) -> TableWorkload | SetWorkload | None:
+        """The questions that a seed draws for the released records, whose error a release measures."""
+        raise NotImplementedError
+
+    def estimate(self, question: Question, drawn: int, confidence: float) -> Estimate:
+        """The answer to a question that holds for so many of the records drawn."""
+        return self.around(question, drawn, self.noise_margin(question, drawn, confidence), confidence, NOISE_ONLY)
+
+    def around(self, question: Question, drawn: int, margin: float, confidence: float, covers: str) -> Estimate:
+        """An interval with a margin on both sides of a count, and what cut bins leave open."""
+        value, (fewer, more) = drawn / self.share_drawn, self.cut_bins(question)
+        low, high = value + fewer - margin, value + more + margin
+        return Estimate(value, low, high, confidence, covers, self.cut_steps(question)).at_least_zero()
+
+    def mean(self, column: str, question: Question, confidence: float) -> Estimate:  # noqa: ARG002
+        """The mean of a column of numbers over the records that a question holds for and that have a value."""
+        raise no_numbers(column, [])
+
+    def table(self, by: Sequence[str], question: Question, mean: str | None, confidence: float) -> pl.DataFrame:  # noqa: ARG002
+        """One row per combination of groups of these columns: the groups, value, low, high, covers."""
+        raise ParameterError("only releases of tables have columns to group by")
+
+    def cut_steps(self, question: Question) -> str:  # noqa: ARG002
+        """Says which steps a question cuts, and which bounds are exact; empty if it cuts none."""
+        return ""
+
+    # ---- counts -------------------------------------------------------------------------------------------
+
+    def parse(self, question: str) -> Question:
+        return parse(question, self.vocabulary)
+
+    def codes(self, key: Key) -> Codes:
+        """The codes of the released records in one column."""
+        if key not in self._kept:
+            self._kept[key] = self.read(key)
+        return self._kept[key]
+
+    def inside(self, question: Question) -> Bools:
+        """For each released record whether the question holds."""
+        return np.broadcast_to(holds(question, self.codes), self.records)
+
+    def count(self, question: Question, confidence: float) -> Estimate:
+        """How many records a question holds for."""
+        check_confidence(confidence)
+        return self.estimate(question, self.drawn(question), confidence)
+
+    def drawn(self, question: Question) -> int:
+        """For how many of the records drawn a question holds."""
+        if question not in self._counted:
+            if len(self._counted) >= MOST_KEPT:
+                self._counted.clear()
+            self._counted[question] = int(self.inside(question).sum())
+        return self._counted[question]
+
+    def cut_bins(self, question: Question) -> tuple[float, float]:
+        """How many fewer and more records a question may hold for, because of the bins that it cuts."""
+        inside, around = inside_and_around(question, self.counted)
+        if inside == around:
+            return 0.0, 0.0
+        fewer, more = (float((self.drawn(one) - self.drawn(question)) / self.share_drawn) for one in (inside, around))
+        return fewer, more
+
+    def noise_margin(self, question: Question, drawn: int, confidence: float) -> float:
+        """The margin of the noise behind a question that holds for so many of the records drawn."""
+        whole = columns_of(question) if is_box(question) else None
+
+        def share(box: dict[Key, CodeSet]) -> float:
+            if whole is not None and len(box) == len(whole):
+                return 1.0
+            around = self.drawn(join(True, (OneColumn(*one) for one in box.items())))
+            return max(1, drawn) / max(1, drawn, around)  # no record drawn does not mean no noise
+
+        return self.opened.noise(question, share).margin(confidence)
+
+
+def no_numbers(name: str, able: Sequence[str]) -> ParameterError:
+    """Says that there is no such column of numbers, and which ones there are."""
+    known = f"columns of numbers: {', '.join(able)}" if able else "this release has no column of numbers"
+    return ParameterError(f"there is no column of numbers {name!r} to take the mean of; {known}")
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuses a confidence that no interval can have."""
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0.5 <= confidence <= 0.999:
+        raise ParameterError(f"the confidence must be a number from 0.5 to 0.999, got {confidence!r}")

@@ -1,0 +1,88 @@
+"""What is different between releases of tables, of sets and of graphs: some words, and eight functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cantle.release.manifest import Manifest
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cantle.data.frames import NativeFrame
+    from cantle.drawing.records import Drawn
+    from cantle.release import Release
+    from cantle.release.answers.asking import Asker
+    from cantle.release.verdict_words import Uses
+    from cantle.schema.canonical_json import JSON
+
+NOT_MEASURED = "the error of the released records was not measured: the interval covers the noise in the counts they"
+NOT_MEASURED += " were made from, and no more"
+
+DRAWN = "counts are made consistent and whole, and records are drawn from them; the seed of it is in release.json"
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What a manifest says about records of one kind."""
+
+    outcome: str
+    """The sentences of the statement that say what was released."""
+    made: str
+    """How records follow from the noisy counts, as part of a sentence."""
+    domain: str
+    """All data sets that the schema allows, for the registry."""
+    stored: Mapping[str, Mapping[str, JSON]]
+    """The schema of the data file in datapackage.json, by the ending of its name."""
+    accuracy: tuple[str, ...] = ()
+    """How accurate the release is, the most important sentence first; none if the error is not measured."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasedKind:
+    """One kind of data. `schema` is of the class for this kind."""
+
+    noun: str
+    record: str
+    """The unit of the promise where the receipt says `record`."""
+    records: str
+    """The noun after the number of records in an overview."""
+    counted: str
+    """What a count counts: records, sets or nodes."""
+    part: str
+    """What a question names, in the singular: a column, an item or a degree."""
+    how: str
+    """How {n} records were made, for the registry."""
+    product: str = "Synthetic data"
+    """The type of data product in the registry."""
+    bare: str = "Synthetic data"
+    """The product in a word, for releases that promise nothing."""
+    noise_note: str = NOT_MEASURED
+    """What an interval covers if the error of the released records was not measured."""
+    one_number: bool = False
+    """Whether one number about a release's own error is measured where three are too many."""
+    formats: tuple[str, ...] = ("csv", "parquet")
+    """The formats in which records can be stored."""
+    usual_format: Mapping[str, str] = field(default_factory=dict)
+    """The format if none is requested, by the form of the input; csv if the form is not listed."""
+    unsaid: Mapping[str, JSON] = field(default_factory=dict)
+    """Keys of the schemas of releases that were made before cantle wrote them."""
+
+    column_types: Callable[[Manifest], dict[str, pl.DataType]]
+    """The types of the columns of records, in their order."""
+    write: Callable[[pl.DataFrame, Path, str, Manifest], None]
+    """Writes the records in a format."""
+    read: Callable[[Path, str, Manifest, Any], pl.DataFrame]
+    """The records of a saved release, stored in a format, in the shape in which they were released."""
+    as_text: Callable[[pl.DataFrame, Manifest], str]
+    """Records as lines to print."""
+    given_back: Callable[[Drawn | pl.DataFrame, dict[str, str], Any], Drawn | NativeFrame]
+    """Drawn records in the form and the kind of frame of the input, given the schema."""
+    asker: Callable[[Release], Asker]
+    """Opens a release to ask it questions."""
+    uses: Callable[[Release], Uses]
+    """What a release is good for, and what it is not good for."""
+    texts: Callable[[Manifest], Texts]

@@ -1,0 +1,62 @@
+"""Releases are read by their structure: no method has a name in `release` but in one table, and one mode of degrees."""
+
+from __future__ import annotations
+
+import ast
+import re
+from importlib import import_module
+
+from cantle.methods.catalogue import METHODS
+from cantle.release.released_kind import ReleasedKind
+from cantle.release.structures import BEFORE_STRUCTURES, STRUCTURES, Opened
+from tests.architecture.sources import ROOT
+
+RELEASE = ROOT / "release"
+FOLDER = RELEASE / "structures"
+ORDINARY = {"degrees"}
+"""Names of methods that are words of their own: what a release of a graph holds."""
+
+NAMES = re.compile(rf"\b({'|'.join(sorted({str(name) for name in METHODS} - ORDINARY))})\b")
+MODE = 'parameters["mode"] == "rps"'
+
+
+def named() -> list[str]:
+    """The lines of `release` that name a method, other than imports from its folder."""
+    found = []
+    for path in sorted(RELEASE.rglob("*.py")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if NAMES.search(re.sub(r"cantle\.methods[\w.]*", "", line)):
+                found.append(f"{path.relative_to(RELEASE)}: {line.strip()}")
+    return found
+
+
+def test_no_method_has_a_name_in_releases_but_in_one_table() -> None:
+    table = [f'structures/__init__.py: "{method}": "{name}",' for method, name in BEFORE_STRUCTURES.items()]
+    left = set(named()) - set(table)
+    assert len(left) == 1
+    assert MODE in left.pop()
+    assert {str(name) for name in METHODS} - {"auto"} == set(BEFORE_STRUCTURES)
+
+
+def test_only_structures_read_what_methods_made() -> None:
+    """Questions about own error, and words of questions, are shared by methods."""
+    own = re.compile(r"from cantle\.methods\.(?!own_error|question_words)")
+    outside = [path for path in RELEASE.rglob("*.py") if FOLDER not in path.parents]
+    assert [path.name for path in outside if own.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_every_structure_provides_the_same_members() -> None:
+    members = {name for name in vars(Opened) if not name.startswith("_")}
+    assert len(members) == 6
+    for name in STRUCTURES:
+        module = import_module(f"cantle.release.structures.{name}")
+        assert callable(module.traits)
+        assert members <= {member for member in vars(module.Opened) if not member.startswith("_")}, name
+
+
+def test_a_kind_of_data_has_at_most_eight_functions() -> None:
+    (made,) = (node for node in ast.parse((RELEASE / "released_kind.py").read_text(encoding="utf-8")).body
+               if isinstance(node, ast.ClassDef) and node.name == ReleasedKind.__name__)  # fmt: skip
+    fields = [ast.unparse(node.annotation) for node in made.body if isinstance(node, ast.AnnAssign)]
+    assert sum(field.startswith("Callable") for field in fields) <= 8
+    assert not [node for node in made.body if isinstance(node, ast.FunctionDef)]
