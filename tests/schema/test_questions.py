@@ -106,7 +106,7 @@ WRONG = {
     "age 3": ("expected a comparison", 4),
     "town < 'Ash'": ("no order", 7),
     "grade < 3": ("low, mid, high", 8),
-    "age > kids": ("not with another column", 6),
+    "age > kids": ("holds no numbers or dates", 0),
     "age > 'x": ("not closed", 6),
     "age > 3 ; import os": ("has no meaning", 8),
     "age > 3 && member": ("write `and`", 8),

@@ -186,7 +186,7 @@ def test_the_table_of_keys_has_every_key_of_the_parser() -> None:
     full = Field(
         name="x", role="target", ordered=True, unknown="drop", true_values=("j",), false_values=("n",),
         missing_values=("",), formats=("%F",), trim=False, ignore_case=True, replaced=(("a", "b"),),
-        required=True, minimum=0, maximum=1, step=1, categories=("b",),
+        required=True, minimum=0, maximum=1, step=1, categories=("b",), source="y", mapped=(("a", "b"),),
     )  # fmt: skip
     stated = full.to_dict()
     constraints = stated.pop("constraints")

@@ -60,9 +60,9 @@ def _read_part(source: object, schema: TableSchema, domain: Domain) -> Iterator[
         if lines.quoted or len(lines.columns) == 1:
             yield "polars", *domain.encode_columns(lines.parse(wanted))
         else:
-            scanner = scanner or _Scanner(domain, lines)
+            scanner = scanner or _Scanner(domain.read, lines)
             for codes, classes in scanner.encode(lines):
-                yield "polars", codes, classes
+                yield "polars", *domain.counted(codes, classes)
 
 
 PersonCodes = tuple[pl.Series, list[Codes], Codes]
@@ -78,12 +78,13 @@ def read_person_codes(source: object, schema: TableSchema, domain: Domain) -> It
 def person_codes(frame: pl.DataFrame, domain: Domain, person: str, missing: tuple[str, ...]) -> PersonCodes:
     """The codes of a frame with the identifier of each record's person; records without a person are left out."""
     ids = as_ids(frame[person], missing)
-    columns = [attribute.encode(frame[attribute.name]) for attribute in domain.attributes]
-    classes = domain.target.encode(frame[domain.target.name]) if domain.target else np.zeros(len(ids), np.int64)
+    read = domain.read
+    columns = [attribute.encode(frame[attribute.name]) for attribute in read.attributes]
+    classes = read.target.encode(frame[read.target.name]) if read.target else np.zeros(len(ids), np.int64)
     known = ids.is_not_null().to_numpy() & np.logical_and.reduce([column >= 0 for column in (*columns, classes)])
-    kept = [column[known].astype(unsigned(one.size)) for column, one in zip(columns, domain.attributes, strict=True)]
-    label = classes[known].astype(unsigned(domain.target.size if domain.target else 1))
-    return ids.filter(pl.Series(known, dtype=pl.Boolean)), kept, label
+    kept = [column[known].astype(unsigned(one.size)) for column, one in zip(columns, read.attributes, strict=True)]
+    label = classes[known].astype(unsigned(read.target.size if read.target else 1))
+    return ids.filter(pl.Series(known, dtype=pl.Boolean)), *domain.counted(kept, label)
 
 
 def _is_large_csv(path: Path) -> bool:

@@ -66,7 +66,7 @@ def refuse_early(data: object, schema: TableSchema, choice: EngineChoice, nodes:
     elif choice.engine == "database":
         choice.require(data)
         _require_address(data, choice)
-        columns = schema.domain().with_target_as_column().attributes
+        columns = schema.as_declared().with_target_as_column().attributes
         require_encoding(data, reads_texts=any(isinstance(one.scale, Labels) for one in columns))
     elif are_paths(data):
         paths = files(cast("Paths", data))

@@ -116,8 +116,12 @@ class Regions:
         """Draws one column of these records again where some value in their region obeys all rules; returns where."""
         codes = {str(key): codes_of[str(key)][records].astype(np.int64) for key in self._rules.columns}
         lo, hi = (side[region[records]] for side in self._spans[name])
-        cuts = np.array(self._rules.cuts(name))  # all conditions are constant between two cuts
-        first, last = np.maximum(lo, cuts[:-1, None]), np.minimum(hi, cuts[1:, None])
+        cuts = np.array(self._rules.cuts(name))[:, None]  # all conditions are constant between two cuts
+        more = [at for one in self._rules.sums for at in one.changes(name, lambda key: codes[str(key)])]
+        if more:  # those of sums differ from record to record
+            rows = np.broadcast_arrays(*cuts, *(at.clip(0, cuts[-1]) for at in more), lo)[:-1]
+            cuts = np.sort(np.stack(rows), axis=0)
+        first, last = np.maximum(lo, cuts[:-1]), np.minimum(hi, cuts[1:])
         weight = np.zeros(first.shape)
         for part in range(len(first)):
             codes[name] = np.minimum(first[part], hi - 1)
@@ -141,6 +145,21 @@ class Regions:
             spans = np.array([box[name] for box in boxes if box is not None])[place.reshape(-1)]
             lo, hi = spans[:, 0], spans[:, 1]
             codes_of[name][records] = lo + (dice.random(len(records)) * (hi - lo)).astype(np.int64)
+
+
+def obey_in_steps(domain: Domain, rules: Rules, codes: Sequence[Codes], places: Sequence[Codes], dice: Dice) -> None:
+    """Draws places that break a rule again, in place, inside the steps that the records' codes stand for."""
+    named = {one.name: fine for one, fine in zip(domain.attributes, places, strict=True)}
+    bad = np.flatnonzero(_breaking(rules, named))
+    spans, shapes = {}, {}
+    for one, part in zip(domain.attributes, codes, strict=True):
+        first = part[bad].astype(np.int64)
+        spans[one.name] = one.places(first), one.places(first + 1)
+        shapes[one.name] = Shape(np.array([0, one.grid + 1]), np.ones(1))
+    some = {name: fine[bad] for name, fine in named.items()}
+    Regions(rules, spans).redraw(some, np.arange(len(bad)), shapes, dice)
+    for name, fine in some.items():
+        named[name][bad] = fine
 
 
 def _breaking(rules: Rules, codes_of: Mapping[str, Codes]) -> Bools:

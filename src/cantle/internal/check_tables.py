@@ -13,22 +13,26 @@ from cantle.data.tables import as_ids, read_batches
 from cantle.internal.findings import Checked, Examples, Finding, Section
 from cantle.internal.hints import MOST_TEXTS, Hint, hint, lines
 from cantle.schema.domain import DROP, MISSING, Attribute, Labels, Steps
+from cantle.schema.relations import Relations
 from cantle.schema.table import TableSchema
 from cantle.schema.values import MIXED, Mask, text_of
 
 
 def check_table(data: object, schema: TableSchema) -> Checked:
     """What `publish` would do with each record of a table."""
-    domain = schema.domain().with_target_as_column()
+    domain = schema.as_declared().with_target_as_column()
+    relations = schema.domain().relations
+    unread = {} if relations is None else relations.unread
     tallies = [_Tally(attribute) for attribute in domain.attributes]
     read, kept, persons = 0, [np.zeros(0, dtype=bool)], []
-    broken = dict.fromkeys(schema.rules, 0)
+    broken = dict.fromkeys(() if domain.rules is None else domain.rules.texts, 0)
     for batch in read_batches(data, schema):
         frame = batch.frame
         read += frame.height
         keep = np.ones(frame.height, dtype=bool)
         for tally in tallies:
-            keep &= tally.add(frame[tally.attribute.name])
+            fits = tally.add(frame[tally.attribute.name])
+            keep &= fits | (tally.attribute.name in unread)
         kept.append(keep)
         if domain.rules is not None:
             for text, number in domain.rules.numbers(domain.coder(frame)):
@@ -39,12 +43,28 @@ def check_table(data: object, schema: TableSchema) -> Checked:
     whole, used, facts = _persons(schema, persons, fits)
     dropped = Finding("records dropped, because a required value is missing or not declared", int((~fits).sum()), read)
     against = [
-        Finding(f"records that break the rule {text!r}", number, read, becomes="counted, but none is released")
+        Finding(f"records that break the rule {text!r}", number, read, becomes=_of_breaking(text, relations))
         for text, number in broken.items()
+    ]
+    against += [
+        Finding(f"values of {name}, which is computed from {other} and not read", read, read, problem=False)
+        for name, other in unread.items()
     ]
     sections = [Section("records", (dropped, *whole, *against)), *(tally.section(read) for tally in tallies)]
     better = tuple(lines(schema, {tally.attribute.name: tally.hint() for tally in tallies}))
     return Checked("table", "records", read, used, tuple(sections), facts, better)
+
+
+def _of_breaking(text: str, relations: Relations | None) -> str:
+    """What becomes of records that break a rule."""
+    if relations is not None:
+        computed = {one.rule: one.name for one in relations.computed}
+        computed |= {f"{one.source} -> {one.name}": one.name for one in relations.looked_up}
+        if text in computed:
+            return f"{computed[text]} is computed instead"
+        if any(text in one.rules for one in relations.differences):
+            return "the difference is moved to the nearest that obeys"
+    return "counted, but none is released"
 
 
 def _persons(

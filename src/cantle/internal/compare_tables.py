@@ -87,7 +87,7 @@ class Used:
 def read_used(data: object, schema: TableSchema) -> Used:
     """The records that `publish` would use: those that fit the schema, bounded per person."""
     domain = schema.domain().with_target_as_column()
-    attributes, counted = domain.on_places.attributes, domain.attributes
+    attributes, counted = domain.on_places.read.attributes, domain.attributes
     numbers = [one for one in attributes if middle_of(one) is not None]
     parts, given, ids = [], [], []
     for batch in read_batches(data, schema):
@@ -95,8 +95,9 @@ def read_used(data: object, schema: TableSchema) -> Used:
         given.append([_given(one, batch.frame[one.name]) for one in numbers])
         if schema.person is not None:
             ids.append(as_ids(batch.frame[schema.person], schema.missing_values))
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    kept = np.flatnonzero(np.logical_and.reduce([column >= 0 for column in columns]))
+    read = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    kept = np.flatnonzero(np.logical_and.reduce([column >= 0 for column in read]))
+    columns, _ = domain.on_places.counted(read, np.zeros(len(read[0]), dtype=np.int64))
     if schema.person is not None:
         person = person_numbers(pl.concat(ids))[kept]
         kept, person = kept[person >= 0], person[person >= 0]

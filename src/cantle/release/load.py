@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,11 +18,14 @@ from cantle.schema import Schema
 from cantle.schema.domain import Attribute, Domain
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from cantle.schema.canonical_json import JSON
     from cantle.schema.graph import GraphSchema
     from cantle.schema.items import Universe
     from cantle.schema.sets import SetSchema
     from cantle.schema.table import TableSchema
+    from cantle.trusted.core.arrays import Codes
 
 
 Kind = TypeVar("Kind", bound=Schema)
@@ -116,11 +120,23 @@ def _of_kind(schema: Schema, kind: type[Kind]) -> Kind:
 
 
 def attributes_of(manifest: Manifest) -> dict[str, Attribute]:
-    """The columns of a table by name, as questions name them; none of other kinds of data."""
+    """The columns of a table by name, as questions name them: those that were counted, and the declared ones that rules
+    made into others; none of other kinds of data."""
     if traits_of(manifest).counted is None:
         return {}
-    domain = table_schema_of(manifest).domain().with_target_as_column()
-    return {attribute.name: attribute for attribute in domain.on_places.attributes}
+    schema = table_schema_of(manifest)
+    both = (schema.domain(), schema.as_declared())
+    return {one.name: one for domain in both for one in domain.with_target_as_column().on_places.attributes}
+
+
+def code_reader(manifest: Manifest, frame: pl.DataFrame) -> Callable[[str], Codes]:
+    """The places of a frame with the declared columns of a table, by the names of `attributes_of`."""
+    columns, domain = attributes_of(manifest), table_schema_of(manifest).domain().with_target_as_column().on_places
+    if domain.relations is None:
+        return lambda name: columns[name].encode(frame[name])
+    codes, _ = domain.encode_columns(frame)
+    counted = {one.name: part for one, part in zip(domain.attributes, codes, strict=True)}
+    return lambda name: counted[name] if name in counted else columns[name].encode(frame[name])
 
 
 def domain_of(manifest: Manifest) -> Domain:

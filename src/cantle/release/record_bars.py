@@ -7,7 +7,7 @@ import numpy as np
 from cantle.release import Release
 from cantle.release.bars import bars
 from cantle.release.data_file import as_polars
-from cantle.release.load import table_schema_of
+from cantle.release.load import code_reader, table_schema_of
 from cantle.release.sets import list_frame
 from cantle.release.structures import traits_of
 from cantle.schema.domain import Attribute
@@ -24,18 +24,24 @@ def column_section(release: Release, everything: bool) -> tuple[str, list[str]]:
     manifest, schema, lines = release.manifest, table_schema_of(release.manifest), list[str]()
     if traits_of(manifest).of_ranges:
         return "Columns", lines
-    frame, domain = as_polars(release.records, manifest), schema.domain()
+    codes, domain, relations = (
+        code_reader(manifest, as_polars(release.records, manifest)),
+        schema.as_declared(),
+        schema.relations,
+    )
     fields = {field.name: field for field in schema.fields}
-    columns = [*domain.attributes, *([domain.target] if domain.target else [])]
+    made = [one for one in schema.domain().attributes if one.name not in domain.columns]
+    columns = [*domain.attributes, *made, *([domain.target] if domain.target else [])]
     left = 0 if everything else max(0, len(columns) - _MOST_COLUMNS)
     shown = columns if left < 2 else [*columns[: _MOST_COLUMNS - 1], *columns[-1:]]
     for attribute in shown:
         if left > 1 and attribute is columns[-1]:
             lines.append(f"… {left:,} columns are left out here; see them with --all")
-        field = fields[attribute.name]
-        labels, counts = _shares(attribute, attribute.encode(frame[attribute.name]))
-        captions = field.captions()
-        lines.append(f"{attribute.name}: {field.title}" if field.title else attribute.name)
+        field = fields.get(attribute.name)
+        labels, counts = _shares(attribute, attribute.from_places(codes(attribute.name)))
+        captions = field.captions() if field is not None else {}
+        title = field.title if field is not None else "" if relations is None else relations.unit(attribute.name)
+        lines.append(f"{attribute.name}: {title}" if title else attribute.name)
         lines += (f"  {line}" for line in bars([captions.get(label, label) for label in labels], counts))
     return "Columns", lines
 

@@ -71,7 +71,7 @@ def _given_back(drawn: Drawn | pl.DataFrame, form: dict[str, str], schema: Table
 def _nullable(schema: TableSchema) -> list[str]:
     """The columns that may hold nulls. The schema decides, so that types do not depend on the records that were
     drawn."""
-    return [one.name for one in schema.domain().attributes if one.nullable]
+    return [one.name for one in schema.as_declared().attributes if one.nullable]
 
 
 def _asker(release: Release) -> TableAsker:

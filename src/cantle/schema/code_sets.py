@@ -1,4 +1,5 @@
-"""Sets of codes, and questions made of them: conditions on one column each, joined by `and` and `or`.
+"""Sets of codes, and questions made of them: conditions on one column each, or on sums of columns, joined by `and` and
+`or`.
 
 A question is about codes alone, so the same few lines evaluate it for released records, for the cells of a noisy table,
 and (in the lab) for private records.
@@ -14,11 +15,9 @@ from itertools import accumulate
 
 import numpy as np
 
+from cantle.schema.linear import Key as Key
+from cantle.schema.linear import Linear
 from cantle.trusted.core.arrays import Bools, Codes, Ints
-
-Key = str | int
-"""A column by its name; for sets, an item by its code, as a column of the codes 0 (absent) and 1 (present)."""
-
 
 FEW_SPANS = 6
 """Up to this many spans, comparing codes with all of them takes less time than a search."""
@@ -128,7 +127,7 @@ class Joined:
     parts: tuple[Question, ...]
 
 
-Question = OneColumn | Joined
+Question = OneColumn | Linear | Joined
 EVERYTHING = Joined(True, ())
 
 
@@ -151,14 +150,32 @@ def join(every: bool, parts: Iterable[Question]) -> Question:
 
 def is_box(question: Question) -> bool:
     """Whether a question is one set of codes per column, joined by `and`; its hull is then the question itself."""
-    parts = (question,) if isinstance(question, OneColumn) else question.parts if question.every else (question,)
+    parts = question.parts if isinstance(question, Joined) and question.every else (question,)
     return all(isinstance(part, OneColumn) for part in parts)
+
+
+def sums_in(question: Question) -> list[Linear]:
+    """All conditions on sums of columns in a question."""
+    if isinstance(question, Joined):
+        return [one for part in question.parts for one in sums_in(part)]
+    return [question] if isinstance(question, Linear) else []
+
+
+def changed(question: Question, change: Callable[[OneColumn | Linear], Question]) -> Question:
+    """The question with every condition replaced."""
+    if isinstance(question, Joined):
+        return join(question.every, [changed(part, change) for part in question.parts])
+    return change(question)
 
 
 def negated(question: Question) -> Question:
     """The question that holds where this one does not."""
     if isinstance(question, OneColumn):
         return OneColumn(question.key, question.codes.complement())
+    if isinstance(question, Linear):
+        gaps = [CodeSet.span(term.values, term.size, term.size) for term in question.terms]
+        missing = [OneColumn(term.key, codes) for term, codes in zip(question.terms, gaps, strict=True) if len(codes)]
+        return join(False, [*question.opposite(), *missing])
     return Joined(not question.every, tuple(negated(part) for part in question.parts))
 
 
@@ -166,6 +183,8 @@ def columns_of(question: Question) -> list[Key]:
     """The columns that a question is about, each once."""
     if isinstance(question, OneColumn):
         return [question.key]
+    if isinstance(question, Linear):
+        return [term.key for term in question.terms]
     return list(dict.fromkeys(key for part in question.parts for key in columns_of(part)))
 
 
@@ -173,6 +192,8 @@ def holds(question: Question, codes: Callable[[Key], Codes]) -> Bools:
     """For each record whether the question holds, given the codes of its columns (arrays that broadcast)."""
     if isinstance(question, OneColumn):
         return question.codes.holds(codes(question.key))
+    if isinstance(question, Linear):
+        return question.holds(codes)
     result: Bools = np.array(question.every)
     for part in question.parts:
         result = result & holds(part, codes) if question.every else result | holds(part, codes)
@@ -180,9 +201,12 @@ def holds(question: Question, codes: Callable[[Key], Codes]) -> Bools:
 
 
 def edges_of(question: Question, key: Key) -> set[int]:
-    """All edges of the sets of codes of one column, without the ends of the column."""
+    """All edges of the sets of codes of one column, without the ends of the column. Of a sum it is only where null
+    begins."""
     if isinstance(question, OneColumn):
         return set(question.codes.edges) - {0, question.codes.size} if question.key == key else set()
+    if isinstance(question, Linear):
+        return {term.values for term in question.terms if term.key == key and term.values < term.size}
     return {edge for part in question.parts for edge in edges_of(part, key)}
 
 
@@ -191,6 +215,8 @@ def hull(question: Question) -> dict[Key, CodeSet]:
     `and`."""
     if isinstance(question, OneColumn):
         return {question.key: question.codes}
+    if isinstance(question, Linear):
+        return {term.key: CodeSet.span(*question.bounds_of(term.key), term.size) for term in question.terms}
     inner = [hull(part) for part in question.parts]
     keys = dict.fromkeys(key for part in inner for key in part)
     if question.every:

@@ -14,7 +14,7 @@ converted to UTC first.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
@@ -33,6 +33,7 @@ from cantle.schema.taxonomy import Taxonomy
 from cantle.schema.values import Codes, Mask, by_kind
 
 if TYPE_CHECKING:
+    from cantle.schema.relations import Relations
     from cantle.schema.rules import Rules
 
 _SHOWN = 8  # most labels that `describe` writes out in full
@@ -131,6 +132,11 @@ class Attribute:
                 codes[fine == MISSING] = self.bins
         return codes
 
+    def from_places(self, places: Codes) -> Codes:
+        """The codes of places, in the smallest unsigned type; null is the place after the last."""
+        codes = places if self.width == 1 else np.where(places >= self.grid, self.bins, places // self.width)
+        return codes.astype(unsigned(self.size), order="C", copy=False)
+
     def decode(self, codes: Codes, within: NDArray[np.float64]) -> pl.Series:
         """Values in the natural type; `within` in [0, 1) chooses the fine value inside a bin."""
         return self.values(self.fine(codes, within))
@@ -188,13 +194,15 @@ class Attribute:
 class Domain:
     """The attributes of a table, without identifiers and apart from the target; `columns` is the schema's order.
 
-    `rules` are about places on the full grids, whatever the widths of the attributes.
+    `rules` are about places on the full grids, whatever the widths of the attributes. With `relations`, the attributes
+    are those that are counted, and frames have the declared columns.
     """
 
     attributes: tuple[Attribute, ...]
     target: Attribute | None
     columns: tuple[str, ...]
     rules: Rules | None = None
+    relations: Relations | None = None
 
     def coarsen(self, codes: int) -> Domain:
         """The domain with at most `codes` codes for every attribute; the target keeps its classes."""
@@ -233,6 +241,10 @@ class Domain:
 
     def encode(self, frame: pl.DataFrame) -> tuple[Codes, Codes]:
         """Codes (n, d), row-major, and classes (n,), in the smallest unsigned type, without dropped records."""
+        if self.relations is not None:
+            columns, classes = self.encode_columns(frame)
+            widest = unsigned(max((a.size for a in self.attributes), default=1))
+            return np.stack(columns, axis=1).astype(widest) if columns else np.empty((len(classes), 0), widest), classes
         n = frame.height
         keep = np.ones(n, dtype=bool)
         codes = np.empty((n, len(self.attributes)), dtype=unsigned(max((a.size for a in self.attributes), default=1)))
@@ -246,6 +258,8 @@ class Domain:
 
         It needs the memory of one column in addition to the result.
         """
+        if self.relations is not None:
+            return self.counted(*self.read.encode_columns(frame))
         keep = np.ones(frame.height, dtype=bool)
         columns = [
             _kept(attribute.encode(frame[attribute.name]), keep).astype(unsigned(attribute.size), order="C")
@@ -257,6 +271,33 @@ class Domain:
         for j, column in enumerate(columns):  # one at a time, so that the old ones can be freed
             columns[j] = column[keep]
         return columns, classes[keep]
+
+    @cached_property
+    def read(self) -> Domain:
+        """The columns that are read from files: these, or, with relations, those that all others follow from, with one
+        code per place."""
+        if self.relations is None:
+            return self
+        own = {one.name: one.on_places for one in self.attributes}
+        names = self.relations.read
+        target = None if self.target is None else self.target.on_places
+        others = [name for name in names if target is None or name != target.name]
+        every = [own.get(name) or self.relations.columns[name] for name in others]
+        return Domain(tuple(every), target, tuple(names))
+
+    def counted(self, columns: Sequence[Codes], classes: Codes) -> tuple[list[Codes], Codes]:
+        """The codes of these columns, from those of `read`."""
+        if self.relations is None:
+            return list(columns), classes
+        named = {one.name: codes for one, codes in zip(self.read.attributes, columns, strict=True)}
+        places = self.relations.to_counted(named | ({} if self.target is None else {self.target.name: classes}))
+        return [one.from_places(places[one.name]) for one in self.attributes], classes
+
+    def as_written(self, columns: Mapping[str, tuple[Attribute, Codes]]) -> list[tuple[Attribute, Codes]]:
+        """Columns of places as files have them, in the order of the schema."""
+        if self.relations is None:
+            return [columns[name] for name in self.columns]
+        return self.relations.to_declared(columns)
 
     def coder(self, frame: pl.DataFrame) -> Callable[[str | int], Codes]:
         """A function that returns the places of a frame's column by name, for rules."""
@@ -271,11 +312,11 @@ class Domain:
 
     def decode(self, codes: Codes, classes: Codes, within: NDArray[np.float64]) -> pl.DataFrame:
         """Records in schema column order; `within` is (n, d), or (n, d + 1) with a last column for the target."""
-        values = {a.name: a.decode(codes[:, j], within[:, j]) for j, a in enumerate(self.attributes)}
+        places = {a.name: (a, a.fine(codes[:, j], within[:, j])) for j, a in enumerate(self.attributes)}
         if self.target is not None:
             last = within[:, -1] if within.shape[1] > len(self.attributes) else np.zeros(len(classes))
-            values[self.target.name] = self.target.decode(classes, last)
-        return pl.DataFrame([values[name] for name in self.columns])
+            places[self.target.name] = self.target, self.target.fine(classes, last)
+        return pl.DataFrame([one.values(fine) for one, fine in self.as_written(places)])
 
 
 def _kept(codes: Codes, keep: Mask) -> Codes:

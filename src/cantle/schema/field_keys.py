@@ -29,6 +29,8 @@ FIELD_KEYS: dict[str, Key] = {
     "categories": Key(LISTED, categories=True),
     "categoriesOrdered": Key(LISTED, categories=True),
     "hierarchy": Key(LISTED, categories=True),
+    "from": Key((*LISTED, "boolean"), categories=True),
+    "map": Key((*LISTED, "boolean"), categories=True),
     "unknown": Key((*LISTED, "boolean"), categories=True),
     "step": Key(GRIDS, categories=False),
     "format": Key(("date", "datetime")),

@@ -28,6 +28,7 @@ from cantle.schema.declared_values import (
 from cantle.schema.documents import MAX_INTEGER, fail
 from cantle.schema.field_keys import CONSTRAINT_KEYS, FIELD_KEYS, TYPE_WORDS, TYPES
 from cantle.schema.fields import MAX_DIGITS, MAX_GRID, Bound, Field, grid_of, since_1970
+from cantle.schema.maps import parse_map
 from cantle.schema.problems import Problems
 from cantle.schema.written_values import BOUNDS, check_place, with_number_form, with_spellings
 
@@ -93,6 +94,9 @@ def parse_field(
     unbounded = kind == "integer" and not {"minimum", "maximum"} & {*entry, *constraints}
     if listed is None and tree is not None and (kind == "string" or unbounded):
         listed = _leaves(tree, common, base_dir)
+    if "map" in entry or "from" in entry:
+        source, mapped = parse_map(where, name, entry, base_dir)
+        common = replace(common, source=source, mapped=mapped)
     check_place(where, common.type, kind in ("string", "boolean") or listed is not None, entry)
     blank = missing if common.missing_values is None else common.missing_values
     if kind == "boolean":

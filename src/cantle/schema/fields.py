@@ -44,7 +44,8 @@ _TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
 class Field:
     """One declared column. Bounds are exact: int, Fraction, date or datetime; a datetime's step is in seconds.
 
-    `old_step` is the meaning of `step` in schema version 1.
+    `old_step` is the meaning of `step` in schema version 1. `source` is the column from which this one follows, and
+    `mapped` has the category that follows from each of that column's.
     """
 
     name: str
@@ -69,6 +70,8 @@ class Field:
     ignore_case: bool = False
     replaced: tuple[tuple[str, Label | Bound], ...] = ()
     hierarchy: Taxonomy | None = None
+    source: str | None = None
+    mapped: tuple[tuple[str, str], ...] = ()
     extra: Mapping[str, JSON] = field(default_factory=dict)
     extra_constraints: Mapping[str, JSON] = field(default_factory=dict)
 
@@ -91,6 +94,8 @@ class Field:
             "unknown": self.unknown,
             "step": plain(self.step),
             "hierarchy": None if self.hierarchy is None else self.hierarchy.to_nested(),
+            "from": self.source,
+            "map": dict(self.mapped) or None,
             "trueValues": list(self.true_values) or None,
             "falseValues": list(self.false_values) or None,
             "missingValues": None if self.missing_values is None else list(self.missing_values),

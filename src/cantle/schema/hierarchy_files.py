@@ -166,7 +166,7 @@ def _opened(name: str, base: Path, where: str) -> tuple[str, str, str | None]:
     if kind not in forms:
         rule = f"{quote(name)} has an ending that is not known"
         refuse(where, rule, "use .csv (ARX), .txt (indented), .hchy, .hrc, .yaml or .json, or write nested lists")
-    text, form = _read(path, name, where), forms[kind]
+    text, form = read_text(path, name, where), forms[kind]
     if kind == ".txt" and re.search(r"^\s*\{", text, re.MULTILINE):
         form = "braces"
     if kind == ".hrc":
@@ -183,7 +183,7 @@ def _split_section(base: Path, name: str, where: str) -> tuple[Path, str | None]
         refuse(where, f"{quote(name)} is not a path", "name a file, or write nested lists")
 
 
-def _read(path: Path, name: str, where: str) -> str:
+def read_text(path: Path, name: str, where: str) -> str:
     most = MAX_BYTES.get(path.suffix.lower(), _MAX_BYTES)
     try:
         if not path.exists():

@@ -69,6 +69,12 @@ FIELD: dict[str, Part] = {
         {"type": ["number", "string"], **_FILLED},
     ),
     "hierarchy": _said("Groups of categories: nested, a file beside the schema, or a rule such as {fanout: 4}.", _TREE),
+    "from": _said("The column of categories that this one follows from, such as the city of a country.", _TEXT),
+    "map": _said(
+        "What follows from each category of that column: {Graz: Austria}, groups {Austria: [Graz]}, or a CSV file; "
+        "without it, the hierarchy of that column.",
+        {"type": ["string", "object"], **_FILLED},
+    ),
     "format": _said('How dates are written, such as "%d.%m.%Y", or a list of formats; ISO by default.', _ANY),
     "trueValues": _said("Texts that mean true.", _TEXTS),
     "falseValues": _said("Texts that mean false.", _TEXTS),

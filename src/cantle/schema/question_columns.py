@@ -73,11 +73,26 @@ class Points:
         self._scale, self.values = attribute.scale, attribute.grid
         self.size = attribute.on_places.size
 
+    @property
+    def kind(self) -> str:
+        """What its values are: number, date or datetime."""
+        return "number" if self._scale.type == "integer" else self._scale.type
+
+    @property
+    def first(self) -> Fraction:
+        """The value of the first place, of dates in days and of datetimes in seconds since 1970."""
+        return Fraction(self._scale.first, self._scale.scale)
+
+    @property
+    def unit(self) -> Fraction:
+        """The distance of two places."""
+        return Fraction(self._scale.step, self._scale.scale)
+
     def codes(self, sign: str, value: Token) -> CodeSet:
         place = (self._exact(value) * self._scale.scale - self._scale.first) / self._scale.step
         if sign in ("==", "!=") and not (place.denominator == 1 and 0 <= place < self.values):
             raise Misfit(f"{self.name} has no value {value.text}; {self._range()}")
-        return _compared(sign, place, self.values, self.size)
+        return compared(sign, place, self.values, self.size)
 
     def truth(self) -> CodeSet | None:
         return None
@@ -109,21 +124,26 @@ class Points:
     def _exact(self, value: Token) -> Fraction:
         """The value as an exact number; dates and times as days or seconds since 1970."""
         if self._scale.type in ("date", "datetime"):
-            return self._moment(value)
-        number = _number(value.text)
+            try:
+                return self.moment(value, self._scale.type)
+            except Misfit as why:
+                raise Misfit(f"{self.name} holds dates, and {why}; {self._range()}") from None
+        number = number_in(value.text)
         if number is None:
             raise Misfit(f"{self.name} holds numbers, and {value.text!r} is none; {self._range()}")
         return number
 
-    def _moment(self, value: Token) -> Fraction:
+    @staticmethod
+    def moment(value: Token, kind: str) -> Fraction:
+        """A date as days, or a datetime as seconds since 1970."""
         moment = None
         with suppress(ValueError):
             moment = datetime.fromisoformat(value.text) if value.kind != "number" else None
         if moment is None:
-            raise Misfit(f"{self.name} holds dates, and {value.text!r} is none; write 2024-12-31; {self._range()}")
+            raise Misfit(f"{value.text!r} is none; write 2024-12-31")
         moment = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
         seconds = Fraction(int((moment - EPOCH).total_seconds()))
-        return seconds / 86_400 if self._scale.type == "date" else seconds
+        return seconds / 86_400 if kind == "date" else seconds
 
 
 def _with_commas(text: str) -> str:
@@ -131,7 +151,7 @@ def _with_commas(text: str) -> str:
     return f"{int(text):,}" if text.lstrip("-").isdigit() else text
 
 
-def _number(text: str) -> Fraction | None:
+def number_in(text: str) -> Fraction | None:
     """The exact number in a text, if a float could hold it: 1e999999999 would fill the memory."""
     with suppress(ValueError, ArithmeticError):
         number = Decimal(text)
@@ -140,7 +160,7 @@ def _number(text: str) -> Fraction | None:
     return None
 
 
-def _compared(sign: str, place: Fraction, values: int, size: int) -> CodeSet:
+def compared(sign: str, place: Fraction, values: int, size: int) -> CodeSet:
     """The codes below `values` whose comparison with a place on the grid holds; it never holds for null, the last
     code."""
     match sign:
@@ -182,7 +202,7 @@ class Categories:
             named = self._named(value)
             return named if sign == "==" else named.complement().intersection(within)
         if self._labels.type == "integer":
-            return self._by_number(sign, value)
+            return self._bynumber_in(sign, value)
         if self._ranks is None:
             raise Misfit(f"the categories of {self.name} have no order; use ==, != or in")
         named, ranks = self._named(value), self._ranks
@@ -193,6 +213,13 @@ class Categories:
 
     def truth(self) -> CodeSet | None:
         return CodeSet.of([1], self.size) if self._labels.type == "boolean" else None
+
+    @property
+    def is_integer(self) -> bool:
+        return self._labels.type == "integer"
+
+    def label(self, code: int) -> Label:
+        return self._labels.labels[code]
 
     def exact_around(self, edge: int) -> None:  # noqa: ARG002 - categories are counted one by one
         return None
@@ -225,8 +252,8 @@ class Categories:
     def _texts(self) -> list[str]:
         return [self._labels.text(k) for k in range(self.values)]
 
-    def _by_number(self, sign: str, value: Token) -> CodeSet:
-        number = _number(value.text)
+    def _bynumber_in(self, sign: str, value: Token) -> CodeSet:
+        number = number_in(value.text)
         if number is None:
             raise Misfit(f"the categories of {self.name} are integers, and {value.text!r} is none")
         labels = enumerate(self._labels.labels)
@@ -247,12 +274,12 @@ class Counted:
         self.name = self.key = name
 
     def codes(self, sign: str, value: Token) -> CodeSet:
-        place = _number(value.text)
+        place = number_in(value.text)
         if place is None:
             raise Misfit(f"{self.name} is a whole number, and {value.text!r} is none")
         if sign in ("==", "!=") and (place.denominator != 1 or not 0 <= place < self.values):
             raise Misfit(f"{self.name} is a whole number from 0 on, so it is never {value.text}")
-        return _compared(sign, place, self.values, self.size)
+        return compared(sign, place, self.values, self.size)
 
     def truth(self) -> CodeSet | None:
         return None
@@ -279,6 +306,8 @@ class Vocabulary:
             longer = next((one for one in self.columns if one.startswith(f"{name} ")), None)
             if longer is not None:
                 raise Misfit(f"there is no column {name!r}; a name with blanks needs quotes: {printable(longer)!r}")
+            if "-" in name and all(part in self.columns for part in name.split("-")):
+                raise Misfit(f"there is no column {name!r}; write {name.replace('-', ' - ')!r} with blanks")
             raise Misfit(unknown("column", name, list(self.columns), "columns"))
         return self.columns[name]
 

@@ -12,17 +12,19 @@ LONGEST = 20_000
 _SHAPES = {
     "blank": r"\s+",
     "date": r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?)?(?![\w.])",
+    "length": r"\d+(?:sec|min|[shd])(?![\w.])",
     "number": r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])",
     "text": r"'(?:[^']|'')*'" + r'|"(?:[^"]|"")*"' + r"|`(?:[^`]|``)*`",
-    "sign": r"==|!=|<>|<=|>=|[=<>()\[\],]",
+    "sign": r"==|!=|<>|<=|>=|[=<>()\[\],+*-]",
     "word": r"[^\W\d][\w.\-]*",
 }
+KEYWORDS = ("and", "or", "not", "in", "between", "is", "null")
 _TOKEN = re.compile("|".join(f"(?P<{kind}>{shape})" for kind, shape in _SHAPES.items()))
 
 
 @dataclass(frozen=True)
 class Token:
-    """One word of a question: date, number, text (in quotes), sign, word, or end."""
+    """One word of a question: date, length (of time), number, text (in quotes), sign, word, or end."""
 
     kind: str
     text: str
@@ -38,6 +40,12 @@ def refuse(question: str, at: int, message: str) -> NoReturn:
     start, end = max(0, at - 60), at + 60
     shown = "".join(" " if one.isspace() else one for one in question[start:end])
     raise ParameterError(f"{message}\n  {shown}\n  {' ' * (at - start)}^")
+
+
+def quoted(name: str) -> str:
+    """A name as questions have it: in quotes if it is no plain word."""
+    plain = re.fullmatch(_SHAPES["word"], name) and name.lower() not in KEYWORDS and "-" not in name
+    return name if plain else "`" + name.replace("`", "``") + "`"
 
 
 def tokens_of(question: str) -> list[Token]:

@@ -3,11 +3,13 @@
     question   = both { "or" both }
     both       = single { "and" single }
     single     = "not" single | "(" question ")" | "contains" item | comparison
-    comparison = column sign value | value sign column [ sign value ]
+    comparison = side sign side [ sign side ]
                | column [ "not" ] "in" "(" value { "," value } ")"
-               | column [ "not" ] "between" value "and" value
+               | side [ "not" ] "between" side "and" side
                | column "is" [ "not" ] "null"
                | column                                            (of truth values)
+    side       = part { ("+" | "-") part }                         (see cantle.schema.sums)
+    part       = value | [ number "*" ] column | column "*" number
 
 Signs are ==, =, !=, <>, <, <=, >, >=. Names and texts may be in quotes of any kind; a name that is also a word of the
 language, or that has blanks in it, needs them. Everything that a question names is in the schema, so it is public.
@@ -15,12 +17,14 @@ language, or that has blanks in it, needs them. Everything that a question names
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import NoReturn
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.schema.code_sets import EVERYTHING, CodeSet, OneColumn, Question, join, negated
-from cantle.schema.question_columns import Column, Misfit, Vocabulary
-from cantle.schema.question_tokens import Token, refuse, tokens_of
+from cantle.schema.question_columns import Column, Misfit, Points, Vocabulary, number_in
+from cantle.schema.question_tokens import KEYWORDS, Token, refuse, tokens_of
+from cantle.schema.sums import Side, Total, compare, total
 
 DEEPEST = 100
 """Most nested parentheses and `not`."""
@@ -28,7 +32,6 @@ DEEPEST = 100
 _SIGNS = {"==": "==", "=": "==", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _CLOSING = {"(": ")", "[": "]"}
-_KEYWORDS = ("and", "or", "not", "in", "between", "is", "null")
 
 
 def parse(question: str, vocabulary: Vocabulary) -> Question:
@@ -37,6 +40,11 @@ def parse(question: str, vocabulary: Vocabulary) -> Question:
     if not isinstance(question, str):
         raise ParameterError(f'a question is a text such as "age >= 65", got {type(question).__name__}')
     return EVERYTHING if not question.strip() else _Parser(question, vocabulary).whole()
+
+
+def parse_sum(text: str, vocabulary: Vocabulary) -> Total:
+    """A sum of columns, such as `end - start`. Raises a ParameterError that points at an error."""
+    return _Parser(text, vocabulary).sum_alone()
 
 
 class _Parser:
@@ -52,6 +60,15 @@ class _Parser:
             what = "a closing parenthesis too many" if self._next.says(")") else "and, or, or the end of the question"
             self._refuse(f"expected {what}" if "too many" not in what else what)
         return question
+
+    def sum_alone(self) -> Total:
+        side = self._side(None)
+        if self._next.kind != "end":
+            self._refuse("expected +, - or the end of the sum")
+        try:
+            return total(side.columns, side.values)
+        except Misfit as why:
+            raise_alone(self._error(why, side.start))
 
     # ---- words --------------------------------------------------------------------------------------------
 
@@ -118,47 +135,125 @@ class _Parser:
             raise_alone(self._error(why, value))
 
     def _comparison(self) -> Question:
-        if self._next.kind in ("number", "date"):
-            return self._value_first()
-        column = self._column()
+        left = self._side(None)
+        if left.column is not None:
+            question = self._of_column(left.column)
+            if question is not None:
+                return question
+        elif self._took("between"):
+            return self._between(left)
+        after = left.value.text if left.value is not None else "a sum"
+        sign, middle = self._sign(f"after {after}"), self._side(left)
+        parts = [self._compared(left, sign, middle)]
+        if self._is_comparison():
+            second = self._sign("")
+            right = self._side(middle)
+            parts.append(self._compared(middle, second, right))
+            if _may_skip(left, sign, middle, second, right):  # start <= end holds where the middle is missing too
+                parts.append(self._compared(left, min(sign, second, key=len), right))
+        return join(True, parts)
+
+    def _of_column(self, column: Column) -> Question | None:
+        """What is said about a single column; None if it is compared."""
         turned = self._took("not")
         if self._took("in"):
             codes = self._listed(column)
         elif self._took("between"):
-            low = self._value()
-            self._expect("and", "between the two values")
-            codes = self._codes(column, ">=", low).intersection(self._codes(column, "<=", self._value()))
+            question = self._between(Side([(Fraction(1), column)]))
+            if not isinstance(question, OneColumn) or question.key != column.key:
+                return negated(question) if turned else question
+            codes = question.codes
         elif turned:
             self._refuse("expected in or between after not")
         elif self._took("is"):
             return OneColumn(column.key, self._null(column))
-        elif self._next.text in _SIGNS and self._next.kind == "sign":
-            sign = _SIGNS[self._take().text]
-            codes = self._codes(column, sign, self._value())
+        elif self._is_comparison():
+            return None
         else:
             return OneColumn(column.key, self._truth(column))
         not_null = CodeSet.span(0, column.values, column.size)
         return OneColumn(column.key, codes.complement().intersection(not_null) if turned else codes)
 
-    def _value_first(self) -> Question:
-        """18 <= age, or 18 <= age < 65."""
-        value = self._take()
-        sign = self._sign(f"after {value.text}")
-        column = self._column()
-        codes = self._codes(column, _TURNED[sign], value)
-        if self._next.kind == "sign" and self._next.text in _SIGNS:
-            sign = _SIGNS[self._take().text]
-            codes = codes.intersection(self._codes(column, sign, self._value()))
-        return OneColumn(column.key, codes)
+    def _between(self, side: Side) -> Question:
+        low = self._side(side)
+        self._expect("and", "between the two values")
+        parts = [self._compared(side, ">=", low), self._compared(side, "<=", self._side(side))]
+        return join(True, parts)
+
+    def _compared(self, left: Side, sign: str, right: Side) -> Question:
+        """One side compared with another."""
+        if left.column is not None and right.value is not None:
+            return OneColumn(left.column.key, self._codes(left.column, sign, right.value))
+        if right.column is not None and left.value is not None:
+            return OneColumn(right.column.key, self._codes(right.column, _TURNED[sign], left.value))
+        if not left.columns and not right.columns:
+            self._refuse("expected a column on one side of the comparison", right.start)
+        try:
+            return compare(left, sign, right)
+        except Misfit as why:
+            raise_alone(self._error(why, left.start))
+
+    def _is_comparison(self) -> bool:
+        return self._next.kind == "sign" and self._next.text in _SIGNS
 
     def _sign(self, after: str) -> str:
-        if self._next.kind != "sign" or self._next.text not in _SIGNS:
+        if not self._is_comparison():
             self._refuse(f"expected a comparison (==, !=, <, <=, >, >=) {after}")
         return _SIGNS[self._take().text]
 
+    # ---- sums ---------------------------------------------------------------------------------------------
+
+    def _side(self, other: Side | None) -> Side:
+        """One side of a comparison; `other` is the side on the left of it."""
+        side = Side(start=self._next)
+        self._part(side, other, Fraction(-1 if self._took("-") else 1))
+        while self._next.kind == "sign" and self._next.says("+", "-") or self._is_signed_number():
+            factor = Fraction(1)
+            if not self._is_signed_number():
+                factor = Fraction(-1 if self._take().text == "-" else 1)
+            self._part(side, other, factor)
+        return side
+
+    def _is_signed_number(self) -> bool:
+        return self._next.kind == "number" and self._next.text[0] in "+-"
+
+    def _part(self, side: Side, other: Side | None, factor: Fraction) -> None:
+        """One part of a sum: a value, or a column, perhaps times a number."""
+        token = self._next
+        if token.kind in ("number", "date", "length"):
+            self._take()
+            if not self._took("*"):
+                side.values.append((factor, token))
+                return
+            factor *= self._factor(token)
+        elif self._is_value(other) and not side.columns:
+            side.values.append((factor, self._value()))
+            return
+        side.columns.append((factor, self._column()))
+        while self._took("*"):
+            if self._next.kind != "number":
+                self._refuse("cantle can keep sums and differences of columns, and no products of two columns")
+            side.columns[-1] = side.columns[-1][0] * self._factor(self._take()), side.columns[-1][1]
+
+    def _factor(self, token: Token) -> Fraction:
+        number = number_in(token.text)
+        if not number:
+            self._refuse("expected a number other than 0 before or after *", token)
+        return number
+
+    def _is_value(self, other: Side | None) -> bool:
+        """Whether the next word is a value, not a column; only the right side of a comparison may begin with a text."""
+        token = self._next
+        if other is None or token.kind not in ("word", "text") or token.says(*KEYWORDS):
+            return other is not None and (token.kind not in ("word", "text") or token.says(*KEYWORDS))
+        own = [column.name for _, column in other.columns]
+        if token.text not in self._vocabulary.columns or token.text in own:
+            return True
+        return token.kind == "text" and not all(isinstance(column, Points) for _, column in other.columns)
+
     def _column(self) -> Column:
         token = self._next
-        if token.kind not in ("word", "text") or token.says(*_KEYWORDS):
+        if token.kind not in ("word", "text") or token.says(*KEYWORDS):
             named = "a column" + (", or contains and an item" if self._vocabulary.has_items else "")
             self._refuse(f"expected {named}; known: {', '.join(list(self._vocabulary.columns)[:12])}")
         try:
@@ -168,7 +263,7 @@ class _Parser:
         return column
 
     def _value(self) -> Token:
-        if self._next.kind not in ("number", "date", "text", "word") or self._next.says(*_KEYWORDS):
+        if self._next.kind not in ("number", "date", "text", "word") or self._next.says(*KEYWORDS):
             self._refuse("expected a value: a number, a date such as 2024-12-31, or a text in quotes")
         return self._take()
 
@@ -196,8 +291,6 @@ class _Parser:
         return codes
 
     def _codes(self, column: Column, sign: str, value: Token) -> CodeSet:
-        if value.kind == "word" and value.text in self._vocabulary.columns and value.text != column.name:
-            self._refuse("a column is compared with a value, not with another column; put texts in quotes", value)
         try:
             return column.codes(sign, value)
         except Misfit as why:
@@ -208,3 +301,9 @@ class _Parser:
             self._refuse(str(why), token)
         except ParameterError as error:
             return error
+
+
+def _may_skip(left: Side, first: str, middle: Side, second: str, right: Side) -> bool:
+    """Whether a chain such as `start <= middle <= end` of three different columns also says something of its ends."""
+    names = [[column.name for _, column in side.columns] for side in (left, middle, right)]
+    return first[0] == second[0] and first[0] in "<>" and all(names) and not set(names[0]) & set(names[2])

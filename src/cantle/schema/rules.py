@@ -13,25 +13,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cantle.errors import ParameterError, SchemaError
-from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, edges_of, holds, join, negated
+from cantle.schema.code_sets import (
+    EVERYTHING,
+    CodeSet,
+    Joined,
+    Key,
+    OneColumn,
+    Question,
+    changed,
+    columns_of,
+    edges_of,
+    holds,
+    join,
+    sums_in,
+)
 from cantle.schema.documents import fail
-from cantle.schema.problems import Problems
+from cantle.schema.linear import EVERYWHERE as EVERYWHERE
+from cantle.schema.linear import NOWHERE as NOWHERE
+from cantle.schema.linear import SOMEWHERE as SOMEWHERE
+from cantle.schema.linear import Linear, Verdicts
 from cantle.trusted.core.arrays import Bools, Codes, Ints
 
 if TYPE_CHECKING:
     from cantle.schema.domain import Attribute
-    from cantle.schema.question_columns import Vocabulary
+    from cantle.schema.question_columns import Column, Vocabulary
 
-NOWHERE, SOMEWHERE, EVERYWHERE = 0, 1, 2
-Verdicts = NDArray[np.int8]
 Box = Mapping[Key, tuple[int, int]]
 """Spans of codes for some columns; the other columns have all codes."""
 
@@ -64,25 +78,14 @@ class Rules:
         """Each rule with the number of records that break it."""
         return [(text, int(holds(one, codes).sum())) for text, one in zip(self.texts, self.broken, strict=True)]
 
-    def forbidden(self, verdict: Callable[[OneColumn], Verdicts]) -> Verdicts:
-        """Whether a rule is broken nowhere, somewhere or everywhere, for many boxes, given the verdicts on columns."""
-        verdicts = _joined(self.broken[0], verdict)
-        for one in self.broken[1:]:
-            verdicts = np.maximum(verdicts, _joined(one, verdict))
-        return verdicts
-
     def forbidden_spans(self, spans: Mapping[Key, tuple[Ints, Ints]]) -> Verdicts:
-        """The same for boxes given by the first code of each column and the code after the last."""
-        return self.forbidden(lambda one: self._of_spans(one, *spans.get(one.key, self._whole(one.key))))
+        """Whether a rule is broken nowhere, somewhere or everywhere, for many boxes, given by the first code of each
+        column and the code after the last."""
+        verdicts = [_verdict(one, lambda key: spans.get(key) or self._whole(key)) for one in self.broken]
+        return np.maximum.reduce(np.broadcast_arrays(*verdicts))
 
     def _whole(self, key: Key) -> tuple[Ints, Ints]:
         return np.zeros(1, dtype=np.int64), np.array([dict(self.sizes)[key]])
-
-    @staticmethod
-    def _of_spans(one: OneColumn, lo: Ints, hi: Ints) -> Verdicts:
-        """The verdicts on a condition, from the number of its codes in each span."""
-        inside = one.codes.below(hi) - one.codes.below(lo)
-        return (SOMEWHERE + (inside == hi - lo).astype(np.int8) - (inside == 0).astype(np.int8)).astype(np.int8)
 
     def allowed_box(self, box: Box) -> Box | None:
         """A box inside `box` in which no rule is broken; None if every point of it breaks one.
@@ -103,15 +106,28 @@ class Rules:
         return None
 
     def _halved(self, box: dict[Key, tuple[int, int]]) -> list[dict[Key, tuple[int, int]]]:
-        """The box in two parts, cut in the column with the most places at which a condition changes."""
+        """The box in two parts, cut in the column with the most places at which a condition changes; if only sums of
+        columns are left, in the middle of the longest of these."""
         places = {key: [edge for edge in self._edges[key] if lo < edge < hi] for key, (lo, hi) in box.items()}
         key = max(places, key=lambda one: len(places[one]))
+        if not places[key]:
+            key = max(self._summed, key=lambda one: box[one][1] - box[one][0])
+            places[key] = [sum(box[key]) // 2]
         (lo, hi), cut = box[key], places[key][len(places[key]) // 2]
         return [{**box, key: (lo, cut)}, {**box, key: (cut, hi)}]
 
     @cached_property
     def _edges(self) -> dict[Key, list[int]]:
         return {key: sorted(set().union(*(edges_of(one, key) for one in self.broken))) for key, _ in self.sizes}
+
+    @cached_property
+    def sums(self) -> list[Linear]:
+        """The conditions on sums of columns."""
+        return list(dict.fromkeys(each for one in self.broken for each in sums_in(one)))
+
+    @cached_property
+    def _summed(self) -> list[Key]:
+        return list(dict.fromkeys(key for one in self.sums for key in columns_of(one)))
 
     def on_cells(self, edges: Mapping[Key, Ints]) -> Rules:
         """The rules over cells, given the edges of each column's cells; a cell breaks a rule if all its points do.
@@ -120,12 +136,25 @@ class Rules:
         but not the same one, may be missed.
         """
         sizes = tuple((key, len(edges[key]) - 1) for key, _ in self.sizes)
-        return Rules(self.texts, tuple(_on_cells(one, edges) for one in self.broken), sizes)
+        both = zip(self.texts, self.broken, strict=True)
+        texts, broken = zip(*(pair for pair in both if not any(one.touched for one in sums_in(pair[1]))), strict=True)
+        return Rules(texts, tuple(_on_cells(one, edges) for one in broken), sizes)
 
     def on_codes(self, columns: Mapping[Key, Attribute]) -> Rules:
-        """The rules about codes of whole steps instead of places, for columns in which no rule cuts a step."""
+        """The rules about codes of whole steps instead of places, for columns in which no condition on one column cuts
+        a step.
+
+        Sums do cut steps. So a code may break a rule in a part of its places: those are avoided when places are drawn.
+        That is possible if only one rule is broken in a part; codes that break several rules in parts are not drawn.
+        """
         sizes = tuple((key, columns[key].size if key in columns else size) for key, size in self.sizes)
-        return Rules(self.texts, tuple(_on_codes(one, columns) for one in self.broken), sizes)
+        broken = tuple(_on_codes(one, columns) for one in self.broken)
+        wide = [one for one in broken if any(term.width > 1 for each in sums_in(one) for term in each.terms)]
+        touched = [
+            changed(one, lambda part: replace(part, touched=True) if isinstance(part, Linear) else part) for one in wide
+        ]
+        both = tuple(join(True, pair) for pair in combinations(touched, 2))
+        return Rules(self.texts + ("two rules at once",) * len(both), broken + both, sizes)
 
     def cuts(self, key: Key) -> list[int]:
         """The codes of a column at which a condition changes, with 0 and the number of codes."""
@@ -137,17 +166,24 @@ class Rules:
         return Rules(self.texts, broken, self.sizes)
 
 
-def _joined(question: Question, verdict: Callable[[OneColumn], Verdicts]) -> Verdicts:
+def _verdict(question: Question, spans: Callable[[Key], tuple[Ints, Ints]]) -> Verdicts:
+    """The verdict on a question for boxes. `and` takes the smallest verdict, `or` the largest."""
+    if isinstance(question, Linear):
+        return question.verdict(spans)
     if isinstance(question, OneColumn):
-        return verdict(question)
+        lo, hi = spans(question.key)
+        inside = question.codes.below(hi) - question.codes.below(lo)
+        return (SOMEWHERE + (inside == hi - lo).astype(np.int8) - (inside == 0).astype(np.int8)).astype(np.int8)
     verdicts: Verdicts = np.array(EVERYWHERE if question.every else NOWHERE, dtype=np.int8)
     for part in question.parts:
-        verdicts = (np.minimum if question.every else np.maximum)(verdicts, _joined(part, verdict))
+        verdicts = (np.minimum if question.every else np.maximum)(verdicts, _verdict(part, spans))
     return verdicts
 
 
 def _of_box(question: Question, box: Box) -> int:
     """The verdict on a condition for one box."""
+    if isinstance(question, Linear):
+        return int(question.verdict(lambda key: (np.array(box[key][0]), np.array(box[key][1]))))
     if isinstance(question, OneColumn):
         first, end = box[question.key]
         inside = question.codes.overlap(first, end)
@@ -157,16 +193,28 @@ def _of_box(question: Question, box: Box) -> int:
 
 
 def _on_cells(question: Question, edges: Mapping[Key, Ints]) -> Question:
-    if not isinstance(question, OneColumn):
-        return type(question)(question.every, tuple(_on_cells(part, edges) for part in question.parts))
+    if isinstance(question, Joined):
+        return Joined(question.every, tuple(_on_cells(part, edges) for part in question.parts))
+    if isinstance(question, Linear):
+        return question.with_terms(
+            lambda term: replace(term, edges=np.asarray(edges[term.key]), size=len(edges[term.key]) - 1)
+        )
     lo, hi = edges[question.key][:-1], edges[question.key][1:]
     whole = question.codes.below(hi) - question.codes.below(lo) == hi - lo
     return OneColumn(question.key, CodeSet.of(np.flatnonzero(whole).tolist(), len(lo)))
 
 
 def _on_codes(question: Question, columns: Mapping[Key, Attribute]) -> Question:
-    if not isinstance(question, OneColumn):
-        return type(question)(question.every, tuple(_on_codes(part, columns) for part in question.parts))
+    if isinstance(question, Joined):
+        return Joined(question.every, tuple(_on_codes(part, columns) for part in question.parts))
+    if isinstance(question, Linear):
+        return question.with_terms(
+            lambda term: (
+                replace(term, width=columns[term.key].width, size=columns[term.key].size)
+                if term.key in columns
+                else term
+            )
+        )
     mine = columns.get(question.key)
     if mine is None:
         return question
@@ -175,9 +223,9 @@ def _on_codes(question: Question, columns: Mapping[Key, Attribute]) -> Question:
 
 
 def _reordered(question: Question, key: Key, order: Sequence[int]) -> Question:
-    if not isinstance(question, OneColumn):
-        return type(question)(question.every, tuple(_reordered(part, key, order) for part in question.parts))
-    if question.key != key:
+    if isinstance(question, Joined):
+        return Joined(question.every, tuple(_reordered(part, key, order) for part in question.parts))
+    if isinstance(question, Linear) or question.key != key:
         return question
     size = question.codes.size
     was = question.codes.holds(np.array([*order, *range(len(order), size)]))
@@ -187,39 +235,19 @@ def _reordered(question: Question, key: Key, order: Sequence[int]) -> Question:
 # ---------------------------------------------------------------------------------------------------------- declared
 
 
-def compiled(texts: Sequence[str], vocabulary: Vocabulary) -> Rules | None:
-    """The rules in codes; raises a SchemaError that points at the error, or says that rules contradict each other."""
-    if not texts:
-        return None
-    problems, broken = Problems(), list[Question]()
-    for number, text in enumerate(texts):
-        with problems.during("rules", number):
-            broken.append(_broken(text, vocabulary))
-            _check_steps(text, broken[-1], vocabulary)
-    problems.refuse()
-    keys = dict.fromkeys(key for one in broken for key in columns_of(one))
-    sizes = tuple((key, vocabulary.columns[str(key)].size) for key in keys)
-    rules = Rules(tuple(texts), tuple(broken), sizes)
-    if rules.allowed_box({}) is None:
-        rule = "they contradict each other, so that every record would break one (or are too many to be sure)"
-        fail("rules", rule, "correct or remove one", "rules")
-    return rules
+@dataclass(frozen=True)
+class Declared:
+    """A rule as it is written: when a record breaks it, and what it claims if it has no arrow."""
+
+    text: str
+    broken: Question
+    claims: tuple[Question, ...] = ()
+    follows: tuple[str, str] | None = None
+    """Two columns of which the second follows from the first."""
 
 
-def _check_steps(text: str, broken: Question, vocabulary: Vocabulary) -> None:
-    """Refuses a rule that is broken in a part of a step only, because its records are counted as one."""
-    for key in columns_of(broken):
-        column = vocabulary.columns[str(key)]
-        for edge in sorted(edges_of(broken, key)):
-            around = column.exact_around(edge)
-            if around is not None:
-                rule = f"{text!r} cuts the step of {key} from {around[0]} to {around[1]}, which is counted as a whole"
-                fix = f"let the condition begin or end at one of the two, as in `{key} < {around[0]}` or "
-                fail("rules", rule, f"{fix}`{key} >= {around[1]}`, or declare a smaller step or `multipleOf`")
-
-
-def _broken(text: str, vocabulary: Vocabulary) -> Question:
-    """The question that holds for records that break the rule in a text."""
+def declared(text: str, vocabulary: Vocabulary) -> Declared:
+    """The rule in a text, in codes of the declared columns."""
     from cantle.schema.questions import parse
 
     parts, start = [], 0
@@ -231,6 +259,10 @@ def _broken(text: str, vocabulary: Vocabulary) -> Question:
     if len(parts) > 2 or not all(part.strip() for part in parts):
         rule = f"{text!r} is not a condition, or two of them with one arrow between"
         fail("rules", rule, "write `age < 15 -> income is null`")
+    columns = [_named(part, vocabulary) for part in parts]
+    if len(columns) == 2 and None not in columns and columns[1].truth() is None:  # type: ignore[union-attr]
+        source, name = (str(one.key) for one in columns if one is not None)
+        return Declared(text, EVERYTHING, follows=(source, name))
     refused = ""
     try:
         conditions = [parse(part, vocabulary) for part in parts]
@@ -238,6 +270,52 @@ def _broken(text: str, vocabulary: Vocabulary) -> Question:
         refused = str(error)
     if refused:
         raise SchemaError(f"rule {text!r}: {refused}")
-    if len(conditions) == 1:
-        return negated(conditions[0])
-    return join(True, [conditions[0], negated(conditions[1])])
+    if len(conditions) == 2:
+        return Declared(text, join(True, [conditions[0], _denied(conditions[1])]))
+    claim = conditions[0]
+    claims = claim.parts if isinstance(claim, Joined) and claim.every else (claim,)
+    return Declared(text, _denied(claim), claims)
+
+
+def _named(text: str, vocabulary: Vocabulary) -> Column | None:
+    """The column that a text is the name of."""
+    from cantle.schema.question_tokens import tokens_of
+
+    tokens = tokens_of(text)
+    alone = len(tokens) == 2 and tokens[0].kind in ("word", "text")
+    return vocabulary.columns.get(tokens[0].text) if alone else None
+
+
+def _denied(claim: Question) -> Question:
+    """When a record breaks a claim. A comparison of columns is not broken where one of them is null."""
+    if isinstance(claim, Linear):
+        return join(False, claim.opposite())
+    if isinstance(claim, OneColumn):
+        return OneColumn(claim.key, claim.codes.complement())
+    return join(not claim.every, [_denied(part) for part in claim.parts])
+
+
+def compiled(broken: Sequence[tuple[str, Question]], sizes: Mapping[Key, int]) -> Rules | None:
+    """Rules from when they are broken; raises a SchemaError if they contradict each other."""
+    broken = [(text, question) for text, question in broken if question != Joined(False, ())]
+    if not broken:
+        return None
+    keys = dict.fromkeys(key for _, one in broken for key in columns_of(one))
+    texts, questions = zip(*broken, strict=True)
+    rules = Rules(texts, questions, tuple((key, sizes[key]) for key in keys))
+    if rules.allowed_box({}) is None:
+        rule = "they contradict each other, so that every record would break one (or are too many to be sure)"
+        fail("rules", rule, "correct or remove one", "rules")
+    return rules
+
+
+def check_steps(text: str, broken: Question, vocabulary: Vocabulary) -> None:
+    """Refuses a rule that is broken in a part of a step only, because its records are counted as one."""
+    for key in columns_of(broken):
+        column = vocabulary.columns.get(str(key))
+        for edge in sorted(edges_of(broken, key)) if column is not None else []:
+            around = column.exact_around(edge)  # type: ignore[union-attr]
+            if around is not None:
+                rule = f"{text!r} cuts the step of {key} from {around[0]} to {around[1]}, which is counted as a whole"
+                fix = f"let the condition begin or end at one of the two, as in `{key} < {around[0]}` or "
+                fail("rules", rule, f"{fix}`{key} >= {around[1]}`, or declare a smaller step or `multipleOf`")

@@ -25,7 +25,7 @@ the canonical form contains its content in place of the path.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -44,9 +44,10 @@ from cantle.schema.problems import Problems
 from cantle.schema.records import RecordSchema, parse_unit
 
 if TYPE_CHECKING:
+    from cantle.schema.code_sets import Question
     from cantle.schema.domain import Domain
     from cantle.schema.question_columns import Vocabulary
-    from cantle.schema.rules import Rules
+    from cantle.schema.relations import Relations
 
 _OURS = {"fields", "rules", "missingValues", "dialect", "unit", "kind", "guarantee", "schemaVersion", *DIALECT_KEYS}
 _SCHEMA_KEYS = _OURS | {
@@ -132,7 +133,7 @@ class TableSchema(RecordSchema):
             max_records=most,
             extra=plain_mapping(document, without=_OURS),
         )
-        if rules:
+        if schema._has_rules:
             schema.domain()  # a wrong rule must be refused before anything is spent
         return schema
 
@@ -149,26 +150,56 @@ class TableSchema(RecordSchema):
         return next((one.name for one in self.fields if one.role == "target"), None)
 
     def domain(self) -> Domain:
-        """The columns that may be published, as spans of codes."""
+        """The columns that are counted, as spans of codes: the declared ones, or what rules make of them."""
+        return self._related[0] if self._has_rules else self._declared
+
+    def as_declared(self) -> Domain:
+        """The columns as files have them, with all rules about them."""
+        return self._related[1] if self._has_rules else self._declared
+
+    def vocabulary(self) -> Vocabulary:
+        """What questions may name: the declared columns, and differences that rules make."""
+        vocabulary, relations = self._names, self.relations
+        if relations is None:
+            return vocabulary
+        from cantle.schema.question_columns import Points, Vocabulary
+
+        made = [Points(one) for one in self.domain().attributes if one.name in relations.differences_by_name]
+        return Vocabulary([*vocabulary.columns.values(), *made])
+
+    @property
+    def relations(self) -> Relations | None:
+        return self.domain().relations
+
+    def counted(self, question: Question) -> Question:
+        return question if self.relations is None else self.relations.forms.translated(question)
+
+    @property
+    def _has_rules(self) -> bool:
+        return bool(self.rules) or any(one.source is not None for one in self.fields)
+
+    @cached_property
+    def _declared(self) -> Domain:
         from cantle.schema.domain import Domain
 
         columns = {one.name: one.attribute(self.missing_values) for one in self.fields if one.role != "identifier"}
         attributes = tuple(a for name, a in columns.items() if name != self.target)
-        domain = Domain(attributes, columns[self.target] if self.target is not None else None, tuple(columns))
-        return replace(domain, rules=self._compiled_rules) if self.rules else domain
+        return Domain(attributes, columns[self.target] if self.target is not None else None, tuple(columns))
 
-    def vocabulary(self) -> Vocabulary:
+    @cached_property
+    def _names(self) -> Vocabulary:
+        """The declared columns, as questions name them."""
         from cantle.schema.question_columns import Vocabulary, column_of
 
         fields = {field.name: field for field in self.fields}
-        domain = self.domain().with_target_as_column()
-        return Vocabulary(column_of(attribute, fields[attribute.name]) for attribute in domain.attributes)
+        columns = self._declared.with_target_as_column().attributes
+        return Vocabulary(column_of(attribute, fields[attribute.name]) for attribute in columns)
 
     @cached_property
-    def _compiled_rules(self) -> Rules | None:
-        from cantle.schema.rules import compiled
+    def _related(self) -> tuple[Domain, Domain]:
+        from cantle.schema.related import related
 
-        return compiled(self.rules, replace(self, rules=()).vocabulary())
+        return related(self._declared, self._names, self.rules, {one.name: one for one in self.fields})
 
 
 # ---------------------------------------------------------------------------------------- whole document

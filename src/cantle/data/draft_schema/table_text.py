@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
+from cantle.data.draft_schema.proposed_rules import as_comment, proposed_rules
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK
 from cantle.schema.dialect import Dialect
@@ -35,6 +36,7 @@ _INTRO = f"""\
 #   hierarchy   groups of categories, if any: {{Group: ["a", "b"], Other: ["c"]}}, or a file such as job.csv (ARX)
 #   decimalChar: ",", groupChar: ".", bareNumber: false    numbers are written like 1.234,50 EUR
 #   format: ["%d.%m.%Y", "%d.%m.%y"]                       dates are written like 31.12.2024 or 31.12.24
+#   from: city, map: {{Graz: Austria, Oslo: Norway}}         a category that follows from another; or a CSV file
 #   ignoreCase: true, replace: {{m: Male, f: Female}}        spellings of categories
 #
 # One record is protected. If people may have several, protect persons: unit: {{person: COLUMN, max_records: 3}}
@@ -67,6 +69,8 @@ def text_of(
         listed = _NO_HEADER + listed
     parts = [EDITOR_LINE + _INTRO, *([_WARNING] if inferred else []), listed]
     parts.append(f'missingValues: {one_line(marks)}  # texts that stand for a missing value, such as "NA" or "?"\n')
+    if rules := proposed_rules(fields):
+        parts.append(as_comment(rules))
     if dialect != Dialect():
         guessed = _GUESSED if dialect.encoding == WESTERN else ""
         parts.append(f"{guessed}dialect: {one_line(dialect.to_dict())}\n")

@@ -151,7 +151,7 @@ def draw_from_cells(
         within = {attribute.name: shapes.shape(a, attribute) for a, attribute in enumerate(domain.attributes)}
         regions = Regions.of(domain, domain.rules, *_spans(grid, cell))
         regions.redraw(places, row.astype(np.int64), within, generator)
-    return Drawn.of([columns[name] for name in domain.columns], total, compiled=generator.compiled)
+    return Drawn.of(domain.as_written(columns), total, compiled=generator.compiled)
 
 
 def listed_cells(domain: Domain, groups: pl.DataFrame) -> Ints:

@@ -10,6 +10,7 @@ import polars as pl
 
 from cantle import kernel_choice
 from cantle.drawing.counts import Dice
+from cantle.drawing.obey_rules import obey_in_steps
 from cantle.drawing.records import Drawn
 from cantle.drawing.results import Results
 from cantle.methods.mosaic.model.answers import CellsOf, NoisyAnswer, TreeNode
@@ -25,16 +26,23 @@ if TYPE_CHECKING:
 def drawn_codes(domain: Domain, codes: Sequence[Codes], dice: Dice) -> Drawn:
     """Records from their codes by column; public dice draw a place evenly inside each step."""
     records = len(codes[0]) if codes else 0
-    drawn = list(zip(domain.attributes, placed(domain, codes, dice), strict=True))
+    places = zip(domain.attributes, placed(domain, codes, dice), strict=True)
+    drawn = domain.as_written({one.name: (one, part) for one, part in places})
     return Drawn.of(drawn, records, compiled=kernel_choice.worth_loading(records))
 
 
 def placed(domain: Domain, codes: Sequence[Codes], dice: Dice) -> list[Codes]:
-    """The places of the records. Columns in which each code is a place need no dice."""
-    return [
+    """The places of the records. Columns in which each code is a place need no dice.
+
+    A rule about a sum of columns may cut steps; places that break one are drawn again inside their steps.
+    """
+    places = [
         one.fine(part, dice.random(len(part))) if one.width > 1 else part.astype(unsigned(one.size + 1), copy=False)
         for one, part in zip(domain.attributes, codes, strict=True)
     ]
+    if domain.rules is not None and domain.rules.sums and any(one.width > 1 for one in domain.attributes):
+        obey_in_steps(domain, domain.rules, codes, places, dice)
+    return places
 
 
 def mosaic_results(

@@ -72,6 +72,8 @@ def columns_of(domain: Domain) -> list[Attribute]:
 def engine_codes(domain: Domain, drawn: Drawn) -> list[Codes]:
     """The released records as codes of the counted domain, in which a bin may hold several values."""
     fine = {attribute.name: codes for attribute, codes in zip(drawn.attributes, drawn.codes, strict=True)}
+    if domain.relations is not None:
+        fine = domain.relations.to_counted(fine)
     return [coded(attribute, fine[attribute.name]) for attribute in columns_of(domain)]
 
 

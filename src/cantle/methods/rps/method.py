@@ -15,7 +15,7 @@ import numpy as np
 from cantle.drawing.counts import Dice
 from cantle.drawing.results import Results
 from cantle.drawing.tree import Tree
-from cantle.errors import ParameterError
+from cantle.errors import ParameterError, SchemaError
 from cantle.methods.base import TableMethod, grow
 from cantle.methods.own_accuracy import OwnAccuracy
 from cantle.methods.rps.one_ways import cell_edges
@@ -57,6 +57,9 @@ class RPS(TableMethod):
         self.settings = read_settings(RpsSettings, "rps", presets, preset, given)
         self.preset = preset
         self._check()
+        if domain.relations is not None and self.settings.values == "set":
+            rule = "values=set releases regions, and rules between columns are about single values"
+            raise SchemaError(f"rules: {rule}; choose other `values` (or preset default), or leave these rules out.")
         domain = domain.coarsen(self.settings.bins)
         if self.settings.order == "random":
             domain = domain.with_orders(self.settings.order_seed)

@@ -221,7 +221,7 @@ def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floa
         columns[domain.target.name] = domain.target, label[order]
     if domain.rules is not None:
         _redraw(domain, domain.rules, leaves, np.repeat(leaf, counts)[order], columns, within, generator)
-    return Drawn.of([columns[name] for name in domain.columns], total, compiled=generator.compiled)
+    return Drawn.of(domain.as_written(columns), total, compiled=generator.compiled)
 
 
 def _redraw(

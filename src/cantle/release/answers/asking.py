@@ -97,7 +97,7 @@ class Asker:
     # ---- counts -------------------------------------------------------------------------------------------
 
     def parse(self, question: str) -> Question:
-        return parse(question, self.vocabulary)
+        return self._release.schema.counted(parse(question, self.vocabulary))
 
     def codes(self, key: Key) -> Codes:
         """The codes of the released records in one column."""

@@ -8,15 +8,16 @@ cuts a bin.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from cantle.release.manifest import Manifest
 from cantle.release.structures import traits_of
-from cantle.schema.code_sets import CodeSet, Joined, Key, OneColumn, Question
+from cantle.schema.code_sets import CodeSet, Joined, Key, OneColumn, Question, changed
 from cantle.schema.domain import Attribute, Labels
+from cantle.schema.linear import Linear
 
 Change: TypeAlias = Callable[["Counted", CodeSet], CodeSet]
 
@@ -94,9 +95,24 @@ def inside_and_around(question: Question, bins: Mapping[Key, Counted]) -> tuple[
     return inside, _changed(question, bins, lambda mine, codes: mine.touched(codes))
 
 
+def sums_inside_and_around(question: Question, cells: Mapping[Key, tuple[int, ...]]) -> tuple[Question, Question]:
+    """The same for sums of columns, whose values were counted in cells between these edges."""
+
+    def on_cells(part: OneColumn | Linear, touched: bool) -> Question:
+        if not isinstance(part, Linear):
+            return part
+        terms = tuple(replace(term, around=cells.get(term.key, ())) for term in part.terms)
+        return replace(part, terms=terms, touched=touched)
+
+    inside = changed(question, lambda part: on_cells(part, False))
+    return inside, changed(question, lambda part: on_cells(part, True))
+
+
 def _changed(question: Question, bins: Mapping[Key, Counted], change: Change) -> Question:
     """The question with every set of codes changed; questions know no `not`, so that larger sets hold more often."""
     if isinstance(question, Joined):
         return Joined(question.every, tuple(_changed(part, bins, change) for part in question.parts))
+    if isinstance(question, Linear):
+        return question
     mine = bins.get(question.key)
     return question if mine is None else OneColumn(question.key, change(mine, question.codes))

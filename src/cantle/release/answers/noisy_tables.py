@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.release.answers.estimates import Noise
-from cantle.schema.code_sets import CodeSet, Key, Question, columns_of, edges_of, holds, hull
+from cantle.schema.code_sets import CodeSet, Key, Question, columns_of, edges_of, holds, hull, sums_in
 from cantle.trusted.core.arrays import Bools, Floats, Ints
 
 if TYPE_CHECKING:
@@ -29,8 +29,10 @@ class NoisyTable:
     def answers(self, question: Question) -> bool:
         """Whether the question holds for all or none of the values of every cell."""
         asked = columns_of(question)
-        return set(asked) <= set(self.columns) and all(
-            edges_of(question, key) <= self._edge_sets[self.columns.index(str(key))] for key in asked
+        return (
+            not sums_in(question)
+            and set(asked) <= set(self.columns)
+            and all(edges_of(question, key) <= self._edge_sets[self.columns.index(str(key))] for key in asked)
         )
 
     def cells(self, question: Question) -> Bools:

@@ -22,7 +22,7 @@ from cantle.release.answers.widths import BY_NOISE
 from cantle.release.data_file import as_polars
 from cantle.release.load import universe_of
 from cantle.release.sets import SetCodes, list_frame
-from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, is_box
+from cantle.schema.code_sets import CodeSet, Joined, Key, OneColumn, Question, columns_of, is_box
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.workloads import SetWorkload
 
@@ -98,6 +98,7 @@ class SetAsker(Asker):
             if margin is None:
                 margin = max(UNMEASURED * self._every, BY_NOISE * self._noise(question, confidence))
             return max(0.0, count - margin), min(self._every, count + margin)
+        assert isinstance(question, Joined)  # items have no sums
         if not question.parts:
             return (self._every, self._every) if question.every else (0.0, 0.0)
         low, high = zip(*(self.limits(part, confidence) for part in question.parts), strict=True)
@@ -145,7 +146,7 @@ class SetAsker(Asker):
 
 def _is_group(question: Question) -> bool:
     """Whether a question asks for sets that hold all of some items."""
-    parts = [question] if isinstance(question, OneColumn) else question.parts
+    parts = question.parts if isinstance(question, Joined) else [question]
     held = (isinstance(part, OneColumn) and part.key != "size" and part.codes == HELD for part in parts)
     return is_box(question) and all(held)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan
 from typing import TYPE_CHECKING
@@ -18,22 +18,27 @@ from cantle.methods.own_error.table_workload import columns_of as columns_to_ask
 from cantle.methods.own_error.table_workload import table_workload
 from cantle.release import Release
 from cantle.release.answers.asking import Asker, check_confidence, no_numbers
-from cantle.release.answers.bins import Bins, bins_of
+from cantle.release.answers.bins import Bins, bins_of, inside_and_around, sums_inside_and_around
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
+from cantle.release.answers.sum_means import mean_of_sum
 from cantle.release.answers.widths import NEVER, Widths, joined, shared_margin
 from cantle.release.data_file import as_polars
-from cantle.release.load import attributes_of, domain_of
+from cantle.release.load import attributes_of, code_reader, domain_of
 from cantle.release.structures import traits_of
 from cantle.release.table_verdict import pairs_of
-from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, edges_of, holds, join
+from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, edges_of, holds, join, sums_in
 from cantle.schema.domain import Attribute
 from cantle.schema.question_columns import Misfit, Points
+from cantle.schema.question_tokens import quoted, tokens_of
+from cantle.schema.questions import parse_sum
 from cantle.schema.scales import Labels, Steps
 from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
 from cantle.trusted.geometry.workloads import TableWorkload
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from cantle.schema.sums import Total
 
 MOST_VALUES = 64
 """A column of numbers with at most this many values has one row per value in a table."""
@@ -65,12 +70,17 @@ class TableAsker(Asker):
     def _frame(self) -> pl.DataFrame:
         return as_polars(self._release.records, self._release.manifest)
 
+    @cached_property
+    def _reader(self) -> Callable[[str], Codes]:
+        return code_reader(self._release.manifest, self._frame)
+
     def read(self, key: Key) -> Codes:
-        return self.attributes[str(key)].encode(self._frame[str(key)])
+        return self._reader(str(key))
 
     def chosen(self, question: Question, frame: pl.DataFrame) -> Bools:
         """For each record of another frame with the columns of this table whether the question holds."""
-        holding = holds(question, lambda key: self.attributes[str(key)].encode(frame[str(key)]))
+        codes = code_reader(self._release.manifest, frame)
+        holding = holds(question, lambda key: codes(str(key)))
         return np.broadcast_to(holding, len(frame))
 
     @cached_property
@@ -81,6 +91,28 @@ class TableAsker(Asker):
     @property
     def counted(self) -> Mapping[Key, Bins]:
         return self.bins
+
+    def cut_bins(self, question: Question) -> tuple[float, float]:
+        if not sums_in(question):
+            return super().cut_bins(question)
+        inside, around = inside_and_around(question, self.counted)
+        inside, _ = sums_inside_and_around(inside, self._cells_of_sums)
+        _, around = sums_inside_and_around(around, self._cells_of_sums)
+        fewer, more = (float((self.drawn(one) - self.drawn(question)) / self.share_drawn) for one in (inside, around))
+        return fewer, more
+
+    @cached_property
+    def _cells_of_sums(self) -> dict[Key, tuple[int, ...]]:
+        """The edges of the cells of columns of numbers, which sums of columns cut."""
+        cuts = self._release.manifest.structure.get("cuts", {})
+        found = dict[Key, tuple[int, ...]]()
+        for name, one in self.attributes.items():
+            edges = self.widths.cells_of(one)
+            if edges is None and name in cuts:
+                edges = replace(one, width=one.cell).places(np.array(cuts[name], dtype=np.int64))
+            if edges is not None and isinstance(one.scale, Steps):
+                found[name] = tuple(edges.tolist())
+        return found
 
     @cached_property
     def pairs(self) -> tuple[set[Pair], set[Pair]]:
@@ -133,13 +165,28 @@ class TableAsker(Asker):
         largest released one is not allowed for.
         """
         check_confidence(confidence)
+        made = self._made_of(column)
+        if made is not None:
+            return mean_of_sum(self, self._release.schema.relations, made, question, confidence)
         attribute = self._numbers(column)
         there = CodeSet.span(0, attribute.grid, attribute.size)
         asked = join(True, (question, OneColumn(column, there)))
-        return self._mean(attribute, asked, self.inside(asked), confidence)
+        return self.mean_of(attribute, asked, confidence)
 
-    def _mean(self, attribute: Attribute, asked: Question, inside: Bools, confidence: float) -> Estimate:
-        codes = self.codes(attribute.name)
+    def _made_of(self, column: str) -> Total | None:
+        """The sum of columns that a text names, or that a declared column was made into by rules; None for others."""
+        relations = self._release.schema.relations
+        if relations is not None and column in relations.counted:
+            return None
+        if column not in self.attributes and len(tokens_of(column)) > 2:
+            return parse_sum(column, self.vocabulary)
+        if relations is None or column not in relations.forms.forms or self._numbers(column) is None:
+            return None
+        return parse_sum(quoted(column), self.vocabulary)
+
+    def mean_of(self, attribute: Attribute, asked: Question, confidence: float) -> Estimate:
+        """The mean of a counted column over the records that a question holds for; they all have a value."""
+        codes, inside = self.codes(attribute.name), self.inside(asked)
         ends = numbers_of(attribute, np.array([0, attribute.grid - 1]))
         lowest, highest = float(ends.min()), float(ends.max())
         if not inside.any():
@@ -156,6 +203,8 @@ class TableAsker(Asker):
         errors = np.minimum(1, errors + max(map(abs, self.cut_bins(asked))) / group)
         margin = float((np.diff(values) * errors).sum()) + self._inside_bins(attribute, inside)
         note = joined(self.widths.note(columns_of(asked)) if covers == MEASURED else "", self.cut_steps(asked))
+        relations = self._release.schema.relations
+        note = note if relations is None else joined(relations.unit(attribute.name), note)
         return Estimate(value, max(lowest, value - margin), min(highest, value + margin), confidence, covers, note)
 
     def _distribution(self, attribute: Attribute) -> tuple[Floats, Floats]:
@@ -213,7 +262,7 @@ class TableAsker(Asker):
         made = []
         for row, released in zip(rows.tolist(), counts.tolist(), strict=True):
             parts = (_group(one, at, self.attributes[one.column].size) for one, at in zip(groups, row, strict=True))
-            asked = join(True, (question, *parts))
+            asked = join(True, (question, *map(self._release.schema.counted, parts)))
             known = self.estimate(asked, released, confidence) if mean is None else None
             made.append(known or self.mean(str(mean), asked, confidence))
         labels = [one.labels.gather(rows[:, j]).alias(one.column) for j, one in enumerate(groups)]

@@ -24,8 +24,21 @@ from cantle.release.answers.bins import inside_and_around
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
 from cantle.release.answers.noisy_tables import DirectAnswer
 from cantle.release.structures import traits_of
-from cantle.schema.code_sets import EVERYTHING, CodeSet, Key, OneColumn, Question, columns_of, hull, is_box, negated
+from cantle.schema.code_sets import (
+    EVERYTHING,
+    CodeSet,
+    Joined,
+    Key,
+    OneColumn,
+    Question,
+    columns_of,
+    hull,
+    is_box,
+    join,
+    negated,
+)
 from cantle.schema.domain import Attribute, Steps
+from cantle.schema.linear import Linear
 from cantle.trusted.core.arrays import Floats, Ints
 
 if TYPE_CHECKING:
@@ -138,12 +151,13 @@ class Widths:
         whole = np.array(self._share(question))
         if not is_box(question) and is_box(opposite := negated(question)):
             question = opposite  # it has the same scale
-        parts = [question] if isinstance(question, OneColumn) else list(question.parts)
+        parts = list(question.parts) if isinstance(question, Joined) else [question]
         if is_box(question):
             shares = [np.array(self._share(one)) for one in parts]
             return max(float(scale_of(share, shares)) for share in (whole, *self._opposite(question, parts)))
         own = float(scale_of(whole, [whole] * len(columns_of(question))))
-        return min(1.0, max(own, sum(self._scale(part) for part in parts)))
+        apart = parts if isinstance(question, Joined) else []  # a sum of columns has no parts
+        return min(1.0, max(own, sum(self._scale(part) for part in apart)))
 
     def _opposite(self, question: Question, parts: Sequence[Question]) -> list[Floats]:
         """The share of A and not B, for a question A and B about a column of B that is nearly always the same and was
@@ -184,6 +198,9 @@ class Widths:
             count, margin = self._share(question) * self._records, self.alone(question, confidence)
             fewer, more = self._asker.cut_bins(question)
             return max(0.0, count + fewer - margin), min(every, count + more + margin)
+        if isinstance(question, Linear):  # a sum of columns: what its columns allow
+            around = join(True, [OneColumn(*one) for one in hull(question).items()])
+            return 0.0, self.limits(around, confidence)[1]
         low, high = zip(*(self.limits(part, confidence) for part in question.parts), strict=True)
         if question.every:
             return max(0.0, sum(low) - (len(low) - 1) * every), min(high)

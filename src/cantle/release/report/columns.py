@@ -58,6 +58,7 @@ def column_section(view: TableView, asker: TableAsker, target: str | None) -> Se
         )
     more = len(view.attributes) - len(figures)
     words = [f"Error bars {basis}" for kind, basis in BASIS.items() if kind in bases]
+    words += view.notes
     if more:
         words.append(f"The first {MOST_CARDS} columns are shown; {more} more are in the data.")
     return Section("columns", "Columns", words, figures, cards=True)

@@ -13,6 +13,7 @@ from cantle.release.report.groupings import Grouping, Ints, group
 from cantle.release.structures import traits_of
 from cantle.schema.domain import Attribute
 from cantle.schema.fields import Field
+from cantle.schema.relations import Relations
 from cantle.schema.values import Codes
 
 SHOWN = 16
@@ -26,6 +27,8 @@ class TableView:
     attributes: Sequence[Attribute]
     codes: Sequence[Codes]
     fields: Mapping[str, Field] = field(default_factory=dict)
+    relations: Relations | None = None
+    """What rules make of declared columns."""
 
     @staticmethod
     def of(release: Release) -> TableView | None:
@@ -35,7 +38,12 @@ class TableView:
         schema = table_schema_of(release.manifest)
         domain = schema.domain().with_target_as_column().on_places
         codes, _ = domain.encode_columns(as_polars(release.records, release.manifest))
-        return TableView(domain.attributes, codes, {one.name: one for one in schema.fields})
+        return TableView(domain.attributes, codes, {one.name: one for one in schema.fields}, domain.relations)
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What rules make of declared columns, in sentences."""
+        return [] if self.relations is None else self.relations.sentences()
 
     @property
     def records(self) -> int:
@@ -61,7 +69,9 @@ class TableView:
         return one is not None and bool(one.value_labels) and not one.ordered
 
     def title(self, column: str) -> str:
-        """What a column is called in full, if the schema says so."""
+        """What a column is called in full, if the schema says so; of a difference its unit."""
+        if self.relations is not None and column in self.relations.units:
+            return self.relations.unit(column)
         return self.fields[column].title if column in self.fields else ""
 
     def grouped(self, groupings: Sequence[Grouping]) -> list[Ints]:

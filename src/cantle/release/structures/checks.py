@@ -81,7 +81,7 @@ def _same(one: pl.Series, other: pl.Series) -> bool:
 def broken_rules(release: Release) -> Iterator[str]:
     """Records that break a rule of the schema; those whose values are ranges are not checked."""
     manifest = release.manifest
-    domain = table_schema_of(manifest).domain()
+    domain = table_schema_of(manifest).as_declared()
     if domain.rules is None or traits_of(manifest).of_ranges:
         return
     broken = domain.rules.numbers(domain.coder(as_polars(release.records, manifest)))

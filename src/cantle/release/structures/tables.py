@@ -110,8 +110,9 @@ class Opened:
         changed = list(changed_columns(self._release.groups, cell_frame(domain, self._edges, codes), "groups"))
         yield from changed and ["the records do not have the counts of the cells", *changed]
         dice = public_streams(self._manifest.postprocessing["seed"], STREAMS)["places"]
-        for one, again in zip(domain.attributes, placed(domain, codes, dice), strict=True):
-            if one.width > 1 and not np.array_equal(one.on_places.encode(frame[one.name]), again):
+        places, _ = domain.on_places.encode_columns(frame)
+        for one, drawn, again in zip(domain.attributes, places, placed(domain, codes, dice), strict=True):
+            if one.width > 1 and not np.array_equal(drawn, again):
                 yield f"the values of {one.name} are not at the places inside their steps that the stated seed draws"
 
     def _not_as_drawn(self) -> Iterator[str]:

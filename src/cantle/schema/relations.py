@@ -1,0 +1,267 @@
+"""Rules between columns as a public bijection of each record: what is counted in place of declared columns.
+
+`end >= start` counts `start` and the difference `end - start`; `total == x + y` counts x and y, and computes the total;
+`city -> country` counts the city, and looks the country up in a public table. Each record is mapped by itself, before
+it is counted, and each drawn record is mapped back. So no released record breaks such a rule, and columns that are
+computed cost nothing.
+
+All of this is about places, so that a difference is exact whatever the steps of its columns are; the difference itself
+is then counted in steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import gcd, lcm
+
+import numpy as np
+
+from cantle.schema.domain import Attribute, Labels, unsigned
+from cantle.schema.forms import ALONE, NULL, VALUE, Counted, Form, Forms
+from cantle.schema.linear import Key
+from cantle.schema.scales import Steps
+from cantle.schema.taxonomy import Label
+from cantle.trusted.core.arrays import Codes
+
+_UNITS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
+
+Drawn = Mapping[str, tuple[Attribute, Codes]]
+"""Columns by name, each with its places; null is the place after the last."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two columns of one resolution: `child` is counted as its distance from `parent`.
+
+    The distance in places is that of `child` from `parent`, or of `parent` from `child` if not `plus`; it goes from
+    `low` to `high`, and others are moved to the nearer end. Where the parent may be missing, the child has a column
+    `alone` of its own for these records.
+    """
+
+    name: str
+    child: str
+    parent: str
+    plus: bool
+    low: int
+    high: int
+    alone: str | None = None
+    rules: tuple[str, ...] = ()
+
+    @property
+    def places(self) -> int:
+        return self.high - self.low + 1
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A column that is a sum: its place is a constant plus whole factors times the places of other columns."""
+
+    name: str
+    constant: int
+    factors: tuple[tuple[str, int], ...]
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class LookedUp:
+    """A column of categories that follows from another: the category for each of the other's."""
+
+    name: str
+    source: str
+    table: tuple[tuple[Label, Label], ...]
+
+
+@dataclass(frozen=True)
+class Relations:
+    """All relations of a schema, and its declared columns in order, with one code per place.
+
+    Differences stand after those of their parents, computed columns after their summands.
+    """
+
+    declared: tuple[Attribute, ...]
+    differences: tuple[Difference, ...] = ()
+    computed: tuple[Computed, ...] = ()
+    looked_up: tuple[LookedUp, ...] = ()
+
+    @cached_property
+    def columns(self) -> dict[str, Attribute]:
+        return {one.name: one for one in self.declared}
+
+    @cached_property
+    def unread(self) -> dict[str, str]:
+        """The columns that are not read, each with what it is computed from."""
+        sums = {one.name: " + ".join(name for name, _ in one.factors) for one in self.computed}
+        return sums | {one.name: one.source for one in self.looked_up}
+
+    @property
+    def read(self) -> list[str]:
+        """The columns that are read, in the order of the schema."""
+        return [one.name for one in self.declared if one.name not in self.unread]
+
+    @cached_property
+    def differences_by_name(self) -> dict[str, Difference]:
+        return {one.name: one for one in self.differences}
+
+    @cached_property
+    def _by_child(self) -> dict[str, Difference]:
+        return {one.child: one for one in self.differences}
+
+    @cached_property
+    def counted(self) -> dict[str, Attribute | None]:
+        """The columns that are counted, in the order of the schema: differences, and None for declared columns."""
+        columns: dict[str, Attribute | None] = {}
+        for name in self.read:
+            difference = self._by_child.get(name)
+            columns |= {name: None} if difference is None else self._attributes(difference)
+        return columns
+
+    def _attributes(self, one: Difference) -> dict[str, Attribute | None]:
+        """The columns that stand for a child: the difference in steps of the child, and its own one if it needs it."""
+        child, parent = self.columns[one.child], self.columns[one.parent]
+        more, less = (child, parent) if one.plus else (parent, child)
+        assert isinstance(more.scale, Steps)
+        assert isinstance(less.scale, Steps)
+        scale = lcm(more.scale.scale, less.scale.scale)
+        unit = more.scale.step * (scale // more.scale.scale)
+        first = one.low * unit + sum(
+            sign * side.first * (scale // side.scale) for sign, side in ((1, more.scale), (-1, less.scale))
+        )
+        long = self.units.get(one.name, ("", 1))[1]
+        first, unit = first // long, unit // long
+        kind, cell = "number" if more.scale.type == "number" else "integer", child.cell
+        steps = Steps(type=kind, first=first, step=unit, grid=one.places, scale=scale, cell=cell)
+        made = {one.name: Attribute(one.name, steps, child.nullable or parent.nullable, width=cell)}
+        if one.alone is not None:
+            made[one.alone] = replace(child, name=one.alone, nullable=True, width=child.cell)
+        return {**made}
+
+    @cached_property
+    def units(self) -> dict[str, tuple[str, int]]:
+        """The units of differences of dates and datetimes: days, or else the longest in which all of them are whole;
+        each with its length in what the scale counts."""
+        found = {}
+        for one in self.differences:
+            scale, other = self.columns[one.child].scale, self.columns[one.parent].scale
+            assert isinstance(scale, Steps)
+            assert isinstance(other, Steps)
+            if scale.type == "date":
+                found[one.name] = "days", 1
+            if scale.type == "datetime":
+                whole = gcd(scale.step, scale.first - other.first)
+                found[one.name] = next((unit, size) for unit, size in _UNITS.items() if whole % size == 0)
+        return found
+
+    def unit(self, name: str) -> str:
+        """The unit of a difference in words, such as "in days"; empty for numbers."""
+        return f"in {self.units[name][0]}" if name in self.units else ""
+
+    def sentences(self) -> list[str]:
+        """What rules make of the declared columns, for people."""
+        said = []
+        for one in self.differences:
+            unit = f", {self.unit(one.name)}" if one.name in self.units else ""
+            more = "" if one.alone is None else f"; {one.alone!r} has the {one.child} of records without {one.parent}"
+            said.append(f"{one.child} follows from {one.parent} and {one.name!r}{unit}{more}.")
+        said += [f"{one.name} is computed, by the rule {one.rule}." for one in self.computed]
+        return said + [f"{one.name} follows from {one.source}, by a public table." for one in self.looked_up]
+
+    # ---- records ------------------------------------------------------------------------------------------
+
+    def to_counted(self, places: Mapping[str, Codes]) -> dict[str, Codes]:
+        """Places of the counted columns, from those of the columns that are read."""
+        counted = {name: codes for name, codes in places.items() if name not in self._by_child}
+        for one in self.differences:
+            child, parent = (places[name].astype(np.int64) for name in (one.child, one.parent))
+            no_child, no_parent = child >= self.columns[one.child].grid, parent >= self.columns[one.parent].grid
+            apart = child - parent if one.plus else parent - child
+            clamped = np.clip(apart, one.low, one.high) - one.low
+            counted[one.name] = np.where(no_child | no_parent, one.places, clamped)
+            if one.alone is not None:
+                counted[one.alone] = np.where(no_parent, child, self.columns[one.child].grid)
+        return counted
+
+    def to_declared(self, drawn: Drawn) -> list[tuple[Attribute, Codes]]:
+        """The declared columns with their places, from those of the counted columns."""
+        made = {name: drawn[name] for name in self.columns if name in drawn}
+        for one in self.differences:
+            made[one.child] = self.columns[one.child], self._child(one, drawn, made[one.parent][1].astype(np.int64))
+        for column in self.computed:
+            made[column.name] = self.columns[column.name], self._sum(column, made)
+        for follows in self.looked_up:
+            source, codes = made[follows.source]
+            made[follows.name] = self.columns[follows.name], self.codes_of(follows, source)[codes]
+        return [made[one.name] for one in self.declared]
+
+    def _child(self, one: Difference, drawn: Drawn, parent: Codes) -> Codes:
+        attribute, apart = self.columns[one.child], drawn[one.name][1].astype(np.int64)
+        sign = 1 if one.plus else -1
+        # rules keep drawn children within their bounds
+        there = np.clip(parent + sign * (apart + one.low), 0, attribute.grid - 1)
+        missing = (apart >= one.places) | (parent >= self.columns[one.parent].grid)
+        otherwise = attribute.grid if one.alone is None else drawn[one.alone][1]
+        return np.where(missing, otherwise, there).astype(unsigned(attribute.grid + 1))
+
+    def _sum(self, column: Computed, made: Drawn) -> Codes:
+        attribute = self.columns[column.name]
+        records = len(made[column.factors[0][0]][1])
+        total, missing = np.full(records, column.constant, dtype=np.int64), np.zeros(records, dtype=bool)
+        for name, factor in column.factors:
+            total += factor * made[name][1].astype(np.int64)
+            missing |= made[name][1] >= self.columns[name].grid
+        return np.where(missing, attribute.grid, total).astype(unsigned(attribute.grid + 1))
+
+    def codes_of(self, column: LookedUp, source: Attribute) -> Codes:
+        """For each code of a column the code that follows from it; null follows from null."""
+        mine, table = self.columns[column.name], dict(column.table)
+        assert isinstance(source.scale, Labels)
+        assert isinstance(mine.scale, Labels)
+        place = {label: k for k, label in enumerate(mine.scale.labels)}
+        codes = [place[table[label]] for label in source.scale.labels]
+        return np.array([*codes, mine.grid]).astype(unsigned(mine.grid + 1))
+
+    # ---- questions ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def forms(self) -> Forms:
+        """How questions about declared columns are about counted ones."""
+        numeric = [one.name for one in self.declared if isinstance(one.scale, Steps) and one.name not in self.unread]
+        forms: dict[str, Sequence[Form]] = {
+            name: [Form(0, {name: 1}, frozenset([name]), case={name: VALUE})]
+            for name in numeric
+            if name not in self._by_child
+        }
+        for one in self.differences:
+            forms[one.child] = _forms_of_child(one, forms[one.parent])
+        every = {one.name: Counted(one.grid, one.size) for one in self.declared}
+        counted: dict[Key, Counted] = {
+            name: every[name] if one is None else Counted(one.grid, one.on_places.size)
+            for name, one in self.counted.items()
+        }
+        looked = {
+            one.name: (one.source, self.codes_of(one, self.columns[one.source]).tolist()) for one in self.looked_up
+        }
+        known = Forms(forms, counted, every, looked)
+        for column in self.computed:
+            forms[column.name] = [
+                replace(form, constant=form.constant + column.constant) for form in known.sums(column.factors)
+            ]
+        return known
+
+
+def _forms_of_child(one: Difference, parents: Sequence[Form]) -> list[Form]:
+    sign = 1 if one.plus else -1
+    forms = [
+        Form(
+            parent.constant + sign * one.low,
+            {**parent.factors, one.name: sign},
+            frozenset([one.name]),
+            parent.needs | parent.implies,
+            {**parent.case, one.child: VALUE},
+        )
+        for parent in parents
+    ]
+    if one.alone is not None:
+        forms.append(Form(0, {one.alone: 1}, frozenset([one.alone]), case={one.parent: NULL, one.child: ALONE}))
+    return forms
