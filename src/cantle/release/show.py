@@ -7,6 +7,7 @@ from typing import cast
 
 from cantle.release import Release
 from cantle.release.accuracy import accuracy_to
+from cantle.release.criteria import verdicts
 from cantle.release.kinds import KINDS, texts_of
 from cantle.release.manifest import Manifest
 from cantle.release.spending import budget_lines
@@ -47,6 +48,7 @@ def overview(release: Release) -> list[tuple[str, str]]:
         *((("totals", text),) if (text := totals(m, KINDS[m.kind].counted)) else ()),
         *((("ranges", text),) if (text := _ranges_in_words(m)) else ()),
         *(("accuracy", words.removeprefix("Accuracy ")) for words in texts_of(m).accuracy[:1]),
+        *(("criterion", words.replace("*", "")) for words in verdicts(m)),
         *_account(m),
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from cantle.release.criteria import verdicts
 from cantle.release.kinds import KINDS, texts_of
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.people import CAREFUL, for_people, who_publishes
@@ -292,7 +293,7 @@ def _accuracy(manifest: Manifest) -> str:
     lines = texts_of(manifest).accuracy
     if not lines:
         return ""
-    listed = "".join(f"* {line}\n" for line in lines)
+    listed = "".join(f"* {line}\n" for line in (*lines, *verdicts(manifest)))
     return f"\n## How accurate it is\n\n{listed}{_MEANT if manifest.accuracy and manifest.accuracy.bought else ''}"
 
 

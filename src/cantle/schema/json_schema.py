@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cantle.schema.canonical_json import JSON
+from cantle.schema.criteria import QUESTIONS
 from cantle.schema.declared_values import BLANK
 from cantle.schema.dialect import MOST_ROWS
 from cantle.schema.field_keys import TYPES
@@ -151,6 +152,21 @@ TABLE: dict[str, Part] = {
     "rules": _said(
         "What is known to hold for every record, such as 'age < 15 -> income is null'; nothing else is released.",
         {"type": ["array", "null"], "items": _TEXT},
+    ),
+    "criteria": _said(
+        "How accurate a release must be, such as {questions: two columns, within: 0.01}; the release says what it met.",
+        {
+            "type": ["array", "null"],
+            "items": {
+                "type": "object",
+                "properties": {
+                    "questions": {"enum": [*QUESTIONS]},
+                    "within": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+                },
+                "required": ["questions", "within"],
+                "additionalProperties": False,
+            },
+        },
     ),
     "schemaVersion": _said("The meaning of `step`, written by cantle; leave it out.", {"enum": [1, 2]}),
     "primaryKey": _ANY,

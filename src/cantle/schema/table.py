@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, ClassVar
 from cantle.schema.base import Schema as Schema
 from cantle.schema.base import require_guarantee
 from cantle.schema.canonical_json import JSON
+from cantle.schema.criteria import criteria_of
 from cantle.schema.declared_values import BLANK as BLANK
 from cantle.schema.declared_values import Folder, check_keys, plain_mapping, repeated, texts
 from cantle.schema.dialect import DIALECT_KEYS, parse_dialect
@@ -49,7 +50,16 @@ if TYPE_CHECKING:
     from cantle.schema.relations import Relations
 
 _OURS = {"fields", "rules", "missingValues", "dialect", "unit", "kind", "guarantee", "schemaVersion", *DIALECT_KEYS}
-_SCHEMA_KEYS = _OURS | {"title", "description", "name", "primaryKey", "foreignKeys", "uniqueKeys", "fieldsMatch"}
+_SCHEMA_KEYS = _OURS | {
+    "title",
+    "description",
+    "name",
+    "criteria",
+    "primaryKey",
+    "foreignKeys",
+    "uniqueKeys",
+    "fieldsMatch",
+}
 _SCHEMA_KEYS |= {"profile", "$schema"}
 _MOST_RULES = 200
 
@@ -109,6 +119,8 @@ class TableSchema(RecordSchema):
         with problems.during("dialect"):
             dialect = parse_dialect(document)
         rules = problems.value((), _rule_texts, document.get("rules"))
+        with problems.during():
+            criteria_of(document)
         problems.refuse()
         schema = cls(
             fields=tuple(fields),
