@@ -107,6 +107,7 @@ def write_files(folder: Path) -> set[str]:
         "long.yaml": sets | {"form": "long"}, "mtx.yaml": {"kind": "graph"},
         "degrees.yaml": {"kind": "graph", "unit": "edge", "form": "degrees"},
         "more.yaml": {"fields": [*SCHEMA["fields"], {"name": "other", "type": "boolean"}]},
+        "facts.yaml": {"title": "Towns", "curator": "An office", "version": "1"},
     }  # fmt: skip
     for name, content in private.items():
         (folder / name).write_bytes(content)
@@ -141,6 +142,12 @@ CALLS: list[tuple[tuple[object, ...], tuple[int, ...]]] = [
     (("report", "a", "--against", "t.csv"), GOOD), (("report", "a", "--against", "t.csv", "-o", "x.html"), BAD),
     (("query", "c", "age >= 40 and town == 'Ash'"), GOOD), (("query", "c", "height > 2"), BAD),
     (("plan", "--schema", "table.yaml", "--epsilon", "1", "--records", "500"), GOOD),
+    (("statement", "a", "-o", "a.statement.html"), GOOD), (("metadata", "a"), BAD),
+    (publish("t.csv", "table", "o", "--statement", "facts.yaml"), GOOD),
+    (("metadata", "o", "--format", "datacite"), GOOD), (("bundle", "o", "-o", "o.xlsx"), GOOD),
+    (("bundle", "a", "-o", "a.doc"), BAD), (("sign", "--new-key", "office.key"), GOOD),
+    (("sign", "o", "--key", "office.key"), GOOD), (("sign", "b", "--key", "t.csv"), BAD),
+    (("verify", "o", "--key", "office.key.pub"), GOOD), (("verify", "o", "--key", "t.csv"), BAD),
     (("ledger", "show", "--ledger", "l.db"), GOOD),
     (("ledger", "history", "--ledger", "l.db", "--dataset", "people"), GOOD),
     (("ledger", "cap", "1.5", "--ledger", "l.db", "--dataset", "people", "--json"), GOOD),

@@ -62,7 +62,19 @@ FIELDS: dict[str, dict[str, Any]] = {
         "replace": {"never": "2020-01-09"},
         "constraints": {"minimum": "2019-12-30", "maximum": "2020-01-09"},
     },
+    "side": {"type": "string", "categories": ["left", "right"], "from": "dropped", "map": {
+        "1": "left", "true": "right", "Ash": "left", "2020-01-03 00:00:00": "right"}},
+    "later": {"type": "integer", "constraints": {"minimum": -3, "maximum": 20}},
+    "left": {"type": "date", "constraints": {"minimum": "2019-12-30", "maximum": "2020-01-19"}},
+    "sum": {"type": "integer", "constraints": {"minimum": -3, "maximum": 14}},
+}  # fmt: skip
+RELATED = {
+    "side": (("dropped",), "dropped -> side"),
+    "later": (("whole",), "later - whole <= 6"),
+    "left": (("day",), "left >= day"),
+    "sum": (("whole", "coded"), "sum == whole + coded"),
 }
+"""Columns that a rule computes or counts from others: the others, and the rule."""
 MARKS = ["", "?", "-999"]
 
 INTS: list[Any] = [0, 1, 2, -1, 7, -999, 2**31, 2**53, 2**53 + 1, -(2**53) - 1, 2**62 + 1]
@@ -99,13 +111,17 @@ ANY = [*INTS, *FLOATS, *BOOLS, *WORDS, *DAYS, *TIMES, *ZONED, *BLANKS, *ODD]
 
 
 def fields_of(dice: Random, most: int) -> list[str]:
-    """The names of a few fields."""
-    return dice.sample(list(FIELDS), dice.randint(1, most))
+    """The names of a few fields, and of those that their rules name."""
+    names = dice.sample(list(FIELDS), dice.randint(1, most))
+    others = (other for name in names if name in RELATED for other in RELATED[name][0])
+    return list(dict.fromkeys([*names, *others]))
 
 
 def document(fields: list[str], **more: Any) -> dict[str, Any]:
-    """The schema of these fields."""
-    return {"fields": [{"name": name, **FIELDS[name]} for name in fields], "missingValues": MARKS} | more
+    """The schema of these fields, with the rules of those that have one."""
+    listed = [{"name": name, **FIELDS[name]} for name in fields]
+    rules = [RELATED[name][1] for name in fields if name in RELATED]
+    return {"fields": listed, "missingValues": MARKS} | ({"rules": rules} if rules else {}) | more
 
 
 def column(dice: Random, pool: list[Any], size: int) -> list[Any]:

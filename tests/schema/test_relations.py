@@ -244,6 +244,18 @@ def test_a_map_comes_from_a_hierarchy_a_mapping_groups_or_a_file(tmp_path: Path)
 # ---- sums of columns ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [("place,land\nGraz,Austria", "does not name city and country"), ('city,country\n"Graz,Austria', "is not CSV")],
+)
+def test_a_file_without_the_columns_or_with_an_open_quote_is_refused(tmp_path: Path, text: str, rule: str) -> None:
+    (tmp_path / "towns.csv").write_text(text, encoding="utf-8")
+    city = {"name": "city", "type": "string", "categories": ["Graz"]}
+    fields = [city, {**COUNTRY, "from": "city", "map": "towns.csv"}]
+    with pytest.raises(SchemaError, match=rule):
+        Schema.from_dict({"fields": fields, "rules": ["city -> country"]}, tmp_path).domain()
+
+
 def linears() -> list[Linear]:
     dice = np.random.default_rng(4)
     found = []

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cantle.errors import MissingExtra, ParameterError, install_command
+from cantle.errors import MissingExtra, ParameterError, install_command, raise_alone
 from cantle.release.facts import Facts
 from cantle.release.kinds import KINDS, texts_of
 from cantle.release.manifest import Manifest
@@ -97,9 +97,8 @@ def croissant(manifest: Manifest) -> str:
     try:
         import mlcroissant as mlc
     except ImportError:
-        raise MissingExtra(
-            f"Croissant needs the package mlcroissant; install it with: {install_command('croissant')}"
-        ) from None
+        needed = f"Croissant needs the package mlcroissant; install it with: {install_command('croissant')}"
+        raise_alone(MissingExtra(needed))
     facts = manifest.facts
     _need(manifest, "title", "licence", "source")
     name = next(one for one in sorted(manifest.files) if ".data." in f".{one}")

@@ -207,7 +207,7 @@ def _arx_lines(text: str, where: str) -> Iterator[tuple[int, list[str]]]:
     lines = _lines(text)
     first = next((line for line in lines if line.strip()), "")
     mark = next((mark for mark in ";,\t" if mark in first), ";")
-    width, reader = 0, csv.reader(lines, delimiter=mark)
+    width, reader = 0, csv.reader(lines, delimiter=mark, strict=True)
     try:
         for cells in reader:
             cells = [cell.strip() for cell in cells]

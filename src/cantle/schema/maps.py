@@ -56,7 +56,10 @@ def _in_file(where: str, name: str, source: str, given: str, base_dir: Folder) -
 
     text = read_text(Path(base_dir or ".") / given, given, where)
     header = text.partition("\n")[0]
-    rows = list(csv.reader(io.StringIO(text), delimiter=";" if ";" in header else ","))
+    try:
+        rows = list(csv.reader(io.StringIO(text), delimiter=";" if ";" in header else ",", strict=True))
+    except csv.Error:
+        fail(where, f"{given!r} is not CSV", "check its quotes", "map")
     names = [one.strip() for one in rows[0]] if rows else []
     if source not in names or name not in names:
         fail(where, f"the header of {given!r} does not name {source} and {name}", "name both columns in it", "map")

@@ -17,6 +17,7 @@ from typing import Protocol
 
 import polars as pl
 
+from cantle.errors import raise_alone
 from cantle.schema.code_sets import CodeSet, Key
 from cantle.schema.domain import Attribute
 from cantle.schema.fields import Field
@@ -127,7 +128,7 @@ class Points:
             try:
                 return self.moment(value, self._scale.type)
             except Misfit as why:
-                raise Misfit(f"{self.name} holds dates, and {why}; {self._range()}") from None
+                raise_alone(Misfit(f"{self.name} holds dates, and {why}; {self._range()}"))
         number = number_in(value.text)
         if number is None:
             raise Misfit(f"{self.name} holds numbers, and {value.text!r} is none; {self._range()}")

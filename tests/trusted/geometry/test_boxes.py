@@ -48,8 +48,8 @@ def test_take_selects_the_same_regions_in_every_array() -> None:
 
 def test_a_record_on_the_point_goes_right() -> None:
     cuts = Cuts(np.array([0, 1]), np.array([2, 1]))
-    codes = np.array([[1, 9], [2, 9], [3, 9], [9, 0], [9, 1]], dtype=np.uint8)
-    assert cuts.label(codes, np.array([0, 0, 0, 1, 1])).tolist() == [False, True, True, False, True]
+    codes = np.array([1, 2, 3, 0, 1], dtype=np.uint8)
+    assert cuts.child(np.array([0, 0, 0, 1, 1]), codes).tolist() == [0, 1, 1, 2, 3]
 
 
 def test_frontiers_and_cuts_are_frozen() -> None:

@@ -3,6 +3,7 @@
 GLOSSARY = (
     ("release", "the folder that is published: synthetic records, noisy counts, a statement and a receipt"),
     ("record", "what one row describes; in set-valued data one set of items"),
+    ("difference", "a column that rules such as `end >= start` count in place of one of their columns"),
     ("region", 'a part of the public domain, such as "age 17 to 40 and sex F"; cutting a region gives smaller regions'),
     ("leaf", "a region that is not cut further, and is counted"),
     ("group", "one row of `groups.parquet`: a leaf (or leaf and class, set of items, degree) with its noisy count"),
