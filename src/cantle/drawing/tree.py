@@ -13,7 +13,7 @@ from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, Slices
 
 @dataclass
 class Tree:
-    """A tree that grows level by level. Ids number nodes from 0; siblings follow each other, in the order of parents."""
+    """A tree that grows level by level. Ids number nodes from 0; siblings follow each other, as their parents do."""
 
     attributes: int
     classes: int

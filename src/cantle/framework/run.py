@@ -8,6 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
+from importlib.metadata import packages_distributions, version
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -144,7 +146,6 @@ class PartitioningRun(TreeRun):
         self.rehearsal = rehearsal
         self.plan, self.given = copy.copy(plan), plan
         self.name = plan.name  # each object of this class stands for another method
-        self.author = _author(type(plan))
         self._as_declared = domain
         self._asked = np.zeros(0, dtype=np.int64)
 
@@ -152,6 +153,15 @@ class PartitioningRun(TreeRun):
     def of(cls, schema: Any, plan: Partitioning) -> PartitioningRun:
         """The run for the domain that a schema declares."""
         return cls(plan, cls.declared(schema))
+
+    @cached_property
+    def author(self) -> dict[str, Any]:
+        """Whose class it is, for the manifest: its address, the package that it came with, and what it says it does."""
+        mine = type(self.plan)
+        packages = packages_distributions().get(mine.__module__.partition(".")[0], [])
+        about = (mine.__doc__ or "").strip().partition("\n")[0]
+        stated = {"class": f"{mine.__module__}:{mine.__qualname__}", "about": about}
+        return stated | ({"package": f"{packages[0]} {version(packages[0])}"} if packages else {})
 
     def parameters(self) -> Echo:
         return self.given.parameters()
@@ -236,13 +246,3 @@ class PartitioningRun(TreeRun):
             if self.rehearsal:  # on made-up records: authors may see the whole traceback
                 raise ours from error
             raise_alone(ours)
-
-
-def _author(mine: type) -> dict[str, Any]:
-    """Whose class it is, for the manifest: its address, the package that it came with, and what it says it does."""
-    from importlib.metadata import packages_distributions, version
-
-    packages = packages_distributions().get(mine.__module__.partition(".")[0], [])
-    about = (mine.__doc__ or "").strip().partition("\n")[0]
-    stated = {"class": f"{mine.__module__}:{mine.__qualname__}", "about": about}
-    return stated | ({"package": f"{packages[0]} {version(packages[0])}"} if packages else {})

@@ -59,6 +59,13 @@ class UsesDice(Protocol):
 
 
 @runtime_checkable
+class Authored(Protocol):
+    """A method that is not ours: what releases say of its author's class."""
+
+    author: dict[str, Any]
+
+
+@runtime_checkable
 class ChecksBudget(Protocol):
     """A method that cannot run with every epsilon, and refuses others before anything is charged."""
 

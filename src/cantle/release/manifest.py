@@ -134,6 +134,7 @@ class LedgerLine:
 class Manifest:
     """All that a release says about itself.
 
+    `author` says whose partitioning made it, if it is not ours: the address of the class, its package, what it does.
     `facts` are what only the curator knows; they are public input. `form` is the public form of the sets that were
     given (empty for other kinds of data). `notes` are sentences about where the release is too noisy or the data may
     not fit the schema. `accuracy` is how far the records are off, measured privately; None if that was switched off.
@@ -156,6 +157,7 @@ class Manifest:
     software: dict[str, str]
     summary: dict[str, int]
     structure: Document = field(default_factory=dict)
+    author: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     form: dict[str, str] = field(default_factory=dict)
     created: str | None = None
@@ -171,7 +173,7 @@ class Manifest:
         stated["notes"], stated["facts"] = list(self.notes), self.facts.to_dict()
         stated["accuracy"] = None if self.accuracy is None else accuracy_to(self.accuracy)
         stated["ledger"] = None if self.ledger is None else self.ledger.to_dict()
-        optional = ("form", "notes", "facts", "files", "sha256")
+        optional = ("author", "form", "notes", "facts", "files", "sha256")
         return {name: value for name, value in stated.items() if value or name not in optional}
 
     @staticmethod
@@ -199,6 +201,7 @@ class Manifest:
                 software=fields.table("software", str),
                 summary=fields.table("summary", int),
                 structure=fields.take("structure", dict),
+                author=fields.table("author", str, or_empty=True),
                 notes=tuple(fields.each("notes", text)) if "notes" in fields else (),
                 form=fields.table("form", str, or_empty=True),
                 created=fields.take_or_none("created", str),

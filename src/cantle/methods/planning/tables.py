@@ -71,7 +71,7 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
         too_fine=_fine(others, records, value_noise),
         remarks=(*_grouped(others, cells), *_mosaic_remarks(start)),
         relations=relations_of(method, epsilon, records, persons),
-        **_cost("mosaic", records, made.columns, shares.count),
+        **table_cost("mosaic", records, made.columns, shares.count),
     )
 
 
@@ -181,7 +181,7 @@ def _by_columns(
         one_way=sum(errors) / max(1, len(errors)),
         cells=sum(sizes) / max(1, len(sizes)),
         too_fine=tuple(fine),
-        **_cost(name, records, len(sizes), 0),
+        **table_cost(name, records, len(sizes), 0),
     )
 
 
@@ -190,7 +190,7 @@ def _whole(budget: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(part for part in budget if part.share > 0)
 
 
-def _cost(method: str, records: int, columns: int, tables: int) -> dict[str, Any]:
+def table_cost(method: str, records: int, columns: int, tables: int) -> dict[str, Any]:
     """Core-seconds and megabytes, from single runs on two cores (`cantle reproduce plan`, `cantle bench`).
 
     They may be wrong by a factor of about two.
