@@ -95,7 +95,7 @@ def ask_degrees(degrees: Ints, release: Release) -> Box:
         "unmeasured": "the band above shows how far noise moves such counts",
         "records": release.manifest.summary["records"],
         "held": len(degrees),
-        "degrees": [values.tolist(), counts.tolist()],
+        "nodes": [values.tolist(), counts.tolist()],
         "error": [None, None],
     }
 

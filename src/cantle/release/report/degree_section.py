@@ -40,7 +40,7 @@ def degree_section(degrees: Ints, asker: Asker, release: Release) -> Section:
     figure = Figure(
         "Degree distribution", chart, facts, note, ("degree k", "nodes of degree k or more", "from", "to"), rows
     )
-    return Section("degrees", "Degrees", (), (figure,))
+    return Section("nodes", "Degrees", (), (figure,))
 
 
 def steps(degrees: Ints) -> list[int]:

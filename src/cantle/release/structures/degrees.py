@@ -53,7 +53,7 @@ class Opened:
 
     def __init__(self, release: Release) -> None:
         self._release, self._manifest, self._groups = release, release.manifest, release.groups
-        self._in_ranges = release.manifest.parameters["mode"] == "rps"
+        self._in_ranges = "leaves" in release.manifest.summary
 
     @cached_property
     def _degrees(self) -> Ints:
