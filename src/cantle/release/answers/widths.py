@@ -22,7 +22,7 @@ from cantle.methods.own_error.question_scale import LARGE, largest_spread, refer
 from cantle.release.accuracy import DOUBT, MOST_DOUBT, noise_scale
 from cantle.release.answers.bins import inside_and_around
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
-from cantle.release.answers.noisy_tables import DirectAnswer
+from cantle.release.answers.noise import DirectAnswer
 from cantle.release.structures import traits_of
 from cantle.schema.code_sets import (
     EVERYTHING,

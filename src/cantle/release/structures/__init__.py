@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from cantle.drawing.counts import Dice
     from cantle.release import Release
     from cantle.release.answers.estimates import Noise
-    from cantle.release.answers.noise import Share
-    from cantle.release.answers.noisy_tables import DirectAnswer
+    from cantle.release.answers.noise import DirectAnswer, Share
     from cantle.release.report.content import Section
     from cantle.schema.code_sets import Question
     from cantle.schema.domain import Domain
