@@ -16,8 +16,7 @@ import numpy as np
 
 from cantle.drawing.records import csv_of, give_back, records_meant
 from cantle.drawing.results import as_frame
-from cantle.methods.own_error.accuracy import Accuracy
-from cantle.methods.own_error.measured_pairs import Pair, all_pairs, measured_pairs
+from cantle.methods.own_error.accuracy import Accuracy, Pair, all_pairs, measured_pairs
 from cantle.methods.own_error.table_workload import columns_of
 from cantle.release.accuracy import ShareErrors, share_errors
 from cantle.release.answers.bins import bins_of

@@ -13,8 +13,7 @@ import numpy as np
 
 from cantle.drawing.counts import workload_dice
 from cantle.errors import ParameterError, raise_alone
-from cantle.methods.own_error.accuracy import affordable
-from cantle.methods.own_error.measured_pairs import Pair
+from cantle.methods.own_error.accuracy import Pair, affordable
 from cantle.methods.own_error.table_workload import columns_of as columns_to_ask
 from cantle.methods.own_error.table_workload import table_workload
 from cantle.release import Release
@@ -39,10 +38,9 @@ from cantle.schema.code_sets import (
     sums_in,
 )
 from cantle.schema.domain import Attribute
-from cantle.schema.forms import Form
-from cantle.schema.question_columns import Misfit, Points
-from cantle.schema.question_tokens import quoted, tokens_of
+from cantle.schema.question_columns import Misfit, Points, quoted, tokens_of
 from cantle.schema.questions import parse_sum
+from cantle.schema.relations import Form
 from cantle.schema.scales import Labels, Steps
 from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
 from cantle.trusted.geometry.workloads import TableWorkload

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from cantle.drawing.records import records_meant
-from cantle.methods.own_error.question_scale import LARGE, OF_PAIRS, OF_SINGLES, SMALLEST_REFERENCE, SMALLEST_SHARE
+from cantle.methods.own_error.accuracy import LARGE, OF_PAIRS, OF_SINGLES, SMALLEST_REFERENCE, SMALLEST_SHARE
 from cantle.release import Release
 from cantle.release.accuracy import MORE_DOUBT
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY

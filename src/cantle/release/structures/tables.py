@@ -16,7 +16,7 @@ import numpy as np
 from cantle.drawing.counts import STREAMS, Dice, public_streams, variance
 from cantle.errors import VerifyError
 from cantle.methods.mosaic.results import cell_frame, drawn_codes, placed
-from cantle.methods.own_error.measured_pairs import measured_pairs
+from cantle.methods.own_error.accuracy import measured_pairs
 from cantle.methods.question_words import question_in_words
 from cantle.release import Release
 from cantle.release.answers.estimates import Noise
