@@ -18,8 +18,9 @@ from cantle.data.arrow_batches import arrow_batches, parquet_batches, polars_of,
 from cantle.data.database_tables import UNREACHABLE, load_ibis, read_rows, require_encoding
 from cantle.data.encoding import person_codes, read_codes, read_person_codes
 from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, refuse_nodes
-from cantle.data.file_forms import ARROW, PARQUET, SHEETS, Paths, are_paths, ending, files, require_files
+from cantle.data.file_forms import ARROW, PARQUET, SHEETS, STATISTICS, Paths, are_paths, ending, files, require_files
 from cantle.data.sheets import load as load_sheets
+from cantle.data.statistics_files import load as load_statistics
 from cantle.errors import CantleError, DataError, EngineError, ParameterError, raise_alone
 from cantle.schema.domain import Domain, Labels
 from cantle.schema.table import TableSchema
@@ -68,6 +69,8 @@ def refuse_early(data: object, schema: TableSchema, choice: EngineChoice, nodes:
         require_files(paths)
         if any(ending(path) in SHEETS for path in paths):
             load_sheets()
+        if any(ending(path) in STATISTICS for path in paths):
+            load_statistics()
     refuse_nodes(nodes)
 
 
