@@ -118,19 +118,21 @@ class Ask:
         column: Column | None = None,
         score: str | Term | Mix = "auto",
         epsilon: Fraction | None = None,
+        literal: bool = False,
     ) -> Cut:
         """A noisy choice of a good cut for each region, among those of all columns or of one column per region.
 
         The score is "balance" (both sides even), "class" (classes apart too), "auto", or a term. Among all columns, a
-        region with a single cut pays nothing; with a given column all pay, so that receipts stay short.
+        region with a single cut pays nothing; with a given column all pay, so that receipts stay short. With `literal`
+        the choice is that of the paper, which needs more noise.
         """
         self.decide()
         nodes, price, judge = regions.nodes, self._price(share, epsilon), self._score(score)
         seen = self.run.classes if isinstance(judge, Mix) and judge.apart else 1
         if column is not None:
-            each = CutsOf(regions.numbers(column), max(self.run.sizes), seen)
+            each = CutsOf(regions.numbers(column), max(self.run.sizes), seen, literal)
             return Cut(regions, self.curator.choose(nodes, each, judge, price, why="split"))
-        candidates = AllCuts(self.run.sizes, seen)
+        candidates = AllCuts(self.run.sizes, seen, literal)
         open_ = candidates.counts(nodes) > 1  # with a single candidate there is no choice, and nothing to pay
         if open_.all():
             return Cut(regions, self.curator.choose(nodes, candidates, judge, price, why="split"))

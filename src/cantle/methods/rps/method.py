@@ -20,8 +20,8 @@ from cantle.framework.ask import Ask
 from cantle.framework.regions import Cut, Regions
 from cantle.framework.run import TreeRun
 from cantle.methods.rps.results import tree_results
-from cantle.methods.rps.settings import ONE_ATTRIBUTE, PRESETS, RpsSettings
-from cantle.methods.settings import Echo, echo, portion, read_settings
+from cantle.methods.rps.settings import LITERAL, ONE_ATTRIBUTE, PRESETS, RpsSettings
+from cantle.methods.settings import Echo, echo, portion, read_settings, refuse_literal
 from cantle.schema.domain import Domain
 from cantle.trusted.claims.scores import BALANCE, CLASS_AWARE, Mix
 from cantle.trusted.core.arrays import Bools, Ints
@@ -50,9 +50,14 @@ class RPS(TreeRun):
             presets["default"] = {**presets["default"], "stop_share": presets["paper"]["stop_share"]}
         if given.get("values") == "set":  # these records have no values to count
             presets["default"] = {**presets["default"], "accuracy_share": 0}
+        if given.get("literal") is True:
+            presets["paper"] = {**presets["paper"], **LITERAL}
         self.settings = read_settings(RpsSettings, "rps", presets, preset, given)
         self.preset = preset
         self._check()
+        refuse_literal("rps", preset, given)
+        if self.settings.literal:
+            self._refuse_bins(domain)
         if domain.relations is not None and self.settings.values == "set":
             rule = "values=set releases regions, and rules between columns are about single values"
             raise SchemaError(f"rules: {rule}; choose other `values` (or preset default), or leave these rules out.")
@@ -84,6 +89,18 @@ class RPS(TreeRun):
             raise ParameterError(
                 "rps parameters oneway_share, count_share and accuracy_share leave nothing for the tree; lower one"
             )
+
+    def _refuse_bins(self, domain: Domain) -> None:
+        """Refuses bins where every value is to be a candidate (RPS 3.2: all multiples of the granularity)."""
+        most = self.settings.bins
+        if most != LITERAL["bins"]:
+            raise ParameterError("rps parameter bins goes against literal=true, which has no bins; leave it out")
+        for attribute in domain.attributes:
+            if attribute.size > most:
+                raise ParameterError(
+                    f"rps parameter literal has no bins, and column {attribute.name!r} has {attribute.size:,} values, "
+                    f"more than {most:,}; declare a wider step, or leave literal out"
+                )
 
     def parameters(self) -> Echo:
         return {"preset": self.preset, **echo(self.settings)}
@@ -144,7 +161,7 @@ class RPS(TreeRun):
         if s.stop.privtree is not None:
             self.privtree = PrivTree.within(tests, s.stop.privtree, records=unit)
         self.split_prices = s.levels.spread(trunk - tests, self.depth)
-        while s.attributes != "midpoint" and self.depth and min(self.split_prices) < 1:
+        while not s.halves and self.depth and min(self.split_prices) < 1:
             if s.depth is not None:
                 raise ParameterError(f"epsilon is too small for depth {self.depth}; lower the depth or raise epsilon")
             self.depth -= 1  # an automatic depth is lowered instead of refused, because the run is already charged
@@ -153,7 +170,7 @@ class RPS(TreeRun):
 
     def _leaf_share(self) -> Fraction:
         """The share of the tree's budget for leaves: all of it if neither cuts nor stop tests cost anything."""
-        free = self.settings.attributes == "midpoint" and not self.settings.stop.paid
+        free = self.settings.halves and not self.settings.stop.paid
         return Fraction(1) if free else self.settings.leaf_share
 
     def _free_leaves(self) -> bool:
@@ -189,9 +206,11 @@ class RPS(TreeRun):
         """One cut per region: a noisy choice among cuts, or the middle of the widest attribute (RPS 3)."""
         if self.settings.attributes == "midpoint":
             return regions.halve("widest")
+        if self.settings.attributes == "random-midpoint":
+            return regions.halve(self._random_attribute(regions, ask))
         column = self._random_attribute(regions, ask) if self.settings.attributes == "random" else None
-        price = Fraction(self.split_prices[regions.depth], NANO)
-        return ask.choose(regions, epsilon=price, column=column, score=self._score())
+        price, literal = Fraction(self.split_prices[regions.depth], NANO), self.settings.literal
+        return ask.choose(regions, epsilon=price, column=column, score=self._score(), literal=literal)
 
     def _random_attribute(self, regions: Regions, ask: Ask) -> Ints:
         """One attribute per region, drawn uniformly among those that can still be cut (RPS 4.2)."""
