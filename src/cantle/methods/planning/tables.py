@@ -139,6 +139,8 @@ def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline
     accuracy = float(method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons))
     rest = 1 - float(s.oneway_share) - float(s.count_share) - accuracy
     leaves = rest * float(s.leaf_share)
+    if s.halves:  # cuts are free: leaves get what stop tests leave
+        leaves = rest - (rest - leaves) * float(s.stop_share) * s.stop.paid
     tables, leaf_noise = max(1, len(method.sizes)), noise_of(leaves * rate)
     noise = noise_of(float(s.oneway_share) * rate / tables) if s.oneway_share else leaf_noise
     budget = [

@@ -20,7 +20,7 @@ from cantle.framework.ask import Ask
 from cantle.framework.regions import Cut, Regions
 from cantle.framework.run import TreeRun
 from cantle.methods.rps.results import tree_results
-from cantle.methods.rps.settings import LITERAL, ONE_ATTRIBUTE, PRESETS, RpsSettings
+from cantle.methods.rps.settings import LITERAL, PRESETS, RpsSettings, defaults_for
 from cantle.methods.settings import Echo, echo, portion, read_settings, refuse_literal
 from cantle.schema.domain import Domain
 from cantle.trusted.claims.scores import BALANCE, CLASS_AWARE, Mix
@@ -44,8 +44,7 @@ class RPS(TreeRun):
 
     def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:
         presets = dict(PRESETS)
-        if len(domain.attributes) == 1:
-            presets["default"] = {**presets["default"], **ONE_ATTRIBUTE}
+        presets["default"] = {**presets["default"], **defaults_for(domain, given)}
         if _names_a_paid_test(given.get("stop")):
             presets["default"] = {**presets["default"], "stop_share": presets["paper"]["stop_share"]}
         if given.get("values") == "set":  # these records have no values to count
