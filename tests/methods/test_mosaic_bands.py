@@ -16,6 +16,7 @@ from cantle.errors import SchemaError, VerifyError
 from cantle.methods.mosaic.model.bands import Bands, choose
 from cantle.methods.mosaic.plan import usable_target
 from cantle.release import Release
+from cantle.release.structures import opened
 from cantle.release.structures.tables_model import released_tables
 from cantle.release.verify import problems
 
@@ -89,7 +90,8 @@ def test_a_numeric_target_is_related_to_the_other_columns_and_keeps_its_distribu
     assert kept > 0.9
     assert drawn["y"].mean() == pytest.approx(raw["y"].mean(), rel=0.03)
     assert drawn["y"].std() == pytest.approx(raw["y"].std(), rel=0.1)
-    assert any("related to the other columns in 5 bands" in line for line in str(release.show()).splitlines())
+    shown = dict(opened(release).lines(1, everything=False))
+    assert "related to the other columns in 5 bands" in shown["Target"][0]
 
 
 def test_more_records_follow_the_bands_too() -> None:
