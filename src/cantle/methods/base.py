@@ -78,6 +78,8 @@ class TableMethod:
     kind: ClassVar[str] = "table"
     predicts_numbers: ClassVar[bool] = False
     """Whether a target may be a number or date of any number of values."""
+    keeps_weights: ClassVar[bool] = False
+    """Whether weights stay with the records that have them."""
     domain: Domain
 
     def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:
@@ -88,6 +90,11 @@ class TableMethod:
         """The method for the domain that the schema declares."""
         domain = schema.domain()
         check_names(domain)
+        if schema.weight is not None and not cls.keeps_weights:
+            raise SchemaError(
+                f"field {schema.weight}: method {cls.__name__.lower()} does not keep weights with their records; use "
+                "mosaic, or leave out role: weight to publish it as any other column"
+            )
         if domain.target and domain.target.size > MOST_CLASSES and not cls._predicts(domain.target):
             numeric = isinstance(domain.target.scale, Steps)
             fix = "use method mosaic, a wider step" if numeric else "use fewer categories"

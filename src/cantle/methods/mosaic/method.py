@@ -39,6 +39,7 @@ class Mosaic(TableMethod):
 
     name: ClassVar[str] = "mosaic"
     predicts_numbers: ClassVar[bool] = True
+    keeps_weights: ClassVar[bool] = True
     Settings: ClassVar[type] = MosaicSettings
 
     def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cantle.drawing.counts import variance
+from cantle.errors import ParameterError
 from cantle.schema.domain import Attribute
 from cantle.schema.outlines import table
 from cantle.trusted.core.arrays import Floats, Ints
@@ -46,6 +47,10 @@ class _NoisyRecords:
 
     records: int
     rate: Rate
+
+    def __post_init__(self) -> None:
+        if min(self.rate) < 0 or self.rate[1] < 1:
+            raise ParameterError("the rate of the noise is not two whole numbers from 0 and 1 on")
 
     @property
     def sd(self) -> float:

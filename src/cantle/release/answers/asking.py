@@ -90,6 +90,10 @@ class Asker:
         """One row per combination of groups of these columns: the groups, value, low, high, covers."""
         raise ParameterError("only releases of tables have columns to group by")
 
+    def weighing(self) -> Asker:
+        """The same in sums of weights."""
+        raise ParameterError("only releases of tables have weights")
+
     def cut_steps(self, question: Question) -> str:  # noqa: ARG002
         """Says which steps a question cuts, and which bounds are exact; empty if it cuts none."""
         return ""
