@@ -10,8 +10,7 @@ from cantle.release.answers.estimates import WITHOUT_CONFIDENCE
 from cantle.release.kinds import KINDS
 from cantle.release.report.charts import Bar, error_chart, lying, share_text, upright
 from cantle.release.report.content import Figure, Section
-from cantle.release.report.matrix import heat_map
-from cantle.release.report.pairs import Floats
+from cantle.release.report.pairs import Floats, heat_map
 from cantle.release.report.tables import plain
 
 
