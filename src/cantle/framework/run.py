@@ -18,7 +18,7 @@ from cantle.drawing.counts import Dice
 from cantle.drawing.group_frames import spans_frame
 from cantle.drawing.results import Results
 from cantle.drawing.tree import Tree
-from cantle.errors import BudgetExceeded, CantleError, ParameterError, raise_alone
+from cantle.errors import BudgetExceeded, CantleError, ParameterError
 from cantle.framework.ask import Ask
 from cantle.framework.partitioning import Partitioning
 from cantle.framework.regions import Cut, Regions
@@ -243,6 +243,5 @@ class PartitioningRun(TreeRun):
             told = f": {error}" if isinstance(error, CantleError) else f" failed with {type(error).__name__}: {error}"
             kind = BudgetExceeded if isinstance(error, BudgetExceeded) else ParameterError
             ours = kind(f"{self._class}.{verb}{told}")
-            if self.rehearsal:  # on made-up records: authors may see the whole traceback
-                raise ours from error
-            raise_alone(ours)
+            ours.__cause__ = error if self.rehearsal else None  # of made-up records authors may see the whole traceback
+        raise ours

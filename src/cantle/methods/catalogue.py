@@ -87,8 +87,8 @@ def _found(method: object) -> object:
     try:
         return getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        wrong = f"method {method}: there is no such class ({error}); write package.module:Class"
-        raise ParameterError(wrong) from error
+        told = str(error)
+    raise ParameterError(f"method {method}: there is no such class ({told}); write package.module:Class")
 
 
 def _own(schema: Schema, found: object, preset: str, parameters: Mapping[str, object]) -> Method:
