@@ -13,7 +13,7 @@ from cantle.methods.baskets.model.item_supports import ItemSupports, fit_support
 from cantle.methods.baskets.model.pool import HeadModel, make_pool
 from cantle.methods.baskets.model.set_sizes import SizeModel, fit_sizes, size_edges
 from cantle.trusted.counting import basket_counts
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS
 
 
 def some_sizes(records=1000.0):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from cantle.data.pandas_columns import read_column
+from cantle.data.frames import read_column
 from cantle.drawing.records import Drawn
 from cantle.errors import ParameterError
 from cantle.release.kinds import KINDS
@@ -14,9 +14,9 @@ from cantle.schema import Schema
 
 if TYPE_CHECKING:
     import polars as pl
+    from pandas import Series
 
     from cantle.data.frames import NativeFrame
-    from cantle.data.pandas_columns import Series
     from cantle.schema.sets import SetSchema
 
 ENDINGS = {"csv": "csv", "parquet": "parquet", "fimi": "dat"}

@@ -17,7 +17,7 @@ from cantle.methods.baskets.model.pool import Codes, HeadModel, Pool, WalkModel,
 from cantle.methods.baskets.model.rake import Features, postings, rake
 from cantle.methods.baskets.model.set_sizes import SizeModel
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.set_parts import PARTS, item_parts, pair_parts
+from cantle.trusted.geometry.item_partitions import PARTS, item_parts, pair_parts
 
 _BLOCK = 1 << 14  # records put together at once, so that their arrays stay in the cache
 
