@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     NativeFrame: TypeAlias = pl.DataFrame | pd.DataFrame | pyarrow.Table
     Frame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
+    PandasSeries: TypeAlias = pd.Series
     Series: TypeAlias = nw.Series[Any]  # narwhals has one parameter, the type of the library's own object
 
 Numbers = NDArray[np.number] | NDArray[np.bool_]

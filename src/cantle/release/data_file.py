@@ -14,9 +14,7 @@ from cantle.schema import Schema
 
 if TYPE_CHECKING:
     import polars as pl
-    from pandas import Series
-
-    from cantle.data.frames import NativeFrame
+    from cantle.data.frames import NativeFrame, PandasSeries
     from cantle.schema.sets import SetSchema
 
 ENDINGS = {"csv": "csv", "parquet": "parquet", "fimi": "dat"}
@@ -91,7 +89,7 @@ def as_polars(records: NativeFrame, manifest: Manifest) -> pl.DataFrame:
     return frame.to_polars()
 
 
-def _typed(series: Series, kind: pl.DataType) -> pl.Series:
+def _typed(series: PandasSeries, kind: pl.DataType) -> pl.Series:
     """A pandas column converted to this type; pandas writes a missing number as NaN."""
     import polars as pl
 
