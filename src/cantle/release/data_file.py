@@ -14,6 +14,7 @@ from cantle.schema import Schema
 
 if TYPE_CHECKING:
     import polars as pl
+
     from cantle.data.frames import NativeFrame, PandasSeries
     from cantle.schema.sets import SetSchema
 
