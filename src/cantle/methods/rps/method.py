@@ -21,7 +21,7 @@ from cantle.framework.regions import Cut, Regions
 from cantle.framework.run import TreeRun
 from cantle.methods.rps.results import tree_results
 from cantle.methods.rps.settings import LITERAL, PRESETS, RpsSettings, defaults_for
-from cantle.methods.settings import Echo, echo, portion, read_settings, refuse_literal
+from cantle.methods.settings import portion, read_settings, refuse_literal
 from cantle.schema.domain import Domain
 from cantle.trusted.claims.scores import BALANCE, CLASS_AWARE, Mix
 from cantle.trusted.core.arrays import Bools, Ints
@@ -100,9 +100,6 @@ class RPS(TreeRun):
                     f"rps parameter literal has no bins, and column {attribute.name!r} has {attribute.size:,} values, "
                     f"more than {most:,}; declare a wider step, or leave literal out"
                 )
-
-    def parameters(self) -> Echo:
-        return {"preset": self.preset, **echo(self.settings)}
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
         """Refuses an epsilon so small that records cannot be drawn, or that some question would get nothing."""
