@@ -29,6 +29,7 @@ _QUESTIONS = {
     "hub column": "choosing the column that others depend on most",
     "choice of tables": "choosing tables of several columns",
     "tables": "counts of tables of several columns",
+    "places": "where places are",
     "leaves by class": "the target in groups of similar records",
     "set sizes": "sizes of sets",
     "item supports": "counts of items",

@@ -15,6 +15,7 @@ import numpy as np
 
 from cantle.schema.code_sets import CodeSet, Joined, OneColumn, Question, changed, join
 from cantle.schema.linear import Key, Linear, Term, reduced
+from cantle.schema.places import Area
 
 VALUE, ALONE, NULL = "value", "alone", "null"
 
@@ -88,7 +89,7 @@ class Forms:
             size = self.declared[source].size
             kept = np.flatnonzero(one.codes.holds(np.array(codes[:size])))
             return self.translated(OneColumn(source, CodeSet.of(kept.tolist(), size)))
-        if one.key in self.counted or name not in self.forms:
+        if isinstance(one.codes, Area) or one.key in self.counted or name not in self.forms:
             return one
         grid, size = self.declared[name].grid, self.declared[name].size
         parts = [

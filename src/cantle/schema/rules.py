@@ -28,6 +28,7 @@ from cantle.schema.code_sets import (
     Key,
     OneColumn,
     Question,
+    areas_in,
     changed,
     columns_of,
     edges_of,
@@ -107,7 +108,7 @@ class Rules:
 
     def _halved(self, box: dict[Key, tuple[int, int]]) -> list[dict[Key, tuple[int, int]]]:
         """The box in two parts, cut in the column with the most places at which a condition changes; if only sums of
-        columns are left, in the middle of the longest of these."""
+        columns and areas are left, in the middle of the longest column of these."""
         places = {key: [edge for edge in self._edges[key] if lo < edge < hi] for key, (lo, hi) in box.items()}
         key = max(places, key=lambda one: len(places[one]))
         if not places[key]:
@@ -127,7 +128,14 @@ class Rules:
 
     @cached_property
     def _summed(self) -> list[Key]:
-        return list(dict.fromkeys(key for one in self.sums for key in columns_of(one)))
+        """The columns in sums, and places in areas."""
+        sums = [key for one in self.sums for key in columns_of(one)]
+        return list(dict.fromkeys([*sums, *self.places]))
+
+    @cached_property
+    def places(self) -> list[Key]:
+        """The places that rules name with an area."""
+        return list(dict.fromkeys(key for one in self.broken for key, _ in areas_in(one)))
 
     def on_cells(self, edges: Mapping[Key, Ints]) -> Rules:
         """The rules over cells, given the edges of each column's cells; a cell breaks a rule if all its points do.
@@ -172,8 +180,8 @@ def _verdict(question: Question, spans: Callable[[Key], tuple[Ints, Ints]]) -> V
         return question.verdict(spans)
     if isinstance(question, OneColumn):
         lo, hi = spans(question.key)
-        inside = question.codes.below(hi) - question.codes.below(lo)
-        return (SOMEWHERE + (inside == hi - lo).astype(np.int8) - (inside == 0).astype(np.int8)).astype(np.int8)
+        inside = question.codes.share(lo, hi)
+        return (SOMEWHERE + (inside == 1).astype(np.int8) - (inside == 0).astype(np.int8)).astype(np.int8)
     verdicts: Verdicts = np.array(EVERYWHERE if question.every else NOWHERE, dtype=np.int8)
     for part in question.parts:
         verdicts = (np.minimum if question.every else np.maximum)(verdicts, _verdict(part, spans))
@@ -200,7 +208,7 @@ def _on_cells(question: Question, edges: Mapping[Key, Ints]) -> Question:
             lambda term: replace(term, edges=np.asarray(edges[term.key]), size=len(edges[term.key]) - 1)
         )
     lo, hi = edges[question.key][:-1], edges[question.key][1:]
-    whole = question.codes.below(hi) - question.codes.below(lo) == hi - lo
+    whole = question.codes.share(lo, hi) == 1
     return OneColumn(question.key, CodeSet.of(np.flatnonzero(whole).tolist(), len(lo)))
 
 

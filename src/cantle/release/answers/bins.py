@@ -18,6 +18,7 @@ from cantle.release.structures import traits_of
 from cantle.schema.code_sets import CodeSet, Joined, Key, OneColumn, Question, changed
 from cantle.schema.domain import Attribute, Labels
 from cantle.schema.linear import Linear
+from cantle.schema.places import Area
 
 Change: TypeAlias = Callable[["Counted", CodeSet], CodeSet]
 
@@ -115,4 +116,8 @@ def _changed(question: Question, bins: Mapping[Key, Counted], change: Change) ->
     if isinstance(question, Linear):
         return question
     mine = bins.get(question.key)
-    return question if mine is None else OneColumn(question.key, change(mine, question.codes))
+    return (
+        question
+        if mine is None or isinstance(question.codes, Area)
+        else OneColumn(question.key, change(mine, question.codes))
+    )

@@ -15,14 +15,14 @@ import numpy as np
 from cantle.drawing.counts import variance
 from cantle.drawing.tree import Leaves
 from cantle.release.answers.estimates import Noise
-from cantle.schema.code_sets import CodeSet, Key, Question, hull
+from cantle.schema.code_sets import Box, Question, hull
 from cantle.schema.domain import Domain
 from cantle.trusted.core.arrays import Codes, Floats, Ints
 
 if TYPE_CHECKING:
     import polars as pl
 
-Share = Callable[[dict[Key, CodeSet]], float]
+Share = Callable[[Box], float]
 """The share of the released records in a box (codes per column) for which a question holds."""
 
 
@@ -53,17 +53,9 @@ class Regions:
         for key, codes in hull(question).items():
             if key in self.columns:
                 at = self.columns.index(str(key))
-                weight *= overlap(self.first[:, at], self.end[:, at], codes)
+                weight *= codes.share(self.first[:, at], self.end[:, at])
         spread = weight**2 * self.variance
         return Noise(float(spread.sum()), float(3 * (spread**2).sum()))
-
-
-def overlap(first: Codes, end: Codes, codes: CodeSet) -> Floats:
-    """The share of each span that is in the set of codes."""
-    inside = np.zeros(len(first))
-    for low, high in codes.spans():
-        inside += np.clip(np.minimum(end, high) - np.maximum(first, low), 0, None)
-    return inside / np.maximum(1, end - first)
 
 
 def regions_of(domain: Domain, leaves: Leaves) -> Regions:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.release.answers.estimates import Noise
-from cantle.schema.code_sets import CodeSet, Key, Question, columns_of, edges_of, holds, hull, sums_in
+from cantle.schema.code_sets import Box, CodeSet, Key, Question, areas_in, columns_of, edges_of, holds, hull, sums_in
+from cantle.schema.places import Area
 from cantle.trusted.core.arrays import Bools, Floats, Ints
 
 if TYPE_CHECKING:
@@ -33,7 +34,13 @@ class NoisyTable:
             not sums_in(question)
             and set(asked) <= set(self.columns)
             and all(edges_of(question, key) <= self._edge_sets[self.columns.index(str(key))] for key in asked)
+            and all(np.isin(self.share(str(key), area), (0, 1)).all() for key, area in areas_in(question))
         )
+
+    def share(self, column: str, codes: CodeSet | Area) -> Floats:
+        """The share of each cell of a column that is in a set of codes."""
+        edges = self.edges[self.columns.index(column)]
+        return codes.share(edges[:-1], edges[1:])
 
     def cells(self, question: Question) -> Bools:
         """For each cell whether the question holds for it."""
@@ -51,13 +58,9 @@ class NoisyTable:
     def _edge_sets(self) -> list[set[int]]:
         return [set(edges.tolist()) for edges in self.edges]
 
-    def touched(self, column: str, codes: CodeSet) -> float:
+    def touched(self, column: str, codes: CodeSet | Area) -> float:
         """The number of cells of a column that have a code of the set."""
-        edges = self.edges[self.columns.index(column)]
-        touched = np.zeros(len(edges) - 1, dtype=bool)
-        for first, end in codes.spans():
-            touched |= (edges[:-1] < end) & (edges[1:] > first)
-        return float(touched.sum())
+        return float((self.share(column, codes) > 0).sum())
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ class Tables:
     def _asks_all(question: Question) -> bool:
         return bool(holds(question, lambda _: np.array(0)))
 
-    def noise_behind(self, question: Question, share: Callable[[dict[Key, CodeSet]], float]) -> Noise:
+    def noise_behind(self, question: Question, share: Callable[[Box], float]) -> Noise:
         """The noise in the tables that the records of a question were drawn from.
 
         `share` returns the share of the released records in a box (codes per column) for which the question holds. For
@@ -138,11 +141,9 @@ class _Part:
         return _Part(part + a * (float(size.counts) - total), own, a)
 
 
-def _noise_in(
-    table: NoisyTable, box: dict[Key, CodeSet], share: Callable[[dict[Key, CodeSet]], float]
-) -> tuple[int, Noise]:
+def _noise_in(table: NoisyTable, box: Box, share: Callable[[Box], float]) -> tuple[int, Noise]:
     """How many of the box's columns a table has, and the noise that it adds to a count of the question."""
-    mine: dict[Key, CodeSet] = {key: codes for key, codes in box.items() if key in table.columns}
+    mine: Box = {key: codes for key, codes in box.items() if key in table.columns}
     cells = 1.0
     for column, edges in zip(table.columns, table.edges, strict=True):
         cells *= table.touched(column, mine[column]) if column in mine else len(edges) - 1

@@ -19,7 +19,7 @@ from cantle.methods.baskets.model.synthesis import KERNELS_FROM, Measured, synth
 from cantle.methods.baskets.results import SINGLE, basket_frame, basket_groups, summary_of
 from cantle.release import Release
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import Share, overlap, sum_of, variances
+from cantle.release.answers.noise import Share, sum_of, variances
 from cantle.release.answers.noisy_tables import DirectAnswer
 from cantle.release.data_file import as_polars
 from cantle.release.load import universe_of
@@ -31,6 +31,7 @@ from cantle.release.structures.checks import changed_columns, has_columns
 from cantle.release.structures.patterns_model import Released, answers_of
 from cantle.release.words import percent
 from cantle.schema.code_sets import CodeSet, Question, columns_of, hull
+from cantle.schema.places import Area
 from cantle.schema.values import Codes
 
 if TYPE_CHECKING:
@@ -124,11 +125,11 @@ class Opened:
             worst = max(worst, mine.scaled(share({key: codes})), key=lambda noise: noise.variance)
         return worst
 
-    def _size_noise(self, codes: CodeSet) -> Noise:
+    def _size_noise(self, codes: CodeSet | Area) -> Noise:
         """The noise of the bins of sizes that the question touches; the last bin has no end."""
         rows = self._groups.filter(self._groups["question"] == "sizes")
         first = rows["size"].to_numpy()
-        touched = overlap(first, np.append(first[1:], codes.size), codes) > 0
+        touched = codes.share(first, np.append(first[1:], codes.size)) > 0
         return sum_of(Noise.of(float(one)) for one in variances(rows)[touched])
 
     def _item_noise(self, code: int) -> Noise:

@@ -19,6 +19,7 @@ from cantle.methods.mosaic.model.groupings import Groupings, barriers
 from cantle.methods.mosaic.model.label import Labels
 from cantle.methods.mosaic.model.nested import combined, few_groups, stands_out
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, coarser
+from cantle.methods.mosaic.model.place_cells import Place
 from cantle.methods.mosaic.model.possible import drawn_again, enough, more_for
 from cantle.schema.rules import EVERYWHERE, Rules
 from cantle.trusted.core.arrays import Bools, Codes
@@ -48,6 +49,7 @@ class Fitted:
     class_tables: dict[int, NoisyTable]
     tables: list[NoisyTable] = field(default_factory=list)
     rules: Rules | None = None
+    places: Mapping[int, Place] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.total = max(1.0, self.noisy_total)
@@ -115,8 +117,9 @@ class Fitted:
         self.one_way = self._one_ways(self.groupings)
 
     def _one_ways(self, groupings: Sequence[Groupings] | None) -> list[Floats]:
+        fixed = {number: place.block_masses for number, place in self.places.items()}
         return estimates.one_ways(
-            self.counts, self.spread, self.tables, self.columns, self.edges, groupings, self.total, self.doubt
+            self.counts, self.spread, self.tables, self.columns, self.edges, groupings, self.total, self.doubt, fixed
         )
 
     def learned_classes(self, dice: Dice) -> Learned:
@@ -183,7 +186,12 @@ class Fitted:
 
     def draw_values(self, cells: Sequence[Codes], records: int, dice: Dice) -> list[Codes]:
         """Codes of the first `records` records, one array per column."""
-        codes = [draw_values(part, edges, dice)[:records] for part, edges in zip(cells, self.edges, strict=True)]
+        codes = [
+            self.places[number].draw(part[:records], dice)
+            if number in self.places
+            else draw_values(part, edges, dice)[:records]
+            for number, (part, edges) in enumerate(zip(cells, self.edges, strict=True))
+        ]
         if self.rules is not None:
             self._obey(self.rules, cells, self._named(codes), dice)
         return codes
@@ -193,8 +201,12 @@ class Fitted:
         tables."""
         bad = np.flatnonzero(rules.breaking(lambda name: codes_of[str(name)]))
         spans, shapes = {}, {}
-        for column, edges, part in zip(self.columns, self.edges, cells, strict=True):
-            spans[column.name] = edges[part[bad]], edges[part[bad].astype(np.int64) + 1]
+        for number, (column, edges, part) in enumerate(zip(self.columns, self.edges, cells, strict=True)):
+            at = part[bad].astype(np.int64)
+            if number in self.places:
+                edges = self.places[number].edges
+                at = np.searchsorted(edges, codes_of[column.name][bad], side="right") - 1
+            spans[column.name] = edges[at], edges[at + 1]
             shapes[column.name] = Shape(np.array([0, column.codes]), np.ones(1))
         some = {name: codes[bad] for name, codes in codes_of.items()}
         Regions(rules, spans).change_one(some, np.arange(len(bad)), shapes, dice)
@@ -211,12 +223,15 @@ def first_tables(
     size: tuple[int, float],
     first: Sequence[tuple[Ints, float]],
     rules: Rules | None = None,
+    places: Mapping[int, Place] | None = None,
 ) -> Fitted:
     """The estimates from the first tables: one per column but the leading one, in order, with their noise variances.
+    Without a leading column, places have none.
 
     `size` is the noisy number of records with its variance.
     """
-    others = [number for number in range(len(columns)) if number != lead]
+    places = places or {}
+    others = [number for number in range(len(columns)) if number != lead and (lead is not None or number not in places)]
     sizes = [len(edge) - 1 for edge in edges]
     leads = [] if lead is None else [lead]
     shapes = [(sizes[number], *(sizes[one] for one in leads)) for number in others]
@@ -227,10 +242,18 @@ def first_tables(
             spans = {one: (edges[one][:-1], edges[one][1:]) for one in (number, *leads)}
             table = table.without(_forbidden(rules, columns, spans))
         tables.append(table)
-    noisy_total = estimates.total_records(*size, tables)
+    noisy_total = estimates.total_records([size, *(place.records for place in places.values())], tables)
     counts, spread = estimates.one_way_counts(tables, lead, len(columns))
     class_tables = dict(zip(others, tables, strict=True)) if leads else {}
-    return Fitted(columns, edges, lead, doubt, noisy_total, counts, spread, class_tables, rules=rules)
+    return Fitted(columns, edges, lead, doubt, noisy_total, counts, spread, class_tables, rules=rules, places=places)
+
+
+def empty_cells(rules: Rules | None, column: Column, edges: Ints) -> Bools:
+    """Which cells of a column hold only values that break a rule, whatever the other columns hold."""
+    if rules is None:
+        return np.zeros(len(edges) - 1, dtype=np.bool_)
+    spans: dict[str | int, tuple[Ints, Ints]] = {column.name: (edges[:-1], edges[1:])}
+    return np.broadcast_to(rules.forbidden_spans(spans) == EVERYWHERE, len(edges) - 1)
 
 
 def _forbidden(rules: Rules, columns: Sequence[Column], spans: Mapping[int, tuple[Ints, Ints]]) -> Bools:
