@@ -150,7 +150,7 @@ def test_a_release_of_places(fields: list[dict[str, Any]], tmp_path: Path) -> No
 def test_charges_add_up_with_persons_and_two_places() -> None:
     """A place beside a target, persons and own accuracy: every share is subtracted once."""
     frame = points(20_000).with_columns(pl.Series("who", np.arange(20_000) // 2), y=pl.col("lat") + 0.01, x="lon")
-    other = {**TWO, "name": "work", "columns": ["y", "x"], "weight": 0.1}
+    other = {**TWO, "name": "work", "columns": ["y", "x"], "share": 0.1}
     unit = {"unit": {"person": "who", "max_records": 2}}
     release = publish(frame, [TWO, other, AGE, {**KIND, "role": "target"}], schema=unit)
     charges = release.manifest.receipt.charges()

@@ -190,7 +190,7 @@ def test_questions_that_are_refused(text: str, message: str) -> None:
 
 
 def test_a_place_in_canonical_form() -> None:
-    document = {"fields": [{**PLACE, "columns": ["y", "x"], "weight": 0.25, "constraints": {"required": True}}]}
+    document = {"fields": [{**PLACE, "columns": ["y", "x"], "share": 0.25, "constraints": {"required": True}}]}
     assert Schema.from_dict(document).to_dict()["fields"] == document["fields"]
 
 
@@ -206,7 +206,7 @@ def test_a_place_in_canonical_form() -> None:
         ({"format": "wkt"}, "format 'wkt' is not known"),
         ({"columns": ["a", "a"]}, "`columns` are two"),
         ({"columns": ["a", "b"], "format": "array"}, "`columns` are two"),
-        ({"weight": 0.99}, "weight 0.99 is not a share"),
+        ({"share": 0.99}, "share 0.99 is not a share"),
         ({"role": "target"}, "a place cannot be the target"),
         ({"constraints": {"minimum": 3}}, "`minimum` is not for places"),
         ({"categories": ["a"]}, "`categories` is not for places"),

@@ -46,7 +46,7 @@ class Column:
     """Levels of a taxonomy, coarsest first: the edges of their spans of codes."""
     place: bool = False
     """Whether it holds places; noisy answers determine all of its cells."""
-    weight: Fraction | None = None
+    share: Fraction | None = None
     """The share of epsilon that a place is declared to get."""
 
     @property
@@ -71,7 +71,7 @@ def column_of(attribute: Attribute) -> Column:
     """The public facts about a column of a domain."""
     scale = attribute.scale
     if isinstance(scale, Plane):
-        return Column(attribute.name, attribute.bins, attribute.nullable, place=True, weight=scale.weight)
+        return Column(attribute.name, attribute.bins, attribute.nullable, place=True, share=scale.budget)
     if isinstance(scale, Steps):
         each = scale.step * attribute.width
         rounds = scale.type in ("integer", "number") and scale.first % each == 0

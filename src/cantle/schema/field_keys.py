@@ -36,7 +36,7 @@ FIELD_KEYS: dict[str, Key] = {
     "step": Key((*GRIDS, PLACE), categories=False),
     "bounds": Key((PLACE,)),
     "columns": Key((PLACE,)),
-    "weight": Key((PLACE,)),
+    "share": Key((PLACE,)),
     "format": Key(("date", "datetime", PLACE)),
     "trueValues": Key(("boolean",)),
     "falseValues": Key(("boolean",)),

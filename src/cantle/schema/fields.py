@@ -49,7 +49,7 @@ class Field:
 
     `old_step` is the meaning of `step` in schema version 1. `source` is the column from which this one follows, and
     `mapped` has the category that follows from each of that column's. A place has `bounds` for latitude and longitude,
-    perhaps two `columns` of the file, and a `weight` (cantle.schema.places).
+    perhaps two `columns` of the file, and a `share` (cantle.schema.places).
     """
 
     name: str
@@ -78,7 +78,7 @@ class Field:
     mapped: tuple[tuple[str, str], ...] = ()
     bounds: tuple[tuple[Fraction, Fraction], ...] = ()
     columns: tuple[str, ...] = ()
-    weight: Fraction | None = None
+    share: Fraction | None = None
     extra: Mapping[str, JSON] = field(default_factory=dict)
     extra_constraints: Mapping[str, JSON] = field(default_factory=dict)
 
@@ -101,7 +101,7 @@ class Field:
             "unknown": self.unknown,
             "bounds": [[plain(ends[side]) for ends in self.bounds] for side in (0, 1)] if self.bounds else None,
             "columns": list(self.columns) or None,
-            "weight": plain(self.weight),
+            "share": plain(self.share),
             "step": plain(self.step),
             "hierarchy": None if self.hierarchy is None else self.hierarchy.to_nested(),
             "from": self.source,
@@ -154,10 +154,10 @@ class Field:
 
             assert self.step is not None
             layout = self.formats[0] if self.formats else "default"
-            plane = Plane.of(self.bounds, Fraction(self.step), marks, layout, self.columns, self.weight)
+            plane = Plane.of(self.bounds, Fraction(self.step), marks, layout, self.columns, self.share)
             return Attribute(self.name, plane, not self.required)
         scale = self._labels(marks) if self.categories or self.type == "boolean" else self._steps(marks)
-        nullable = not (self.required or self.role == "target")
+        nullable = not (self.required or self.role in ("target", "weight"))
         width = 1 if self.categories or self.type == "boolean" else grid_of(self).width
         return Attribute(self.name, scale, nullable, width, taxonomy=self.hierarchy)
 

@@ -52,8 +52,8 @@ FIELD: dict[str, Part] = {
     "name": _said("The column as it is called in the data.", {**_TEXT, "minLength": 1}),
     "type": _said("How the column is read; string by default.", {"enum": [*TYPES]}),
     "role": _said(
-        "target: the column a classifier will predict. identifier: never published.",
-        {"enum": ["target", "identifier", None]},
+        "target: the column a classifier will predict. weight: how much a record counts. identifier: never published.",
+        {"enum": ["target", "weight", "identifier", None]},
     ),
     "constraints": _said("Bounds, and whether a value must be there.", {"type": ["object", "null"]}),
     "categories": _said(
@@ -74,7 +74,7 @@ FIELD: dict[str, Part] = {
         {"type": "array", "minItems": 2, "maxItems": 2, "items": _PAIR},
     ),
     "columns": _said("The two columns of the file that hold a place: latitude, longitude.", {**_TEXTS, "maxItems": 2}),
-    "weight": _said(
+    "share": _said(
         "The share of epsilon that counts a place by itself, 0.05 to 0.9; by default .4 for all places together.",
         {"type": "number", "minimum": 0.05, "maximum": 0.9},
     ),

@@ -92,7 +92,7 @@ class Axis:
 @dataclass(frozen=True, kw_only=True)
 class Plane(Steps):
     """The codes of points on a map. `columns` are two columns of the file, latitude first, instead of one of texts, and
-    `weight` the share of epsilon that counts the place by itself, if it is declared.
+    `budget` the share of epsilon that counts the place by itself, if it is declared.
 
     >>> plane = Plane.of([(Fraction(0), Fraction(3)), (Fraction(0), Fraction(3))], Fraction(1))
     >>> plane.locate(pl.Series(["2, 1", "2; 1"])).tolist(), plane.text(6)
@@ -103,7 +103,7 @@ class Plane(Steps):
     lon: Axis
     layout: str = "default"
     columns: tuple[str, ...] = ()
-    weight: Fraction | None = None
+    budget: Fraction | None = None
 
     @staticmethod
     def of(
@@ -112,10 +112,10 @@ class Plane(Steps):
         marks: tuple[str, ...] = (),
         layout: str = "default",
         columns: tuple[str, ...] = (),
-        weight: Fraction | None = None,
+        budget: Fraction | None = None,
     ) -> Plane:
         lat, lon = (Axis.of(low, high, step, marks) for low, high in bounds)
-        more = {"layout": layout, "columns": columns, "weight": weight}
+        more = {"layout": layout, "columns": columns, "budget": budget}
         whole = 1 << lat.bits + lon.bits
         return Plane(type="geopoint", first=0, step=1, grid=whole, marks=marks, lat=lat, lon=lon, **more)  # type: ignore[arg-type]
 

@@ -26,8 +26,19 @@ from typing import NoReturn
 from cantle.errors import ParameterError, raise_alone
 from cantle.schema.code_sets import EVERYTHING, CodeSet, OneColumn, Question, join, negated
 from cantle.schema.places import Area
-from cantle.schema.question_columns import Column, Coordinate, Misfit, Place, Points, Vocabulary, number_in
-from cantle.schema.question_tokens import KEYWORDS, Token, refuse, tokens_of
+from cantle.schema.question_columns import (
+    KEYWORDS,
+    Column,
+    Coordinate,
+    Misfit,
+    Place,
+    Points,
+    Token,
+    Vocabulary,
+    number_in,
+    refuse,
+    tokens_of,
+)
 from cantle.schema.sums import Side, Total, compare, total
 
 DEEPEST = 100

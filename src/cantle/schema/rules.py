@@ -26,8 +26,10 @@ from cantle.schema.code_sets import (
     CodeSet,
     Joined,
     Key,
+    Linear,
     OneColumn,
     Question,
+    Verdicts,
     areas_in,
     changed,
     columns_of,
@@ -36,11 +38,10 @@ from cantle.schema.code_sets import (
     join,
     sums_in,
 )
+from cantle.schema.code_sets import EVERYWHERE as EVERYWHERE
+from cantle.schema.code_sets import NOWHERE as NOWHERE
+from cantle.schema.code_sets import SOMEWHERE as SOMEWHERE
 from cantle.schema.documents import fail
-from cantle.schema.linear import EVERYWHERE as EVERYWHERE
-from cantle.schema.linear import NOWHERE as NOWHERE
-from cantle.schema.linear import SOMEWHERE as SOMEWHERE
-from cantle.schema.linear import Linear, Verdicts
 from cantle.trusted.core.arrays import Bools, Codes, Ints
 
 if TYPE_CHECKING:
@@ -287,7 +288,7 @@ def declared(text: str, vocabulary: Vocabulary) -> Declared:
 
 def _named(text: str, vocabulary: Vocabulary) -> Column | None:
     """The column that a text is the name of."""
-    from cantle.schema.question_tokens import tokens_of
+    from cantle.schema.question_columns import tokens_of
 
     tokens = tokens_of(text)
     alone = len(tokens) == 2 and tokens[0].kind in ("word", "text")

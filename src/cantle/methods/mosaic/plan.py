@@ -108,7 +108,7 @@ def place_shares(columns: Sequence[Column], accuracy: Fraction) -> tuple[Fractio
     if len(columns) == len(places) == 1:
         return (1 - SIZE - accuracy,)
     together = min(PLACES, Fraction(4, max(1, len(columns) - len(places))))
-    shares = [together / len(places) if one.weight is None else one.weight for one in places]
+    shares = [together / len(places) if one.share is None else one.share for one in places]
     return tuple(share * min(Fraction(1), MOST_PLACES / sum(shares)) for share in shares)
 
 

@@ -30,7 +30,7 @@ from cantle.trusted.core.arrays import Bools, Codes
 if TYPE_CHECKING:
     import polars as pl
 
-    from cantle.methods.own_error.measured_pairs import Pair
+    from cantle.methods.own_error.accuracy import Pair
     from cantle.release import Release
     from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
 
@@ -89,6 +89,10 @@ class Asker:
     def table(self, by: Sequence[str], question: Question, mean: str | None, confidence: float) -> pl.DataFrame:  # noqa: ARG002
         """One row per combination of groups of these columns: the groups, value, low, high, covers."""
         raise ParameterError("only releases of tables have columns to group by")
+
+    def weighing(self) -> Asker:
+        """The same in sums of weights."""
+        raise ParameterError("only releases of tables have weights")
 
     def cut_steps(self, question: Question) -> str:  # noqa: ARG002
         """Says which steps a question cuts, and which bounds are exact; empty if it cuts none."""

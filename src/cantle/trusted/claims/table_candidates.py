@@ -88,6 +88,7 @@ class TableSets:
 
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = True
+    margin: ClassVar[int] = 1
 
     round: TableRound
     models: tuple[Ints, ...]
@@ -177,6 +178,7 @@ class HeavyValues:
 
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = True
+    margin: ClassVar[int] = 1
 
     searches: tuple[ValueSearch, ...]
     sizes: tuple[int, ...]
@@ -278,6 +280,7 @@ class Hubs:
 
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = True
+    margin: ClassVar[int] = 1
 
     within: ColumnCells
     columns: tuple[int, ...]
