@@ -29,7 +29,7 @@ _INTRO = f"""\
 #   {{name: job, type: string, categories: ["Clerk", "Farmer"]}}   every value that could occur;  or type: boolean
 #   {{name: ssn, role: identifier}}                               never published
 #
-#   role: target              the column a classifier will predict
+#   role: target              what a model will predict: classes or a number
 #   constraints               required: true drops records without a value. Without it null is a value of its own,
 #                             and noise may invent a few nulls in a column that has none
 #   unknown                   what an undeclared category becomes: null (default), drop, or one of the categories

@@ -63,7 +63,7 @@ def bins_of(manifest: Manifest) -> dict[Key, Bins]:
     if counted is None:
         return {}
     domain = table_schema_of(manifest).domain()
-    declared = {attribute.name: attribute for attribute in domain.attributes}
+    declared = {attribute.name: attribute for attribute in domain.with_target_as_column().attributes}
     return {
         one.name: Bins(one.width, one.grid, _places(declared[one.name], one), one.width > declared[one.name].width)
         for one in counted(domain).attributes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from cantle.drawing.column_cells import Column
 from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.obey_rules import Regions, Shape, repair
 from cantle.methods.mosaic.model import estimates
+from cantle.methods.mosaic.model.bands import Bands
 from cantle.methods.mosaic.model.classes import MOST_MEAN_CELLS, learn_classes
 from cantle.methods.mosaic.model.estimates import draw_values, given_class
 from cantle.methods.mosaic.model.generate import Model, generate
@@ -49,6 +50,7 @@ class Fitted:
     tables: list[NoisyTable] = field(default_factory=list)
     rules: Rules | None = None
     places: Mapping[int, Place] = field(default_factory=dict)
+    bands: Bands | None = None
 
     def __post_init__(self) -> None:
         self.total = max(1.0, self.noisy_total)
@@ -185,22 +187,27 @@ class Fitted:
 
     def draw_values(self, cells: Sequence[Codes], records: int, dice: Dice) -> list[Codes]:
         """Codes of the first `records` records, one array per column."""
+        cells, edges = list(cells), list(self.edges)
+        if self.bands is not None and self.lead is not None:
+            cells[self.lead], edges[self.lead] = self.bands.draw(cells[self.lead], dice), self.bands.edges
         codes = [
             self.places[number].draw(part[:records], dice)
             if number in self.places
-            else draw_values(part, edges, dice)[:records]
-            for number, (part, edges) in enumerate(zip(cells, self.edges, strict=True))
+            else draw_values(part, each, dice)[:records]
+            for number, (part, each) in enumerate(zip(cells, edges, strict=True))
         ]
         if self.rules is not None:
-            self._obey(self.rules, cells, self._named(codes), dice)
+            self._obey(self.rules, cells, edges, self._named(codes), dice)
         return codes
 
-    def _obey(self, rules: Rules, cells: Sequence[Codes], codes_of: dict[str, Codes], dice: Dice) -> None:
+    def _obey(
+        self, rules: Rules, cells: Sequence[Codes], every: Sequence[Ints], codes_of: dict[str, Codes], dice: Dice
+    ) -> None:
         """Changes records that break a rule, inside their cells if possible, so that they still agree with the
         tables."""
         bad = np.flatnonzero(rules.breaking(lambda name: codes_of[str(name)]))
         spans, shapes = {}, {}
-        for number, (column, edges, part) in enumerate(zip(self.columns, self.edges, cells, strict=True)):
+        for number, (column, edges, part) in enumerate(zip(self.columns, every, cells, strict=True)):
             at = part[bad].astype(np.int64)
             if number in self.places:
                 edges = self.places[number].edges
@@ -222,13 +229,17 @@ def first_tables(
     size: tuple[int, float],
     first: Sequence[tuple[Ints, float]],
     rules: Rules | None = None,
+    bands: Bands | None = None,
     places: Mapping[int, Place] | None = None,
 ) -> Fitted:
     """The estimates from the first tables: one per column but the leading one, in order, with their noise variances.
     Without a leading column, places have none.
 
-    `size` is the noisy number of records with its variance.
+    `size` is the noisy number of records with its variance. With `bands`, the leading column is a numeric target, whose
+    cells are the bands; they are counted like categories.
     """
+    if bands is not None:
+        columns = [replace(one, numeric=one.numeric and number != lead) for number, one in enumerate(columns)]
     places = places or {}
     others = [number for number in range(len(columns)) if number != lead and (lead is not None or number not in places)]
     sizes = [len(edge) - 1 for edge in edges]
@@ -244,7 +255,9 @@ def first_tables(
     noisy_total = estimates.total_records([size, *(place.records for place in places.values())], tables)
     counts, spread = estimates.one_way_counts(tables, lead, len(columns))
     class_tables = dict(zip(others, tables, strict=True)) if leads else {}
-    return Fitted(columns, edges, lead, doubt, noisy_total, counts, spread, class_tables, rules=rules, places=places)
+    return Fitted(
+        columns, edges, lead, doubt, noisy_total, counts, spread, class_tables, rules=rules, bands=bands, places=places
+    )
 
 
 def empty_cells(rules: Rules | None, column: Column, edges: Ints) -> Bools:
