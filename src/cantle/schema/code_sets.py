@@ -155,9 +155,6 @@ class Linear:
                     found += [place, place + 1, place + 2]
         return found
 
-    def with_terms(self, change: Callable[[Term], Term]) -> Linear:
-        return replace(self, terms=tuple(map(change, self.terms)))
-
 
 def _single(codes: Codes) -> tuple[Ints, Ints]:
     """Single codes as spans."""
@@ -272,12 +269,16 @@ class CodeSet:
         return np.array(self.edges, dtype=np.int64)
 
 
+AnySet = CodeSet | Area
+"""Some of the codes of a column."""
+
+
 @dataclass(frozen=True)
 class OneColumn:
     """The question whether the code of one column is in a set."""
 
     key: Key
-    codes: CodeSet | Area
+    codes: AnySet
 
 
 @dataclass(frozen=True)
@@ -289,7 +290,7 @@ class Joined:
 
 
 Question = OneColumn | Linear | Joined
-Box = dict[Key, CodeSet | Area]
+Box = dict[Key, AnySet]
 """For some columns the codes that a record may have."""
 
 EVERYTHING = Joined(True, ())
@@ -334,10 +335,23 @@ def sums_in(question: Question) -> list[Linear]:
 
 
 def changed(question: Question, change: Callable[[OneColumn | Linear], Question]) -> Question:
-    """The question with every condition replaced."""
+    """The question with every condition replaced, and conditions on the same column joined."""
     if isinstance(question, Joined):
         return join(question.every, [changed(part, change) for part in question.parts])
     return change(question)
+
+
+def recoded(
+    question: Question,
+    codes: Callable[[Key, AnySet], AnySet],
+    terms: Callable[[Term], Term] = lambda term: term,
+) -> Question:
+    """The question with every set of codes and every term of a sum replaced; questions know no `not`."""
+    if isinstance(question, Joined):
+        return Joined(question.every, tuple(recoded(part, codes, terms) for part in question.parts))
+    if isinstance(question, Linear):
+        return replace(question, terms=tuple(map(terms, question.terms)))
+    return OneColumn(question.key, codes(question.key, question.codes))
 
 
 def negated(question: Question) -> Question:
@@ -397,7 +411,7 @@ def hull(question: Question) -> Box:
     return {key: _any_of([part[key] for part in inner]) for key in everywhere}
 
 
-def _all_of(sets: list[CodeSet | Area]) -> CodeSet | Area:
+def _all_of(sets: list[AnySet]) -> AnySet:
     """The codes in all sets; the first of several areas, which holds them."""
     common = sets[0]
     for other in sets[1:]:
@@ -408,7 +422,7 @@ def _all_of(sets: list[CodeSet | Area]) -> CodeSet | Area:
     return common
 
 
-def _any_of(sets: list[CodeSet | Area]) -> CodeSet | Area:
+def _any_of(sets: list[AnySet]) -> AnySet:
     """The codes in one of the sets; all codes, if areas are among several."""
     union = sets[0]
     for other in sets[1:]:

@@ -34,8 +34,7 @@ from cantle.trusted.claims.set_queries import HeadPatterns, ItemSupports, PairSu
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.item_partitions import ItemTree
-from cantle.trusted.geometry.subsets import MOST_CHILDREN
+from cantle.trusted.geometry.item_partitions import MOST_CHILDREN, ItemTree
 
 PRESETS: Mapping[str, Mapping[str, object]] = {"default": {"pairs": "on", "accuracy_share": DEFAULT_SHARE}}
 MOST_RECORDS = 10_000

@@ -52,8 +52,7 @@ from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.boxes import Bools, Ints
-from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
-from cantle.trusted.geometry.subsets import MOST_CHILDREN
+from cantle.trusted.geometry.item_partitions import MOST_CHILDREN, ItemTree, Kept, Partitions
 
 ROOT2 = math.sqrt(2)
 

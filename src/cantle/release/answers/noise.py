@@ -16,9 +16,19 @@ import numpy as np
 from cantle.drawing.counts import variance
 from cantle.drawing.tree import Leaves
 from cantle.release.answers.estimates import Noise
-from cantle.schema.code_sets import Box, CodeSet, Key, Question, areas_in, columns_of, edges_of, holds, hull, sums_in
+from cantle.schema.code_sets import (
+    AnySet,
+    Box,
+    Key,
+    Question,
+    areas_in,
+    columns_of,
+    edges_of,
+    holds,
+    hull,
+    sums_in,
+)
 from cantle.schema.domain import Domain
-from cantle.schema.places import Area
 from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
 
 if TYPE_CHECKING:
@@ -101,7 +111,7 @@ class NoisyTable:
             and all(np.isin(self.share(str(key), area), (0, 1)).all() for key, area in areas_in(question))
         )
 
-    def share(self, column: str, codes: CodeSet | Area) -> Floats:
+    def share(self, column: str, codes: AnySet) -> Floats:
         """The share of each cell of a column that is in a set of codes."""
         edges = self.edges[self.columns.index(column)]
         return codes.share(edges[:-1], edges[1:])
@@ -122,7 +132,7 @@ class NoisyTable:
     def _edge_sets(self) -> list[set[int]]:
         return [set(edges.tolist()) for edges in self.edges]
 
-    def touched(self, column: str, codes: CodeSet | Area) -> float:
+    def touched(self, column: str, codes: AnySet) -> float:
         """The number of cells of a column that have a code of the set."""
         return float((self.share(column, codes) > 0).sum())
 

@@ -34,13 +34,12 @@ from cantle.release.sets import list_frame
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns, has_columns
 from cantle.release.words import percent
-from cantle.schema.code_sets import CodeSet, Question, columns_of, hull
-from cantle.schema.places import Area
+from cantle.schema.code_sets import AnySet, Question, columns_of, hull
 from cantle.schema.values import Codes
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -212,7 +211,7 @@ class Opened:
             worst = max(worst, mine.scaled(share({key: codes})), key=lambda noise: noise.variance)
         return worst
 
-    def _size_noise(self, codes: CodeSet | Area) -> Noise:
+    def _size_noise(self, codes: AnySet) -> Noise:
         """The noise of the bins of sizes that the question touches; the last bin has no end."""
         rows = self._groups.filter(self._groups["question"] == "sizes")
         first = rows["size"].to_numpy()
