@@ -12,7 +12,9 @@ from cantle.drawing.counts import variance
 from cantle.methods.diffgen.method import DiffGen
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.method import Mosaic
+from cantle.methods.mosaic.model.answers import PLACE
 from cantle.methods.mosaic.model.bands import ALONE
+from cantle.methods.mosaic.model.place_cells import LEVELS
 from cantle.methods.own_error.accuracy import WHY
 from cantle.methods.planning.foreseen import foreseen, relations_of
 from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part, too_fine
@@ -43,7 +45,13 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
     """The shares of mosaic, and the noise in its first tables."""
     rate, made = epsilon / persons, foreseen(method, epsilon, records, persons)
     others, start, cells, shares, target = made.others, made.start, made.cells, made.shares, made.target
-    first = _first_noise(cells, shares, rate)
+    asked = [size for column, size in zip(others, cells, strict=True) if target is not None or not column.place]
+    first = _first_noise(asked, shares, rate)
+    if len(asked) < len(others):  # places have counts of their own instead
+        queue, places = iter(first), iter(start.places)
+        first = [
+            noise_of(float(next(places) * LEVELS[-1]) * rate) if column.place else next(queue) for column in others
+        ]
     known = [
         _known_noise(size, cells, noise**2 * max(1, made.classes), shares, rate, made.columns)
         for size, noise in zip(cells, first, strict=True)
@@ -52,6 +60,11 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
     budget = [
         Part("number of records", float(rules.SIZE), noise_of(float(rules.SIZE) * rate)),
         Part("ranges and shared values of columns of many values", float(start.shape)),
+        Part(
+            question_in_words(f"{PLACE} 1"),
+            float(sum(start.places)),
+            _each(sum(start.places) * LEVELS[-1], len(start.places), rate),
+        ),
         Part(question_in_words(WHY), float(start.accuracy)),
         Part(question_in_words(ALONE), float(start.bands), _each(start.bands, 1, rate)),
         Part(question_in_words("hub column"), float(shares.hub)),
@@ -116,7 +129,7 @@ def _column_error(column: Column, cells: int, records: int, noise: float) -> flo
 
 def _fine(columns: Sequence[Column], records: int, noise: float) -> tuple[str, ...]:
     """Remarks on columns that are too fine; wide columns of numbers are left out, because they are put into ranges."""
-    narrow = [column for column in columns if not column.wide]
+    narrow = [column for column in columns if not (column.wide or column.place)]
     return tuple(text for column in narrow for text in too_fine(column.name, column.values, records, noise))
 
 
