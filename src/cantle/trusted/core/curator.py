@@ -197,7 +197,7 @@ class Curator:
         run = self.__run
         ours, _, engine, _ = run.ask(root, stop.epsilon_nano)
         table = admission.admit_trees(trees, ours, engine)
-        records, number = run.unit.max_records, len(trees.columns)
+        records, number = run.unit.max_records * trees.parts, len(trees.columns)
         run.charge(ours, prices(number * stop.lifetime(records), 1), why, "grow", number * records)
         goes_on = run.draws.tree_test(stop, records)
         return tuple(trees.leaves(table, column, goes_on) for column in range(number))

@@ -14,6 +14,7 @@ import numpy as np
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, is_int64_array
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import ItemTree, Partitions
+from cantle.trusted.geometry.views import FamilyDomain
 
 Domain = tuple[tuple[int, ...], int]
 """Sizes of the attributes, and the number of classes."""
@@ -29,8 +30,8 @@ class GraphDomain:
     edges: bool
 
 
-PublicDomain = Domain | ItemTree | GraphDomain
-"""What is public about the data: of a table, of sets, of a graph."""
+PublicDomain = Domain | ItemTree | GraphDomain | FamilyDomain
+"""What is public about the data: of a table, of sets, of a graph, of families."""
 
 
 MOST_LISTED = 22
