@@ -36,9 +36,9 @@ Row = tuple[str, tuple[int, ...]]
 def joined(parents: list[Row], children: list[Row], most: int = 3, order: Order = ORDER) -> Families:
     def keyed(rows: list[Row], width: int) -> Any:
         columns = [np.array([row[1][c] for row in rows], dtype=np.uint8) for c in range(width)]
-        return pl.Series([row[0] for row in rows], dtype=pl.String), columns
+        return pl.Series([row[0] for row in rows], dtype=pl.String), columns, np.zeros(len(rows), dtype=np.uint8)
 
-    return families_of([keyed(parents, 1)], [keyed(children, 2)], most, order)
+    return families_of([keyed(parents, 1)], [keyed(children, 2)], FamilyDomain((2,), (3, 2), most), order)
 
 
 def listed(families: Families) -> list[tuple[Any, ...]]:
@@ -71,8 +71,8 @@ def by_hand(parents: list[Row], children: list[Row], most: int) -> list[tuple[An
 
 def files(dice: np.random.Generator, keys: int) -> tuple[list[Row], list[Row]]:
     """Files with keys that repeat, parents without children, and children without a parent."""
-    parents = [(str(dice.integers(keys)), (int(dice.integers(2)),)) for _ in range(dice.integers(0, 6))]
-    children = [
+    parents: list[Row] = [(str(dice.integers(keys)), (int(dice.integers(2)),)) for _ in range(dice.integers(0, 6))]
+    children: list[Row] = [
         (str(dice.integers(keys)), (int(dice.integers(3)), int(dice.integers(2)))) for _ in range(dice.integers(0, 12))
     ]
     return parents, children
@@ -106,8 +106,8 @@ def pairs_of_neighbours(number: int) -> list[tuple[Families, Families]]:
     for _ in range(number):
         parents, children = files(dice, 4)
         gone = str(dice.integers(4))
-        fewer = [[row for row in rows if row[0] != gone] for rows in (parents, children)]
-        pairs.append((joined(*fewer), joined(parents, children)))
+        fewer, left = ([row for row in rows if row[0] != gone] for rows in (parents, children))
+        pairs.append((joined(fewer, left), joined(parents, children)))
     return pairs
 
 
@@ -141,7 +141,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
         parents, children = files(dice, 3)
         want = listed(joined(parents, children, 2))
         for rows in (parents, children):
-            dice.shuffle(rows)  # type: ignore[arg-type]
+            dice.shuffle(rows)
         assert listed(joined([(k, tuple(c)) for k, c in parents], [(k, tuple(c)) for k, c in children], 2)) == want
 
 
@@ -257,7 +257,8 @@ def test_scores_of_views_have_the_range_of_parts() -> None:
         asked, scores = sets(seed), []
         for families in (fewer, more):
             engine = engine_of(families)
-            assert asked.fits(engine.root(), engine.domain, PartsDistance())
+            domain: Any = engine.domain
+            assert asked.fits(engine.root(), domain, PartsDistance())
             (scored,) = asked.exact_scores(engine, AT, engine.root(), PartsDistance())
             scores.append(scored.scores)
         seen += (scores[1] - scores[0]).tolist()

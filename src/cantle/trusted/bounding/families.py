@@ -21,13 +21,13 @@ import numpy as np
 from cantle.trusted.bounding.persons import marks, person_numbers, within_bound
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.views import CHILDREN, FIRST, PARENTS, stages
+from cantle.trusted.geometry.views import CHILDREN, FIRST, PARENTS, FamilyDomain, stages
 
 if TYPE_CHECKING:
     from polars import Series
 
-Keyed = tuple["Series", list[Codes]]
-"""The key of each row (texts, none missing), and its codes by column."""
+Keyed = tuple["Series", list[Codes], Codes]
+"""The key of each row (texts, none missing), its codes by column, and its class, which plays no part here."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,6 @@ class Families:
     def __reduce__(self) -> NoReturn:
         raise TypeError("families are private and cannot be pickled")
 
-    def arrays(self) -> tuple[list[Codes], Ints, list[Codes]]:
-        """Their parts, which only a store without a name may keep."""
-        return self.parent, self.size, self.child
-
     def view(self, view: int) -> tuple[list[Codes], Ints]:
         """The records of a view by column (FamilyDomain.sizes), family after family, and the size of each one's
         family."""
@@ -86,22 +82,20 @@ class Families:
         return [*above, size - position, stages(position, size), *first, *before, *own], size
 
 
-def families_of(parents: Sequence[Keyed], children: Sequence[Keyed], most: int, order: Order) -> Families:
+def families_of(parents: Sequence[Keyed], children: Sequence[Keyed], domain: FamilyDomain, order: Order) -> Families:
     """The families in these parts of both files; all rows of a key must be among them."""
     import polars as pl
 
-    keys = [key for key, _ in (*parents, *children)]
-    number = person_numbers(pl.concat(keys))
-    ends = np.cumsum([len(key) for key in keys])
-    above = int(ends[len(parents) - 1])
-    parent, child = _columns(parents), _columns(children)
+    keys = [pl.Series(dtype=pl.String), *(part[0] for part in (*parents, *children))]
+    number, above = person_numbers(pl.concat(keys)), sum(len(part[0]) for part in parents)
+    parent, child = _columns(parents, len(domain.parent)), _columns(children, len(domain.child))
     of_parent, of_child = number[:above], number[above:]
     kept = np.flatnonzero(within_bound(of_parent, parent, 1))
     kept = kept[np.argsort(of_parent[kept])]
     family = np.full(int(number.max(initial=-1)) + 1, -1, dtype=np.int64)
     family[of_parent[kept]] = np.arange(len(kept))
     mine = np.where(of_child >= 0, family[of_child], -1)
-    used = np.flatnonzero(within_bound(mine, child, most))
+    used = np.flatnonzero(within_bound(mine, child, domain.most))
     child, mine = [column[used] for column in child], mine[used]
     ties = [*child, marks(child, len(mine))]
     sorted_rows = np.lexsort((*ties, *order.ranks(child)[::-1], mine))
@@ -109,5 +103,6 @@ def families_of(parents: Sequence[Keyed], children: Sequence[Keyed], most: int, 
     return Families([column[kept] for column in parent], size, [column[sorted_rows] for column in child])
 
 
-def _columns(parts: Sequence[Keyed]) -> list[Codes]:
-    return [np.concatenate(column) for column in zip(*(codes for _, codes in parts), strict=True)]
+def _columns(parts: Sequence[Keyed], number: int) -> list[Codes]:
+    nothing = np.zeros(0, dtype=np.uint8)
+    return [np.concatenate([nothing, *(codes[place] for _, codes, _ in parts)]) for place in range(number)]

@@ -43,6 +43,14 @@ def bounded_on_disk(
     parts: Iterable[OfPersons], class_count: int, max_records: int
 ) -> Iterator[tuple[list[Codes], Codes]]:
     """The same for more records than memory holds, in batches; all records of a person are in one of them."""
+    for held in divided(parts):
+        if held:
+            yield bounded(held, class_count, max_records)
+
+
+def divided(parts: Iterable[OfPersons]) -> Iterator[list[OfPersons]]:
+    """The records in FILES lists of parts, some of which may be empty; all records of a person are in one of them, and
+    equal identifiers of other parts that are divided so are in the list of the same number."""
     with ExitStack() as stack:
         with guarded():
             files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(FILES)]
@@ -56,9 +64,8 @@ def bounded_on_disk(
                     pickle.dump(part, files[number])
                 written[number] += 1
         for file, times in zip(files, written, strict=True):
-            if times:
-                with guarded():
-                    file.seek(0)
-                    held = [pickle.load(file) for _ in range(times)]  # noqa: S301 - written above, and nobody else can
-                yield bounded(held, class_count, max_records)
+            with guarded():
+                file.seek(0)
+                held = [pickle.load(file) for _ in range(times)]  # noqa: S301 - written above, and nobody else can
+            yield held
             file.close()
