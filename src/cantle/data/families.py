@@ -102,7 +102,7 @@ def _frames(source: object, schema: TableSchema, name: str, choice: EngineChoice
     """One table in parts, from files or a database."""
     if choice.engine == "database":
         if hasattr(source, "get_backend"):
-            return engines_for_tables.table_frames(source, schema)  # type: ignore[arg-type]  # an ibis table
+            return engines_for_tables.table_frames(source, schema)
         return engines_for_tables.database_frames(str(source), name, schema)
     return engines_for_tables.sources(source, schema, choice)
 

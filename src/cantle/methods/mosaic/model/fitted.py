@@ -183,24 +183,44 @@ class Fitted:
 
     def draw_values(self, cells: Sequence[Codes], records: int, dice: Dice) -> list[Codes]:
         """Codes of the first `records` records, one array per column."""
-        codes = [draw_values(part, edges, dice)[:records] for part, edges in zip(cells, self.edges, strict=True)]
-        if self.rules is not None:
-            self._obey(self.rules, cells, self._named(codes), dice)
-        return codes
+        return values_inside(self.columns, self.edges, self.rules, cells, records, dice)
 
-    def _obey(self, rules: Rules, cells: Sequence[Codes], codes_of: dict[str, Codes], dice: Dice) -> None:
-        """Changes records that break a rule, inside their cells if possible, so that they still agree with the
-        tables."""
-        bad = np.flatnonzero(rules.breaking(lambda name: codes_of[str(name)]))
-        spans, shapes = {}, {}
-        for column, edges, part in zip(self.columns, self.edges, cells, strict=True):
-            spans[column.name] = edges[part[bad]], edges[part[bad].astype(np.int64) + 1]
-            shapes[column.name] = Shape(np.array([0, column.codes]), np.ones(1))
-        some = {name: codes[bad] for name, codes in codes_of.items()}
-        Regions(rules, spans).change_one(some, np.arange(len(bad)), shapes, dice)
-        for name, codes in some.items():
-            codes_of[name][bad] = codes
-        repair(rules, codes_of, dice)
+
+def values_inside(
+    columns: Sequence[Column],
+    edges: Sequence[Ints],
+    rules: Rules | None,
+    cells: Sequence[Codes],
+    records: int,
+    dice: Dice,
+) -> list[Codes]:
+    """Codes inside the cells of the first `records` records, none of which breaks a rule."""
+    codes = [draw_values(part, edge, dice)[:records] for part, edge in zip(cells, edges, strict=True)]
+    if rules is not None:
+        named = {column.name: part for column, part in zip(columns, codes, strict=True)}
+        _obey(rules, columns, edges, cells, named, dice)
+    return codes
+
+
+def _obey(
+    rules: Rules,
+    columns: Sequence[Column],
+    edges: Sequence[Ints],
+    cells: Sequence[Codes],
+    codes_of: dict[str, Codes],
+    dice: Dice,
+) -> None:
+    """Changes records that break a rule, inside their cells if possible, so that they still agree with the tables."""
+    bad = np.flatnonzero(rules.breaking(lambda name: codes_of[str(name)]))
+    spans, shapes = {}, {}
+    for column, edge, part in zip(columns, edges, cells, strict=True):
+        spans[column.name] = edge[part[bad]], edge[part[bad].astype(np.int64) + 1]
+        shapes[column.name] = Shape(np.array([0, column.codes]), np.ones(1))
+    some = {name: codes[bad] for name, codes in codes_of.items()}
+    Regions(rules, spans).change_one(some, np.arange(len(bad)), shapes, dice)
+    for name, codes in some.items():
+        codes_of[name][bad] = codes
+    repair(rules, codes_of, dice)
 
 
 def first_tables(
