@@ -17,7 +17,7 @@ from cantle.interfaces.studio import schema_file as studio
 from cantle.internal import check_and_evaluate as internal
 from cantle.methods import catalogue
 from cantle.release import kinds as release
-from cantle.release.report import kinds as report
+from cantle.release.report import page as report
 from cantle_lab.bench import data as bench
 from tests.architecture.sources import ROOT, dotted, modules, walked
 

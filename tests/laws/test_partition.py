@@ -157,10 +157,11 @@ def test_the_engine_keeps_each_record_in_its_box(case) -> None:
 def candidates_for(draw: st.DrawFn, table: Table, nodes: Frontier, kind: type):
     """Candidates of one kind for these regions, with or without the class."""
     classes = draw(st.sampled_from(sorted({1, table.classes})))
+    literal = draw(st.booleans())
     if kind is AllCuts:
-        return AllCuts(table.sizes, classes)
+        return AllCuts(table.sizes, classes, literal)
     attribute = [draw(st.sampled_from(np.flatnonzero(row > 0).tolist())) for row in cut_counts(nodes)]
-    return CutsOf(np.array(attribute, dtype=np.int64), max(table.sizes) + draw(st.integers(0, 2)), classes)
+    return CutsOf(np.array(attribute, dtype=np.int64), max(table.sizes) + draw(st.integers(0, 2)), classes, literal)
 
 
 @given(levels(), st.data())
@@ -228,6 +229,9 @@ def test_weights_give_every_attribute_the_same_mass(case) -> None:
         for i, mine in enumerate(np.split(weights, np.cumsum(number)[:-1])):
             each = cut_counts(nodes)[i]
             assert mine.tolist() == [n for n in each.tolist() for _ in range(n)]
+        alike = AllCuts(table.sizes, 1, literal=True).inverse_weights(nodes)
+        assert alike is not None
+        assert alike.spelled().tolist() == [1] * int(number.sum())
 
 
 @given(levels())

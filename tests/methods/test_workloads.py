@@ -11,7 +11,7 @@ import pytest
 
 from cantle.drawing.counts import workload_dice
 from cantle.methods.own_error import set_workload, table_workload
-from cantle.methods.own_error.question_scale import LARGE
+from cantle.methods.own_error.accuracy import LARGE
 from cantle.methods.own_error.table_workload import Column, coded
 from cantle.schema.domain import Attribute, Labels, Steps
 from cantle.trusted.geometry.item_partitions import ItemTree

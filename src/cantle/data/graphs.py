@@ -32,9 +32,9 @@ from cantle.data.frames import arrow_of, as_frame, as_polars, frame_or_series
 from cantle.data.objects import EXACT, meaning
 from cantle.data.pandas_columns import as_floats_where_large, is_declared
 from cantle.errors import DataError, ParameterError, raise_alone
+from cantle.schema.dialect import UNDECODABLE
 from cantle.schema.graph import GraphSchema, NodeRange
 from cantle.schema.identifier_lines import check_file, check_packing, matrix_market, pieces, read_fields
-from cantle.schema.text_encodings import UNDECODABLE
 from cantle.schema.values import in_microseconds, text_of
 from cantle.trusted.bounding.graph_arrays import Degrees as Degrees
 from cantle.trusted.bounding.graph_arrays import Graph as Graph

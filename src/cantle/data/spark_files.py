@@ -20,8 +20,8 @@ from cantle.data.csv_grammar import CsvDialect, Grammar
 from cantle.data.file_forms import ARROW, CSV, JSON_LINES, SHEETS, ending
 from cantle.data.tables import Lines, _check_columns, _csv_dialect, _split_header
 from cantle.errors import ParameterError
+from cantle.schema.dialect import needs_no_decoding
 from cantle.schema.table import Dialect, TableSchema
-from cantle.schema.text_encodings import needs_no_decoding
 from cantle.trusted.counting import spark
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ from cantle.data.objects import EXACT, column_of, is_rounded
 from cantle.data.pandas_columns import are_rounded, is_declared, read_column
 from cantle.data.sheets import read_sheet
 from cantle.errors import DataError, raise_alone
-from cantle.schema.text_encodings import UNDECODABLE, without_marks
+from cantle.schema.dialect import UNDECODABLE, without_marks
 from cantle.schema.values import MIXED, in_microseconds, text_of
 
 if TYPE_CHECKING:

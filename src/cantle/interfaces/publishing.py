@@ -26,7 +26,7 @@ from cantle.methods.base import Method, UsesDice
 from cantle.methods.own_accuracy import MeasuresItself
 from cantle.methods.own_error.accuracy import Accuracy
 from cantle.methods.planning.words import caution
-from cantle.release import Release, table_verdict
+from cantle.release import Release, tables
 from cantle.release.facts import Facts
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import LedgerLine, Manifest, Receipt
@@ -225,7 +225,7 @@ def _release(order: Order, made: Made, form: Form, ticket: Ticket | None, starte
         created=None if order.insecure_seed is not None else started,
         ledger=None if ticket is None else LedgerLine.from_dict(ticket.line),
     )
-    manifest = replace(manifest, notes=(*manifest.notes, *table_verdict.notes(manifest)))
+    manifest = replace(manifest, notes=(*manifest.notes, *tables.notes(manifest)))
     records = KINDS[order.schema.kind].given_back(results.drawn, dict(form), order.schema)
     return Release(records, results.groups, results.frames, manifest, ticket)
 

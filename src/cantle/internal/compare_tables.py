@@ -22,7 +22,7 @@ from cantle.release.answers.table_answers import TableAsker
 from cantle.release.load import table_schema_of
 from cantle.release.report.groupings import middle_of
 from cantle.release.report.pairs import Floats, associations, cross_table, distance, thinned
-from cantle.release.report.table_view import TableView
+from cantle.release.report.tables import TableView
 from cantle.schema.domain import Attribute, Labels, Steps
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes

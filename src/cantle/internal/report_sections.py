@@ -8,13 +8,11 @@ from cantle.internal.comparison import WITHOUT, Comparison, Distribution, Matric
 from cantle.internal.questions import Asked
 from cantle.release.answers.estimates import WITHOUT_CONFIDENCE
 from cantle.release.kinds import KINDS
-from cantle.release.report.charts import Bar, lying, upright
-from cantle.release.report.columns import plain
+from cantle.release.report.charts import Bar, error_chart, lying, share_text, upright
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.matrix import heat_map
 from cantle.release.report.pairs import Floats
-from cantle.release.report.scatter import error_chart
-from cantle.release.report.svg import share_text
+from cantle.release.report.tables import plain
 
 
 def internal_sections(comparison: Comparison) -> list[Section]:

@@ -23,7 +23,7 @@ from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
 from cantle.release.statement import statement
 from cantle.schema import canonical_json
-from cantle.schema.html import table
+from cantle.schema.outlines import table
 from cantle.trusted.core.budget import NANO
 
 if TYPE_CHECKING:

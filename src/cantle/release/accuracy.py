@@ -7,8 +7,7 @@ from fractions import Fraction
 from math import log
 
 from cantle.errors import VerifyError
-from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError, Rate
-from cantle.methods.own_error.question_scale import LARGE
+from cantle.methods.own_error.accuracy import LARGE, Accuracy, PairError, QuestionError, Rate
 from cantle.release.document_fields import Fields, whole
 from cantle.schema.canonical_json import JSON
 

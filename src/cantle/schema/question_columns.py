@@ -1,4 +1,5 @@
-"""What a question may name (columns of a table, items of sets, degrees), and which codes satisfy a comparison.
+"""The words of questions, what these may name (columns of a table, items of sets, degrees), and which codes satisfy a
+comparison.
 
 A missing value satisfies no comparison, not even `!=`; only `is null` finds it.
 """
@@ -6,25 +7,94 @@ A missing value satisfies no comparison, not even `!=`; only `is null` finds it.
 from __future__ import annotations
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import polars as pl
 
-from cantle.errors import raise_alone
+from cantle.errors import ParameterError, raise_alone
 from cantle.schema.code_sets import CodeSet, Key
 from cantle.schema.domain import Attribute
 from cantle.schema.fields import Field
 from cantle.schema.items import Universe
 from cantle.schema.outlines import Label, printable
-from cantle.schema.question_tokens import Token
 from cantle.schema.scales import EPOCH, Labels, Steps
+
+LONGEST = 20_000
+_SHAPES = {
+    "blank": r"\s+",
+    "date": r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?)?(?![\w.])",
+    "length": r"\d+(?:sec|min|[shd])(?![\w.])",
+    "number": r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])",
+    "text": r"'(?:[^']|'')*'" + r'|"(?:[^"]|"")*"' + r"|`(?:[^`]|``)*`",
+    "sign": r"==|!=|<>|<=|>=|[=<>()\[\],+*-]",
+    "word": r"[^\W\d][\w.\-]*",
+}
+KEYWORDS = ("and", "or", "not", "in", "between", "is", "null")
+_TOKEN = re.compile("|".join(f"(?P<{kind}>{shape})" for kind, shape in _SHAPES.items()))
+
+
+@dataclass(frozen=True)
+class Token:
+    """One word of a question: date, length (of time), number, text (in quotes), sign, word, or end."""
+
+    kind: str
+    text: str
+    at: int
+
+    def says(self, *words: str) -> bool:
+        """Whether the token is one of these signs or words, in upper or lower case."""
+        return self.kind in ("sign", "word") and self.text.lower() in words
+
+
+def refuse(question: str, at: int, message: str) -> NoReturn:
+    """Refuses a question and points at the position; only the part around it is shown if the question is long."""
+    start, end = max(0, at - 60), at + 60
+    shown = "".join(" " if one.isspace() else one for one in question[start:end])
+    raise ParameterError(f"{message}\n  {shown}\n  {' ' * (at - start)}^")
+
+
+def quoted(name: str) -> str:
+    """A name as questions have it: in quotes if it is no plain word."""
+    plain = re.fullmatch(_SHAPES["word"], name) and name.lower() not in KEYWORDS and "-" not in name
+    return name if plain else "`" + name.replace("`", "``") + "`"
+
+
+def tokens_of(question: str) -> list[Token]:
+    """The tokens of a question, and an end."""
+    if len(question) > LONGEST:
+        raise ParameterError(f"a question has at most {LONGEST:,} characters, this one {len(question):,}; ask in parts")
+    tokens, at = list[Token](), 0
+    while at < len(question):
+        match = _TOKEN.match(question, at)
+        if match is None:
+            _refuse_character(question, at)
+        kind, text = str(match.lastgroup), match.group()
+        if kind == "text":
+            text = text[1:-1].replace(text[0] * 2, text[0])
+        if kind != "blank":
+            tokens.append(Token(kind, text, at))
+        at = match.end()
+    return [*tokens, Token("end", "", len(question))]
+
+
+def _refuse_character(question: str, at: int) -> NoReturn:
+    if question[at] in "'\"`":
+        refuse(question, at, f"the quote at character {at + 1} is not closed; add another {question[at]}")
+    if question[at].isdigit() or question[at] in "+-.":
+        refuse(question, at, f"what starts at character {at + 1} is not a number or a date; write 12.5 or 2024-12-31")
+    words = {"&": "write `and`", "|": "write `or`", "~": "write `not`", "!": "write `not`, or != between two values"}
+    fix = words.get(question[at], "put names and texts in quotes")
+    refuse(question, at, f"character {at + 1} ({question[at]!r}) has no meaning here; {fix}")
+
 
 MOST_COUNTED = 2**53
 """Sizes of sets, and degrees, are below this."""

@@ -22,8 +22,17 @@ from typing import NoReturn
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.schema.code_sets import EVERYTHING, CodeSet, OneColumn, Question, join, negated
-from cantle.schema.question_columns import Column, Misfit, Points, Vocabulary, number_in
-from cantle.schema.question_tokens import KEYWORDS, Token, refuse, tokens_of
+from cantle.schema.question_columns import (
+    KEYWORDS,
+    Column,
+    Misfit,
+    Points,
+    Token,
+    Vocabulary,
+    number_in,
+    refuse,
+    tokens_of,
+)
 from cantle.schema.sums import Side, Total, compare, total
 
 DEEPEST = 100

@@ -26,8 +26,10 @@ from cantle.schema.code_sets import (
     CodeSet,
     Joined,
     Key,
+    Linear,
     OneColumn,
     Question,
+    Verdicts,
     changed,
     columns_of,
     edges_of,
@@ -35,11 +37,10 @@ from cantle.schema.code_sets import (
     join,
     sums_in,
 )
+from cantle.schema.code_sets import EVERYWHERE as EVERYWHERE
+from cantle.schema.code_sets import NOWHERE as NOWHERE
+from cantle.schema.code_sets import SOMEWHERE as SOMEWHERE
 from cantle.schema.documents import fail
-from cantle.schema.linear import EVERYWHERE as EVERYWHERE
-from cantle.schema.linear import NOWHERE as NOWHERE
-from cantle.schema.linear import SOMEWHERE as SOMEWHERE
-from cantle.schema.linear import Linear, Verdicts
 from cantle.trusted.core.arrays import Bools, Codes, Ints
 
 if TYPE_CHECKING:
@@ -279,7 +280,7 @@ def declared(text: str, vocabulary: Vocabulary) -> Declared:
 
 def _named(text: str, vocabulary: Vocabulary) -> Column | None:
     """The column that a text is the name of."""
-    from cantle.schema.question_tokens import tokens_of
+    from cantle.schema.question_columns import tokens_of
 
     tokens = tokens_of(text)
     alone = len(tokens) == 2 and tokens[0].kind in ("word", "text")

@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
+from cantle.schema.base import RecordSchema, parse_unit, require_guarantee
 from cantle.schema.base import Schema as Schema
-from cantle.schema.base import require_guarantee
 from cantle.schema.canonical_json import JSON
 from cantle.schema.criteria import criteria_of
 from cantle.schema.declared_values import BLANK as BLANK
@@ -41,7 +41,6 @@ from cantle.schema.documents import check_values, fail
 from cantle.schema.field_parser import parse_field
 from cantle.schema.fields import Field as Field
 from cantle.schema.problems import Problems
-from cantle.schema.records import RecordSchema, parse_unit
 
 if TYPE_CHECKING:
     from cantle.schema.code_sets import Question

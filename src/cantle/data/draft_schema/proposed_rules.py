@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import permutations
 
 from cantle.schema.canonical_json import JSON
-from cantle.schema.question_tokens import quoted
+from cantle.schema.question_columns import quoted
 
 _PAIRS = """start end, start stop, start finish, started ended, started finished, begin end, from to, from until,
 admission discharge, admitted discharged, admit discharge, arrival departure, arrived departed, arrival discharge,

@@ -27,7 +27,7 @@ def statement_command(
     Example: cantle statement release -o statement.html
     """
     from cantle.release import Release
-    from cantle.release.report.printed import printable_statement
+    from cantle.release.report.page import printable_statement
 
     folder = release_folder(given)
     release = Release.load(folder)

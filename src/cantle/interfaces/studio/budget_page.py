@@ -14,8 +14,7 @@ from cantle.interfaces.studio.studio import Studio
 from cantle.methods.planning import plan
 from cantle.methods.planning.outline import Plan
 from cantle.methods.planning.words import DEPLOYMENTS, RECKLESS, caution, like
-from cantle.release.report.charts import stacked
-from cantle.release.report.svg import Svg, share_text
+from cantle.release.report.charts import Svg, share_text, stacked
 from cantle.trusted.core.budget import nano_of
 
 DEFAULT = "1"

@@ -11,8 +11,7 @@ from cantle.errors import CantleError
 from cantle.interfaces.studio.pages import Visit, page
 from cantle.interfaces.studio.project import Project
 from cantle.interfaces.studio.studio import Studio
-from cantle.release.report.charts import steps
-from cantle.release.report.svg import Svg
+from cantle.release.report.charts import Svg, steps
 from cantle.trusted.core.budget import NANO, words_of
 from cantle.trusted.ledger import Account, Ledger
 

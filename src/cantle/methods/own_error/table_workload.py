@@ -20,8 +20,7 @@ import numpy as np
 from cantle import kernel_choice
 from cantle.drawing.counts import Dice
 from cantle.drawing.records import Drawn
-from cantle.methods.own_error.measured_pairs import Pair
-from cantle.methods.own_error.question_scale import LARGE, largest_spread, reference, scale_of, spread
+from cantle.methods.own_error.accuracy import LARGE, Pair, largest_spread, reference, scale_of, spread
 from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.trusted.core.arrays import Bytes, Codes, Floats
 from cantle.trusted.geometry.boxes import Bools, Ints

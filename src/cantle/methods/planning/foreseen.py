@@ -11,7 +11,7 @@ import numpy as np
 from cantle.drawing.column_cells import LOW_WIDTHS, WIDTHS, Column, starting_edges
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.method import Mosaic
-from cantle.methods.planning.relations import Relations, pairs_together, relations
+from cantle.methods.planning.outline import Relations, pairs_together, relations
 
 
 @dataclass(frozen=True)

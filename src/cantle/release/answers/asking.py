@@ -30,7 +30,7 @@ from cantle.trusted.core.arrays import Bools, Codes
 if TYPE_CHECKING:
     import polars as pl
 
-    from cantle.methods.own_error.measured_pairs import Pair
+    from cantle.methods.own_error.accuracy import Pair
     from cantle.release import Release
     from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
 

@@ -15,9 +15,8 @@ import numpy as np
 
 from cantle.release.manifest import Manifest
 from cantle.release.structures import traits_of
-from cantle.schema.code_sets import CodeSet, Joined, Key, OneColumn, Question, changed
+from cantle.schema.code_sets import CodeSet, Joined, Key, Linear, OneColumn, Question, changed
 from cantle.schema.domain import Attribute, Labels
-from cantle.schema.linear import Linear
 
 Change: TypeAlias = Callable[["Counted", CodeSet], CodeSet]
 

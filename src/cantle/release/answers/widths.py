@@ -16,19 +16,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cantle.methods.own_error.accuracy import PairError, QuestionError
-from cantle.methods.own_error.measured_pairs import Pair
-from cantle.methods.own_error.question_scale import LARGE, largest_spread, reference, scale_of
+from cantle.methods.own_error.accuracy import LARGE, Pair, PairError, QuestionError, largest_spread, reference, scale_of
 from cantle.release.accuracy import DOUBT, MOST_DOUBT, noise_scale
 from cantle.release.answers.bins import inside_and_around
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
-from cantle.release.answers.noisy_tables import DirectAnswer
+from cantle.release.answers.noise import DirectAnswer
 from cantle.release.structures import traits_of
 from cantle.schema.code_sets import (
     EVERYTHING,
     CodeSet,
     Joined,
     Key,
+    Linear,
     OneColumn,
     Question,
     columns_of,
@@ -38,7 +37,6 @@ from cantle.schema.code_sets import (
     negated,
 )
 from cantle.schema.domain import Attribute, Steps
-from cantle.schema.linear import Linear
 from cantle.trusted.core.arrays import Floats, Ints
 
 if TYPE_CHECKING:

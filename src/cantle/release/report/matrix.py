@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from cantle.release.report.charts import Svg, line, picture, shortened, tag, text
 from cantle.release.report.pairs import Floats
-from cantle.release.report.svg import Svg, line, picture, shortened, tag, text
 
 _LETTER = 5.8
 

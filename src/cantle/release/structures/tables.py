@@ -16,17 +16,16 @@ import numpy as np
 from cantle.drawing.counts import STREAMS, Dice, public_streams, variance
 from cantle.errors import VerifyError
 from cantle.methods.mosaic.results import cell_frame, drawn_codes, placed
-from cantle.methods.own_error.measured_pairs import measured_pairs
+from cantle.methods.own_error.accuracy import measured_pairs
 from cantle.methods.question_words import question_in_words
 from cantle.release import Release
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import Share
-from cantle.release.answers.noisy_tables import DirectAnswer, NoisyTable, Tables
+from cantle.release.answers.noise import DirectAnswer, NoisyTable, Share, Tables
+from cantle.release.bars import column_section
 from cantle.release.data_file import as_polars
 from cantle.release.document_fields import Document
 from cantle.release.load import domain_of
 from cantle.release.manifest import Manifest
-from cantle.release.record_bars import column_section
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import broken_rules, changed_columns, rate_paid
 from cantle.release.structures.tables_model import refusing_other_forms, released_tables

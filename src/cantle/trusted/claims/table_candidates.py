@@ -88,6 +88,7 @@ class TableSets:
 
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = True
+    margin: ClassVar[int] = 1
 
     round: TableRound
     models: tuple[Ints, ...]
@@ -181,6 +182,7 @@ class HeavyValues:
 
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = True
+    margin: ClassVar[int] = 1
 
     searches: tuple[ValueSearch, ...]
     sizes: tuple[int, ...]
@@ -282,6 +284,7 @@ class Hubs:
 
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = True
+    margin: ClassVar[int] = 1
 
     within: ColumnCells
     columns: tuple[int, ...]

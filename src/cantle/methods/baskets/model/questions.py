@@ -1,7 +1,7 @@
 """The questions of `baskets`, and what follows from each answer: fits, plans, the next question. Post-processing.
 
 An `Asker` answers them: the curator while a release is made (cantle.methods.baskets.method), or the released numbers
-when a release is checked or sampled (cantle.release.structures.patterns_model). The shares of epsilon are 4 % for
+when a release is checked or sampled (cantle.release.structures.patterns). The shares of epsilon are 4 % for
 sizes, 25 to 55 % for items, 5 % for head patterns if there is a head, and the rest for pairs. If pairs are switched
 off, or records times epsilon is too small for them, items get all that is left.
 """

@@ -12,9 +12,8 @@ from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.obey_rules import Regions, Shape, repair
 from cantle.methods.mosaic.model import estimates
 from cantle.methods.mosaic.model.classes import MOST_MEAN_CELLS, learn_classes
-from cantle.methods.mosaic.model.draw_values import draw_values
+from cantle.methods.mosaic.model.estimates import draw_values, given_class
 from cantle.methods.mosaic.model.generate import Model, generate
-from cantle.methods.mosaic.model.given_class import given_class
 from cantle.methods.mosaic.model.groupings import Groupings, barriers
 from cantle.methods.mosaic.model.label import Labels
 from cantle.methods.mosaic.model.nested import combined, few_groups, stands_out
