@@ -275,12 +275,13 @@ def _check_keys_alike(keys: tuple[str, str], tables: Sequence[TableSchema]) -> N
 
 
 def _check_names(schema: FamilySchema) -> None:
-    """Refuses columns with the name that questions use for the number of children."""
-    made = schema.number_of_children
+    """Refuses columns with the names that questions and frames use for the children of a family."""
+    made = {schema.number_of_children: "questions call the number of children", schema.names[1]: "frames hold them"}
     for name, table in zip(schema.names, schema.tables, strict=True):
-        if any(one.name == made for one in table.fields):
-            rule = f"field {made!r} has the name by which questions call the number of children"
-            fail(f"resource {name!r}", rule, "rename the field or the child's resource")
+        for one in table.fields:
+            if one.name in made and (name == schema.names[0] or one.name == schema.number_of_children):
+                rule = f"field {one.name!r} has the name by which {made[one.name]}"
+                fail(f"resource {name!r}", rule, "rename the field or the child's resource")
 
 
 # ---- the order of children --------------------------------------------------------------------------------------
