@@ -21,6 +21,7 @@ from cantle.data.encoding import read_person_codes
 from cantle.data.engine_choice import POLARS, EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import TABLES, ending, is_path
 from cantle.errors import DataError, ParameterError
+from cantle.schema import load_schema
 from cantle.schema.domain import Domain
 from cantle.schema.families import FamilySchema
 from cantle.schema.table import TableSchema
@@ -122,9 +123,16 @@ def sources(data: object, schema: FamilySchema, choice: EngineChoice) -> tuple[o
         fix = f"give {{{first!r}: …, {second!r}: …}}, or the path of the data package"
         raise DataError(f"families are two tables; {fix}.")
     folder = Path(data) if os.path.isdir(data) else Path(data).parent
+    paths = schema.paths if None not in schema.paths or os.path.isdir(data) else paths_in(Path(data), schema)
     if not os.path.isdir(data) and ending(Path(data)) in TABLES and Path(data).suffix.lower() not in DOCUMENTS:
         raise DataError(f"{Path(data).name!r} is one table; give the data package, whose resources name both files.")
-    for name, path in zip(schema.names, schema.paths, strict=True):
+    for name, path in zip(schema.names, paths, strict=True):
         if path is None:
             raise DataError(f"resource {name!r} has no `path`; add it to the package, or give both tables by name.")
-    return folder / str(schema.paths[0]), folder / str(schema.paths[1])
+    return folder / str(paths[0]), folder / str(paths[1])
+
+
+def paths_in(package: Path, schema: FamilySchema) -> tuple[str | None, str | None]:
+    """The paths that a data package names, for a schema that has none because it comes from a release."""
+    stated = load_schema(package) if package.suffix.lower() in DOCUMENTS else None
+    return stated.paths if type(stated) is FamilySchema and stated.names == schema.names else schema.paths

@@ -96,6 +96,16 @@ class Release:
         return as_frame(self.drawn)
 
     @property
+    def tables(self) -> dict[str, NativeFrame]:
+        """Of a release of families, both linked tables by the names of their resources, with new keys; of others, the
+        records as table `data`."""
+        from cantle.release import families
+
+        if len(KINDS[self.manifest.kind].files(self.manifest)) > 1:
+            return families.tables(self)
+        return {"data": self.records}
+
+    @property
     def private(self) -> bool:
         """Whether the promise holds: noise from the operating system, and a schema that was not inferred."""
         return self.manifest.private
@@ -192,14 +202,15 @@ class Release:
     def _write(self, folder: Path, data: str) -> str:
         """Writes all files; returns the hash of release.json, which identifies the release."""
         prefix = mark_of(self.manifest)
-        names = {kind: prefix + name for kind, name in FILES.items()} | {"data": f"{prefix}data.{ENDINGS[data]}"}
-        meta = {"cantle": self.manifest.guarantee}
-        known = {names["data"]: write(self.drawn, folder / names["data"], data, self.manifest)}
+        names = {kind: prefix + name for kind, name in FILES.items()}
+        meta, data_file = {"cantle": self.manifest.guarantee}, f"{prefix}data.{ENDINGS[data]}"
+        known = {data_file: write(self.drawn, folder / data_file, data, self.manifest)}
         for name, frame in {"groups": self.groups, **self.frames}.items():
             frame.write_parquet(folder / names[name], metadata=meta, statistics=False, compression_level=1)
         (folder / names["statement"]).write_text(statement(self.manifest), encoding="utf-8", newline="\n")
         (folder / names["registry"]).write_text(registry(self.manifest), encoding="utf-8", newline="\n")
-        package = datapackage(self.manifest, names["data"])
+        stems = KINDS[self.manifest.kind].files(self.manifest)
+        package = datapackage(self.manifest, [f"{prefix}{stem}.{ENDINGS[data]}" for stem in stems])
         (folder / names["datapackage"]).write_bytes(canonical_json.dumps(package))
         files = {p.name: known.get(p.name) or sha256_of(p) for p in sorted(folder.iterdir())}
         stated = replace(self.manifest, files=files, sha256="").to_dict()

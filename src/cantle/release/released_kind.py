@@ -39,6 +39,8 @@ class Texts:
     """The schema of the data file in datapackage.json, by the ending of its name."""
     accuracy: tuple[str, ...] = ()
     """How accurate the release is, the most important sentence first; none if the error is not measured."""
+    resources: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)
+    """The schemas of the data files by their names, if there are several."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +70,8 @@ class ReleasedKind:
     """The formats in which records can be stored."""
     usual_format: Mapping[str, str] = field(default_factory=dict)
     """The format if none is requested, by the form of the input; csv if the form is not listed."""
+    files: Callable[[Manifest], tuple[str, ...]] = lambda _: ("data",)
+    """The names of the data files, without their endings."""
     unsaid: Mapping[str, JSON] = field(default_factory=dict)
     """Keys of the schemas of releases that were made before cantle wrote them."""
 

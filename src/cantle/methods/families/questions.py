@@ -24,7 +24,9 @@ from cantle.trusted.core.table_keys import ViewCounts
 from cantle.trusted.geometry import set_parts
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
-from cantle.trusted.geometry.views import FamilyDomain
+from cantle.trusted.geometry.views import CHILDREN, PARENTS, FamilyDomain
+
+_OF = {PARENTS: "parents", CHILDREN: "children"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,14 +69,14 @@ class FamilyQuestions:
         columns = tuple(sorted(roots))
         edges = tuple(roots[column] for column in columns)
         trees = ViewTrees(columns, edges, self._domain.sizes(view), view)
-        refined = self._curator.grow(self._root, trees, stop, why=f"cells of wide columns of view {view}")
+        refined = self._curator.grow(self._root, trees, stop, why=f"cells of wide columns of {_OF[view]}")
         return dict(zip(columns, refined, strict=True))
 
     def spikes(self, view: int, searches: Sequence[SpikeSearch], price: Fraction) -> list[tuple[Ints, Ints]]:
         """For each search in a view the codes whose noisy parts reach the threshold of their class, with the parts."""
         query = ViewSpikes(tuple(one.search for one in searches), self._domain.sizes(view), view)
         least = np.array([least for one in searches for least in one.thresholds], dtype=np.int64)
-        why = f"frequent values of view {view}"
+        why = f"frequent values of {_OF[view]}"
         noisy = self._curator.measure(self._root, query, _nano(price), why=why, at_least=least)
         found = []
         for search, (codes, at) in zip(searches, query.values(noisy.rows, noisy.cells), strict=True):

@@ -124,7 +124,7 @@ class FamilyRun:
             price = self.questions.left() if child == last else self._price(share)
             columns, groups = self._sibling_groups(child, float(price))
             asked = question(columns, groups, later.groupings)
-            answer = self._measured(LATER, asked, price, f"table of siblings {child + 1}")
+            answer = self._measured(LATER, asked, price, f"siblings table {child + 1}")
             later.add(table_of(answer, columns, groups))
         self.fit.use_tables()
 

@@ -68,9 +68,9 @@ def _planner(method: str) -> Callable[[Any, float, int, int], Outline]:
     """The function that plans a method; those for sets and graphs are loaded for these alone."""
     if method in tables.PLANNERS:
         return tables.PLANNERS[method]
-    from cantle.methods.planning import sets_and_graphs
+    from cantle.methods.planning import families, sets_and_graphs
 
-    return sets_and_graphs.PLANNERS[method]
+    return (sets_and_graphs.PLANNERS | families.PLANNERS)[method]
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ UNITS = {
     "node": "one node with all its edges",
     "node-isolate": "all edges of one node",
     "edge": "one edge",
-    "family": "one family: all rows of one key",
+    "family": "one family (all rows of one key)",
 }
 
 
