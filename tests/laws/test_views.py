@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from cantle.errors import ParameterError
-from cantle.trusted.bounding.families import Families, Order, families_of
+from cantle.trusted.bounding.families import Families, Order, as_children, families_of
+from cantle.trusted.bounding.persons import with_persons
 from cantle.trusted.claims.table_queries import ValueSearch
 from cantle.trusted.claims.views import PartsDistance, ViewRound, ViewSets, ViewSpikes, ViewTables, ViewTrees
 from cantle.trusted.core.admission import admit_candidates, admit_query, admit_threshold_query, admit_trees
@@ -34,11 +35,13 @@ Row = tuple[str, tuple[int, ...]]
 
 
 def joined(parents: list[Row], children: list[Row], most: int = 3, order: Order = ORDER) -> Families:
-    def keyed(rows: list[Row], width: int) -> Any:
+    def keyed(rows: list[Row], width: int) -> pl.DataFrame:
         columns = [np.array([row[1][c] for row in rows], dtype=np.uint8) for c in range(width)]
-        return pl.Series([row[0] for row in rows], dtype=pl.String), columns, np.zeros(len(rows), dtype=np.uint8)
+        ids = pl.Series([row[0] for row in rows], dtype=pl.String)
+        return with_persons(ids, columns, np.zeros(len(rows), dtype=np.uint8))
 
-    return families_of([keyed(parents, 1)], [keyed(children, 2)], FamilyDomain((2,), (3, 2), most), order)
+    domain = FamilyDomain((2,), (3, 2), most)
+    return families_of([keyed(parents, 1), as_children(keyed(children, 2))], domain, order)
 
 
 def listed(families: Families) -> list[tuple[Any, ...]]:

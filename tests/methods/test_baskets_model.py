@@ -309,8 +309,9 @@ def exact_answers(records, universe, most):
     counts = basket_counts.count_sizes(starts, size_edges(universe))
     model = fit_sizes(counts, size_edges(universe), universe, rate=1000.0)
     supports = basket_counts.count_items(starts, items, universe, most, True).reshape(2, universe) / PARTS
-    cells, pairs = basket_counts.count_pairs(starts, items, universe, np.arange(universe), most)
-    given = GivenPairs(np.arange(universe), cells, pairs / PARTS, most, 5.0, 1.0)
+    pairs = basket_counts.count_pairs(starts, items, universe, np.arange(universe), most)
+    cells = np.flatnonzero(pairs)
+    given = GivenPairs(np.arange(universe), cells, pairs[cells] / PARTS, most, 5.0, 1.0)
     return synthesis.Measured(model, fit_supports(supports, 1e-3, most, model), HeadModel.none(model.records), given)
 
 

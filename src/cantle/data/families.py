@@ -11,43 +11,30 @@ relative to which the resources name their files; or a database, whose tables ar
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+
+import polars as pl
 
 from cantle.data import engines_for_tables
 from cantle.data.encoding import read_person_codes
-from cantle.data.engine_choice import POLARS, EngineChoice, Opened, refuse_nodes
+from cantle.data.engine_choice import IN_MEMORY, POLARS, EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import TABLES, ending, is_path
 from cantle.errors import DataError, ParameterError
 from cantle.schema import load_schema
-from cantle.schema.domain import Domain
 from cantle.schema.families import FamilySchema
 from cantle.schema.table import TableSchema
-from cantle.trusted.bounding.families import Keyed, Order, families_of
+from cantle.trusted.bounding.families import Families, Order, as_children, families_of, is_of_children
+from cantle.trusted.bounding.persons import PERSON
 from cantle.trusted.counting.families import FamilyEngine
 from cantle.trusted.counting.filed_families import FiledFamilies
-from cantle.trusted.counting.stores import OnDisk
+from cantle.trusted.counting.stores import InMemory, OnDisk, Store
 from cantle.trusted.geometry.views import FamilyDomain
 
 ENGINES = ("memory", "duckdb", "database")
 DOCUMENTS = (".yaml", ".yml", ".json")
 """The endings of data packages."""
-
-
-class AsksFamilies(Protocol):
-    """What a method for families declares about the codes that it counts."""
-
-    @property
-    def domains(self) -> tuple[Domain, Domain]:
-        """The public domains of parents and children."""
-
-    @property
-    def families(self) -> FamilyDomain: ...
-
-    @property
-    def order(self) -> Order: ...
 
 
 def refuse_early(data: object, schema: FamilySchema, choice: EngineChoice, nodes: object) -> None:
@@ -66,37 +53,56 @@ def refuse_early(data: object, schema: FamilySchema, choice: EngineChoice, nodes
 def open_engine(
     data: object,
     schema: FamilySchema,
-    method: AsksFamilies,
+    method: object,  # noqa: ARG001 - the schema says all that is counted
     choice: EngineChoice,
     nodes: object,  # noqa: ARG001 - refused before
 ) -> Opened:
     """An engine that holds the families, and the kind of frame of the input."""
-    both = sources(data, schema, choice)
+    kinds: list[str] = []
+    domain, order = FamilyDomain(*schema.sizes, schema.max_children), order_of(schema)
+    groups = _store(choice).together(_rows(data, schema, choice, kinds), PERSON)
     if choice.engine == "memory":
-        kinds: list[str] = []
-        read = [list(_keyed([source], one, own, kinds)) for source, one, own in _each(both, schema, method)]
-        joined = families_of(read[0], read[1], method.families, method.order)
-        return {"frame": kinds[0]}, FamilyEngine(lambda: [joined], method.families)
-    parts = [
-        _keyed(_frames(source, table, name, choice), table, own, [])
-        for (source, table, own), name in zip(_each(both, schema, method), schema.names, strict=True)
-    ]
-    filed = FiledFamilies(parts[0], parts[1], method.families, method.order)
-    return POLARS, FamilyEngine(filed, method.families, OnDisk())
+        joined = [families_of(group, domain, order) for group in groups]
+        return {"frame": kinds[0]}, FamilyEngine(lambda: joined, domain)
+    with FiledFamilies(groups, domain, order) as filed:
+        return POLARS, FamilyEngine(filed, domain, _store(choice))
 
 
-def _each(
-    both: tuple[object, object], schema: FamilySchema, method: AsksFamilies
-) -> Iterator[tuple[object, TableSchema, Domain]]:
-    return zip(both, schema.tables, method.domains, strict=True)
+def _store(choice: EngineChoice) -> Store:
+    return InMemory() if choice.engine == "memory" else OnDisk(choice.files)
 
 
-def _keyed(parts: Iterable[object], schema: TableSchema, domain: Domain, kinds: list[str]) -> Iterator[Keyed]:
-    """The rows of one table with their keys; the kinds of the frames are added to `kinds`."""
-    for part in parts:
-        for kind, rows in read_person_codes(part, schema, domain):
-            kinds.append(kind)
-            yield rows
+def order_of(schema: FamilySchema) -> Order:
+    """The order of children in codes."""
+    columns = schema.domains[1].attributes
+    place = {one.name: number for number, one in enumerate(columns)}
+    nulls = [one.bins if one.nullable else -1 for one in columns]
+    return Order(tuple((place[name], nulls[place[name]], falls) for name, falls in schema.order))
+
+
+def read_families(data: object, schema: FamilySchema) -> Families:
+    """The families of both tables, in memory."""
+    rows = list(_rows(data, schema, IN_MEMORY, []))
+    return families_of(rows, FamilyDomain(*schema.sizes, schema.max_children), order_of(schema))
+
+
+def keys_of(data: object, schema: FamilySchema) -> tuple[pl.Series, pl.Series]:
+    """The keys of the rows of both tables that would be counted."""
+    rows = list(_rows(data, schema, IN_MEMORY, []))
+    parents = [one[PERSON].cast(pl.String) for one in rows if not is_of_children(one)]
+    children = [one[PERSON].cast(pl.String) for one in rows if is_of_children(one)]
+    return pl.concat(parents), pl.concat(children)
+
+
+def _rows(data: object, schema: FamilySchema, choice: EngineChoice, kinds: list[str]) -> Iterator[pl.DataFrame]:
+    """The rows of both tables with their keys, those of children marked; the kinds of the frames are added to
+    `kinds`."""
+    parts = zip(sources(data, schema, choice), schema.tables, schema.domains, schema.names, (False, True), strict=True)
+    for source, table, domain, name, of_children in parts:
+        for part in [source] if choice.engine == "memory" else _frames(source, table, name, choice):
+            for kind, rows in read_person_codes(part, table, domain):
+                kinds.append(kind)
+                yield as_children(rows) if of_children else rows
 
 
 def _frames(source: object, schema: TableSchema, name: str, choice: EngineChoice) -> Iterator[object]:

@@ -24,7 +24,9 @@ PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
 JSON_LINES = (".jsonl", ".ndjson")
 SHEETS = (".xlsx", ".xlsm", ".ods")
-TABLES = CSV + PARQUET + ARROW + JSON_LINES + SHEETS
+STATISTICS = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
+"""Files of SPSS, Stata and SAS."""
+TABLES = CSV + PARQUET + ARROW + JSON_LINES + SHEETS + STATISTICS
 """All endings of files that hold tables."""
 
 UNPACKED = (".gz", ".zst")

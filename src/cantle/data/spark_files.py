@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from cantle.data import json_lines
 from cantle.data.csv_grammar import CsvDialect, Grammar
-from cantle.data.file_forms import ARROW, CSV, JSON_LINES, SHEETS, ending
+from cantle.data.file_forms import ARROW, CSV, JSON_LINES, SHEETS, STATISTICS, ending
 from cantle.data.tables import Lines, _check_columns, _csv_dialect, _split_header
 from cantle.errors import ParameterError
 from cantle.schema.dialect import needs_no_decoding
@@ -41,7 +41,7 @@ def require_readable(data: object, schema: TableSchema) -> None:
     if not isinstance(data, str | os.PathLike):
         return
     path = Path(data)
-    if _ending(path) in ARROW + SHEETS or path.suffix.lower() == ".zst":
+    if _ending(path) in ARROW + SHEETS + STATISTICS or path.suffix.lower() == ".zst":
         raise ParameterError(f"the spark engine cannot read {path.name!r}; give CSV, JSON lines, Parquet or ORC")
     if _ending(path) in CSV:
         require_header_first(schema.dialect)

@@ -33,6 +33,7 @@ from cantle.data.file_forms import (
     JSON_LINES,
     PARQUET,
     SHEETS,
+    STATISTICS,
     TABLES,
     Paths,
     are_paths,
@@ -46,6 +47,7 @@ from cantle.data.frames import as_frame, as_polars
 from cantle.data.objects import EXACT, column_of, is_rounded
 from cantle.data.pandas_columns import are_rounded, is_declared, read_column
 from cantle.data.sheets import read_sheet
+from cantle.data.statistics_files import column_names, read_statistics
 from cantle.errors import DataError, raise_alone
 from cantle.schema.dialect import UNDECODABLE, without_marks
 from cantle.schema.values import MIXED, in_microseconds, text_of
@@ -111,6 +113,9 @@ def _read_file(path: Path, schema: TableSchema, wanted: list[str], ids: tuple[st
         names, columns = read_sheet(path, schema.dialect, [one.name for one in schema.fields], ids)
         _check_columns(f"{path.name!r}", names, wanted)
         yield pl.DataFrame({name: columns[names.index(name)] for name in wanted})
+    elif kind in STATISTICS:
+        _check_columns(f"{path.name!r}", column_names(path), wanted)
+        yield read_statistics(path, schema.dialect, wanted, ids)
     elif kind in JSON_LINES:
         yield from json_lines.batches(pieces(path, schema.dialect.encoding), wanted)
     else:

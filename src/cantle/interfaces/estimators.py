@@ -230,6 +230,7 @@ class RPS(Publisher):
     order: str | None = None
     order_seed: int | None = None
     records: int | str | None = None
+    literal: bool | None = None
     accuracy_share: float | str | Fraction | None = None
 
 
@@ -285,6 +286,7 @@ class DiffGen(Publisher):
     count_share: float | str | Fraction | None = None
     oneway_share: float | str | Fraction | None = None
     records: int | str | None = None
+    literal: bool | None = None
     accuracy_share: float | str | Fraction | None = None
 
     def transform(self, X: object) -> NativeFrame:

@@ -1,5 +1,5 @@
-"""Families in `cantle check` (orphans, repeated keys, children above the maximum) and in `cantle evaluate` (sizes, columns
-and who is with whom, private beside released), read as `publish` would read them."""
+"""Families in `cantle check` (orphans, repeated keys, children above the maximum) and in `cantle evaluate` (sizes,
+columns and who is with whom, private beside released), read as `publish` would read them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from dataclasses import replace
 from typing import cast
 
 import numpy as np
-import polars as pl
 
-from cantle.data.encoding import read_person_codes
 from cantle.data.engine_choice import IN_MEMORY
-from cantle.data.families import sources
+from cantle.data.families import keys_of, read_families, sources
 from cantle.internal.check_tables import check_table
 from cantle.internal.comparison import Comparison, Distribution, Fact
 from cantle.internal.findings import Checked, Finding, Section
-from cantle.methods.families.method import Families
 from cantle.release import Release
 from cantle.release.report.groupings import group
 from cantle.release.report.pairs import distance
@@ -25,30 +22,14 @@ from cantle.release.structures.families import Opened
 from cantle.schema.domain import Attribute
 from cantle.schema.families import FamilySchema
 from cantle.trusted.bounding.families import Families as Joined
-from cantle.trusted.bounding.families import Keyed, families_of
 from cantle.trusted.core.arrays import Codes, Ints
 
 GROUPS = 16
 
 
-def _read(data: object, schema: FamilySchema) -> tuple[list[Keyed], list[Keyed], Families]:
-    method = Families.for_schema(schema, preset="default")
-    both = zip(sources(data, schema, IN_MEMORY), schema.tables, method.domains, strict=True)
-    parents, children = ([rows for _, rows in read_person_codes(*one)] for one in both)
-    return parents, children, method
-
-
-def _joined(data: object, schema: FamilySchema) -> Joined:
-    parents, children, method = _read(data, schema)
-    return families_of(parents, children, method.families, method.order)
-
-
 def check_families(data: object, schema: FamilySchema) -> Checked:
     """What `publish` would do with both files."""
-    parents, children, _ = _read(data, schema)
-    above, below = (
-        pl.concat([pl.Series(dtype=pl.String), *(part[0] for part in rows)]) for rows in (parents, children)
-    )
+    above, below = keys_of(data, schema)
     most, (first, second) = schema.max_children, schema.names
     sizes = below.filter(below.is_in(above.unique().implode())).value_counts()["count"].to_numpy().astype(np.int64)
     used = int(np.minimum(sizes, most).sum())
@@ -74,7 +55,7 @@ def check_families(data: object, schema: FamilySchema) -> Checked:
 def compare_families(data: object, release: Release) -> Comparison:
     """Sizes, columns and pairs of the private families beside the released ones."""
     schema = cast(FamilySchema, release.schema)
-    private = _joined(data, schema)
+    private = read_families(data, schema)
     parent, size, child = cast(Opened, opened(release)).codes
     made = Joined(list(parent), size, list(child))
     both, (first, second) = (private, made), schema.names

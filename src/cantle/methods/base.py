@@ -76,6 +76,8 @@ class TableMethod:
     """
 
     kind: ClassVar[str] = "table"
+    keeps_weights: ClassVar[bool] = False
+    """Whether weights stay with the records that have them."""
     domain: Domain
 
     def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:
@@ -86,6 +88,11 @@ class TableMethod:
         """The method for the domain that the schema declares."""
         domain = schema.domain()
         check_names(domain)
+        if schema.weight is not None and not cls.keeps_weights:
+            raise SchemaError(
+                f"field {schema.weight}: method {cls.__name__.lower()} does not keep weights with their records; use "
+                "mosaic, or leave out role: weight to publish it as any other column"
+            )
         if domain.target and domain.target.size > MOST_CLASSES:
             raise SchemaError(
                 f"field {domain.target.name}: a target has at most {MOST_CLASSES} classes, this one "

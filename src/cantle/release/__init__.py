@@ -17,7 +17,7 @@ from cantle.drawing.results import as_frame
 from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
 from cantle.methods.own_error.accuracy import Accuracy
 from cantle.release.data_file import ENDINGS, choose, write
-from cantle.release.kinds import KINDS, texts_of
+from cantle.release.kinds import KINDS, files_of, texts_of
 from cantle.release.manifest import Manifest
 from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
@@ -82,7 +82,7 @@ class Release:
 
     def __getstate__(self) -> dict[str, object]:
         state = vars(self) | {"ticket": None, "folder": None}
-        for cached in ("records", "schema", "_asker", "_opened"):  # computed again when needed
+        for cached in ("records", "schema", "_asker", "_weighing", "_opened"):  # computed again when needed
             state.pop(cached, None)
         return state
 
@@ -101,7 +101,7 @@ class Release:
         records as table `data`."""
         from cantle.release import families
 
-        if len(KINDS[self.manifest.kind].files(self.manifest)) > 1:
+        if len(files_of(self.manifest)) > 1:
             return families.tables(self)
         return {"data": self.records}
 
@@ -209,7 +209,7 @@ class Release:
             frame.write_parquet(folder / names[name], metadata=meta, statistics=False, compression_level=1)
         (folder / names["statement"]).write_text(statement(self.manifest), encoding="utf-8", newline="\n")
         (folder / names["registry"]).write_text(registry(self.manifest), encoding="utf-8", newline="\n")
-        stems = KINDS[self.manifest.kind].files(self.manifest)
+        stems = files_of(self.manifest)
         package = datapackage(self.manifest, [f"{prefix}{stem}.{ENDINGS[data]}" for stem in stems])
         (folder / names["datapackage"]).write_bytes(canonical_json.dumps(package))
         files = {p.name: known.get(p.name) or sha256_of(p) for p in sorted(folder.iterdir())}
@@ -250,12 +250,18 @@ class Release:
     def _asker(self) -> Asker:
         return KINDS[self.manifest.kind].asker(self)
 
+    @cached_property
+    def _weighing(self) -> Asker:
+        return self._asker.weighing()
+
     @overload
-    def count(self, question: str = "", *, confidence: float = 0.95) -> Estimate: ...
+    def count(self, question: str = "", *, confidence: float = 0.95, weighted: bool = False) -> Estimate: ...
     @overload
-    def count(self, question: str = "", *, by: str | Sequence[str], confidence: float = 0.95) -> pl.DataFrame: ...
     def count(
-        self, question: str = "", *, by: str | Sequence[str] = (), confidence: float = 0.95
+        self, question: str = "", *, by: str | Sequence[str], confidence: float = 0.95, weighted: bool = False
+    ) -> pl.DataFrame: ...
+    def count(
+        self, question: str = "", *, by: str | Sequence[str] = (), confidence: float = 0.95, weighted: bool = False
     ) -> Estimate | pl.DataFrame:
         """How many records a question holds for, with an interval. It reads only the release, so it costs no budget.
 
@@ -268,6 +274,8 @@ class Release:
             64 values, ranges are counted.
         confidence : float
             The share of such intervals that contain the true number.
+        weighted : bool
+            Whether each record counts for its weight, in the column with `role: weight`.
 
         Returns
         -------
@@ -287,19 +295,33 @@ class Release:
         >>> release.count(by="sex").columns
         ['sex', 'value', 'low', 'high', 'covers']
         """
-        asker = self._asker
+        asker = self._weighing if weighted else self._asker
         if by:
             return asker.table([by] if isinstance(by, str) else list(by), asker.parse(question), None, confidence)
         return asker.count(asker.parse(question), confidence)
 
     @overload
-    def mean(self, column: str, question: str = "", *, confidence: float = 0.95) -> Estimate: ...
+    def mean(
+        self, column: str, question: str = "", *, confidence: float = 0.95, weighted: bool = False
+    ) -> Estimate: ...
     @overload
     def mean(
-        self, column: str, question: str = "", *, by: str | Sequence[str], confidence: float = 0.95
+        self,
+        column: str,
+        question: str = "",
+        *,
+        by: str | Sequence[str],
+        confidence: float = 0.95,
+        weighted: bool = False,
     ) -> pl.DataFrame: ...
     def mean(
-        self, column: str, question: str = "", *, by: str | Sequence[str] = (), confidence: float = 0.95
+        self,
+        column: str,
+        question: str = "",
+        *,
+        by: str | Sequence[str] = (),
+        confidence: float = 0.95,
+        weighted: bool = False,
     ) -> Estimate | pl.DataFrame:
         """The mean of a column of numbers over the records that a question holds for; records without a value are
         left out.
@@ -308,7 +330,7 @@ class Release:
         ----------
         column : str
             A column of numbers.
-        question, by, confidence
+        question, by, confidence, weighted
             As in `count`.
 
         Returns
@@ -316,7 +338,7 @@ class Release:
         Estimate, or with `by` a polars.DataFrame
             The value of an estimate is NaN if no released record has a value.
         """
-        asker = self._asker
+        asker = self._weighing if weighted else self._asker
         if by:
             return asker.table([by] if isinstance(by, str) else list(by), asker.parse(question), column, confidence)
         return asker.mean(column, asker.parse(question), confidence)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from cantle.data.pandas_columns import read_column
 from cantle.drawing.records import Drawn
 from cantle.errors import ParameterError
-from cantle.release.kinds import KINDS
+from cantle.release.kinds import KINDS, files_of
 from cantle.release.manifest import Manifest
 from cantle.schema import Schema
 
@@ -57,7 +57,7 @@ def write(records: Drawn | NativeFrame, path: Path, data: str, manifest: Manifes
 
 def read(folder: Path, prefix: str, manifest: Manifest, schema: Schema) -> pl.DataFrame:
     """The records of a saved release, in the shape in which they were released."""
-    stem = KINDS[manifest.kind].files(manifest)[0]
+    stem = files_of(manifest)[0]
     stored = next(data for data, ending in ENDINGS.items() if (folder / f"{prefix}{stem}.{ending}").exists())
     return KINDS[manifest.kind].read(folder / f"{prefix}data.{ENDINGS[stored]}", stored, manifest, schema)
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from cantle.drawing.linked_frames import joined, linked
 from cantle.drawing.records import csv_of, give_back
 from cantle.drawing.results import as_frame
 from cantle.errors import VerifyError
-from cantle.methods.families.results import joined, linked
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
 from cantle.release.structures import traits_of
@@ -131,7 +131,7 @@ def sentence(accuracy: Accuracy | None, released: int, names: tuple[str, str]) -
 
 def rights(accuracy: Accuracy, released: int, child: str) -> list[Right]:
     """The measured errors of shares of families: by their own columns, by one child, by two children in a row."""
-    from cantle.release.accuracy import DOUBT, bound_of, noise_scale
+    from cantle.release.accuracy import WORST_DOUBT, bound_of, noise_scale
 
     about = (
         f"by their own columns and number of {child}",
@@ -141,8 +141,8 @@ def rights(accuracy: Accuracy, released: int, child: str) -> list[Right]:
     found = []
     for error, words in zip((accuracy.one_column, accuracy.together, accuracy.apart), about, strict=True):
         if error is not None:
-            level = bound_of(error, DOUBT) / max(1, released)
-            found.append(Right(level, words, DOUBT * noise_scale(error) > level / 2 * released))
+            level = bound_of(error, WORST_DOUBT) / max(1, released)
+            found.append(Right(level, words, WORST_DOUBT * noise_scale(error) > level / 2 * released))
     return found
 
 
@@ -224,7 +224,6 @@ KIND = ReleasedKind(
     counted="families",
     part="column",
     how="{n} synthetic families of two linked tables, drawn from noisy counts",
-    files=_names,
     column_types=_column_types,
     write=_write,
     read=_read,

@@ -14,6 +14,11 @@ KINDS: dict[str, ReleasedKind] = {
 }
 
 
+def files_of(manifest: Manifest) -> tuple[str, ...]:
+    """The names of the data files, without their endings: mostly one."""
+    return tuple(texts_of(manifest).resources) or ("data",)
+
+
 def texts_of(manifest: Manifest) -> Texts:
     """What the manifest says about the records."""
     return KINDS[manifest.kind].texts(manifest)

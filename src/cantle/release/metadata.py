@@ -10,7 +10,7 @@ from typing import Any
 
 from cantle.errors import MissingExtra, ParameterError, install_command, raise_alone
 from cantle.release.facts import Facts
-from cantle.release.kinds import KINDS, texts_of
+from cantle.release.kinds import KINDS, files_of, texts_of
 from cantle.release.manifest import Manifest
 from cantle.schema.canonical_json import JSON
 
@@ -24,7 +24,7 @@ _PERIOD = re.compile(r"(\d{4}(?:-\d\d){0,2})(?: to |/)(\d{4}(?:-\d\d){0,2})")
 
 def datapackage(manifest: Manifest, data_names: Sequence[str]) -> dict[str, JSON]:
     """datapackage.json: the data files as Frictionless resources with the public schema, and what the curator told."""
-    stems, texts = KINDS[manifest.kind].files(manifest), texts_of(manifest)
+    stems, texts = files_of(manifest), texts_of(manifest)
     resources: list[JSON] = []
     for stem, name in zip(stems, data_names, strict=True):
         stored = name.rsplit(".", 1)[-1]
@@ -107,7 +107,7 @@ def croissant(manifest: Manifest) -> str:
     facts = manifest.facts
     _need(manifest, "title", "licence", "source")
     files, record_sets = [], []
-    for stem in KINDS[manifest.kind].files(manifest):
+    for stem in files_of(manifest):
         name = next(one for one in sorted(manifest.files) if f".{stem}." in f".{one}")
         file, fields = _croissant_file(mlc, manifest, stem, name)
         files.append(file)

@@ -70,8 +70,6 @@ class ReleasedKind:
     """The formats in which records can be stored."""
     usual_format: Mapping[str, str] = field(default_factory=dict)
     """The format if none is requested, by the form of the input; csv if the form is not listed."""
-    files: Callable[[Manifest], tuple[str, ...]] = lambda _: ("data",)
-    """The names of the data files, without their endings."""
     unsaid: Mapping[str, JSON] = field(default_factory=dict)
     """Keys of the schemas of releases that were made before cantle wrote them."""
 

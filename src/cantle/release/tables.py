@@ -25,6 +25,7 @@ from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
 from cantle.release.structures import traits_of
 from cantle.release.verdict_words import BY_EARLIER, SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points
 from cantle.release.words import drawn_records, printable, write_plain
+from cantle.schema.declared_values import plain
 from cantle.schema.field_keys import WRITING
 from cantle.schema.table import TableSchema
 
@@ -296,6 +297,12 @@ def _texts(manifest: Manifest) -> Texts:
     if isinstance(rules, list) and not traits.of_ranges:
         known = "the public rule" if len(rules) == 1 else f"any of the {len(rules)} public rules"
         outcome += f"\nNo released record breaks {known} in the schema, whatever the input records do."
+    for one in _schema_of(manifest).fields:
+        if one.role == "weight":
+            most = printable(plain(one.maximum))
+            outcome += (
+                f"\nColumn {printable(one.name)} holds weights: in weighted answers a record counts for up to {most}."
+            )
     fields: list[JSON] = [{key: one[key] for key in one if key not in WRITING} for one in _published(manifest)]
     listed = "\n".join(f"- {printable(one['name'])}: {_values(one)}" for one in _published(manifest))
     described: dict[str, JSON] = {"schema": {"fields": fields, "missingValues": [""]}}
@@ -344,7 +351,7 @@ def _values(one: Mapping[str, JSON]) -> str:
         text += f", in steps of {printable(one['step'])}"
     if "multipleOf" in bounds:
         text += f", multiples of {printable(bounds['multipleOf'])}"
-    return f"{text} (target)" if one.get("role") == "target" else text
+    return f"{text} ({one['role']})" if "role" in one else text
 
 
 KIND = ReleasedKind(

@@ -22,7 +22,7 @@ from cantle.methods.own_error.accuracy import WHY, Accuracy, PairError, affordab
 from cantle.release import FILES, Release, mark_of, sha256, sha256_of
 from cantle.release.answers.asking import Asker
 from cantle.release.data_file import ENDINGS
-from cantle.release.kinds import KINDS
+from cantle.release.kinds import KINDS, files_of
 from cantle.release.load import load, read_document, schema_of
 from cantle.release.manifest import Manifest, Receipt
 from cantle.release.metadata import datapackage
@@ -209,7 +209,7 @@ def _texts(folder: Path, prefix: str, manifest: Manifest, there: set[str]) -> It
         said = prefix + FILES[name]
         if said in there and (folder / said).read_bytes() != text(manifest).encode():
             yield f"{said} does not say what the release says"
-    stems = KINDS[manifest.kind].files(manifest)
+    stems = files_of(manifest)
     data = [
         name
         for stem in stems

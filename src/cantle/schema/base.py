@@ -87,6 +87,11 @@ class Schema(ABC):
         """The name of the column that a classifier will predict; None if there is none."""
         return None
 
+    @property
+    def weight(self) -> str | None:
+        """The name of the column that says how much each record of a table counts; None if there is none."""
+        return None
+
     @abstractmethod
     def vocabulary(self) -> Vocabulary:
         """What questions about releases with this schema may name."""

@@ -133,6 +133,12 @@ class FamilySchema(Schema):
         return parent, child
 
     @property
+    def sizes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The numbers of codes of both tables' columns."""
+        parent, child = (tuple(one.size for one in domain.attributes) for domain in self.domains)
+        return parent, child
+
+    @property
     def number_of_children(self) -> str:
         """What questions call the number of children of a family."""
         return f"number_of_{self.names[1]}"

@@ -70,8 +70,10 @@ def parse_field(
             fix = f"write {meant!r} if that is meant" if meant else f"use one of {', '.join(TYPES)}"
             fail(where, f"type {kind!r} is not known", fix)
     with problems.during("role"):
-        if role not in (None, "target", "identifier", BLANK):
-            fail(where, f"role {role!r} is not known", "use target, identifier or leave it out")
+        if role not in (None, "target", "identifier", "weight", BLANK):
+            fail(where, f"role {role!r} is not known", "use target, identifier, weight or leave it out")
+        if role == "weight" and (kind not in ("integer", "number") or {"categories", "map", "from"} & entry.keys()):
+            fail(where, "a weight is a number", "give it type number (or integer) with a minimum and a maximum")
     required = problems.value(False, flag, where, "constraints.required", constraints.get("required", False))
     marks = entry.get("missingValues", [])
     ours = [key for key in CONSTRAINT_KEYS if not (old_steps and key == "multipleOf")]
@@ -244,6 +246,10 @@ def _with_grid(common: Field, where: str, entry: Mapping[str, object], constrain
     low, high = bounds
     if since_1970(low) > since_1970(high):
         fail(where, f"minimum {plain(low)} is above maximum {plain(high)}", "swap them", "minimum", "maximum")
+    if common.role == "weight" and (since_1970(low) < 0 or since_1970(high) <= 0):
+        fail(
+            where, f"weights from {plain(low)} to {plain(high)} are not all positive", "start at 0 or above", "minimum"
+        )
     field = replace(common, minimum=low, maximum=high, step=step, multiple_of=multiple)
     _check_grid(where, field)
     return field

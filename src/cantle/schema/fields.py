@@ -135,7 +135,7 @@ class Field:
 
         marks = self.missing_values if self.missing_values is not None else missing_values
         scale = self._labels(marks) if self.categories or self.type == "boolean" else self._steps(marks)
-        nullable = not (self.required or self.role == "target")
+        nullable = not (self.required or self.role in ("target", "weight"))
         width = 1 if self.categories or self.type == "boolean" else grid_of(self).width
         return Attribute(self.name, scale, nullable, width, taxonomy=self.hierarchy)
 

@@ -146,7 +146,14 @@ class TableSchema(RecordSchema):
 
     @property
     def target(self) -> str | None:
-        return next((one.name for one in self.fields if one.role == "target"), None)
+        return self._with_role("target")
+
+    @property
+    def weight(self) -> str | None:
+        return self._with_role("weight")
+
+    def _with_role(self, role: str) -> str | None:
+        return next((one.name for one in self.fields if one.role == role), None)
 
     def domain(self) -> Domain:
         """The columns that are counted, as spans of codes: the declared ones, or what rules make of them."""
@@ -250,10 +257,12 @@ def _check_together(listed: Sequence[object], fields: Sequence[Field]) -> None:
         places = [f"fields.{place}" for place, name in enumerate(names) if name == twice]
         with problems.during():
             fail(f"field {twice!r}", "two fields have the same name", "rename or remove one", *places)
-    targets = [f"fields.{place}" for place, entry in enumerate(entries) if entry.get("role") == "target"]
+    for role in ("target", "weight"):
+        alike = [f"fields.{place}" for place, entry in enumerate(entries) if entry.get("role") == role]
+        with problems.during():
+            if len(alike) > 1:
+                fail("schema", f"{len(alike)} fields have `role: {role}`", "keep one", *alike)
     with problems.during():
-        if len(targets) > 1:
-            fail("schema", f"{len(targets)} fields have `role: target`", "keep one", *targets)
         if len(fields) == len(listed) and all(one.role == "identifier" for one in fields):
             fail("schema", "no field can be published", "declare at least one that is not an identifier", "fields")
     problems.refuse()

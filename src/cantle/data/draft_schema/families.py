@@ -14,8 +14,8 @@ from cantle.schema.declared_values import BLANK
 LISTS_COLUMNS = False
 
 _INTRO = f"""\
-# A data package says what is public about two linked tables. Fill in every {BLANK} from what could occur, never from the
-# data. One family is protected: all rows of both files that carry one key.
+# A data package says what is public about two linked tables. Fill in every {BLANK} from what could occur, never from
+# the data. One family is protected: all rows of both files that carry one key.
 """
 
 
@@ -38,10 +38,9 @@ def draft_package(parent: Path, child: Path, key: str, header: int | None) -> st
     if names[0] == names[1]:
         raise ParameterError("both files have one name; rename one, because tables are named after their files")
     lines = [_INTRO, "resources:\n"]
-    links = (
-        f"primaryKey: {tables_line(key)}",
-        f"foreignKeys: [{{fields: {tables_line(key)}, reference: {{resource: {names[0]}, fields: {tables_line(key)}}}}}]",
-    )
+    own = tables_line(key)
+    reference = f"{{resource: {names[0]}, fields: {own}}}"
+    links = f"primaryKey: {own}", f"foreignKeys: [{{fields: {own}, reference: {reference}}}]"
     for path, name, link in zip((parent, child), names, links, strict=True):
         fields = _fields(path, key, header if tables.needs_header(path) else None)
         lines.append(

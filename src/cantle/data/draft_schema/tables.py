@@ -9,6 +9,8 @@ from pathlib import Path
 from cantle.data.draft_schema.declared import declared, frame_columns, names_its_columns
 from cantle.data.draft_schema.inferred import inferred
 from cantle.data.draft_schema.table_text import entry_of, text_of
+from cantle.data.file_forms import STATISTICS, ending
+from cantle.data.statistics_files import book_of
 from cantle.errors import ParameterError
 from cantle.schema.code_books.columns import BookColumn
 from cantle.schema.dialect import Dialect
@@ -72,6 +74,8 @@ def draft(
         columns, dialect = frame_columns(data), Dialect()
     else:
         columns, dialect = declared(Path(data), header)
+        if not book and ending(data) in STATISTICS:  # its labels are its code book
+            book = book_of(Path(data))
     marks = [""]
     if infer:
         columns, marks = inferred(str(data), [name for name, _, _ in columns], dialect)

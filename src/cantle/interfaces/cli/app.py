@@ -155,7 +155,10 @@ def publish_command(
         ),
     ] = None,
     memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Memory limit of DuckDB for sets and edges, such as 4GB.")
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="Memory that engine duckdb may use to put sets and edges together, such as 4GB."
+        ),
     ] = None,
     table: Annotated[str | None, typer.Option(metavar="NAME", help="The table (databases only).")] = None,
     form: Annotated[

@@ -16,10 +16,9 @@ from cantle.methods.families.model.draw import Drawn
 from cantle.methods.families.questions import FamilyQuestions
 from cantle.methods.families.results import family_results
 from cantle.methods.families.run import FamilyRun
-from cantle.methods.settings import Echo, echo, read_settings
-from cantle.schema.domain import Domain
+from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
+from cantle.methods.settings import Echo, echo, read_settings, setting
 from cantle.schema.families import FamilySchema
-from cantle.trusted.bounding.families import Order
 from cantle.trusted.core.budget import NANO, words_of
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.cross_tables import MOST_CELLS
@@ -28,10 +27,12 @@ from cantle.trusted.geometry.views import FamilyDomain
 
 @dataclass(frozen=True, kw_only=True)
 class FamilySettings:
-    """The method has no parameters: everything follows from the schema and the budget."""
+    """The parameters of families; everything else follows from the schema and the budget."""
+
+    accuracy_share: Fraction = setting(accuracy_share(), shown=True)
 
 
-PRESETS: Mapping[str, Mapping[str, object]] = {"default": {}}
+PRESETS: Mapping[str, Mapping[str, object]] = {"default": {"accuracy_share": DEFAULT_SHARE}}
 
 
 class Families:
@@ -51,6 +52,9 @@ class Families:
                     f"field {column.name}: families takes at most {MOST_CELLS} categories, this one has "
                     f"{column.codes}; use fewer categories"
                 )
+        self.own_accuracy = OwnAccuracy(
+            self.settings.accuracy_share, families=FamilyDomain(*schema.sizes, schema.max_children)
+        )
         self.seed = 0
         """The seed of the public dice, which is set before the run."""
         self._questions: FamilyQuestions | None = None
@@ -60,21 +64,6 @@ class Families:
     @classmethod
     def for_schema(cls, schema: FamilySchema, *, preset: str, **given: object) -> Self:
         return cls(schema, preset=preset, **given)
-
-    @property
-    def domains(self) -> tuple[Domain, Domain]:
-        return self.schema.domains
-
-    @property
-    def families(self) -> FamilyDomain:
-        parent, child = (tuple(one.size for one in domain.attributes) for domain in self.domains)
-        return FamilyDomain(parent, child, self.schema.max_children)
-
-    @property
-    def order(self) -> Order:
-        place = {one.name: number for number, one in enumerate(self.domains[1].attributes)}
-        nulls = [one.bins if one.nullable else -1 for one in self.domains[1].attributes]
-        return Order(tuple((place[name], nulls[place[name]], falls) for name, falls in self.schema.order))
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:  # noqa: ARG002 - one family
         """Refuses an epsilon so small that noise alone may require more families than can be drawn."""
@@ -89,13 +78,14 @@ class Families:
         """Asks all questions, and draws the families from their answers."""
         self._questions = FamilyQuestions(curator)
         whole = int(curator.left(curator.root())[0])
-        parent, child = (domain.rules_on_codes for domain in self.domains)
+        parent, child = (domain.rules_on_codes for domain in self.schema.domains)
         self._run = FamilyRun(
             self._questions,
             self.layout,
             (parent, child),
             Fraction(whole, NANO),
             public_streams(self.seed, STREAMS),
+            lambda noisy: self.own_accuracy.decide(curator, whole, noisy),
         )
         self._drawn = self._run.run()
 

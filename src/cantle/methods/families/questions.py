@@ -6,12 +6,12 @@ Counts are parts of one family (cantle.trusted.geometry.views); the estimates di
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from cantle.methods.mosaic.model.answers import CellsOf, NoisyAnswer
+from cantle.methods.families.model.answers import Answer
+from cantle.methods.mosaic.model.answers import CellsOf
 from cantle.methods.mosaic.model.noisy_tables import laplace_variance
 from cantle.methods.mosaic.questions import SpikeSearch
 from cantle.trusted.claims.queries import Size
@@ -20,25 +20,12 @@ from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.stop_test import PrivTree
-from cantle.trusted.core.table_keys import ViewCounts
 from cantle.trusted.geometry import set_parts
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.views import CHILDREN, PARENTS, FamilyDomain
 
 _OF = {PARENTS: "parents", CHILDREN: "children"}
-
-
-@dataclass(frozen=True, eq=False)
-class Answer(NoisyAnswer):
-    """Noisy counts of a view as released."""
-
-    view: int = 0
-
-
-def variance_of(rate_num: int, rate_den: int) -> float:
-    """The variance of noise of this rate in families, of counts that are parts."""
-    return float(laplace_variance(rate_num / rate_den)) / set_parts.PARTS**2
 
 
 class FamilyQuestions:
@@ -100,11 +87,8 @@ class FamilyQuestions:
     def round(self, tables: Sequence[tuple[int, CrossTable]]) -> ViewRound:
         """The tables of a round, which are ordered by view."""
         views = sorted({view for view, _ in tables})
-        return ViewRound(
-            tuple(
-                ViewCounts(self._within[view], tuple(table for own, table in tables if own == view), view=view)
-                for view in views
-            )
+        return ViewRound.of(
+            [(view, self._within[view], tuple(table for own, table in tables if own == view)) for view in views]
         )
 
     def choose(

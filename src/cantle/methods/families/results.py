@@ -13,12 +13,13 @@ import numpy as np
 import polars as pl
 
 from cantle.drawing.counts import Dice
+from cantle.drawing.linked_frames import joined
 from cantle.drawing.records import RECORDS_WANTED
 from cantle.drawing.records import Drawn as Written
 from cantle.drawing.results import Results
 from cantle.methods.families.layout import Layout
+from cantle.methods.families.model.answers import Answer
 from cantle.methods.families.model.draw import Drawn, in_order
-from cantle.methods.families.questions import Answer
 from cantle.methods.mosaic.results import answer_frames, cell_frame, placed
 from cantle.schema.domain import Domain
 from cantle.schema.families import FamilySchema
@@ -54,7 +55,8 @@ def family_results(
         "tables": [_described(answer, layout) for answer in answers],
     }
     tables = answer_frames(answers)
-    return Results(frame, family_cells(schema, edges, codes), {"tables": tables}, summary, structure)
+    groups, families = family_cells(schema, edges, codes), (codes[0], drawn.size, codes[1])
+    return Results(frame, groups, {"tables": tables}, summary, structure, families=families)
 
 
 def frame_of(
@@ -80,27 +82,6 @@ def _rank(domain: Domain, name: str, falls: bool, places: Sequence[Codes]) -> In
 def _written(domain: Domain, places: Sequence[Codes], rows: int) -> Written:
     named = {one.name: (one, part) for one, part in zip(domain.attributes, places, strict=True)}
     return Written.of(domain.as_written(named), rows)
-
-
-def joined(parent: pl.DataFrame, child: pl.DataFrame, size: Ints, name: str) -> pl.DataFrame:
-    """Both tables as one frame: the children of each parent, which follow each other, as a list."""
-    import pyarrow as pa
-
-    offsets = pa.array(np.concatenate([[0], np.cumsum(size)]).astype(np.int64))
-    structs = child.to_struct(name).to_arrow()
-    lists = cast(pl.Series, pl.from_arrow(pa.LargeListArray.from_arrays(offsets, structs)))
-    return parent.with_columns(lists.alias(name).cast(pl.List(pl.Struct(child.schema))))
-
-
-def linked(frame: pl.DataFrame, schema: FamilySchema) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Both tables of families, with keys: 1, 2, … in the order of the frame."""
-    name = schema.names[1]
-    parent_key, child_key = (str(one.person) for one in schema.tables)
-    number = pl.Series(parent_key, np.arange(1, len(frame) + 1, dtype=np.int64))
-    size = frame[name].list.len().to_numpy()
-    own = frame[name].filter(frame[name].list.len() > 0).explode().struct.unnest()
-    key = pl.Series(child_key, np.repeat(number.to_numpy(), size))
-    return frame.drop(name).insert_column(0, number), own.insert_column(0, key)
 
 
 def family_cells(

@@ -19,14 +19,14 @@ from cantle.drawing.column_cells import (
     with_single_values,
 )
 from cantle.drawing.counts import Dice
-from cantle.drawing.records import MOST_DRAWN, MOST_VALUES
 from cantle.methods.families import plan as rules_of_budget
 from cantle.methods.families.candidates import candidates
 from cantle.methods.families.layout import DRAWN_VIEWS, Layout
-from cantle.methods.families.model.draw import Drawing, Drawn, drawn_families
+from cantle.methods.families.model.answers import Answer, variance_of
+from cantle.methods.families.model.draw import Drawing, Drawn, drawn_families, number_drawn
 from cantle.methods.families.model.view_fit import FamilyFit
 from cantle.methods.families.plan import Plan, Start, paid, plan
-from cantle.methods.families.questions import Answer, FamilyQuestions, variance_of
+from cantle.methods.families.questions import FamilyQuestions
 from cantle.methods.mosaic.model.draft_pool import DraftPool
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, question
 from cantle.methods.mosaic.model.table_sets import Grouped, Survivors
@@ -206,14 +206,6 @@ class FamilyRun:
 
     def _measured(self, view: int, table: CrossTable, price: Fraction, why: str) -> Answer:
         return self.questions.table(view, table, price, why)
-
-
-def number_drawn(fit: FamilyFit) -> int:
-    """How many families are drawn: as many as were counted, unless that many would not fit in memory."""
-    layout = fit.layout
-    sizes = fit[PARENTS].one_way[len(layout.parent)]
-    values = len(layout.parent) + 1 + len(layout.child) * float(sizes @ np.arange(len(sizes)))
-    return max(0, min(round(fit.noisy_total), MOST_DRAWN, int(MOST_VALUES / values)))
 
 
 def _whole(column: int, cells: int) -> CrossTable:

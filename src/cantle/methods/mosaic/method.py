@@ -38,6 +38,7 @@ class Mosaic(TableMethod):
     """One run: the public columns and, after the run, the noisy answers and the drawn records."""
 
     name: ClassVar[str] = "mosaic"
+    keeps_weights: ClassVar[bool] = True
     Settings: ClassVar[type] = MosaicSettings
 
     def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:

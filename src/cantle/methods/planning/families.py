@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from cantle.drawing.column_cells import starting_edges, with_null
-from cantle.methods.families.plan import SIZE, Start, plan
+from cantle.methods.families.plan import Start, plan
+from cantle.methods.mosaic.plan import SIZE
 from cantle.methods.own_error.accuracy import WHY
 from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part
 from cantle.methods.planning.tables import noise_of

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from cantle.methods.own_error.accuracy import Pair
     from cantle.release import Release
-    from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
+    from cantle.trusted.geometry.workloads import FamilyWorkload, SetWorkload, TableWorkload
 
 MOST_KEPT = 10_000
 """Counts that are kept, because the rows of a table ask for the same boxes of codes."""
@@ -68,7 +68,7 @@ class Asker:
         """All pairs of columns of a table, and those that were measured together."""
         return set(), set()
 
-    def workload(self, seed: int) -> TableWorkload | SetWorkload | None:
+    def workload(self, seed: int) -> TableWorkload | SetWorkload | FamilyWorkload | None:
         """The questions that a seed draws for the released records, whose error a release measures."""
         raise NotImplementedError
 
@@ -89,6 +89,10 @@ class Asker:
     def table(self, by: Sequence[str], question: Question, mean: str | None, confidence: float) -> pl.DataFrame:  # noqa: ARG002
         """One row per combination of groups of these columns: the groups, value, low, high, covers."""
         raise ParameterError("only releases of tables have columns to group by")
+
+    def weighing(self) -> Asker:
+        """The same in sums of weights."""
+        raise ParameterError("only releases of tables have weights")
 
     def cut_steps(self, question: Question) -> str:  # noqa: ARG002
         """Says which steps a question cuts, and which bounds are exact; empty if it cuts none."""

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from cantle.drawing.counts import workload_dice
 from cantle.errors import ParameterError
+from cantle.methods.own_error.family_workload import family_workload
 from cantle.release.answers.asking import Asker, check_confidence, no_numbers
 from cantle.release.answers.estimates import MEASURED, NOISE_ONLY, Estimate, rescaled
 from cantle.schema.code_sets import EVERYTHING, Key, Question, columns_of, holds
@@ -27,6 +29,8 @@ from cantle.schema.questions import parse
 from cantle.schema.scales import Steps
 from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.views import FamilyDomain
+from cantle.trusted.geometry.workloads import FamilyWorkload
 
 if TYPE_CHECKING:
     from cantle.release import Release
@@ -93,6 +97,12 @@ class FamilyAsker(Asker):
     def _of_table(self, question: Question, *, of_children: bool) -> Question:
         """The question about the columns that were counted, if rules made columns of others."""
         return self._schema.tables[1].counted(question) if of_children else self._schema.tables[0].counted(question)
+
+    def workload(self, seed: int) -> FamilyWorkload | None:
+        """The questions that a seed draws for the released families."""
+        domain = FamilyDomain(*self._schema.sizes, self._schema.max_children)
+        asked = family_workload(domain, *self.opened.codes, workload_dice(seed))
+        return None if asked is None else asked[0]
 
     # ---- codes --------------------------------------------------------------------------------------------
 
@@ -187,7 +197,7 @@ class FamilyAsker(Asker):
 
     def _margin(self, question: FamilyQuestion, confidence: float) -> tuple[float, str]:
         """The half width of an interval, and what it covers."""
-        from cantle.release.accuracy import DOUBT, noise_scale
+        from cantle.release.accuracy import WORST_DOUBT, noise_scale
 
         known = self._accuracy
         if known is None or not known.numbers():
@@ -197,7 +207,7 @@ class FamilyAsker(Asker):
         error = known.one_column if plain else known.together
         error = error or known.one_column or known.apart
         assert error is not None
-        level = (max(0, error.records) + DOUBT * noise_scale(error)) * rescaled(confidence)
+        level = (max(0, error.records) + WORST_DOUBT * noise_scale(error)) * rescaled(confidence)
         parts = len(columns_of(question.own)) + (0 if question.with_child is None else len(columns_of(below)))
         return level * max(1.0, parts / 2) * self._each(question), MEASURED
 

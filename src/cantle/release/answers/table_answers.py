@@ -215,6 +215,11 @@ class TableAsker(Asker):
         known = self.around(question, drawn, margin, confidence, NOISE_ONLY if measured is None else MEASURED)
         return self.widths.within_limits(known, question, margin, confidence)
 
+    def weighing(self) -> TableAsker:
+        from cantle.release.answers.weighted import WeightedAsker  # which extends this class
+
+        return WeightedAsker(self._release)
+
     def cut_steps(self, question: Question) -> str:
         """Says which steps a question cuts, and which bounds are exact; empty if it cuts none."""
         cut = [
@@ -256,21 +261,33 @@ class TableAsker(Asker):
 
     def mean_of(self, attribute: Attribute, asked: Question, confidence: float) -> Estimate:
         """The mean of a counted column over the records that a question holds for; they all have a value."""
+        return self.mean_among(attribute, asked, confidence)
+
+    def mean_among(
+        self, attribute: Attribute, asked: Question, confidence: float, weights: Floats | None = None
+    ) -> Estimate:
+        """The same; with a weight for each released record, the mean in which it counts for that.
+
+        A sum of weights adds up numbers of records of weight at least u, over all u. Errors of these are about in
+        proportion to the roots of their shares, so the error of a weighted share is that of a share, times the sum of
+        these roots relative to the mean weight.
+        """
         codes, inside = self.codes(attribute.name), self.inside(asked)
         ends = numbers_of(attribute, np.array([0, attribute.grid - 1]))
         lowest, highest = float(ends.min()), float(ends.max())
-        if not inside.any():
+        mine = np.ones(int(inside.sum())) if weights is None else weights[inside]
+        if not mine.any():
             return Estimate(nan, lowest, highest, confidence, LIMITS)
-        value = float(numbers_of(attribute, codes[inside]).mean())
+        value = float(np.average(numbers_of(attribute, codes[inside]), weights=mine))
         values, below = self._distribution(attribute)
         errors, covers = self.widths.share_errors(attribute.name, asked, below, confidence), MEASURED
         if errors is None and len(columns_of(asked)) > 1 and self.widths.by_columns:
             return Estimate(value, lowest, highest, confidence, LIMITS, NEVER)
-        group = int(inside.sum())
+        group = len(mine)
         if errors is None:
             noise, covers = self.noise_margin(asked, group, confidence), NOISE_ONLY
             errors = np.minimum(1, np.minimum(2 * np.minimum(below, 1 - below) * self.records, noise) / group)
-        errors = np.minimum(1, errors + max(map(abs, self.cut_bins(asked))) / group)
+        errors = np.minimum(1, (errors + max(map(abs, self.cut_bins(asked))) / group) * _spread_of(mine))
         margin = float((np.diff(values) * errors).sum()) + self._inside_bins(attribute, inside)
         note = joined(self.widths.note(columns_of(asked)) if covers == MEASURED else "", self.cut_steps(asked))
         relations = self._release.schema.relations
@@ -380,6 +397,17 @@ def numbers_of(attribute: Attribute, codes: Codes) -> Floats:
     if isinstance(attribute.scale, Steps):
         return (attribute.scale.first + codes.astype(np.int64) * attribute.scale.step) / attribute.scale.scale
     return np.array(attribute.scale.labels, dtype=float)[codes]
+
+
+def _spread_of(weights: Floats) -> float:
+    """The integral of the root of the share of weights of at least u, over all u, divided by the mean weight.
+
+    >>> _spread_of(np.ones(3)), round(_spread_of(np.array([0.0, 0.0, 0.0, 2.0])), 9)
+    (1.0, 2.0)
+    """
+    held, times = np.unique(weights, return_counts=True)
+    above = np.cumsum(times[::-1])[::-1] / len(weights)
+    return float((np.diff(held, prepend=0.0) * np.sqrt(above)).sum() / weights.mean())
 
 
 def _variation(steps: Codes) -> float:

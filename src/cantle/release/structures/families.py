@@ -14,7 +14,7 @@ import numpy as np
 
 from cantle.drawing.counts import STREAMS, Dice, public_streams
 from cantle.errors import VerifyError
-from cantle.methods.families.questions import variance_of
+from cantle.methods.families.model.answers import variance_of
 from cantle.methods.families.results import family_cells, frame_of
 from cantle.methods.question_words import question_in_words
 from cantle.release import Release

@@ -10,10 +10,9 @@ import numpy as np
 from cantle.drawing.counts import STREAMS, Dice, public_streams
 from cantle.errors import VerifyError
 from cantle.methods.families.layout import DRAWN_VIEWS, Layout
-from cantle.methods.families.model.draw import Drawn, drawn_families
+from cantle.methods.families.model.answers import variance_of
+from cantle.methods.families.model.draw import Drawn, drawn_families, number_drawn
 from cantle.methods.families.model.view_fit import Answered, FamilyFit
-from cantle.methods.families.questions import variance_of
-from cantle.methods.families.run import number_drawn
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
 from cantle.release.document_fields import Document
 from cantle.release.load import family_schema_of

@@ -22,7 +22,7 @@ from cantle.release import Release
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import DirectAnswer, NoisyTable, Regions, Share, Tables, regions_of
 from cantle.release.bars import column_section
-from cantle.release.document_fields import Fields
+from cantle.release.document_fields import read
 from cantle.release.load import domain_of
 from cantle.release.manifest import Manifest
 from cantle.release.sampling import scaled
@@ -70,10 +70,8 @@ def tree_traits(manifest: Manifest) -> TreeTraits:
         order = p["order_seed"] if p["order"] == "random" else None
         how = Counting(p["consistency"], p["summary"] == "depth", p["label"], p["records"])
         return TreeTraits(p["bins"], order, p["values"], how)
-    fields = Fields(manifest.structure, "structure")
-    fields.take("name", str), fields.take("version", int)
-    order_seed = fields.take_or_none("order_seed", int)
-    return fields.all_read(TreeTraits(fields.take("bins", int), order_seed, fields.take("values", str)))
+    stated = {name: value for name, value in manifest.structure.items() if name not in ("name", "version")}
+    return read(TreeTraits, stated, "structure", counting=Counting())
 
 
 def traits(manifest: Manifest) -> Traits:

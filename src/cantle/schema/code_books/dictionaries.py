@@ -64,7 +64,7 @@ def _add(column: BookColumn, cells: dict[str, str]) -> None:
             setattr(column, key, number_of(cells[given]))
     column.format, column.hierarchy = cells.get("format", column.format), cells.get("hierarchy", column.hierarchy)
     role = cells.get("role", "").lower()
-    column.role = role if role in ("target", "identifier") else column.role
+    column.role = role if role in ("target", "weight", "identifier") else column.role
     column.role = "identifier" if (column.type or "").lower() in ("id", "identifier") else column.role
     column.required |= truth_of(cells.get("required", "")) is True or truth_of(cells.get("nullable", "")) is False
     column.missing = (*column.missing, *(code for code, _ in _split(cells.get("missing", ""))))

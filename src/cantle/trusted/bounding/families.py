@@ -18,16 +18,21 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from cantle.trusted.bounding.persons import marks, person_numbers, within_bound
+from cantle.trusted.bounding.persons import PERSON, marks, person_numbers, within_bound
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.views import CHILDREN, FIRST, PARENTS, FamilyDomain, stages
+from cantle.trusted.geometry.views import FamilyDomain, view_rows
 
 if TYPE_CHECKING:
-    from polars import Series
+    from polars import DataFrame, Series
 
-Keyed = tuple["Series", list[Codes], Codes]
-"""The key of each row (texts, none missing), its codes by column, and its class, which plays no part here."""
+CHILD = "child "
+"""What the names of columns of children begin with, where rows of both files come together."""
+
+
+def as_children(rows: DataFrame) -> DataFrame:
+    """Rows with their keys (bounding/persons.py, `with_persons`), marked as those of children."""
+    return rows.rename({name: f"{CHILD}{name}" for name in rows.columns if name != PERSON})
 
 
 @dataclass(frozen=True)
@@ -63,33 +68,24 @@ class Families:
         raise TypeError("families are private and cannot be pickled")
 
     def view(self, view: int) -> tuple[list[Codes], Ints]:
-        """The records of a view by column (FamilyDomain.sizes), family after family, and the size of each one's
-        family."""
-        starts = np.cumsum(self.size) - self.size
-        if view == PARENTS:
-            return [*self.parent, self.size], self.size
-        family = np.repeat(np.arange(len(self.size)), self.size)
-        position = np.arange(len(family)) - starts[family]
-        if view != CHILDREN:
-            here = np.flatnonzero(position == 0 if view == FIRST else position > 0)
-            family, position = family[here], position[here]
-        at, size = starts[family] + position, self.size[family]
-        above = [column[family] for column in self.parent]
-        own = [column[at] for column in self.child]
-        if view in (FIRST, CHILDREN):
-            return [*above, size, *own], size
-        first, before = ([column[place] for column in self.child] for place in (starts[family], at - 1))
-        return [*above, size - position, stages(position, size), *first, *before, *own], size
+        """The records of a view by column, family after family, and the number of children of each one's family."""
+        columns, family = view_rows(view, self.parent, self.size, self.child)
+        return columns, self.size[family]
 
 
-def families_of(parents: Sequence[Keyed], children: Sequence[Keyed], domain: FamilyDomain, order: Order) -> Families:
-    """The families in these parts of both files; all rows of a key must be among them."""
-    import polars as pl
+def is_of_children(rows: DataFrame) -> bool:
+    """Whether these are rows of children."""
+    return any(name.startswith(CHILD) for name in rows.columns)
 
-    keys = [pl.Series(dtype=pl.String), *(part[0] for part in (*parents, *children))]
-    number, above = person_numbers(pl.concat(keys)), sum(len(part[0]) for part in parents)
-    parent, child = _columns(parents, len(domain.parent)), _columns(children, len(domain.child))
-    of_parent, of_child = number[:above], number[above:]
+
+def families_of(rows: Sequence[DataFrame], domain: FamilyDomain, order: Order) -> Families:
+    """The families in rows of both files with their keys, those of children marked; all rows of a key must be among
+    them."""
+    of_children = list(map(is_of_children, rows))
+    above, parent = _columns([one for one, below in zip(rows, of_children, strict=True) if not below], domain.parent)
+    below, child = _columns([one for one, below in zip(rows, of_children, strict=True) if below], domain.child)
+    number = person_numbers(above.append(below))
+    of_parent, of_child = number[: len(number) - len(below)], number[len(number) - len(below) :]
     kept = np.flatnonzero(within_bound(of_parent, parent, 1))
     kept = kept[np.argsort(of_parent[kept])]
     family = np.full(int(number.max(initial=-1)) + 1, -1, dtype=np.int64)
@@ -103,6 +99,11 @@ def families_of(parents: Sequence[Keyed], children: Sequence[Keyed], domain: Fam
     return Families([column[kept] for column in parent], size, [column[sorted_rows] for column in child])
 
 
-def _columns(parts: Sequence[Keyed], number: int) -> list[Codes]:
-    nothing = np.zeros(0, dtype=np.uint8)
-    return [np.concatenate([nothing, *(codes[place] for _, codes, _ in parts)]) for place in range(number)]
+def _columns(rows: Sequence[DataFrame], sizes: tuple[int, ...]) -> tuple[Series, list[Codes]]:
+    """The keys of one file's rows, and their codes by column; the class plays no part."""
+    import polars as pl
+
+    if not rows:
+        return pl.Series(dtype=pl.String), [np.zeros(0, dtype=np.uint8) for _ in sizes]
+    keys, *columns = pl.concat(rows).get_columns()
+    return keys.cast(pl.String), [column.to_numpy() for column in columns[: len(sizes)]]

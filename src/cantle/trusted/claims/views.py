@@ -7,7 +7,7 @@ bound that holds for one record holds PARTS times. tests/laws/test_views.py chec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -23,6 +23,7 @@ from cantle.trusted.core.table_keys import ViewCounts
 from cantle.trusted.counting.base import FamiliesEngine, TableEngine
 from cantle.trusted.geometry import set_parts
 from cantle.trusted.geometry.boxes import Frontier, Ints
+from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.views import FamilyDomain, is_view
 
 
@@ -59,7 +60,7 @@ class ViewTables(CrossTables):
 class ViewSpikes(Spikes):
     """The values of several columns of one view that hold many parts.
 
-    Claim 68. Sensitivity PARTS times the number of columns, by Claim 44 for every part.
+    Sensitivity PARTS times the number of columns: Claim 44 for every part (Claim 68).
     """
 
     kind: ClassVar[str] = "families"
@@ -80,8 +81,9 @@ class ViewSpikes(Spikes):
 class ViewTrees(ValueTrees):
     """Trees over values of columns of one view; stop tests compare parts.
 
-    Claim 68. In one tree the parts of a family change the counts of a cell by at most PARTS, and of its halves together
-    by no more, as the records of a person of PARTS records do; so Claim 49 holds with PARTS records per unit.
+    In one tree the parts of a family change the counts of a cell by at most PARTS, and of its halves together
+    by no more, as the records of a person of PARTS records do; so Claim 49 holds with PARTS records per unit
+    (Claim 68).
     """
 
     kind: ClassVar[str] = "families"
@@ -102,9 +104,7 @@ class ViewTrees(ValueTrees):
 class PartsDistance(Distance):
     """sum over cells of |parts - model| - penalty, for tables of any view.
 
-    Claim 69. Range 2 PARTS: one family adds at most PARTS parts to the cells of a table and takes none away, so
-    |parts - model| summed over the cells moves by at most PARTS either way, and the public penalty not at all. The
-    tables of a list may be of several views: a score depends on one view only. Not monotone.
+    Range 2 PARTS, by Claim 69.
     """
 
     @property
@@ -117,6 +117,11 @@ class ViewRound:
     """The tables of one round, view by view."""
 
     keys: tuple[ViewCounts, ...]
+
+    @staticmethod
+    def of(tables: Sequence[tuple[int, ColumnCells, tuple[CrossTable, ...]]]) -> ViewRound:
+        """The tables of these views, each with the cells of its columns."""
+        return ViewRound(tuple(ViewCounts(within, some, view=view) for view, within, some in tables))
 
     @property
     def tables(self) -> tuple[Any, ...]:
@@ -131,7 +136,11 @@ class ViewRound:
 class ViewSets(TableSets):
     """The tables of a round, of several views, that may still be chosen (see `TableSets`); all families are scored.
 
-    Claim 69. A subset by codes and copy number would not do: the records of a family carry its number of children in
+    Claim 69. The scores have range 2 PARTS: one family adds at most PARTS parts to the cells of a table and takes none
+    away (Claim 68), so |parts - model| summed over the cells moves by at most PARTS either way, and the public penalty
+    not at all. The tables of a list may be of several views: a score depends on one view only. Not monotone.
+
+    A subset by codes and copy number would not do: the records of a family carry its number of children in
     their weight but not in all of their codes, so a record more could move the weights of the others' copies.
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar, NoReturn
 
@@ -17,6 +18,7 @@ from cantle.trusted.counting.words import MANY, Batch, WordEngine, slices
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.count_tables import count_tables
 from cantle.trusted.geometry.views import PARENTS, VIEWS, FamilyDomain
+from cantle.trusted.geometry.workloads import FamilyWorkload, count_families
 
 
 class ViewEngine(WordEngine):
@@ -25,7 +27,7 @@ class ViewEngine(WordEngine):
 
     def __init__(self, batches: Iterable[Batch], domain: FamilyDomain, view: int, store: Store) -> None:
         super().__init__(batches, sizes=domain.sizes(view), class_count=domain.most + 1, store=store)
-        self._weights = domain.weights(view)
+        self._weights, self._records = domain.weights(view), domain.records(view)
 
     @property
     def domain(self) -> Domain:
@@ -42,6 +44,24 @@ class ViewEngine(WordEngine):
             for weight in np.unique(weights).tolist():
                 mine = cells if (weights == weight).all() else np.ascontiguousarray(cells[:, weights == weight])
                 counts += weight * count_tables(mine, key.tables, compiled=self.compiled)
+        return counts
+
+    def sizes_of_families(self) -> Ints:
+        """The number of children of the family of each record."""
+        return self._layout.column(self._rows.T, -1)
+
+    def families(self, workload: FamilyWorkload, view: int, sizes: Ints) -> Ints:
+        """The numbers of families for the questions about this view; `sizes` are the numbers of children of all
+        families, in the order in which their records follow each other."""
+        records = self._records[sizes]
+        ends, counts = np.cumsum(records), np.zeros(len(workload.of(view)), dtype=np.int64)
+        blocks = np.unique(np.searchsorted(ends, np.arange(0, len(self._rows) + MANY, MANY), side="right"))
+        for some in (slice(*pair) for pair in itertools.pairwise([0, *blocks.tolist(), len(records)])):
+            if some.start == some.stop:
+                continue
+            here = slice(int(ends[some.start] - records[some.start]), int(ends[some.stop - 1]))
+            family = np.repeat(np.arange(some.stop - some.start), records[some])
+            counts += count_families(workload, view, self._columns(self._rows[here]), family)
         return counts
 
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
@@ -91,6 +111,14 @@ class FamilyEngine:
         if isinstance(key, Sizes):
             return self._views[PARENTS].tally(positions, key)
         return self._views[key.view].tally(positions, key)
+
+    def keep_all(self) -> None:
+        """Families are never split, so all of them are there until `close`."""
+
+    def count_all(self, workload: FamilyWorkload) -> Ints:
+        """The numbers of families for the questions of a workload."""
+        sizes = self._views[PARENTS].sizes_of_families()
+        return np.concatenate([self._views[view].families(workload, view, sizes) for view in VIEWS])
 
     def close(self) -> None:
         for view in self._views:

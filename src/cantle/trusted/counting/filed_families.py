@@ -1,34 +1,47 @@
-"""Families of more records than memory holds: both files are divided by key, and each part is joined by itself.
+"""Families of more records than memory holds: each group of keys is joined by itself and kept in a nameless file.
 
-The parts are in files without a name, which disappear when they are closed. Which part a key belongs to follows from
-its text alone, so equal keys of both files meet (bounding/persons.py, `places`).
+All rows of a key, of both files, are in one group (stores.py, `together`). The file disappears when it is closed.
 """
 
 from __future__ import annotations
 
 import pickle
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from cantle.trusted.bounding.families import Families, Keyed, Order, families_of
-from cantle.trusted.counting.bounded_persons import divided
+from cantle.trusted.bounding.families import Families, Order, families_of
 from cantle.trusted.counting.stores import guarded
 from cantle.trusted.geometry.views import FamilyDomain
 
+if TYPE_CHECKING:
+    from polars import DataFrame
+
 
 class FiledFamilies:
-    """Families on disk, part after part, as often as they are asked for."""
+    """Families on disk, group after group, as often as they are asked for until the file is closed."""
 
-    def __init__(self, parents: Iterable[Keyed], children: Iterable[Keyed], domain: FamilyDomain, order: Order) -> None:
+    def __init__(self, groups: Iterable[Sequence[DataFrame]], domain: FamilyDomain, order: Order) -> None:
+        self._groups, self._domain, self._order = groups, domain, order
+
+    def __enter__(self) -> Callable[[], Iterator[Families]]:
         with guarded():
-            self._file, self._parts = tempfile.TemporaryFile(), 0  # noqa: SIM115 - closed when the engine lets go of it
-        for above, below in zip(divided(parents), divided(children), strict=True):
-            joined = families_of(above, below, domain, order)
-            with guarded():
-                pickle.dump((joined.parent, joined.size, joined.child), self._file)
-            self._parts += 1
+            self._file, self._parts = tempfile.TemporaryFile(), 0  # noqa: SIM115 - closed below
+        try:
+            for rows in self._groups:
+                joined = families_of(rows, self._domain, self._order)
+                with guarded():
+                    pickle.dump((joined.parent, joined.size, joined.child), self._file)
+                self._parts += 1
+        except BaseException:
+            self._file.close()
+            raise
+        return self._again
 
-    def __call__(self) -> Iterator[Families]:
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def _again(self) -> Iterator[Families]:
         with guarded():
             self._file.seek(0)
         for _ in range(self._parts):

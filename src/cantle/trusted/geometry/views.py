@@ -7,10 +7,12 @@ in a view counts with floor(PARTS / r) parts of one count, so that a large famil
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry import set_parts
 from cantle.trusted.geometry.boxes import Ints
 
@@ -47,15 +49,37 @@ class FamilyDomain:
             above + self.child,
         )[view]
 
+    def records(self, view: int) -> Ints:
+        """How many records a family has in a view, by its number of children."""
+        sizes = np.arange(self.most + 1)
+        return (np.ones_like(sizes), np.minimum(sizes, 1), np.maximum(sizes - 1, 0), sizes)[view]
+
     def weights(self, view: int) -> Ints:
         """The parts with which a record of a view counts, by the number of children of its family.
 
-        Claim 68. All records of a family together count with at most PARTS parts in every view: a family of s children
+        All records of a family together count with at most PARTS parts in every view: a family of s children
         has 1, min(s, 1), s - 1 or s records there, each with the floor of PARTS divided by that number.
         """
-        sizes = np.arange(self.most + 1)
-        records = (np.ones_like(sizes), np.minimum(sizes, 1), sizes - 1, sizes)[view]
+        records = self.records(view)
         return np.where(records > 0, set_parts.PARTS // np.maximum(records, 1), 0)
+
+
+def view_rows(view: int, parent: Sequence[Codes], size: Ints, child: Sequence[Codes]) -> tuple[list[Codes], Ints]:
+    """The records of a view by column (FamilyDomain.sizes), family after family, and the family of each, given the
+    parents' codes, their numbers of children, and the children's codes in the same order of families."""
+    starts, family = np.cumsum(size) - size, np.repeat(np.arange(len(size)), size)
+    if view == PARENTS:
+        return [*parent, size], np.arange(len(size))
+    position = np.arange(len(family)) - starts[family]
+    if view != CHILDREN:
+        here = np.flatnonzero(position == 0 if view == FIRST else position > 0)
+        family, position = family[here], position[here]
+    at, own_size = starts[family] + position, size[family]
+    above, own = [column[family] for column in parent], [column[at] for column in child]
+    if view in (FIRST, CHILDREN):
+        return [*above, own_size, *own], family
+    first, before = ([column[place] for column in child] for place in (starts[family], at - 1))
+    return [*above, own_size - position, stages(position, own_size), *first, *before, *own], family
 
 
 def is_view(view: object) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from cantle.drawing.counts import Dice
 from cantle.drawing.obey_rules import repair
+from cantle.drawing.records import MOST_DRAWN, MOST_VALUES
 from cantle.methods.families.layout import Layout
 from cantle.methods.families.model.view_fit import FamilyFit, ViewFit
 from cantle.methods.mosaic.model.conditionals import Regression
@@ -192,6 +193,14 @@ class Drawn:
     parent: list[Codes]
     size: Ints
     child: list[Codes]
+
+
+def number_drawn(fit: FamilyFit) -> int:
+    """How many families are drawn: as many as were counted, unless that many would not fit in memory."""
+    layout = fit.layout
+    sizes = fit[PARENTS].one_way[len(layout.parent)]
+    values = len(layout.parent) + 1 + len(layout.child) * float((sizes * np.arange(len(sizes))).sum())
+    return max(0, min(round(fit.noisy_total), MOST_DRAWN, int(MOST_VALUES / values)))
 
 
 def drawn_families(fit: FamilyFit, number: int, dice: Dice) -> Drawn:
