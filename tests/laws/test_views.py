@@ -17,12 +17,11 @@ from cantle.trusted.claims.table_queries import ValueSearch
 from cantle.trusted.claims.views import PartsDistance, ViewRound, ViewSets, ViewSpikes, ViewTables, ViewTrees
 from cantle.trusted.core.admission import admit_candidates, admit_query, admit_threshold_query, admit_trees
 from cantle.trusted.core.budget import Unit
-from cantle.trusted.core.keys import CodeTable
-from cantle.trusted.core.table_keys import ViewCounts
+from cantle.trusted.core.keys import CodeTable, ViewCounts
 from cantle.trusted.counting.families import FamilyEngine
 from cantle.trusted.counting.stores import InMemory, OnDisk, Store
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS
 from cantle.trusted.geometry.value_classes import ValueClasses
 from cantle.trusted.geometry.views import CHILDREN, FIRST, LATER, PARENTS, VIEWS, FamilyDomain
 

@@ -9,11 +9,10 @@ from cantle.drawing.counts import public_dice
 from cantle.errors import ParameterError
 from cantle.methods.baskets.model import pair_plan, pool, rake, synthesis
 from cantle.methods.baskets.model.given_pairs import Doubles, GivenPairs, find_pairs, with_likely
-from cantle.methods.baskets.model.item_supports import ItemSupports, fit_supports
+from cantle.methods.baskets.model.item_supports import ItemSupports, SizeModel, fit_sizes, fit_supports, size_edges
 from cantle.methods.baskets.model.pool import HeadModel, make_pool
-from cantle.methods.baskets.model.set_sizes import SizeModel, fit_sizes, size_edges
 from cantle.trusted.counting import basket_counts
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS
 
 
 def some_sizes(records=1000.0):

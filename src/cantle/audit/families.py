@@ -24,7 +24,7 @@ from cantle.trusted.bounding.persons import with_persons
 from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.counting.families import FamilyEngine
-from cantle.trusted.geometry import set_parts
+from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.cross_tables import CrossTable
 from cantle.trusted.geometry.views import CHILDREN, FIRST, LATER, PARENTS, FamilyDomain
 
@@ -61,7 +61,7 @@ class FamilyConfig(Config):
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
             last: list[bool] = []
             noise.closed = lambda _lanes: bool(last) and not enumerate_leaves
-            with replaced(set_parts, "PARTS", FEW_PARTS):
+            with replaced(item_partitions, "PARTS", FEW_PARTS):
                 # by the name in its module, so that a flaw can take its place
                 families = joining.families_of(_rows(keys), DOMAIN, ORDER)
                 engine = FamilyEngine(lambda: [families], DOMAIN)

@@ -12,7 +12,7 @@ from cantle.trusted.bounding import families as joining
 from cantle.trusted.bounding.families import Order
 from cantle.trusted.claims.views import PartsDistance
 from cantle.trusted.core.arrays import Codes
-from cantle.trusted.geometry import set_parts
+from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.views import FamilyDomain
 from cantle_lab.mutants.patches import Call, instead, variant
@@ -21,7 +21,7 @@ from cantle_lab.mutants.patches import Call, instead, variant
 @variant
 def _whole(original: Call, self: FamilyDomain, view: int) -> Ints:
     """Every record counts as a whole one, however many its family has."""
-    return np.where(original(self, view) > 0, set_parts.PARTS, 0)
+    return np.where(original(self, view) > 0, item_partitions.PARTS, 0)
 
 
 @variant
@@ -43,7 +43,7 @@ def _all_parents(original: Call, person: Ints, columns: Sequence[Codes], most: i
 
 
 def _half(original: object) -> property:  # noqa: ARG001
-    return property(lambda _self: set_parts.PARTS)
+    return property(lambda _self: item_partitions.PARTS)
 
 
 def _number(wanted: tuple[int, tuple[int, ...]]) -> tuple[int, int]:

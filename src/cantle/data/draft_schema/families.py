@@ -10,6 +10,7 @@ import yaml
 from cantle.data.draft_schema import tables
 from cantle.errors import ParameterError
 from cantle.schema.declared_values import BLANK
+from cantle.schema.documents import one_line
 
 LISTS_COLUMNS = False
 
@@ -38,14 +39,12 @@ def draft_package(parent: Path, child: Path, key: str, header: int | None) -> st
     if names[0] == names[1]:
         raise ParameterError("both files have one name; rename one, because tables are named after their files")
     lines = [_INTRO, "resources:\n"]
-    own = tables_line(key)
+    own = one_line(key)
     reference = f"{{resource: {names[0]}, fields: {own}}}"
     links = f"primaryKey: {own}", f"foreignKeys: [{{fields: {own}, reference: {reference}}}]"
     for path, name, link in zip((parent, child), names, links, strict=True):
         fields = _fields(path, key, header if tables.needs_header(path) else None)
-        lines.append(
-            f"  - name: {name}\n    path: {tables_line(path.name)}\n    schema:\n      {link}\n      fields:\n"
-        )
+        lines.append(f"  - name: {name}\n    path: {one_line(path.name)}\n    schema:\n      {link}\n      fields:\n")
         lines += [f"        - {one}\n" for one in fields]
     lines.append(
         f'\nunit: {{family: {names[0]}, max_children: "{BLANK}"}}  # the most {names[1]} that count per family\n'
@@ -63,15 +62,8 @@ def _fields(path: Path, key: str, header: int | None) -> list[str]:
     if key not in [one["name"] for one in listed]:
         raise ParameterError(f"{path.name!r} has no column {key!r}; name the column that both files share with --key")
     lines = [line.strip().removeprefix("- ") for line in text.splitlines() if line.startswith("  - {name:")]
-    own = f"{{name: {tables_line(key)}, type: string, role: identifier}}"
+    own = f"{{name: {one_line(key)}, type: string, role: identifier}}"
     return [own if one["name"] == key else line for one, line in zip(listed, lines, strict=True)]
-
-
-def tables_line(text: str) -> str:
-    """A text in quotes, as YAML and JSON have it."""
-    from cantle.data.draft_schema.table_text import one_line
-
-    return one_line(text)
 
 
 def _name(path: Path) -> str:

@@ -17,24 +17,23 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.results import Results
 from cantle.errors import ParameterError
+from cantle.methods.base import Configured
 from cantle.methods.baskets.method import CuratorAsker
 from cantle.methods.baskets.model.pair_plan import SIZES_SHARE
 from cantle.methods.baskets.model.questions import AskedSizes, ask_sizes, require_shareable
-from cantle.methods.diffpart.lengths import Cut, items_kept, sizes_frame
+from cantle.methods.diffpart.refill import Cut, items_kept, sizes_frame
 from cantle.methods.diffpart.results import all_sets, kept_sets
 from cantle.methods.diffpart.tree import KeptPartitions
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
 from cantle.methods.settings import (
-    Echo,
     decimal,
-    echo,
     flag,
     maybe,
     one_of,
@@ -52,8 +51,7 @@ from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.boxes import Bools, Ints
-from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
-from cantle.trusted.geometry.subsets import MOST_CHILDREN
+from cantle.trusted.geometry.item_partitions import MOST_CHILDREN, ItemTree, Kept, Partitions
 
 ROOT2 = math.sqrt(2)
 
@@ -142,7 +140,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 }  # fmt: skip
 
 
-class DiffPart:
+class DiffPart(Configured):
     """One run: settings, the taxonomy, the partitions that were kept, and the noisy leaves. All of these are public."""
 
     name: ClassVar[str] = "diffpart"
@@ -172,13 +170,6 @@ class DiffPart:
         self.noisy: Noisy | None = None
         self.path = 0
         self.empty = 0.0  # the expected number of empty sub-partitions that questions so far have listed
-
-    @classmethod
-    def for_schema(cls, schema: SetSchema, *, preset: str, **given: object) -> Self:
-        return cls(schema, preset=preset, **given)
-
-    def parameters(self) -> Echo:
-        return {"preset": self.preset, **echo(self.settings)}
 
     def run(self, curator: Curator) -> None:
         """Asks all questions: in each round, every open partition is expanded once."""

@@ -47,6 +47,8 @@ class Families:
         self.preset, self.schema = preset, schema
         self.layout = Layout.of(schema)
         for column in (*self.layout.parent, *self.layout.child):
+            if column.place:
+                raise SchemaError(f"field {column.name}: linked tables take no places yet; declare a region instead")
             if not column.numeric and column.codes > MOST_CELLS:
                 raise SchemaError(
                     f"field {column.name}: families takes at most {MOST_CELLS} categories, this one has "

@@ -20,7 +20,7 @@ from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.stop_test import PrivTree
-from cantle.trusted.geometry import set_parts
+from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.views import CHILDREN, PARENTS, FamilyDomain
@@ -52,7 +52,7 @@ class FamilyQuestions:
 
     def grow(self, view: int, roots: dict[int, Ints], theta: int, price: Fraction) -> dict[int, Ints]:
         """The refined edges of these columns of a view; `theta` is a number of families."""
-        stop = PrivTree.within(_nano(price) // len(roots), theta * set_parts.PARTS, 2, set_parts.PARTS)
+        stop = PrivTree.within(_nano(price) // len(roots), theta * item_partitions.PARTS, 2, item_partitions.PARTS)
         columns = tuple(sorted(roots))
         edges = tuple(roots[column] for column in columns)
         trees = ViewTrees(columns, edges, self._domain.sizes(view), view)

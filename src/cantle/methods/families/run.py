@@ -33,7 +33,7 @@ from cantle.methods.mosaic.model.table_sets import Grouped, Survivors
 from cantle.methods.mosaic.plan import SIZE, SPIKES, TREE
 from cantle.methods.mosaic.questions import SpikeSearch
 from cantle.schema.rules import Rules
-from cantle.trusted.geometry import set_parts
+from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable
 from cantle.trusted.geometry.views import CHILDREN, FIRST, LATER, PARENTS
@@ -91,7 +91,7 @@ class FamilyRun:
         roots = {before + number: cells[number] for number in wide}
         grown = self.questions.grow(view, roots, self.start.theta, self._price(TREE * share))
         price = self._price(SPIKES * share)
-        scale = set_parts.PARTS * len(wide) / float(price)
+        scale = item_partitions.PARTS * len(wide) / float(price)
         searches = [_search(columns[number], before + number, grown[before + number], scale) for number in wide]
         found = self.questions.spikes(view, searches, price)
         for number, (codes, parts) in zip(wide, found, strict=True):
@@ -193,11 +193,11 @@ class FamilyRun:
     ) -> tuple[list[int], Sequence[Ints]]:
         """The places of the tables of one view, and their models."""
         mine = [place for place, (own, _) in enumerate(tables) if own == view]
-        return mine, pools[view].models([tables[place][1] for place in mine], set_parts.PARTS) if mine else ()
+        return mine, pools[view].models([tables[place][1] for place in mine], item_partitions.PARTS) if mine else ()
 
     def _penalties(self, found: Sequence[tuple[int, Grouped]], tables: Sequence[tuple[int, CrossTable]]) -> Ints:
         """What the noise of a table would add to its distance, so that large tables are not preferred for it."""
-        noise = self.plan.count * set_parts.PARTS / (float(self.plan.tables) * float(self.epsilon))
+        noise = self.plan.count * item_partitions.PARTS / (float(self.plan.tables) * float(self.epsilon))
         possible = [
             table.cells - int(self.fit[view].empty(*grouped).sum())
             for (view, grouped), (_, table) in zip(found, tables, strict=True)
@@ -225,7 +225,7 @@ def _search(column: Column, number: int, edges: Ints, scale: float) -> SpikeSear
 
 def counts_of(answer: Answer) -> tuple[np.ndarray, float]:
     """The noisy numbers of families in the cells, and their variance."""
-    return answer.noisy / set_parts.PARTS, variance_of(answer.rate_num, answer.rate_den)
+    return answer.noisy / item_partitions.PARTS, variance_of(answer.rate_num, answer.rate_den)
 
 
 def table_of(answer: Answer, columns: tuple[int, ...], groups: tuple[int, ...]) -> NoisyTable:

@@ -16,7 +16,7 @@ from cantle.methods.families.model.view_fit import Answered, FamilyFit
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
 from cantle.release.document_fields import Document
 from cantle.release.load import family_schema_of
-from cantle.trusted.geometry import set_parts
+from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Ints
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class ReleasedFamilies:
 
     def _counts(self, number: int) -> Answered:
         noisy, rate = self._numbers(number)
-        return noisy / set_parts.PARTS, variance_of(*rate)
+        return noisy / item_partitions.PARTS, variance_of(*rate)
 
     def view_sizes(self) -> Mapping[int, dict[str, int]]:
         """The number of codes of each column, by view."""

@@ -19,9 +19,9 @@ from cantle.trusted.claims.table_candidates import Distance, TableSets, counted
 from cantle.trusted.claims.table_queries import CrossTables, Spikes
 from cantle.trusted.claims.value_trees import Test, ValueTrees
 from cantle.trusted.core.budget import Unit
-from cantle.trusted.core.table_keys import ViewCounts
+from cantle.trusted.core.keys import ViewCounts
 from cantle.trusted.counting.base import FamiliesEngine, TableEngine
-from cantle.trusted.geometry import set_parts
+from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.views import FamilyDomain, is_view
@@ -53,7 +53,7 @@ class ViewTables(CrossTables):
 
     def sensitivity(self, unit: Unit) -> int:
         _require_family(unit)
-        return super().sensitivity(Unit(set_parts.PARTS))
+        return super().sensitivity(Unit(item_partitions.PARTS))
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class ViewSpikes(Spikes):
 
     def sensitivity(self, unit: Unit) -> int:
         _require_family(unit)
-        return super().sensitivity(Unit(set_parts.PARTS))
+        return super().sensitivity(Unit(item_partitions.PARTS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class ViewTrees(ValueTrees):
 
     @property
     def parts(self) -> int:
-        return set_parts.PARTS
+        return item_partitions.PARTS
 
     def fits(self, nodes: Frontier, domain: Any) -> bool:
         return super().fits(nodes, _table(self.view, domain))
@@ -109,7 +109,7 @@ class PartsDistance(Distance):
 
     @property
     def range(self) -> int:
-        return 2 * set_parts.PARTS
+        return 2 * item_partitions.PARTS
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,7 @@ import numpy as np
 
 from cantle import kernel_choice
 from cantle.trusted.bounding.families import Families
-from cantle.trusted.core.keys import CodeTable, Domain, GridCells, Sizes
-from cantle.trusted.core.table_keys import LeafCounts, TableCounts, ViewCounts
+from cantle.trusted.core.keys import CodeTable, Domain, GridCells, LeafCounts, Sizes, TableCounts, ViewCounts
 from cantle.trusted.counting.base import Chunk
 from cantle.trusted.counting.stores import InMemory, Store
 from cantle.trusted.counting.words import MANY, Batch, WordEngine, slices

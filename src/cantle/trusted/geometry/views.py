@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cantle.trusted.core.arrays import Codes
-from cantle.trusted.geometry import set_parts
+from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Ints
 
 PARENTS, FIRST, LATER, CHILDREN = range(4)
@@ -61,7 +61,7 @@ class FamilyDomain:
         has 1, min(s, 1), s - 1 or s records there, each with the floor of PARTS divided by that number.
         """
         records = self.records(view)
-        return np.where(records > 0, set_parts.PARTS // np.maximum(records, 1), 0)
+        return np.where(records > 0, item_partitions.PARTS // np.maximum(records, 1), 0)
 
 
 def view_rows(view: int, parent: Sequence[Codes], size: Ints, child: Sequence[Codes]) -> tuple[list[Codes], Ints]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cantle.methods.mosaic.model.answers import NoisyAnswer
 from cantle.methods.mosaic.model.noisy_tables import laplace_variance
-from cantle.trusted.geometry import set_parts
+from cantle.trusted.geometry import item_partitions
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,4 +18,4 @@ class Answer(NoisyAnswer):
 
 def variance_of(rate_num: int, rate_den: int) -> float:
     """The variance of noise of this rate in families, of counts that are parts."""
-    return float(laplace_variance(rate_num / rate_den)) / set_parts.PARTS**2
+    return float(laplace_variance(rate_num / rate_den)) / item_partitions.PARTS**2

@@ -18,7 +18,6 @@ from cantle.drawing.records import MOST_DRAWN, MOST_VALUES
 from cantle.methods.families.layout import Layout
 from cantle.methods.families.model.view_fit import FamilyFit, ViewFit
 from cantle.methods.mosaic.model.conditionals import Regression
-from cantle.methods.mosaic.model.fitted import values_inside
 from cantle.methods.mosaic.model.generate import FittedColumn, fit_column, kernels, link_strengths, next_column
 from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
@@ -207,10 +206,11 @@ def drawn_families(fit: FamilyFit, number: int, dice: Dice) -> Drawn:
     """The codes of this many families to release; children are in no particular order within their family."""
     cells = Drawing(fit, dice, last=True).families(max(1, number))
     size = cells.size[:number]
+    family = np.repeat(np.arange(number), size)
     above = fit[PARENTS].draw_values([*cells.parent, cells.size], number, dice)[:-1]
-    children = int(size.sum())
-    own = [part[:children] for part in cells.child]
-    below = values_inside(fit.layout.child, fit.edges[1], fit.rules[1], own, children, dice)
+    # the columns of the parent are drawn a second time, and not used: rules are about the children's own columns
+    rows = [*(part[family] for part in cells.parent), size[family], *cells.child[:, : len(family)]]
+    below = fit[FIRST].draw_values(rows, len(family), dice)[-len(fit.layout.child) :]
     return Drawn(above, size, below)
 
 

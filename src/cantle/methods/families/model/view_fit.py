@@ -96,7 +96,7 @@ class FamilyFit:
             for (view, column), (counts, variance) in first.items()
             if view == PARENTS
         ]
-        self.noisy_total = estimates.total_records(*size, tables)
+        self.noisy_total = estimates.total_records([size], tables)
         above = self._view(PARENTS, self.noisy_total, rules[0])
         _, with_one, with_two = self._totals(above)
         beside = self._view(FIRST, with_one, rules[1], self._given(above))
