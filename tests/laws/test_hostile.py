@@ -56,6 +56,7 @@ from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.keys import OneWays
 from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.graph import GraphEngine
+from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Slices
 from cantle.trusted.geometry.grid import Grid
@@ -845,7 +846,9 @@ def set_curator(
 ) -> Curator:  # fmt: skip
     starts = np.cumsum([0, *map(len, records)], dtype=np.int64)
     items = np.array([item for record in records for item in record], dtype=np.int32)
-    return Curator(SetEngine(starts, items, tree=tree, most=most), Budget(epsilon, unit or Unit()), noise or Seeded(1))
+    return Curator(
+        SetEngine(Ragged(starts, items), tree=tree, most=most), Budget(epsilon, unit or Unit()), noise or Seeded(1)
+    )
 
 
 def ones(nodes: Partitions) -> np.ndarray:

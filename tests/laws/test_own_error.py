@@ -21,6 +21,7 @@ from cantle.methods.own_error.accuracy import affordable
 from cantle.trusted.claims.error_levels import PERCENT, error_level, ranked, weighted_errors
 from cantle.trusted.claims.own_error import OwnError
 from cantle.trusted.core.budget import NANO, Unit
+from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
@@ -115,7 +116,7 @@ def engine_of(rows: Rows) -> Any:
 
 
 def sets_of(rows: Rows) -> SetEngine:
-    return SetEngine(*csr(rows), tree=ItemTree.of(ITEMS, ITEMS, even=True), most=1)
+    return SetEngine(Ragged(*csr(rows)), tree=ItemTree.of(ITEMS, ITEMS, even=True), most=1)
 
 
 def neighbours(points: list[tuple[int, ...]], held: int, added: int) -> Iterator[tuple[Rows, Rows]]:

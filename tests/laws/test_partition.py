@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from cantle.trusted.claims.cut_candidates import CUT_CANDIDATES, AllCuts, CutsOf
 from cantle.trusted.core.keys import Classes, OneWays, Sizes
+from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Slices, cut_counts
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
@@ -355,7 +356,7 @@ def test_the_engine_keeps_each_set_in_its_cut(case: tuple[ItemTree, int], data) 
     records = data.draw(st.lists(st.sampled_from(sets_of(tree.size, most)), max_size=10))
     starts = np.cumsum([0, *map(len, records)], dtype=np.int64)
     items = np.array([item for record in records for item in sorted(record)], dtype=np.int32)
-    engine, parts = SetEngine(starts, items, tree=tree, most=most), Partitions.root(tree, most)
+    engine, parts = SetEngine(Ragged(starts, items), tree=tree, most=most), Partitions.root(tree, most)
     while len(parts):
         ((_, _, sizes),) = engine.tally(np.arange(len(parts)), Sizes())
         cuts = [cut_of(parts, i) for i in range(len(parts))]

@@ -18,6 +18,7 @@ import pytest
 from cantle.trusted.claims.set_queries import BASKET_KEYS, HeadPatterns, ItemSupports, PairSupports, SetSizes
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.counting import basket_counts
+from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry import set_parts
 from cantle.trusted.geometry.item_partitions import ItemTree
@@ -53,7 +54,7 @@ def csr(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
 
 
 def engine_of(rows: Rows) -> SetEngine:
-    return SetEngine(*csr(rows), tree=ItemTree.of(ITEMS, ITEMS, even=True), most=ITEMS)
+    return SetEngine(Ragged(*csr(rows)), tree=ItemTree.of(ITEMS, ITEMS, even=True), most=ITEMS)
 
 
 def counted(query: Any, rows: Rows) -> np.ndarray:

@@ -47,7 +47,8 @@ def read_elsewhere(engine: str) -> Callable[[dict[str, Any], Any], Codes]:
         opener.refuse_early(data, schema, choice, None)
         _, made = opener.open_engine(data, schema, Baskets(schema), choice, None)
         try:
-            return _codes(*made._files.everything())  # type: ignore[attr-defined]
+            records = made._all.everything()  # type: ignore[attr-defined]
+            return _codes(records.starts, records.codes)
         finally:
             made.close()
 

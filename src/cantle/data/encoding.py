@@ -23,6 +23,7 @@ from cantle.schema.domain import MISSING, Attribute, Domain, Labels, unsigned
 from cantle.schema.spelling import PLAIN
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
+from cantle.trusted.bounding.persons import with_persons
 
 if TYPE_CHECKING:
     from cantle.data._scan_kernel import Ints, Words
@@ -65,18 +66,15 @@ def _read_part(source: object, schema: TableSchema, domain: Domain) -> Iterator[
                 yield "polars", *domain.counted(codes, classes)
 
 
-PersonCodes = tuple[pl.Series, list[Codes], Codes]
-"""The person of each record, its codes by column, and its class."""
-
-
-def read_person_codes(source: object, schema: TableSchema, domain: Domain) -> Iterator[tuple[str, PersonCodes]]:
-    """Batches of (kind of frame, codes with persons), without dropped records and records without a person."""
+def read_person_codes(source: object, schema: TableSchema, domain: Domain) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Batches of (kind of frame, rows with persons), without dropped records and records without a person."""
     for batch in read_batches(source, schema):
         yield batch.kind, person_codes(batch.frame, domain, str(schema.person), schema.missing_values)
 
 
-def person_codes(frame: pl.DataFrame, domain: Domain, person: str, missing: tuple[str, ...]) -> PersonCodes:
-    """The codes of a frame with the identifier of each record's person; records without a person are left out."""
+def person_codes(frame: pl.DataFrame, domain: Domain, person: str, missing: tuple[str, ...]) -> pl.DataFrame:
+    """The codes of a frame with the identifier of each record's person (cantle.trusted.bounding.persons); records
+    without a person are left out."""
     ids = as_ids(frame[person], missing)
     read = domain.read
     columns = [attribute.encode(frame[attribute.name]) for attribute in read.attributes]
@@ -84,7 +82,7 @@ def person_codes(frame: pl.DataFrame, domain: Domain, person: str, missing: tupl
     known = ids.is_not_null().to_numpy() & np.logical_and.reduce([column >= 0 for column in (*columns, classes)])
     kept = [column[known].astype(unsigned(one.size)) for column, one in zip(columns, read.attributes, strict=True)]
     label = classes[known].astype(unsigned(read.target.size if read.target else 1))
-    return ids.filter(pl.Series(known, dtype=pl.Boolean)), *domain.counted(kept, label)
+    return with_persons(ids.filter(pl.Series(known, dtype=pl.Boolean)), *domain.counted(kept, label))
 
 
 def _is_large_csv(path: Path) -> bool:

@@ -7,14 +7,16 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from cantle.data.arrow_batches import load as load_duckdb
 from cantle.data.database_tables import load_ibis, require_known_database
 from cantle.data.file_forms import files, is_path, is_pattern, require_files
 from cantle.errors import ParameterError
-from cantle.trusted.counting import private_database
 from cantle.trusted.counting.base import Engine
+from cantle.trusted.counting.stores import FILES
 
 EVERY_ENGINE = ("memory", "duckdb", "spark", "database")
-LEAST_MEMORY = 1 << 30
+LEAST_MEMORY, USUAL_MEMORY = 1 << 30, 4_000_000_000
+MOST_FILES = 200  # some systems let a process open 256
 
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 _UNITS["TIB"] = 2**40
@@ -38,7 +40,7 @@ class EngineChoice:
         if table is not None and engine not in ("duckdb", "database"):
             raise ParameterError(f"table names a table of a database; engine {engine} takes none")
         if engine == "duckdb":
-            private_database.load()
+            load_duckdb()
         elif engine == "spark":
             from cantle.trusted.counting import spark
 
@@ -46,6 +48,11 @@ class EngineChoice:
         elif engine == "database":
             load_ibis()
         return EngineChoice(engine, None if memory is None else bytes_of(memory), table)
+
+    @property
+    def files(self) -> int:
+        """Among how many files rows are divided, to be put together in memory one file after the other."""
+        return min(MOST_FILES, FILES * USUAL_MEMORY // (self.memory or USUAL_MEMORY))
 
     def require(self, data: object) -> None:
         """Refuses files that do not exist, and databases that are not supported.

@@ -1,8 +1,8 @@
 """Edge lists larger than memory: text and Parquet files read in parts, for engine duckdb and `unit: edge`.
 
-Records and identifiers are defined in cantle.data.graphs. Here files are read some records at a time, and
-DuckDB counts the degrees (cantle.trusted.counting.filed_graphs). Projection, for the other units, takes edges in a
-public order and needs the whole graph in memory.
+Records and identifiers are defined in cantle.data.graphs. Here files are read some records at a time, and degrees are
+counted on disk (cantle.trusted.counting.degrees_on_disk). Projection, for the other units, takes edges in a public
+order and needs the whole graph in memory.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from cantle.data import graphs
+from cantle.data.arrow_batches import parquet_batches, polars_of
 from cantle.data.engine_choice import POLARS, EngineChoice, Opened
-from cantle.data.engines_for_tables import parquet_batches, polars_of
 from cantle.data.file_forms import PARQUET, Paths, ending, files, is_path
 from cantle.data.tables import column_types
 from cantle.errors import DataError, ParameterError
@@ -20,9 +20,9 @@ from cantle.schema.graph import GraphSchema
 from cantle.schema.identifier_lines import check_file
 from cantle.trusted.bounding.graph_pairs import Identified, Pairs
 from cantle.trusted.bounding.node_ids import Column
-from cantle.trusted.counting.filed_graphs import count_degrees
+from cantle.trusted.counting.degrees_on_disk import count_degrees
 from cantle.trusted.counting.graph import GraphEngine
-from cantle.trusted.counting.private_database import MEMORY
+from cantle.trusted.counting.stores import OnDisk
 
 
 def refuse_filed(data: object, schema: GraphSchema, choice: EngineChoice) -> None:
@@ -54,8 +54,7 @@ def open_filed(data: object, schema: GraphSchema, choice: EngineChoice) -> Opene
     refuse_filed(data, schema, choice)
     nodes = schema.node_count
     assert nodes is not None, "a schema that protects one edge states the number of nodes"
-    memory = MEMORY if choice.memory is None else choice.memory
-    return POLARS, GraphEngine(count_degrees(_parts(files(_paths(data)), schema), nodes, memory))
+    return POLARS, GraphEngine(count_degrees(_parts(files(_paths(data)), schema), nodes, OnDisk(choice.files)))
 
 
 def _parts(paths: list[Path], schema: GraphSchema) -> Iterator[Identified]:

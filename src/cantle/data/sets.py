@@ -9,12 +9,16 @@ and types of its columns, never by a value. In pandas most types depend on the v
 there a table with columns `id` and `item` is long, and any column may be the one of lists. The order of the rows of a
 long table does not matter. **The order of the records of Baskets has no meaning**: it is that of the lines or lists, or
 of the ids, and nothing released may depend on it.
+
+Every engine uses these steps. A long table becomes rows of declared items with their ids; all rows of a record are
+brought together by the store (cantle.trusted.counting.stores) or by Spark; and they are packed into ragged records.
+Engine duckdb reads some rows at a time. Its long table may be several files, and a record may have rows in all of them.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -24,9 +28,10 @@ import numpy as np
 import polars as pl
 
 from cantle import kernel_choice
+from cantle.data.arrow_batches import parquet_batches, polars_of
 from cantle.data.arrow_texts import decodable_column
 from cantle.data.engine_choice import EngineChoice, Opened, refuse_nodes
-from cantle.data.file_forms import CSV, PARQUET, check_packing, ending
+from cantle.data.file_forms import CSV, PARQUET, check_packing, ending, files
 from cantle.data.fimi import Ints, read_tokens
 from cantle.data.frames import as_polars, frame_or_series
 from cantle.data.objects import column_of
@@ -48,7 +53,10 @@ from cantle.schema.items import Codes, Universe
 from cantle.schema.sets import ITEMS, SetForm, SetSchema
 from cantle.schema.table import TableSchema
 from cantle.trusted.bounding.persons import sets_within_bound
+from cantle.trusted.core.arrays import Codes as Integers
+from cantle.trusted.counting.ragged import Packed, Ragged, Records
 from cantle.trusted.counting.sets import SetEngine
+from cantle.trusted.counting.stores import InMemory, OnDisk, Store
 from cantle.trusted.geometry.item_partitions import ItemTree
 
 if TYPE_CHECKING:
@@ -58,6 +66,9 @@ if TYPE_CHECKING:
 
 ENGINES = ("memory", "duckdb", "spark")
 FIMI = (".dat", ".txt")
+CODE = "code of the item"
+"""The column of codes in rows of long tables, beside ids and persons under their own names."""
+
 _UNREADABLE = "the frame cannot be read; give a pandas, polars or pyarrow frame."
 _WHAT = "give a file, a pandas, polars or pyarrow frame, or a list of lists of items"
 
@@ -69,7 +80,7 @@ class Baskets:
     """Private sets: record i holds the codes items[starts[i]:starts[i + 1]], at least one, strictly ascending."""
 
     starts: Ints
-    items: Codes
+    items: Integers
     form: SetForm
 
     def __repr__(self) -> str:
@@ -120,19 +131,23 @@ def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: o
 
 def open_engine(data: object, schema: SetSchema, method: AsksSets, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
     """An engine that holds the sets, and the form of the input."""
-    if choice.engine == "duckdb":
-        from cantle.data.filed_sets import open_filed
-
-        return open_filed(data, schema, method, choice)
     if choice.engine == "spark":
         from cantle.data.spark_sets import open_spark
 
         return open_spark(data, schema, method)
-    baskets = read_baskets(data, schema)
+    if choice.table is not None:
+        raise ParameterError("table names a table of a database, and sets are read from files and frames; leave it out")
+    store = OnDisk(choice.files) if choice.engine == "duckdb" else InMemory()
+    form, packs = _read(data, schema, store)
+    return asdict(form), counting(Ragged.gathered(packs, store), method)
+
+
+def counting(records: Records, method: AsksSets) -> SetEngine:
+    """An engine over these records."""
     least = method.kernels_from
-    compiled = least is not None and kernel_choice.worth_loading(len(baskets.starts) - 1, least)
-    engine = SetEngine(baskets.starts, baskets.items, tree=method.tree, most=method.most, compiled=compiled)
-    return asdict(baskets.form), engine
+    number = records.added(lambda starts, _: np.array([len(starts) - 1]))
+    compiled = least is not None and kernel_choice.worth_loading(int(number[0]), least)
+    return SetEngine(records, tree=method.tree, most=method.most, compiled=compiled)
 
 
 def read_baskets(data: object, schema: SetSchema) -> Baskets:
@@ -142,16 +157,18 @@ def read_baskets(data: object, schema: SetSchema) -> Baskets:
     >>> made.starts.tolist(), made.items.tolist()
     ([0, 2, 3], [0, 2, 1])
     """
-    if isinstance(data, str | os.PathLike):
-        form, parts = from_file(data, schema)
-    elif (frame := _as_frame(data)) is not None:
-        form, parts = _from_frame(frame, schema)
-    else:
-        form, parts = _from_python(data, schema)
-    packed = [pack(*part, schema.universe.size) for part in parts]
-    lengths = np.concatenate([np.zeros(1, dtype=np.int64), *(counts for counts, _ in packed)])
-    items = np.concatenate([np.zeros(0, dtype=np.int32), *(codes for _, codes in packed)])
-    return Baskets(np.cumsum(lengths), items, form)
+    form, packs = _read(data, schema, InMemory())
+    records = Ragged.gathered(packs, InMemory())
+    return Baskets(records.starts, records.codes, form)
+
+
+def _read(data: object, schema: SetSchema, store: Store) -> tuple[SetForm, Iterable[Packed]]:
+    """The form of the sets and their records, some at a time."""
+    if isinstance(data, str | os.PathLike):  # a list holds sets, whatever they look like
+        return _from_files(files(data) if isinstance(store, OnDisk) else [Path(data)], schema, store)
+    if (frame := _as_frame(data)) is not None:
+        return _from_frame(frame, schema, store)
+    return _from_python(data, schema)
 
 
 def pack(records: Ints, codes: Codes, size: int) -> tuple[Ints, Codes]:
@@ -168,12 +185,29 @@ def pack(records: Ints, codes: Codes, size: int) -> tuple[Ints, Codes]:
 # --------------------------------------------------------------------------------------------------- files
 
 
-def from_file(source: str | os.PathLike[str], schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
-    """The form of the sets in a file, and their occurrences of items in batches."""
-    path, kind = Path(source), ending(source)
-    check_file(path)
-    if kind in PARQUET:
-        return _from_parquet(path, schema)
+def _from_files(paths: list[Path], schema: SetSchema, store: Store) -> tuple[SetForm, Iterable[Packed]]:
+    """The records of files, which all have the form of the first."""
+    for path in paths:
+        check_file(path)
+    if len({ending(path) in PARQUET for path in paths}) > 1:
+        raise DataError("the files are of several kinds; give Parquet files only, or text files only.")
+    typed, universe = ending(paths[0]) in PARQUET, schema.universe
+    if typed and (column := list_column_of(paths[0], schema)) is not None:
+        return SetForm(form="list", column=column), _lists_in(paths, column, schema, store)
+    if not typed and _text_form(paths[0], schema) == "fimi":
+        parts = (part for path in paths for part in read_tokens(path, schema.dialect.encoding, universe))
+        return SetForm(form="fimi"), (pack(*part, universe.size) for part in parts)
+    for path in paths:
+        if typed:
+            check_pair(f"{path.name!r}", column_types(path), schema)
+        elif schema.dialect.header and ending(path) in CSV:
+            check_pair(f"{path.name!r}", header(path, schema.dialect), schema)
+    return _from_long(_sources(paths, columns_of(schema), store), schema, store)
+
+
+def _text_form(path: Path, schema: SetSchema) -> str:
+    """The form of a text file: that of the schema, otherwise by its ending."""
+    kind = ending(path)
     form = schema.form or ("fimi" if kind in FIMI else "long" if kind in CSV else None)
     if form is None:
         known = ", ".join(dict.fromkeys(FIMI + CSV + PARQUET))
@@ -182,11 +216,24 @@ def from_file(source: str | os.PathLike[str], schema: SetSchema) -> tuple[SetFor
     if form == "list":
         fix = "store it as Parquet, or write `form: fimi` or `form: long` in the schema"
         raise DataError(f"{path.name!r} is text and cannot hold a column of lists; {fix}.")
-    if form == "fimi":
-        return SetForm(form="fimi"), read_tokens(path, schema.dialect.encoding, schema.universe)
-    if schema.dialect.header and kind in CSV:
-        check_pair(f"{path.name!r}", header(path, schema.dialect), schema)
-    return _from_long(path, schema)
+    return form
+
+
+def _sources(paths: Iterable[Path], wanted: list[str], store: Store) -> Iterator[Path | pl.DataFrame]:
+    """The files, or batches of those Parquet files that may not fit in memory."""
+    for path in paths:
+        if ending(path) in PARQUET and isinstance(store, OnDisk):
+            yield from map(polars_of, parquet_batches(path, wanted))
+        else:
+            yield path
+
+
+def _lists_in(paths: list[Path], column: str, schema: SetSchema, store: Store) -> Iterator[Packed]:
+    for path in paths:
+        for part in _sources([path], [column], store):
+            lists = part[column] if isinstance(part, pl.DataFrame) else set_column(part, schema)
+            assert lists is not None, "every file has the column"
+            yield pack(*lists_of(f"{path.name!r}", lists, schema.universe), schema.universe.size)
 
 
 def check_file(path: Path) -> None:
@@ -199,13 +246,6 @@ def check_file(path: Path) -> None:
     if not exists:
         raise DataError(f"there is no file {path.name!r}; check the path.")
     check_packing(path, text=ending(path) not in PARQUET)
-
-
-def _from_parquet(path: Path, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
-    series = set_column(path, schema)
-    if series is None:
-        return _from_long(path, schema)
-    return SetForm(form="list", column=series.name), [lists_of(f"{path.name!r}", series, schema.universe)]
 
 
 def list_column_of(path: Path, schema: SetSchema) -> str | None:
@@ -237,30 +277,56 @@ def set_column(path: Path, schema: SetSchema) -> pl.Series | None:
 # ------------------------------------------------------------------------------------------ tables, frames
 
 
-def _from_long(source: object, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
-    """Rows (id, item) of a file or frame; batches are joined, because a record may have rows in several."""
-    (table, of, what), who = as_long_table(schema), schema.person
-    named = (of,) if who is None else (of, who)
-    keys: list[list[pl.Series]] = [[] for _ in named]
-    codes, frame = [], "polars"
-    for raw in read_batches(source, table, ids=named):
-        code, frame = schema.universe.encode(raw.frame[what]), raw.kind
-        columns = [ids_of(raw.frame[name], schema.missing_values) for name in named]
-        known = pl.Series(code >= 0)
-        for key in columns:
-            known &= key.is_not_null()
-        for listed, key in zip(keys, columns, strict=True):
-            listed.append(key.filter(known))
-        codes.append(code[known.to_numpy()])
-    rows = long_rows([pl.concat(listed) for listed in keys], np.concatenate(codes), schema)
-    return SetForm(form="long", frame=frame, id=of, item=what), [rows]
+def _from_long(
+    sources: Iterable[object], schema: SetSchema, store: Store, frame: str = "polars"
+) -> tuple[SetForm, Iterable[Packed]]:
+    """Records of the rows (id, item) of files or frames."""
+    _, of, what = as_long_table(schema)
+    groups = store.together(_rows_in(sources, schema), ids_among(schema)[-1])
+    packs = (pack_rows(group, schema) for group in groups)
+    return SetForm(form="long", frame=frame, id=of, item=what), packs
 
 
-def long_rows(keys: Sequence[pl.Series], codes: Codes, schema: SetSchema) -> Sets:
-    """The rows of the records that are used. `keys` are the ids and, if the schema names persons, the persons of the
-    rows."""
-    numbers = [_numbers(key) for key in keys]
-    return (numbers[0], codes) if schema.person is None else _bounded(numbers[1], numbers[0], codes, schema)
+def _rows_in(sources: Iterable[object], schema: SetSchema) -> Iterator[pl.DataFrame]:
+    """The rows of long tables, whose columns must have the same types in all of them."""
+    (table, _, _), types = as_long_table(schema), dict[str, pl.DataType]()
+    for source in sources:
+        for raw in read_batches(source, table, ids=ids_among(schema)):
+            rows = rows_of(raw.frame, schema)
+            for name, kind in rows.schema.items():
+                if kind != types.setdefault(name, kind):
+                    raise DataError(f"column {name!r} has different types in the files; write them with one type.")
+            yield rows
+
+
+def rows_of(frame: pl.DataFrame, schema: SetSchema) -> pl.DataFrame:
+    """The rows that have a declared item and an id (and a person, if the schema names them), with the item's code."""
+    _, _, what = as_long_table(schema)
+    ids = [ids_of(frame[name], schema.missing_values).alias(name) for name in ids_among(schema)]
+    rows = pl.DataFrame([*ids, pl.Series(CODE, schema.universe.encode(frame[what]).astype(np.int32))])
+    return rows.filter(pl.col(CODE) >= 0, *(pl.col(one.name).is_not_null() for one in ids))
+
+
+def pack_rows(group: Sequence[pl.DataFrame], schema: SetSchema) -> Packed:
+    """The records of rows, given all rows of some records (of some persons, if the schema names them)."""
+    rows = pl.concat(group)
+    codes, (ids, *persons) = rows[CODE].to_numpy(), [_numbers(rows[name]) for name in ids_among(schema)]
+    if persons:
+        ids, codes = _bounded(persons[0], ids, codes, schema)
+    return pack(ids, codes, schema.universe.size)
+
+
+def ids_among(schema: SetSchema) -> tuple[str, ...]:
+    """The columns of ids and, if the schema names them, of persons. All rows with the same value in the last of them
+    are packed together."""
+    _, of, _ = as_long_table(schema)
+    return (of,) if schema.person is None else (of, schema.person)
+
+
+def columns_of(schema: SetSchema) -> list[str]:
+    """All columns of a long table that are read."""
+    _, _, what = as_long_table(schema)
+    return [what, *ids_among(schema)]
 
 
 def as_long_table(schema: SetSchema) -> tuple[TableSchema, str, str]:
@@ -285,8 +351,10 @@ def _bounded(person: Ints, ids: Ints, codes: Codes, schema: SetSchema) -> Sets:
 
 
 def ids_of(series: pl.Series, marks: tuple[str, ...]) -> pl.Series:
-    """The ids, null if missing. Integers may stay integers, because distinct integers have distinct texts."""
-    return series if series.dtype.is_integer() and not set(marks) - {""} else as_ids(series, marks)
+    """The ids, null if missing. Integers of up to 64 bits may stay integers, because distinct ones have distinct
+    texts."""
+    small = series.dtype.is_integer() and series.dtype not in (pl.Int128, pl.UInt128)
+    return series if small and not set(marks) - {""} else as_ids(series, marks)
 
 
 def _numbers(ids: pl.Series) -> Ints:
@@ -312,8 +380,8 @@ def _as_frame(data: object) -> Frame | None:
         raise_alone(DataError(_UNREADABLE))
 
 
-def _from_frame(frame: Frame, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
-    """The form of the sets in a data frame, and their occurrences of items in batches."""
+def _from_frame(frame: Frame, schema: SetSchema, store: Store) -> tuple[SetForm, Iterable[Packed]]:
+    """The form of the sets in a data frame, and their records."""
     import narwhals as nw
 
     where = "the frame"
@@ -324,19 +392,21 @@ def _from_frame(frame: Frame, schema: SetSchema) -> tuple[SetForm, Iterable[Sets
     except _ANYTHING:
         raise_alone(DataError(_UNREADABLE))
     column = list_column(where, types, schema)
+    library = {"pandas": "pandas", "pyarrow": "pyarrow"}.get(str(frame.implementation), "polars")
     if column is None:
-        return _from_long(frame.to_native(), schema)
+        return _from_long([frame.to_native()], schema, store, library)
     _check_columns(where, _frame_columns(frame.to_native()), [column])
     try:
         frame = frame.select(column)
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-        series, library = _lists_or_objects(frame[column]), str(frame.implementation)
+        series = _lists_or_objects(frame[column])
     except _ANYTHING:
         raise_alone(DataError(_UNREADABLE))
-    form = SetForm(form="list", frame=library if library in ("pandas", "pyarrow") else "polars", column=column)
     if isinstance(series, pl.Series):
-        return form, [lists_of(where, series, schema.universe)]
-    return form, [_objects(series, schema.universe)]
+        sets = lists_of(where, series, schema.universe)
+    else:
+        sets = _objects(series, schema.universe)
+    return SetForm(form="list", frame=library, column=column), [pack(*sets, schema.universe.size)]
 
 
 def _lists_or_objects(series: Series) -> pl.Series | list[object]:
@@ -370,7 +440,7 @@ def lists_of(where: str, series: pl.Series, universe: Universe) -> Sets:
 # ------------------------------------------------------------------------------------------ Python objects
 
 
-def _from_python(data: object, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
+def _from_python(data: object, schema: SetSchema) -> tuple[SetForm, Iterable[Packed]]:
     if isinstance(data, bytes | bytearray | memoryview | Mapping) or not isinstance(data, Iterable):
         raise DataError(f"this is neither a path nor a frame nor a list of sets; {_WHAT}.")
     if schema.form == "long":
@@ -379,7 +449,8 @@ def _from_python(data: object, schema: SetSchema) -> tuple[SetForm, Iterable[Set
         records = list(data)
     except _ANYTHING:
         raise_alone(DataError(f"the sets cannot be read to their end; {_WHAT}."))
-    return SetForm(form="list", column=schema.column or ITEMS), [_objects(records, schema.universe)]
+    sets = _objects(records, schema.universe)
+    return SetForm(form="list", column=schema.column or ITEMS), [pack(*sets, schema.universe.size)]
 
 
 def _objects(records: list[object], universe: Universe) -> Sets:

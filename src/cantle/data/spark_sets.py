@@ -7,28 +7,21 @@ the form is chosen by the names and types of the columns.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, cast
 
-import numpy as np
-import polars as pl
-
-from cantle import kernel_choice
 from cantle.data import sets
+from cantle.data.arrow_batches import polars_of
 from cantle.data.engine_choice import Opened
-from cantle.data.engines_for_tables import polars_of, spark_frame
+from cantle.data.engines_for_tables import spark_frame
 from cantle.data.set_form import check_pair
 from cantle.data.sets import AsksSets
-from cantle.data.tables import as_ids, read_batches
+from cantle.data.tables import read_batches
 from cantle.schema.sets import SetForm, SetSchema
 from cantle.trusted.counting import spark
-from cantle.trusted.counting.filed_sets import FiledSetEngine, Packed
-from cantle.trusted.counting.spark.sets import Lists, LongRows, Rows, SparkSets
+from cantle.trusted.counting.spark.sets import Lists, LongRows, SparkSets
 
 if TYPE_CHECKING:
-    import pyarrow
-
     from cantle.data.spark_files import DataFrame
 
 TEXT = (".csv", ".tsv", ".txt", ".data", ".test", ".json")
@@ -38,24 +31,15 @@ def open_spark(data: object, schema: SetSchema, method: AsksSets) -> Opened:
     """An engine that counts the sets on Spark's workers, and the form of the input."""
     given = hasattr(data, "sparkSession")
     own = not given and not spark.is_running()
-    frame = cast("DataFrame", data) if given else _read(data, schema)
+    table, _, _ = sets.as_long_table(schema)
+    frame = cast("DataFrame", data) if given else spark_frame(spark.session(), data, table, sets.columns_of(schema))
     try:
         form, frame, records = _chosen(frame, data, schema)
-        spark_sets = SparkSets(frame, records, own=own)
-        least = method.kernels_from
-        number = int(spark_sets.added(lambda starts, _: np.array([len(starts) - 1]))[0])
-        compiled = least is not None and kernel_choice.worth_loading(number, least)
-        return asdict(form), FiledSetEngine(spark_sets, tree=method.tree, most=method.most, compiled=compiled)
+        return asdict(form), sets.counting(SparkSets(frame, records, own=own), method)
     except BaseException:
         if own:
             frame.sparkSession.stop()
         raise
-
-
-def _read(data: object, schema: SetSchema) -> DataFrame:
-    table, of, what = sets.as_long_table(schema)
-    wanted = [of, what, *([] if schema.person is None else [schema.person])]
-    return spark_frame(spark.session(), data, table, wanted)
 
 
 def _chosen(frame: DataFrame, data: object, schema: SetSchema) -> tuple[SetForm, DataFrame, LongRows | Lists]:
@@ -63,40 +47,17 @@ def _chosen(frame: DataFrame, data: object, schema: SetSchema) -> tuple[SetForm,
     table, of, what = sets.as_long_table(schema)
     text = isinstance(data, str | os.PathLike) and os.fspath(data).lower().endswith(TEXT)
     types = polars_of(spark.nothing_of(frame)).schema
-    where = "the Spark frame"
+    where, universe = "the Spark frame", schema.universe
     column = None if text else sets.list_column_among(where, types, schema)
     if column is not None:
         frame = spark.select(frame, [column])
-        sets.lists_of(where, polars_of(spark.nothing_of(frame))[column], schema.universe)  # judges the type
-        return SetForm(form="list", column=column), frame, Lists(_of_lists(where, column, schema))
+        sets.lists_of(where, polars_of(spark.nothing_of(frame))[column], universe)  # judges the type
+        lists = Lists(lambda batch: sets.pack(*sets.lists_of(where, polars_of(batch)[column], universe), universe.size))
+        return SetForm(form="list", column=column), frame, lists
     check_pair(where, types, schema)
-    ids = (of,) if schema.person is None else (of, schema.person)
-    frame = spark.select(frame, [what, *ids])
+    frame, ids = spark.select(frame, sets.columns_of(schema)), sets.ids_among(schema)
     list(read_batches(polars_of(spark.nothing_of(frame)), table, ids=ids))  # judges the types
-    return SetForm(form="long", id=of, item=what), frame, LongRows(_of_rows(what, ids, schema), _grouped(schema))
-
-
-def _of_lists(where: str, column: str, schema: SetSchema) -> Callable[[pyarrow.RecordBatch], Packed]:
-    def pack(batch: pyarrow.RecordBatch) -> Packed:
-        return sets.pack(*sets.lists_of(where, polars_of(batch)[column], schema.universe), schema.universe.size)
-
-    return pack
-
-
-def _of_rows(what: str, ids: tuple[str, ...], schema: SetSchema) -> Callable[[pyarrow.RecordBatch], Rows]:
-    def encode(batch: pyarrow.RecordBatch) -> Rows:
-        frame = polars_of(batch)
-        codes = schema.universe.encode(frame[what])
-        keys = [as_ids(frame[name], schema.missing_values) for name in ids]
-        known = np.logical_and.reduce([codes >= 0, *(key.is_not_null().to_numpy() for key in keys)])
-        return tuple(key.filter(pl.Series(known, dtype=pl.Boolean)) for key in keys), codes[known]
-
-    return encode
-
-
-def _grouped(schema: SetSchema) -> Callable[[Rows], Packed]:
-    def pack(rows: Rows) -> Packed:
-        keys, codes = rows
-        return sets.pack(*sets.long_rows(keys, codes.astype(np.int32), schema), schema.universe.size)
-
-    return pack
+    rows = LongRows(
+        lambda batch: sets.rows_of(polars_of(batch), schema), ids[-1], lambda group: sets.pack_rows(group, schema)
+    )
+    return SetForm(form="long", id=of, item=what), frame, rows

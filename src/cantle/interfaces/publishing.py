@@ -87,7 +87,7 @@ def publish(
     engine : {"memory", "duckdb", "spark", "database"}
         Where a table is counted. The same seed gives the same release on all of them.
     memory : str or int, optional
-        The memory limit of engine duckdb, such as "4GB".
+        The memory that engine duckdb may use to put sets and edges together, such as "4GB".
     table : str, optional
         The table to read, if `data` is a database.
     ledger, dataset : optional

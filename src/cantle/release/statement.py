@@ -362,9 +362,13 @@ someone who has all of them, the odds of any outcome change {odds(spent / NANO)}
 """
 
 
+def became(entry: EarlierRelease) -> str:
+    """What became of an earlier release."""
+    return f"sha256 {entry.sha256}" if entry.sha256 else "charged, no release recorded"
+
+
 def _became(entry: EarlierRelease) -> str:
-    sound = "" if entry.guarantee.startswith("pure") else f"{entry.guarantee}; "
-    return f"{sound}sha256 {entry.sha256}" if entry.sha256 else f"{sound}charged, no release recorded"
+    return became(entry) if entry.guarantee.startswith("pure") else f"{entry.guarantee}; {became(entry)}"
 
 
 # -------------------------------------------------------------------------------------------------- the rest

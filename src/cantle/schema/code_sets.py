@@ -154,9 +154,6 @@ class Linear:
                     found += [place, place + 1, place + 2]
         return found
 
-    def with_terms(self, change: Callable[[Term], Term]) -> Linear:
-        return replace(self, terms=tuple(map(change, self.terms)))
-
 
 def _single(codes: Codes) -> tuple[Ints, Ints]:
     """Single codes as spans."""
@@ -318,10 +315,23 @@ def sums_in(question: Question) -> list[Linear]:
 
 
 def changed(question: Question, change: Callable[[OneColumn | Linear], Question]) -> Question:
-    """The question with every condition replaced."""
+    """The question with every condition replaced, and conditions on the same column joined."""
     if isinstance(question, Joined):
         return join(question.every, [changed(part, change) for part in question.parts])
     return change(question)
+
+
+def recoded(
+    question: Question,
+    codes: Callable[[Key, CodeSet], CodeSet],
+    terms: Callable[[Term], Term] = lambda term: term,
+) -> Question:
+    """The question with every set of codes and every term of a sum replaced; questions know no `not`."""
+    if isinstance(question, Joined):
+        return Joined(question.every, tuple(recoded(part, codes, terms) for part in question.parts))
+    if isinstance(question, Linear):
+        return replace(question, terms=tuple(map(terms, question.terms)))
+    return OneColumn(question.key, codes(question.key, question.codes))
 
 
 def negated(question: Question) -> Question:

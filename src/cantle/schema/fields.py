@@ -2,8 +2,9 @@
 
 `step: s` means that values are counted in cells [v, v + s), and released at places drawn evenly inside their cell.
 `multipleOf: s` means that the values themselves are multiples of s, so that each of them is a place. With both, values
-are multiples of the second, and counted in cells of the first. A class target, whose values are counted one by one, is
-always a grid of its steps. Releases of schema version 1 had `step` only, as a grid on which values were rounded down.
+are multiples of the second, and counted in cells of the first. A target of a few values, which are counted one by one,
+is always a grid of its steps. Releases of schema version 1 had `step` only, as a grid on which values were rounded
+down.
 """
 
 from __future__ import annotations
@@ -190,6 +191,10 @@ class Field:
         return float(value) if isinstance(value, Fraction) else int(since_1970(value))
 
 
+MOST_CLASSES = 8
+"""A target with at most this many values is counted value by value, as classes."""
+
+
 class Grid(NamedTuple):
     """The places of a column of numbers or dates: first and last bound, and their distance, as whole numbers over
     `scale`; `width` places per step."""
@@ -216,8 +221,9 @@ def grid_of(one: Field) -> Grid:
     assert one.minimum is not None
     assert one.maximum is not None
     low, high = since_1970(one.minimum), since_1970(one.maximum)
-    if one.old_step or one.role == "target":
-        return _grid(low, high, one.step or one.multiple_of or 1, 1, nearest=not one.old_step)
+    listed = _grid(low, high, one.step or one.multiple_of or 1, 1, nearest=not one.old_step)
+    if one.old_step or (one.role == "target" and listed.places <= MOST_CLASSES):
+        return listed
     if one.multiple_of is not None:
         step = one.step or one.multiple_of
         return _grid(low, high, one.multiple_of, int(step / one.multiple_of), nearest=True)

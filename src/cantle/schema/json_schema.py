@@ -51,7 +51,7 @@ FIELD: dict[str, Part] = {
     "name": _said("The column as it is called in the data.", {**_TEXT, "minLength": 1}),
     "type": _said("How the column is read; string by default.", {"enum": [*TYPES]}),
     "role": _said(
-        "target: the column a classifier will predict. weight: how much a record counts. identifier: never published.",
+        "target: what a model will predict. weight: how much a record counts. identifier: never published.",
         {"enum": ["target", "weight", "identifier", None]},
     ),
     "constraints": _said("Bounds, and whether a value must be there.", {"type": ["object", "null"]}),

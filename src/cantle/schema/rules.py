@@ -29,12 +29,14 @@ from cantle.schema.code_sets import (
     Linear,
     OneColumn,
     Question,
+    Term,
     Verdicts,
     changed,
     columns_of,
     edges_of,
     holds,
     join,
+    recoded,
     sums_in,
 )
 from cantle.schema.code_sets import EVERYWHERE as EVERYWHERE
@@ -194,43 +196,39 @@ def _of_box(question: Question, box: Box) -> int:
 
 
 def _on_cells(question: Question, edges: Mapping[Key, Ints]) -> Question:
-    if isinstance(question, Joined):
-        return Joined(question.every, tuple(_on_cells(part, edges) for part in question.parts))
-    if isinstance(question, Linear):
-        return question.with_terms(
-            lambda term: replace(term, edges=np.asarray(edges[term.key]), size=len(edges[term.key]) - 1)
-        )
-    lo, hi = edges[question.key][:-1], edges[question.key][1:]
-    whole = question.codes.below(hi) - question.codes.below(lo) == hi - lo
-    return OneColumn(question.key, CodeSet.of(np.flatnonzero(whole).tolist(), len(lo)))
+    def inside(key: Key, codes: CodeSet) -> CodeSet:
+        lo, hi = edges[key][:-1], edges[key][1:]
+        return CodeSet.of(np.flatnonzero(codes.below(hi) - codes.below(lo) == hi - lo).tolist(), len(lo))
+
+    def of_cells(term: Term) -> Term:
+        return replace(term, edges=np.asarray(edges[term.key]), size=len(edges[term.key]) - 1)
+
+    return recoded(question, inside, of_cells)
 
 
 def _on_codes(question: Question, columns: Mapping[Key, Attribute]) -> Question:
-    if isinstance(question, Joined):
-        return Joined(question.every, tuple(_on_codes(part, columns) for part in question.parts))
-    if isinstance(question, Linear):
-        return question.with_terms(
-            lambda term: (
-                replace(term, width=columns[term.key].width, size=columns[term.key].size)
-                if term.key in columns
-                else term
-            )
-        )
-    mine = columns.get(question.key)
-    if mine is None:
-        return question
-    edges = (mine.bins + edge - mine.grid if edge >= mine.grid else edge // mine.width for edge in question.codes.edges)
-    return OneColumn(question.key, CodeSet(tuple(edges), mine.size))
+    def whole(key: Key, codes: CodeSet) -> CodeSet:
+        mine = columns.get(key)
+        if mine is None:
+            return codes
+        edges = (mine.bins + edge - mine.grid if edge >= mine.grid else edge // mine.width for edge in codes.edges)
+        return CodeSet(tuple(edges), mine.size)
+
+    def of_steps(term: Term) -> Term:
+        mine = columns.get(term.key)
+        return term if mine is None else replace(term, width=mine.width, size=mine.size)
+
+    return recoded(question, whole, of_steps)
 
 
 def _reordered(question: Question, key: Key, order: Sequence[int]) -> Question:
-    if isinstance(question, Joined):
-        return Joined(question.every, tuple(_reordered(part, key, order) for part in question.parts))
-    if isinstance(question, Linear) or question.key != key:
-        return question
-    size = question.codes.size
-    was = question.codes.holds(np.array([*order, *range(len(order), size)]))
-    return OneColumn(key, CodeSet.of(np.flatnonzero(was).tolist(), size))
+    def moved(one: Key, codes: CodeSet) -> CodeSet:
+        if one != key:
+            return codes
+        was = codes.holds(np.array([*order, *range(len(order), codes.size)]))
+        return CodeSet.of(np.flatnonzero(was).tolist(), codes.size)
+
+    return recoded(question, moved)
 
 
 # ---------------------------------------------------------------------------------------------------------- declared

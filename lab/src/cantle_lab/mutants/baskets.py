@@ -43,8 +43,8 @@ def _whole_items(_original: object) -> Callable[..., Ints]:
 @variant
 def _head_of_the_data(original: Call, self: CuratorAsker, items: Ints, price: int) -> Noisy:
     """The head consists of the items that are in most records, instead of those with the largest noisy supports."""
-    _, held = inside(self.curator, "engine")._rows
-    number = np.bincount(held, minlength=int(self.curator.root().tree.size))
+    held = inside(self.curator, "engine")._used
+    number = np.bincount(held.codes, minlength=int(self.curator.root().tree.size))
     exact = np.flatnonzero(number == number.max()) if number.any() else items
     return original(self, exact, price)
 

@@ -17,7 +17,6 @@ from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError
 from cantle.interfaces.cli.audit import audit_command
 from cantle.interfaces.cli.config import chosen, needed, public_facts, settings_of
 from cantle.interfaces.cli.demo import demo_command
-from cantle.interfaces.cli.deposit import bundle_command, metadata_command
 from cantle.interfaces.cli.internal import check_command, evaluate_command
 from cantle.interfaces.cli.lab import COMMANDS, command_of, unloaded
 from cantle.interfaces.cli.ledger import ledger_app
@@ -35,7 +34,7 @@ from cantle.interfaces.cli.query import query_command
 from cantle.interfaces.cli.release import apply_command, graph_command, sample_command, show_command, verify_command
 from cantle.interfaces.cli.report import report_command
 from cantle.interfaces.cli.schema import init_command, schema_command
-from cantle.interfaces.cli.statement import sign_command, statement_command
+from cantle.interfaces.cli.statement import bundle_command, metadata_command, sign_command, statement_command
 from cantle.interfaces.cli.studio import studio_command
 
 if TYPE_CHECKING:
@@ -156,7 +155,10 @@ def publish_command(
         ),
     ] = None,
     memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Memory limit of DuckDB for sets and edges, such as 4GB.")
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="Memory that engine duckdb may use to put sets and edges together, such as 4GB."
+        ),
     ] = None,
     table: Annotated[str | None, typer.Option(metavar="NAME", help="The table (databases only).")] = None,
     form: Annotated[

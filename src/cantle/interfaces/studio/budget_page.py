@@ -8,8 +8,8 @@ from starlette.responses import Response
 
 from cantle.errors import CantleError, ParameterError
 from cantle.interfaces.studio import commands
-from cantle.interfaces.studio.ledger_page import standing
 from cantle.interfaces.studio.pages import Visit, page, part
+from cantle.interfaces.studio.protect_page import standing
 from cantle.interfaces.studio.studio import Studio
 from cantle.methods.planning import plan
 from cantle.methods.planning.outline import Plan

@@ -27,7 +27,7 @@ from cantle.errors import ParameterError
 from cantle.methods.baskets.method import CuratorAsker
 from cantle.methods.baskets.model.pair_plan import SIZES_SHARE
 from cantle.methods.baskets.model.questions import AskedSizes, ask_sizes, require_shareable
-from cantle.methods.diffpart.lengths import Cut, items_kept, sizes_frame
+from cantle.methods.diffpart.refill import Cut, items_kept, sizes_frame
 from cantle.methods.diffpart.results import all_sets, kept_sets
 from cantle.methods.diffpart.tree import KeptPartitions
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share

@@ -38,6 +38,7 @@ class Mosaic(TableMethod):
     """One run: the public columns and, after the run, the noisy answers and the drawn records."""
 
     name: ClassVar[str] = "mosaic"
+    predicts_numbers: ClassVar[bool] = True
     keeps_weights: ClassVar[bool] = True
     Settings: ClassVar[type] = MosaicSettings
 
@@ -87,4 +88,8 @@ class Mosaic(TableMethod):
         classes = self._run.learned is not None
         places = public_streams(self.seed, STREAMS)["places"]
         answers = self._questions.answers
-        return mosaic_results(self.domain, self._run.edges, self._records, answers, lead, classes, places)
+        bands = self._run.bands
+        edges = list(self._run.edges)
+        if bands is not None and self._run.lead is not None:
+            edges[self._run.lead] = bands.edges
+        return mosaic_results(self.domain, edges, self._records, answers, lead, classes, places, bands)

@@ -29,6 +29,7 @@ from cantle.drawing.counts import Dice, Floats
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.model import table_sets
 from cantle.methods.mosaic.model.answers import PARTS
+from cantle.methods.mosaic.model.bands import ALONE, Bands
 from cantle.methods.mosaic.model.classes import predict
 from cantle.methods.mosaic.model.draft_pool import DraftPool
 from cantle.methods.mosaic.model.fitted import DOUBT, Learned, first_tables
@@ -36,6 +37,7 @@ from cantle.methods.mosaic.model.nested import steps_below, steps_between
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance, question
 from cantle.methods.mosaic.model.table_sets import Grouped, Survivors, candidates
 from cantle.methods.mosaic.questions import CandidateTables, Questions, SpikeSearch
+from cantle.schema.fields import MOST_CLASSES
 from cantle.schema.rules import Rules
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
@@ -72,6 +74,7 @@ class MosaicRun:
         self.lead = rules.usable_target(self.columns, self.target)
         self._open(noisy)
         self._shape_cells()
+        self._make_bands()
         self._choose_lead()
         self._first_tables(noisy)
         for number in range(self.plan.rounds):
@@ -95,11 +98,12 @@ class MosaicRun:
 
     def _open(self, noisy: int) -> None:
         """Makes the first decisions, from the noisy number of records and the starting cells."""
-        self.wide = [number for number in self._others() if self.columns[number].wide]
+        self.wide = [number for number, column in enumerate(self.columns) if column.wide]
         self.edges = [with_null(column, starting_edges(column, WIDTHS)) for column in self.columns]
         sizes = [self._sizes()[number] for number in self._others()]
         rate = float(self.epsilon) / self.persons
-        self.start = rules.opening(noisy, rate, len(self.wide), sizes, self.accuracy(noisy))
+        banded = self.lead is not None and not rules.few(self.columns[self.lead])
+        self.start = rules.opening(noisy, rate, len(self.wide), sizes, self.accuracy(noisy), banded)
 
     def _shape_cells(self) -> None:
         """Determines the cells of wide columns, refined as far as the budget allows, and sets the cells of all
@@ -148,11 +152,32 @@ class MosaicRun:
         single = edges[:-1][np.diff(edges) == 1]
         return SpikeSearch(number, column.values, classes, tuple(thresholds), tuple(single.tolist()))
 
+    def _make_bands(self) -> None:
+        """Puts a numeric target into bands, which are its cells in all tables. A single band relates it to nothing, so
+        it is then a column like any other."""
+        self.bands: Bands | None = None
+        if not self.start.banded:
+            return
+        assert self.lead is not None
+        fine, price = self.edges[self.lead], self._price(self.start.bands)
+        asked = CrossTable((self.lead,), (_identity(len(fine) - 1),))
+        (noisy,) = self.questions.cross_tables([asked], price, ALONE)
+        noise, doubt = laplace_variance(self._rate(price, 1)), self._doubt()
+        bands = Bands.of(fine, noisy, noise, float(self.start.n0), doubt, self.start.most_bands)
+        if bands.count < 2:
+            self.lead = None
+            return
+        self.bands, self.edges[self.lead] = bands, bands.outer
+        self.questions.set_cells(self.edges)
+
+    def _doubt(self) -> float:
+        return DOUBT if self.start.gate else 0.0
+
     def _choose_lead(self) -> None:
         """Chooses the leading column and makes the plan: in a wide table without target, a hub column leads."""
         hub = False
         if self.lead is None and len(self.columns) >= rules.HUB_COLUMNS:
-            few = [number for number, size in enumerate(self._sizes()) if 3 <= size <= rules.MOST_CLASSES]
+            few = [number for number, size in enumerate(self._sizes()) if 3 <= size <= MOST_CLASSES]
             hub = len(few) > 1
             self.lead = self.questions.hub(few, self._price(rules.HUB)) if hub else few[0] if few else None
         sizes = [self._sizes()[number] for number in self._others()]
@@ -166,7 +191,7 @@ class MosaicRun:
         """Measures the first table of each column (with the leading column, if there is one) and fits them."""
         others, sizes = self._others(), self._sizes()
         lead = [] if self.lead is None else [self.lead]
-        identity: list[Codes] = [np.arange(size).astype(np.uint8 if size <= 256 else np.uint16) for size in sizes]
+        identity = [_identity(size) for size in sizes]
         asked = [CrossTable((n, *lead), (identity[n], *(identity[m] for m in lead))) for n in others]
         price = self._price(self.plan.first)
         if not self.plan.count:
@@ -177,9 +202,10 @@ class MosaicRun:
             answers |= zip(group.columns, counts, strict=True)
             variances |= dict.fromkeys(group.columns, laplace_variance(self._rate(group.paid, len(group.columns))))
         size = noisy, laplace_variance(self._rate(self._price(rules.SIZE), 1))
-        doubt = DOUBT if self.start.gate else 0.0
         first = [(answers[place], variances[place]) for place in range(len(others))]
-        self.fitted = first_tables(self.columns, self.edges, self.lead, doubt, size, first, self.rules)
+        self.fitted = first_tables(
+            self.columns, self.edges, self.lead, self._doubt(), size, first, self.rules, self.bands
+        )
         self.classes_win = self.plan.count == 0
         self.errors = [0.0, 0.0]
 
@@ -326,6 +352,11 @@ class MosaicRun:
         noisy = self.questions.label_counts(tree, self.lead, self._sizes()[self.lead], price)
         cells[self.lead] = labels.redraw(cells, tree, noisy, laplace_variance(rate), self.dice["records"])
         return cells
+
+
+def _identity(size: int) -> Codes:
+    """Each cell is a group of its own."""
+    return np.arange(size).astype(np.uint8 if size <= 256 else np.uint16)
 
 
 def _with_new_models(sets: CandidateTables, left: Ints, pool: DraftPool) -> CandidateTables:

@@ -12,6 +12,7 @@ from cantle.drawing.counts import variance
 from cantle.methods.diffgen.method import DiffGen
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.method import Mosaic
+from cantle.methods.mosaic.model.bands import ALONE
 from cantle.methods.own_error.accuracy import WHY
 from cantle.methods.planning.foreseen import foreseen, relations_of
 from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part, too_fine
@@ -25,6 +26,9 @@ and their counts are made non-negative and smoothed. Like CUT, it was chosen on 
 
 NAMED = 8
 """At most this many of the columns that are grouped into ranges are named."""
+
+ENOUGH = 20_000
+"""Records times epsilon from which on models keep most of what they explain of a numeric target."""
 
 CUT = 1.4
 """The factor by which errors of groups are larger if their ends cut wide cells."""
@@ -49,6 +53,7 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
         Part("number of records", float(rules.SIZE), noise_of(float(rules.SIZE) * rate)),
         Part("ranges and shared values of columns of many values", float(start.shape)),
         Part(question_in_words(WHY), float(start.accuracy)),
+        Part(question_in_words(ALONE), float(start.bands), _each(start.bands, 1, rate)),
         Part(question_in_words("hub column"), float(shares.hub)),
         Part(f"{EVERY_COLUMN}{' with the target' if target is not None else ''}", float(shares.first), max(first)),
         Part(question_in_words("choice of tables"), float(shares.selection)),
@@ -69,7 +74,7 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
         cells=sum(cells) / len(cells),
         blur=1.0 if start.gate or not made.wide else CUT,
         too_fine=_fine(others, records, value_noise),
-        remarks=(*_grouped(others, cells), *_mosaic_remarks(start)),
+        remarks=(*_grouped(others, cells), *_mosaic_remarks(start), *_banded(target, start)),
         relations=relations_of(method, epsilon, records, persons),
         **_cost("mosaic", records, made.columns, shares.count),
     )
@@ -131,6 +136,17 @@ def _grouped(columns: Sequence[Column], cells: Sequence[int]) -> list[str]:
 
 def _mosaic_remarks(start: rules.Opening) -> tuple[str, ...]:
     return () if start.accuracy else ("too few records for this epsilon to measure how far the release is off",)
+
+
+def _banded(target: Column | None, start: rules.Opening) -> list[str]:
+    """What to expect of a numeric target: shares of R2 as measured by `cantle reproduce analysts-numbers`."""
+    if target is None or not start.banded:
+        return []
+    kept = "half to nine tenths" if start.n0 * start.rate >= ENOUGH else "at best half"
+    return [
+        f"{target.name} is numeric: it is related to the other columns in up to {start.most_bands} bands; models that "
+        f"predict it from the release explain {kept} of what models trained on the data explain"
+    ]
 
 
 def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline:

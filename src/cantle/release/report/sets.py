@@ -20,7 +20,7 @@ from cantle.release.report.charts import Bar, lying, share_text, upright
 from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
 from cantle.release.report.groupings import Ints
 from cantle.release.report.icicle import Node, tree_section
-from cantle.release.report.matrix import heat_map
+from cantle.release.report.pairs import heat_map
 from cantle.release.report.tables import BASIS, CONFIDENCE, SHORT, weakest
 from cantle.release.sets import list_frame, middle
 from cantle.schema.code_sets import CodeSet, OneColumn, Question, join

@@ -22,8 +22,7 @@ from cantle.release.load import table_schema_of
 from cantle.release.report.charts import Bar, lying, share_text, upright
 from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
 from cantle.release.report.groupings import Grouping, Ints, group
-from cantle.release.report.matrix import heat_map
-from cantle.release.report.pairs import associations, thinned
+from cantle.release.report.pairs import associations, heat_map, thinned
 from cantle.release.structures import traits_of
 from cantle.release.tables import middle, pairs_of, weaker
 from cantle.schema.code_sets import CodeSet, OneColumn

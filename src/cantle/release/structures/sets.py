@@ -13,9 +13,9 @@ import numpy as np
 
 from cantle.drawing.counts import Dice, public_dice
 from cantle.drawing.records import share_drawn
+from cantle.methods.baskets.model.item_supports import fit_sizes, size_edges
 from cantle.methods.baskets.model.questions import PAID
-from cantle.methods.baskets.model.set_sizes import fit_sizes, size_edges
-from cantle.methods.diffpart.lengths import sizes_frame
+from cantle.methods.diffpart.refill import sizes_frame
 from cantle.methods.diffpart.results import all_sets
 from cantle.release import Release
 from cantle.release.answers.estimates import Noise

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -183,7 +183,22 @@ class Opened:
         if not everything and left > 1:
             lines = [*lines[:_MOST_LINES], f"… and {left:,} more; see them with --all"]
         yield column_section(self._release, everything)
+        if self._in_bands:
+            yield "Target", [self._in_bands]
         yield "Noisy tables", lines
+
+    @property
+    def _in_bands(self) -> str:
+        """How a numeric target was related to other columns; empty for other targets."""
+        edges, lead = self._manifest.structure.get("bands"), self._manifest.structure["lead"]
+        if not edges:
+            return ""
+        target = next(one for one in self._domain.attributes if one.name == lead)
+        parts = ", ".join(target.describe(*span) for span in pairwise(edges))
+        return (
+            f"{lead} is numeric: it was related to the other columns in {len(edges) - 1} bands, {parts}; inside a band "
+            "its values follow its own noisy counts"
+        )
 
     def report(self) -> Section:
         """Which columns were measured together, how finely, and with how much noise."""
@@ -206,7 +221,8 @@ class Opened:
         )
         header = ("question", "columns", "cells", "noise of a count")
         figure = Figure("Tables that were measured", header=header, rows=rows, words=2)
-        return Section("regions", "Noisy tables", (words,), (figure,))
+        said = (words, f"{self._in_bands}.") if self._in_bands else (words,)
+        return Section("regions", "Noisy tables", said, (figure,))
 
 
 def _shape(number: int, about: Document, frame: pl.DataFrame | None, sizes: dict[str, int]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from cantle.drawing.column_cells import column_of
 from cantle.drawing.counts import STREAMS, Dice, public_streams
 from cantle.errors import VerifyError, raise_alone
 from cantle.methods.mosaic.model.answers import FIRST, PARTS
+from cantle.methods.mosaic.model.bands import ALONE, FEW_BANDS, MANY_BANDS, Bands
 from cantle.methods.mosaic.model.fitted import DOUBT, Fitted, first_tables
 from cantle.methods.mosaic.model.label import DRAFT
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
@@ -63,6 +64,7 @@ class ReleasedTables:
         self._lead = None if lead is None else self._names.index(lead)
         cells = manifest.structure["cells"]
         self.edges = [np.array(cells[name], dtype=np.int64) for name in self._names]
+        self._bands = manifest.structure.get("bands")
         self.fitted = self._fit()
 
     @property
@@ -104,9 +106,11 @@ class ReleasedTables:
         first = {answer.about["columns"][0]: answer for answer in self._answers if answer.why.startswith(FIRST)}
         doubt = DOUBT if self._about("frequent values") else 0.0
         noisy_size = int(size.noisy[0]), size.variance
+        bands = self._bands_of_target(doubt, max(1, noisy_size[0]))
         others = [name for number, name in enumerate(self._names) if number != self._lead]
         counts = [(first[name].noisy, first[name].variance) for name in others]
-        fitted = first_tables(columns, self.edges, self._lead, doubt, noisy_size, counts, self.domain.rules_on_codes)
+        rules = self.domain.rules_on_codes
+        fitted = first_tables(columns, self.edges, self._lead, doubt, noisy_size, counts, rules, bands)
         parts = list[NoisyTable]()
         for answer in self._answers:
             if not answer.why.startswith("table "):
@@ -122,6 +126,23 @@ class ReleasedTables:
         if fitted.tables:
             fitted.use_tables()
         return fitted
+
+    def _bands_of_target(self, doubt: float, records: int) -> Bands | None:
+        """The bands of a numeric target, which must be those that follow from its noisy counts; they replace its cells
+        in `edges`."""
+        if self._bands is None:
+            return None
+        assert self._lead is not None
+        (alone,) = self._about(ALONE)
+        every = (
+            Bands.of(self.edges[self._lead], alone.noisy, alone.variance, float(records), doubt, most)
+            for most in (MANY_BANDS, FEW_BANDS)
+        )
+        bands = next((one for one in every if one.outer.tolist() == self._bands), None)
+        if bands is None:
+            raise VerifyError("the bands of the target are not those that follow from its noisy counts")
+        self.edges[self._lead] = bands.outer
+        return bands
 
     def _bought(self, answer: Answer, fitted: Fitted) -> NoisyTable:
         """A table that the run chose and measured; its groups must be those that follow from the first tables."""

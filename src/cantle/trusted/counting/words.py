@@ -72,7 +72,7 @@ class WordEngine(Tables):
         self.sizes, self.classes = sizes, class_count
         self._layout, self._store, self._chunk_cells = Layout(sizes, class_count), store or InMemory(), chunk_cells
         packed = (self._packed(batch) for batch in _together(batches))
-        self._rows = self._store.gathered(packed, self._layout.words)
+        self._rows = self._store.gathered(packed, (self._layout.words,), np.uint64)
         self.compiled = kernel_choice.worth_loading(len(self._rows)) if compiled is None else compiled
         self._starts: Ints = np.array([0, len(self._rows)], dtype=np.int64)
         self._all: Words | None = self._rows

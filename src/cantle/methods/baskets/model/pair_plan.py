@@ -14,8 +14,8 @@ import numpy as np
 
 from cantle.drawing.counts import Floats
 from cantle.drawing.sums import dot, mix
+from cantle.methods.baskets.model.item_supports import SizeModel
 from cantle.methods.baskets.model.pool import MOST_HEAD
-from cantle.methods.baskets.model.set_sizes import SizeModel
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.set_parts import PARTS
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from cantle.drawing.column_cells import Column
 from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.obey_rules import Regions, Shape, repair
 from cantle.methods.mosaic.model import estimates
+from cantle.methods.mosaic.model.bands import Bands
 from cantle.methods.mosaic.model.classes import MOST_MEAN_CELLS, learn_classes
 from cantle.methods.mosaic.model.estimates import draw_values, given_class
 from cantle.methods.mosaic.model.generate import Model, generate
@@ -47,6 +48,7 @@ class Fitted:
     class_tables: dict[int, NoisyTable]
     tables: list[NoisyTable] = field(default_factory=list)
     rules: Rules | None = None
+    bands: Bands | None = None
 
     def __post_init__(self) -> None:
         self.total = max(1.0, self.noisy_total)
@@ -182,17 +184,22 @@ class Fitted:
 
     def draw_values(self, cells: Sequence[Codes], records: int, dice: Dice) -> list[Codes]:
         """Codes of the first `records` records, one array per column."""
-        codes = [draw_values(part, edges, dice)[:records] for part, edges in zip(cells, self.edges, strict=True)]
+        cells, edges = list(cells), list(self.edges)
+        if self.bands is not None and self.lead is not None:
+            cells[self.lead], edges[self.lead] = self.bands.draw(cells[self.lead], dice), self.bands.edges
+        codes = [draw_values(part, each, dice)[:records] for part, each in zip(cells, edges, strict=True)]
         if self.rules is not None:
-            self._obey(self.rules, cells, self._named(codes), dice)
+            self._obey(self.rules, cells, edges, self._named(codes), dice)
         return codes
 
-    def _obey(self, rules: Rules, cells: Sequence[Codes], codes_of: dict[str, Codes], dice: Dice) -> None:
+    def _obey(
+        self, rules: Rules, cells: Sequence[Codes], every: Sequence[Ints], codes_of: dict[str, Codes], dice: Dice
+    ) -> None:
         """Changes records that break a rule, inside their cells if possible, so that they still agree with the
         tables."""
         bad = np.flatnonzero(rules.breaking(lambda name: codes_of[str(name)]))
         spans, shapes = {}, {}
-        for column, edges, part in zip(self.columns, self.edges, cells, strict=True):
+        for column, edges, part in zip(self.columns, every, cells, strict=True):
             spans[column.name] = edges[part[bad]], edges[part[bad].astype(np.int64) + 1]
             shapes[column.name] = Shape(np.array([0, column.codes]), np.ones(1))
         some = {name: codes[bad] for name, codes in codes_of.items()}
@@ -210,11 +217,15 @@ def first_tables(
     size: tuple[int, float],
     first: Sequence[tuple[Ints, float]],
     rules: Rules | None = None,
+    bands: Bands | None = None,
 ) -> Fitted:
     """The estimates from the first tables: one per column but the leading one, in order, with their noise variances.
 
-    `size` is the noisy number of records with its variance.
+    `size` is the noisy number of records with its variance. With `bands`, the leading column is a numeric target, whose
+    cells are the bands; they are counted like categories.
     """
+    if bands is not None:
+        columns = [replace(one, numeric=one.numeric and number != lead) for number, one in enumerate(columns)]
     others = [number for number in range(len(columns)) if number != lead]
     sizes = [len(edge) - 1 for edge in edges]
     leads = [] if lead is None else [lead]
@@ -229,7 +240,7 @@ def first_tables(
     noisy_total = estimates.total_records(*size, tables)
     counts, spread = estimates.one_way_counts(tables, lead, len(columns))
     class_tables = dict(zip(others, tables, strict=True)) if leads else {}
-    return Fitted(columns, edges, lead, doubt, noisy_total, counts, spread, class_tables, rules=rules)
+    return Fitted(columns, edges, lead, doubt, noisy_total, counts, spread, class_tables, rules=rules, bands=bands)
 
 
 def _forbidden(rules: Rules, columns: Sequence[Column], spans: Mapping[int, tuple[Ints, Ints]]) -> Bools:

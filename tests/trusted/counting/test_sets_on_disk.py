@@ -1,8 +1,7 @@
-"""Sets in files (engine duckdb): the bytes of engine memory for all file forms, records in one piece, no file left."""
+"""Sets on disk (engine duckdb): the bytes of engine memory for all file forms, whatever the batches, no file left."""
 
 from __future__ import annotations
 
-import os
 import pickle
 import tempfile
 from functools import cache
@@ -16,17 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cantle
-from cantle.errors import DataError, EngineError, ParameterError
+from cantle.errors import DataError, ParameterError
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
 
+
+from cantle.data import arrow_batches  # noqa: E402
 from cantle.trusted.claims.set_queries import HeadPatterns, ItemSupports, SetSizes  # noqa: E402
-from cantle.trusted.counting import (
-    filed_sets,  # noqa: E402
-    private_database,  # noqa: E402
-)
-from cantle.trusted.counting.filed_sets import FiledSetEngine, SetFiles, _packs, _packs_of_persons, sort_rows  # noqa: E402
+from cantle.trusted.counting import ragged, stores  # noqa: E402
+from cantle.trusted.counting.ragged import Ragged  # noqa: E402
 from cantle.trusted.counting.sets import SetEngine  # noqa: E402
+from cantle.trusted.counting.stores import InMemory, OnDisk  # noqa: E402
 from cantle.trusted.geometry.item_partitions import ItemTree  # noqa: E402
 from tests.effort import examples, one_in
 
@@ -77,9 +76,8 @@ def same(one: cantle.Release, other: cantle.Release) -> bool:
 def test_the_same_seed_gives_the_same_bytes(
     form: str, method: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(filed_sets, "BATCH", 500)
-    monkeypatch.setattr(filed_sets.SetFiles.batches, "__defaults__", (500,))
-    monkeypatch.setattr(private_database, "BATCH", 300)
+    monkeypatch.setattr(ragged, "BATCH", 500)
+    monkeypatch.setattr(arrow_batches, "BATCH", 300)
     path = written(tmp_path, form)
     releases = [
         cantle.publish(path, SCHEMA, epsilon=20, method=method, engine=engine, insecure_seed=2)
@@ -120,7 +118,7 @@ def long_with_persons(folder: Path, form: str) -> Path:
 
 @pytest.mark.parametrize("form", ["long.parquet", "texts.parquet", "long.csv"])
 def test_engines_bound_persons_alike(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private_database, "BATCH", 300)
+    monkeypatch.setattr(arrow_batches, "BATCH", 300)
     path = long_with_persons(tmp_path, form)
     releases = [
         cantle.publish(path, PERSONS, epsilon=40, engine=engine, insecure_seed=2) for engine in ("memory", "duckdb")
@@ -129,118 +127,79 @@ def test_engines_bound_persons_alike(form: str, tmp_path: Path, monkeypatch: pyt
     assert 60 < releases[0].manifest.summary["records"] < 140  # 48 persons with two each
 
 
-def test_persons_or_ids_that_arrive_unsorted_are_refused() -> None:
-    sorted_rows = pl.DataFrame({"who": [1, 1, 2, 2], "id": [1, 2, 1, 3], "item": [5, 5, 5, 5]}).to_arrow()
-    assert [lengths.tolist() for lengths, _ in _packs_of_persons([sorted_rows], 1)] == [[1], [1]]
-    for column in ("who", "id"):
-        mixed = sorted_rows.set_column(sorted_rows.column_names.index(column), column, [[2, 1, 2, 1]])
-        with pytest.raises(EngineError, match="did not sort"):
-            list(_packs_of_persons([mixed], 1))
-
-
 @examples(12)
 @given(st.lists(st.sets(st.integers(0, 8), min_size=1), max_size=15), st.integers(1, 9))
-def test_the_engine_counts_like_the_one_in_memory(records: list[set[int]], batch: int) -> None:
+def test_records_are_counted_alike_in_any_store_and_batch(records: list[set[int]], batch: int) -> None:
     tree = ItemTree.of(9, 3, even=True)
     lengths = np.array([len(record) for record in records], dtype=np.int64)
     items = np.array([item for record in records for item in sorted(record)], dtype=np.int32)
-    files = SetFiles().write([(lengths[:4], items[: lengths[:4].sum()]), (lengths[4:], items[lengths[:4].sum() :])])
-    assert [row.tolist() for starts, some in files.batches(batch) for row in np.split(some, starts[1:-1])] == [
-        sorted(record) for record in records
-    ]
-    filed = FiledSetEngine(files, tree=tree, most=9)
-    plain = SetEngine(np.concatenate([[0], np.cumsum(lengths)]), items, tree=tree, most=9)
-    supports = ItemSupports(9, 2, True), ItemSupports(9, 3, False), ItemSupports(9, 2, True, True)
-    for key in (SetSizes((1, 2, 4)), *supports, HeadPatterns((0, 4, 7))):
-        (counts,), (expected,) = filed.tally(ROOT, key), plain.tally(ROOT, key)
-        assert counts[2].tolist() == expected[2].tolist()
-    for doubles in (False, True):
-        question = (0, 2, 3, 8), 2, doubles
-        for counts, expected in zip(filed.pairs(*question), plain.pairs(*question), strict=True):
-            assert counts.tolist() == expected.tolist()
-    for counts, expected in zip(filed.touched(ROOT), plain.touched(ROOT), strict=True):
-        assert counts.tolist() == expected.tolist()
+    packs = [(lengths[:4], items[: lengths[:4].sum()]), (lengths[4:], items[lengths[:4].sum() :])]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ragged, "BATCH", batch)
+        on_disk = Ragged.gathered(packs, OnDisk())
+        rows = [row.tolist() for starts, some in on_disk._batches() for row in np.split(some, starts[1:-1])]
+        assert rows == ([sorted(record) for record in records] or [[]])
+        filed = SetEngine(on_disk, tree=tree, most=9)
+        plain = SetEngine(Ragged.gathered(packs, InMemory()), tree=tree, most=9)
+        supports = ItemSupports(9, 2, True), ItemSupports(9, 3, False), ItemSupports(9, 2, True, True)
+        for key in (SetSizes((1, 2, 4)), *supports, HeadPatterns((0, 4, 7))):
+            (counts,) = filed.tally(ROOT, key)
+            patch.setattr(ragged, "BATCH", 1 << 22)
+            (expected,) = plain.tally(ROOT, key)
+            patch.setattr(ragged, "BATCH", batch)
+            assert counts[2].tolist() == expected[2].tolist()
+        for doubles in (False, True):
+            question = (0, 2, 3, 8), 2, doubles
+            for some, others in zip(filed.pairs(*question), plain.pairs(*question), strict=True):
+                assert some.tolist() == others.tolist()
+    for some, others in zip(filed.touched(ROOT), plain.touched(ROOT), strict=True):
+        assert some.tolist() == others.tolist()
     filed.shorten(2)
     plain.shorten(2)
     assert filed.root().most == 2
-    for counts, expected in zip(filed.touched(ROOT), plain.touched(ROOT), strict=True):
-        assert counts.tolist() == expected.tolist()
+    for some, others in zip(filed.touched(ROOT), plain.touched(ROOT), strict=True):
+        assert some.tolist() == others.tolist()
     filed.close()
 
 
-def test_rows_that_arrive_unsorted_are_refused() -> None:
-    """A record in two pieces would count as two, which no sensitivity allows."""
-    table = pl.DataFrame({"id": [1, 2, 1], "item": [0, 0, 1]}).to_arrow()
-    with pytest.raises(EngineError, match="did not sort"):
-        list(_packs([table]))
-    with pytest.raises(EngineError, match="did not sort"):
-        list(_packs([table.slice(0, 2), table.slice(2)]))
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_records_are_whole_wherever_batches_end(size: int) -> None:
-    table = pl.DataFrame({"id": [1, 1, 1, 2, 4, 4, 4], "item": [0, 2, 2, 5, 1, 3, 3]}).to_arrow()
-    packs = list(_packs(table.slice(first, size) for first in range(0, 7, size)))
-    assert np.concatenate([lengths for lengths, _ in packs]).tolist() == [2, 1, 2]
-    assert np.concatenate([items for _, items in packs]).tolist() == [0, 2, 5, 1, 3]
-
-
-def private_folders() -> set[str]:
-    return {name for name in os.listdir(tempfile.gettempdir()) if name.startswith("cantle-private-")}
-
-
 def test_no_file_is_left_after_a_release_or_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "own"))
-    (tmp_path / "own").mkdir()
+    folder = tmp_path / "own"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
     path = written(tmp_path, "long.parquet")
     cantle.publish(path, SCHEMA, epsilon=20, engine="duckdb")
-    assert private_folders() == set()
-    monkeypatch.setattr(filed_sets, "_changes", lambda _: 1 // 0)
+    assert not list(folder.iterdir())
+    monkeypatch.setattr(stores, "divided", lambda *_: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         cantle.publish(path, SCHEMA, epsilon=20, engine="duckdb")
-    assert private_folders() == set()
+    assert not list(folder.iterdir())
 
 
-def test_the_engine_shows_nothing_and_cannot_be_pickled() -> None:
-    engine = FiledSetEngine(
-        sort_rows([pl.DataFrame({"id": ["x"], "item": [1]}).to_arrow()], SetFiles(), 1 << 30),
-        tree=ItemTree.of(3, 3, even=True),
-        most=3,
-    )
-    assert repr(engine) == "FiledSetEngine()"
+def test_records_show_nothing_and_cannot_be_pickled() -> None:
+    records = Ragged(np.array([0, 1]), np.array([1]))
+    assert repr(records) == "Ragged(private)"
     with pytest.raises(TypeError, match="private"):
-        pickle.dumps(engine)
-    engine.close()
+        pickle.dumps(records)
 
 
-def test_files_show_nothing_and_cannot_be_pickled() -> None:
-    files = SetFiles()
-    assert repr(files) == "SetFiles()"
-    with pytest.raises(TypeError, match="private"):
-        pickle.dumps(files)
-    files.close()
-    with pytest.raises(EngineError, match="temporary folder"):  # the folder is gone
-        files.write([(np.array([1]), np.array([0]))])
-
-
-def test_no_rows_give_no_records() -> None:
-    assert list(_packs([])) == []
-    nothing = pl.DataFrame({"id": [], "item": []}, schema={"id": pl.String, "item": pl.Int32}).to_arrow()
-    assert list(_packs([nothing])) == []
+@pytest.mark.parametrize(("memory", "files"), [(None, 64), ("1GiB", 200), ("8GB", 32)])
+def test_less_memory_means_more_files(memory: str | None, files: int, tmp_path: Path, monkeypatch: Any) -> None:
+    used: set[int] = set()
+    monkeypatch.setattr(stores, "divided", lambda _frame, _key, number: used.add(number) or [])
+    cantle.publish(written(tmp_path, "long.parquet"), SCHEMA, epsilon=20, engine="duckdb", memory=memory)
+    assert used == {files}
 
 
 def test_records_are_cut_before_every_question_if_the_method_says_so() -> None:
     tree = ItemTree.of(4, 4, even=True)
-    files = SetFiles().write([(np.array([4, 1]), np.array([0, 1, 2, 3, 2]))])
-    filed = FiledSetEngine(files, tree=tree, most=2)
-    plain = SetEngine(np.array([0, 4, 5]), np.array([0, 1, 2, 3, 2]), tree=tree, most=2)
+    filed = SetEngine(Ragged.gathered([(np.array([4, 1]), np.array([0, 1, 2, 3, 2]))], OnDisk()), tree=tree, most=2)
+    plain = SetEngine(Ragged(np.array([0, 4, 5]), np.array([0, 1, 2, 3, 2])), tree=tree, most=2)
     question = (0, 1, 2, 3), 2, False
     for counts, expected in zip(filed.pairs(*question), plain.pairs(*question), strict=True):
         assert counts.tolist() == expected.tolist()
     assert filed.pairs(*question)[1].sum() <= 5040  # at most one pair, as records are cut to two items
     ((_, _, sizes),) = filed.tally(ROOT, SetSizes((1, 2, 3)))
     assert sizes.tolist() == [[1, 1, 0]]
-    filed.close()
     for most in (0, 5):
         with pytest.raises(ParameterError, match="not sound"):
-            FiledSetEngine(files, tree=tree, most=most)
+            SetEngine(Ragged(np.array([0]), np.array([], dtype=np.int32)), tree=tree, most=most)
