@@ -148,7 +148,7 @@ def foreign(package: str) -> set[str]:
 
 def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
     outside = {
-        "trusted.counting.degrees_on_disk": {"polars"},
+        "trusted.counting.graph": {"polars"},
         "trusted.counting.stores": {"polars"},
         "trusted.counting.spark": {"polars", "pyspark"},
         "trusted.counting.spark.cluster": {"pyspark", "py4j", "pyarrow"},
@@ -181,7 +181,7 @@ def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:
         "typer": "interfaces.cli lab.commands",
         "psycopg": "trusted.ledger.postgres",
         "sqlite3": "trusted.ledger.sqlite",
-        "pandas": "data.frames data.pandas_columns drawing.records",
+        "pandas": "data.frames drawing.records",
         "numba": "jit",
         "llvmlite": "jit",
     }

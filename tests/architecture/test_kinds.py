@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from cantle import schema
 from cantle.data.draft_schema import kinds as draft_schema
-from cantle.data.openers import OPENERS
+from cantle.data.engine_choice import OPENERS
 from cantle.interfaces import notes
 from cantle.interfaces.studio import schema_file as studio
 from cantle.internal import check_and_evaluate as internal

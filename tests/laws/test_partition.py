@@ -15,8 +15,7 @@ from cantle.trusted.core.keys import Classes, OneWays, Sizes
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Slices, cut_counts
-from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
-from cantle.trusted.geometry.subsets import unrank
+from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions, unrank
 from tests.effort import examples
 from tests.laws.strategies import Table, able, all_tables, rule_of, slices, tables
 

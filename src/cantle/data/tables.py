@@ -43,9 +43,8 @@ from cantle.data.file_forms import (
     files,
     pieces,
 )
-from cantle.data.frames import as_frame, as_polars
+from cantle.data.frames import are_rounded, as_frame, as_polars, is_declared, read_column
 from cantle.data.objects import EXACT, column_of, is_rounded
-from cantle.data.pandas_columns import are_rounded, is_declared, read_column
 from cantle.data.sheets import read_sheet
 from cantle.data.statistics_files import column_names, read_statistics
 from cantle.errors import DataError, raise_alone
@@ -128,7 +127,7 @@ def as_ids(column: pl.Series, missing: tuple[str, ...]) -> pl.Series:
     An integer is its decimal text; booleans are 1 and 0. A whole float below 2**53 in absolute value is that integer;
     any other float is not an identifier. Only pandas has undeclared columns of floats: it makes them from integers if
     one is blank, and rounds those of 2**53 and more, so that two persons may become one float. Therefore such integers
-    are not identifiers in pandas' int64 either (cantle.data.pandas_columns reads them as those floats). Columns that
+    are not identifiers in pandas' int64 either (cantle.data.frames reads them as those floats). Columns that
     are declared to hold floats are refused.
 
     A text with U+FFFD is not an identifier: it stands for bytes that could not be decoded, which may differ between two

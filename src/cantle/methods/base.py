@@ -10,7 +10,7 @@ from cantle.drawing.counts import Dice
 from cantle.drawing.group_frames import check_names
 from cantle.drawing.results import Results
 from cantle.errors import ParameterError, SchemaError
-from cantle.methods.settings import Echo
+from cantle.methods.settings import Echo, echo
 from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.schema.table import TableSchema
 from cantle.trusted.core.budget import words_of
@@ -69,7 +69,26 @@ class ChecksBudget(Protocol):
         records."""
 
 
-class TableMethod:
+class Configured:
+    """The base class of methods: settings, which are public, and the name of the preset that they started from."""
+
+    settings: Any
+    preset: str
+
+    def __init__(self, about: Any, *, preset: str = "default", **given: object) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def for_schema(cls, schema: Any, *, preset: str, **given: object) -> Self:
+        """The method for this schema, with its settings checked."""
+        return cls(schema, preset=preset, **given)
+
+    def parameters(self) -> Echo:
+        """The value of every parameter, given or default."""
+        return {"preset": self.preset, **echo(self.settings)}
+
+
+class TableMethod(Configured):
     """The base class of methods for tables: the domain of the codes.
 
     The domain that the schema declares has one code per value; `Domain.coarsen` groups values into bins.
@@ -81,9 +100,6 @@ class TableMethod:
     keeps_weights: ClassVar[bool] = False
     """Whether weights stay with the records that have them."""
     domain: Domain
-
-    def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:
-        raise NotImplementedError
 
     @classmethod
     def for_schema(cls, schema: TableSchema, *, preset: str, **given: object) -> Self:

@@ -26,8 +26,7 @@ from cantle.schema.items import Codes, Universe
 from cantle.schema.sets import ITEMS
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.item_partitions import bits_of
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS, bits_of
 
 if TYPE_CHECKING:
     import polars as pl

@@ -23,8 +23,6 @@ from cantle.methods.diffgen.column_shapes import ColumnTable, table_edges
 from cantle.methods.diffgen.results import cell_results
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
 from cantle.methods.settings import (
-    Echo,
-    echo,
     literal_switch,
     maybe,
     one_of,
@@ -139,9 +137,6 @@ class DiffGen(TableMethod):
             raise ParameterError("diffgen parameters rounds and structure_share: preset paper needs numbers, not auto")
         if self.preset == "default" and s.records is None and not s.count_share:
             raise ParameterError("diffgen needs the number of records: declare records=N or pay count_share=0.01")
-
-    def parameters(self) -> Echo:
-        return {"preset": self.preset, **echo(self.settings)}
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
         """Refuses an epsilon so small that records cannot be drawn, or that some question would get nothing."""

@@ -17,13 +17,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.results import Results
 from cantle.errors import ParameterError
+from cantle.methods.base import Configured
 from cantle.methods.baskets.method import CuratorAsker
 from cantle.methods.baskets.model.pair_plan import SIZES_SHARE
 from cantle.methods.baskets.model.questions import AskedSizes, ask_sizes, require_shareable
@@ -32,9 +33,7 @@ from cantle.methods.diffpart.results import all_sets, kept_sets
 from cantle.methods.diffpart.tree import KeptPartitions
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
 from cantle.methods.settings import (
-    Echo,
     decimal,
-    echo,
     flag,
     maybe,
     one_of,
@@ -52,8 +51,7 @@ from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.boxes import Bools, Ints
-from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
-from cantle.trusted.geometry.subsets import MOST_CHILDREN
+from cantle.trusted.geometry.item_partitions import MOST_CHILDREN, ItemTree, Kept, Partitions
 
 ROOT2 = math.sqrt(2)
 
@@ -142,7 +140,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 }  # fmt: skip
 
 
-class DiffPart:
+class DiffPart(Configured):
     """One run: settings, the taxonomy, the partitions that were kept, and the noisy leaves. All of these are public."""
 
     name: ClassVar[str] = "diffpart"
@@ -172,13 +170,6 @@ class DiffPart:
         self.noisy: Noisy | None = None
         self.path = 0
         self.empty = 0.0  # the expected number of empty sub-partitions that questions so far have listed
-
-    @classmethod
-    def for_schema(cls, schema: SetSchema, *, preset: str, **given: object) -> Self:
-        return cls(schema, preset=preset, **given)
-
-    def parameters(self) -> Echo:
-        return {"preset": self.preset, **echo(self.settings)}
 
     def run(self, curator: Curator) -> None:
         """Asks all questions: in each round, every open partition is expanded once."""
@@ -346,6 +337,24 @@ class DiffPart:
                 f"epsilon is too small for a taxonomy of {self.tree.size} items; raise epsilon or the fan-out"
             )
         self._refuse_explosion(for_tests / (NANO * max_records))
+
+    def useful_error(self, rate: float) -> Callable[[int], float] | None:
+        """By how much a query that covers so many different sets is off at most, with a probability of 95 %.
+
+        Theorem 4.2: the probability is at least 1 - k exp(beta gamma - beta error / k) for k sets that occur in the
+        data or in the release. beta is the smallest rate of a test, gamma the largest threshold; `rate` is what tests
+        and leaves get together. None if records are cut or thresholds follow eta, which the theorem does not know.
+
+        Deviation: gamma has the height of the taxonomy in place of log_f |I|, which may be less, and the threshold of
+        leaves if that is larger, which the proof leaves out.
+        """
+        s = self.settings
+        if self.all_at_once or s.m is not None or s.eta is not None:
+            return None
+        operations = max(1, int(self._operations(Partitions.root(self.tree, self.most))[0]))
+        beta = rate * float(1 - s.leaf_share) / operations
+        gamma = math.sqrt(2) * max(float(s.c2) * self.tree.height / beta, float(s.c1) / (rate * float(s.leaf_share)))
+        return lambda sets: sets * (gamma + math.log(20 * sets) / beta)
 
     def _leaf_budget(self, total: int) -> int:
         """The least that is left for the leaves of a path."""

@@ -16,7 +16,7 @@ from cantle.methods.mosaic.questions import Questions
 from cantle.methods.mosaic.results import mosaic_results
 from cantle.methods.mosaic.run import MosaicRun
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
-from cantle.methods.settings import Echo, echo, read_settings, setting
+from cantle.methods.settings import read_settings, setting
 from cantle.schema.domain import Domain
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.budget import NANO
@@ -60,9 +60,6 @@ class Mosaic(TableMethod):
         self._questions: Questions | None = None
         self._run: MosaicRun | None = None
         self._records: list[Codes] = []
-
-    def parameters(self) -> Echo:
-        return {"preset": self.preset, **echo(self.settings)}
 
     def run(self, curator: Curator) -> None:
         """Asks all questions, and draws the records from their answers."""

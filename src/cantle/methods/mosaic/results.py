@@ -18,7 +18,7 @@ from cantle.methods.mosaic.model.bands import Bands
 from cantle.schema.domain import Domain, unsigned
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.span_values import LOOKED_UP
+from cantle.trusted.geometry.grid import LOOKED_UP
 
 if TYPE_CHECKING:
     from cantle.schema.canonical_json import JSON

@@ -26,8 +26,15 @@ from cantle.trusted.core.arrays import Bytes, Codes, Floats
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.count_tables import count_codes
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
-from cantle.trusted.geometry.rectangles import WHOLE, Rectangles
-from cantle.trusted.geometry.workloads import APART, ONE_COLUMN, TOGETHER, TableWorkload, count_within
+from cantle.trusted.geometry.workloads import (
+    APART,
+    ONE_COLUMN,
+    TOGETHER,
+    WHOLE,
+    Rectangles,
+    TableWorkload,
+    count_within,
+)
 
 QUESTIONS = 500
 """Questions about one column that are drawn, in all; those drawn twice are asked once."""

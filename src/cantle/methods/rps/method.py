@@ -21,7 +21,7 @@ from cantle.methods.own_accuracy import OwnAccuracy
 from cantle.methods.rps.one_ways import cell_edges
 from cantle.methods.rps.results import possible_in, tree_results
 from cantle.methods.rps.settings import LITERAL, ONE_ATTRIBUTE, PRESETS, RpsSettings
-from cantle.methods.settings import Echo, echo, portion, read_settings, refuse_literal
+from cantle.methods.settings import portion, read_settings, refuse_literal
 from cantle.schema.domain import Domain
 from cantle.trusted.claims.cut_candidates import AllCuts, CutsOf
 from cantle.trusted.claims.queries import Histogram, Marginals, Size
@@ -110,9 +110,6 @@ class RPS(TableMethod):
                     f"rps parameter literal has no bins, and column {attribute.name!r} has {attribute.size:,} values, "
                     f"more than {most:,}; declare a wider step, or leave literal out"
                 )
-
-    def parameters(self) -> Echo:
-        return {"preset": self.preset, **echo(self.settings)}
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
         """Refuses an epsilon so small that records cannot be drawn, or that some question would get nothing."""

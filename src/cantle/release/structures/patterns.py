@@ -39,7 +39,7 @@ from cantle.schema.values import Codes
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS
 
 if TYPE_CHECKING:
     import polars as pl

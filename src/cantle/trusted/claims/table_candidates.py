@@ -16,8 +16,7 @@ from cantle.errors import ParameterError
 from cantle.trusted.claims.cut_candidates import Chosen, Scored
 from cantle.trusted.claims.scores import SCALE
 from cantle.trusted.claims.table_queries import ValueSearch, are_searches
-from cantle.trusted.core.keys import Domain, are_ints
-from cantle.trusted.core.table_keys import TableCounts, is_whole
+from cantle.trusted.core.keys import Domain, TableCounts, are_ints, is_whole
 from cantle.trusted.counting.base import Counted, TableEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints, is_int64_array
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables

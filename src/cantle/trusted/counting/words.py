@@ -19,21 +19,21 @@ from cantle.trusted.core.keys import (
     CodeTable,
     GridBins,
     GridCells,
+    LeafCounts,
     OneWayEach,
     OneWays,
     Sizes,
+    TableCounts,
     TableKey,
 )
 from cantle.trusted.core.mixing import scramble
-from cantle.trusted.core.table_keys import LeafCounts, TableCounts
 from cantle.trusted.counting.base import Chunk, Tables
 from cantle.trusted.counting.packing import SLICE, Layout, Tally, add_counts, merged
 from cantle.trusted.counting.stores import InMemory, Store
 from cantle.trusted.geometry.boxes import Cuts, Ints, Slices
 from cantle.trusted.geometry.count_tables import count_tables, pays
 from cantle.trusted.geometry.cross_tables import ColumnCells
-from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.geometry.span_values import SpanValues
+from cantle.trusted.geometry.grid import Grid, SpanValues
 from cantle.trusted.geometry.subset import copy_numbers
 from cantle.trusted.geometry.workloads import TableWorkload, count_table
 
