@@ -35,11 +35,13 @@ from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_sha
 from cantle.methods.settings import (
     decimal,
     flag,
+    literal_switch,
     maybe,
     one_of,
     or_word,
     portion,
     read_settings,
+    refuse_literal,
     setting,
     share,
     whole,
@@ -130,13 +132,14 @@ class DiffPartSettings:
     cells: str = setting(one_of("auto", "all", "tree"))
     fill: bool = setting(flag())
     accuracy_share: Fraction = setting(accuracy_share(), shown=True)
+    literal: bool = literal_switch()
 
 
 PRESETS: Mapping[str, Mapping[str, object]] = {
     "default": {"fanout": 10, "c1": 0, "c2": 0, "eta": "1/4", "m": "auto", "leaf_share": "1/4", "max_cells": 10**6,
-                "cells": "auto", "fill": True, "accuracy_share": DEFAULT_SHARE},
+                "cells": "auto", "fill": True, "accuracy_share": DEFAULT_SHARE, "literal": False},
     "paper": {"fanout": 10, "c1": 3, "c2": "6/5", "eta": None, "m": None, "leaf_share": "1/2", "max_cells": 10**6,
-              "cells": "tree", "fill": False, "accuracy_share": 0},
+              "cells": "tree", "fill": False, "accuracy_share": 0, "literal": False},
 }  # fmt: skip
 
 
@@ -160,8 +163,11 @@ class DiffPart(Configured):
                 f"diffpart parameter {idle[0]} would do nothing: all sets of {size} items are counted at once; "
                 "take it out, or add cells=tree"
             )
+        refuse_literal("diffpart", preset, given)
+        if s.literal and (s.fill or s.m is not None or self.all_at_once):
+            raise ParameterError("diffpart parameter literal is the algorithm as printed: leave out fill, m and cells")
         fanout = size if self.all_at_once else s.fanout
-        self.tree = ItemTree.of(size, max(2, fanout), even=preset == "default")
+        self.tree = ItemTree.of(size, max(2, fanout), even=preset == "default", shuffled=s.literal)
         self.most = min(s.m, size) if isinstance(s.m, int) and not self.all_at_once else size
         self.inner = _inner_nodes(self.tree)
         self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, universe=schema.universe)
