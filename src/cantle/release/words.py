@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from cantle.drawing.records import share_drawn, write_csv
 from cantle.release.manifest import Manifest
 from cantle.schema.outlines import printable as printable
 from cantle.schema.outlines import text_of
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def method_in_words(m: Manifest) -> str:
