@@ -8,12 +8,17 @@
 * A breakage row passes if the audit catches the flaw, and accepts the sound code on the same pair.
 
 Passing proves nothing about larger data: the claims rest on their proofs (docs/privacy.md).
+
+The package is a function too: `cantle.audit(QuadTree())` audits somebody's own partitioning (`partitionings`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 from cantle.audit.baskets import BASKET_CONFIGS
 from cantle.audit.degrees import DEGREE_CONFIGS, Drawing
@@ -23,6 +28,18 @@ from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Data, Flaw, Mechanism, T
 from cantle.audit.mosaic import MOSAIC_CONFIGS
 from cantle.audit.own_error import OWN_ERROR_CONFIGS
 from cantle.audit.rps import CONFIGS
+
+
+class _Audit(ModuleType):
+    """This package, which can be called. `cantle.audit` is the package as soon as anything imports it, so a function of
+    this name would depend on the order of imports."""
+
+    def __call__(self, partitioning: Any, **given: Any) -> Row:
+        row: Row = import_module(f"{__name__}.partitionings").audit(partitioning, **given)
+        return row
+
+
+import_module(__name__).__class__ = _Audit
 
 Progress = Callable[[str], None]
 

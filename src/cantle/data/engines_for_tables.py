@@ -83,7 +83,7 @@ def open_engine(data: object, schema: TableSchema, method: AsksTable, choice: En
 def _wanted(schema: TableSchema) -> list[str]:
     """The columns that are read: those of the domain, and the column of persons if there is one."""
     persons = [] if schema.person is None else [schema.person]
-    return [one.name for one in schema.fields if one.role != "identifier"] + persons
+    return schema.wanted + persons
 
 
 # ---- memory and disk ------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ _QUESTIONS = {
     "hub column": "choosing the column that others depend on most",
     "choice of tables": "choosing tables of several columns",
     "tables": "counts of tables of several columns",
+    "places": "where places are",
     ALONE: "the target by itself",
     "leaves by class": "the target in groups of similar records",
     "set sizes": "sizes of sets",

@@ -14,8 +14,16 @@ from cantle.schema.outlines import text_of
 
 
 def method_in_words(m: Manifest) -> str:
-    """The method, and its preset if it has presets."""
+    """The method, and its preset if it has presets; or whose partitioning it is."""
+    if m.author:
+        return f"{printable(m.method)}, a partitioning by the author of {whose(m)}"
     return f"{m.method}, preset {m.parameters['preset']}" if "preset" in m.parameters else m.method
+
+
+def whose(m: Manifest) -> str:
+    """The class of an author's partitioning, and the package that it came with."""
+    package = f" ({printable(m.author['package'])})" if "package" in m.author else ""
+    return f"{printable(m.author.get('class', 'a class'))}{package}"
 
 
 def declared_names(m: Manifest, what: str) -> str:

@@ -25,6 +25,7 @@ from cantle.interfaces.cli.plan import (
     MethodName,
     Preset,
     make_plans,
+    method_named,
     note_caution,
     plan_command,
     require_yes,
@@ -223,7 +224,7 @@ def publish_command(
 
     parameters = settings_of(settings, preset)
     public, budget = Path(needed(schema, "schema", "--schema")), needed(epsilon, "epsilon", "--epsilon")
-    method, engine = chosen(method, "method", "auto"), chosen(engine, "engine", "memory")
+    method, engine = method_named(method), chosen(engine, "engine", "memory")
     memory, table, form = chosen(memory, "memory"), chosen(table, "table"), chosen(form, "format")
     ledger, dataset = chosen(ledger, "ledger"), chosen(dataset, "dataset")
     folder = Path(chosen(None if output is None else str(output), "out", "release"))

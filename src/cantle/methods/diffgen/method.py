@@ -33,7 +33,7 @@ from cantle.methods.settings import (
     share,
     whole,
 )
-from cantle.schema.domain import Attribute, Domain, Labels
+from cantle.schema.domain import Attribute, Domain, Labels, Plane
 from cantle.schema.taxonomy import Taxonomy
 from cantle.trusted.claims.queries import Cells, Histogram
 from cantle.trusted.claims.scores import Gini, HalfGini, InfoGain, JointMajority, Max, Quality, WeightedMajority
@@ -106,6 +106,9 @@ class DiffGen(TableMethod):
     def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:
         self.settings = read_settings(DiffGenSettings, "diffgen", PRESETS, preset, given)
         self.preset = preset
+        place = next((one.name for one in domain.attributes if isinstance(one.scale, Plane)), None)
+        if place is not None:
+            raise SchemaError(f"field {place!r}: diffgen cuts numbers, a place is two: use mosaic or rps")
         refuse_literal("diffgen", preset, given)
         if domain.target is None:
             raise SchemaError("diffgen needs a class to train for; give one field role: target, or use method mosaic")

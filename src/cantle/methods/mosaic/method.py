@@ -49,7 +49,7 @@ class Mosaic(TableMethod):
         self.columns: list[Column] = [column_of(attribute) for attribute in self.domain.attributes]
         self.target = None if domain.target is None else self.domain.columns.index(domain.target.name)
         for column in self.columns:
-            if not column.numeric and column.codes > MOST_CELLS:
+            if not (column.numeric or column.place) and column.codes > MOST_CELLS:
                 raise SchemaError(
                     f"field {column.name}: mosaic takes at most {MOST_CELLS} categories, this one has {column.codes}; "
                     "use fewer categories, or method rps"

@@ -23,7 +23,7 @@ from cantle.errors import ParameterError
 from cantle.release.answers.bins import Counted, inside_and_around
 from cantle.release.answers.estimates import NOISE_ONLY, Estimate
 from cantle.release.structures import opened
-from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, is_box, join
+from cantle.schema.code_sets import Box, Key, OneColumn, Question, columns_of, holds, is_box, join
 from cantle.schema.domain import Attribute
 from cantle.schema.questions import parse
 from cantle.trusted.core.arrays import Bools, Codes
@@ -137,7 +137,7 @@ class Asker:
         """The margin of the noise behind a question that holds for so many of the records drawn."""
         whole = columns_of(question) if is_box(question) else None
 
-        def share(box: dict[Key, CodeSet]) -> float:
+        def share(box: Box) -> float:
             if whole is not None and len(box) == len(whole):
                 return 1.0
             around = self.drawn(join(True, (OneColumn(*one) for one in box.items())))

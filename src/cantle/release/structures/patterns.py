@@ -26,7 +26,7 @@ from cantle.methods.baskets.results import DOUBLES, SINGLE, basket_frame, basket
 from cantle.methods.own_error.accuracy import WHY
 from cantle.release import Release
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import DirectAnswer, Share, overlap, sum_of, variances
+from cantle.release.answers.noise import DirectAnswer, Share, sum_of, variances
 from cantle.release.bars import item_section
 from cantle.release.data_file import as_polars
 from cantle.release.load import set_schema_of, universe_of
@@ -35,7 +35,7 @@ from cantle.release.sets import list_frame
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns, has_columns
 from cantle.release.words import percent
-from cantle.schema.code_sets import CodeSet, Question, columns_of, hull
+from cantle.schema.code_sets import AnySet, Question, columns_of, hull
 from cantle.schema.values import Codes
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO
@@ -208,11 +208,11 @@ class Opened:
             worst = max(worst, mine.scaled(share({key: codes})), key=lambda noise: noise.variance)
         return worst
 
-    def _size_noise(self, codes: CodeSet) -> Noise:
+    def _size_noise(self, codes: AnySet) -> Noise:
         """The noise of the bins of sizes that the question touches; the last bin has no end."""
         rows = self._groups.filter(self._groups["question"] == "sizes")
         first = rows["size"].to_numpy()
-        touched = overlap(first, np.append(first[1:], codes.size), codes) > 0
+        touched = codes.share(first, np.append(first[1:], codes.size)) > 0
         return sum_of(Noise.of(float(one)) for one in variances(rows)[touched])
 
     def _item_noise(self, code: int) -> Noise:

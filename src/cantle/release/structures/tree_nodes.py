@@ -235,6 +235,7 @@ def leaf_problems(
         yield "the regions of the leaves are not those the tree's cuts make"
         return
     yield from _path_problems(manifest.receipt, nodes, leaves)
+    yield from _size_problems(manifest.receipt, nodes, leaves, sizes_asked(release.frames["tree"]))
     again = _computed(release, domain, nodes, leaves, how)
     count, more = drawable(again.count, len(domain.columns), public_dice(manifest.postprocessing["seed"]))
     if list(more.values()) != ([] if wanted is None else [wanted]) or int(count.sum()) != manifest.summary["records"]:
@@ -261,6 +262,25 @@ def _path_problems(receipt: Receipt, nodes: Nodes, leaves: Leaves) -> Iterator[s
         kind[list(charges)] = [kinds[spent[number]] for number in charges]
         if len(np.unique(above * len(kinds) + kind[leaves.path])) != len(np.unique(above)):
             yield "leaves below one region are on paths that were charged differently for it"
+            return
+
+
+def _size_problems(receipt: Receipt, nodes: Nodes, leaves: Leaves, sizes: list[tuple[Ints, Noisy]]) -> Iterator[str]:
+    """Checks that the noisy sizes of regions have the noise that the paths through them paid for."""
+    paid = {
+        (path.path, charge.depth, *rate_paid(charge))
+        for path in receipt.paths
+        for charge in path.charges
+        if charge.why in (SIZE, TEST) and charge.verb == "measure"
+    }
+    path = np.zeros(len(nodes.parent), dtype=np.int64)
+    path[leaves.ids] = leaves.path
+    for node in np.flatnonzero(nodes.many)[::-1].tolist():  # all paths through a region have the same charges there
+        path[node] = path[nodes.first[node]]
+    for ids, noisy in sizes:
+        rates = zip(path[ids].tolist(), nodes.depth[ids].tolist(), noisy.rate_num.tolist(), strict=True)
+        if not {(*rate, noisy.rate_den) for rate in rates} <= paid:
+            yield "the noise in the sizes of regions is not what the receipt paid for"
             return
 
 
