@@ -13,6 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+import polars as pl
+
 from cantle.drawing.results import as_frame
 from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
 from cantle.methods.own_error.accuracy import Accuracy
@@ -27,8 +29,6 @@ from cantle.schema.outlines import table
 from cantle.trusted.core.budget import NANO
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.data.frames import NativeFrame
     from cantle.drawing.records import Drawn
     from cantle.release.answers.asking import Asker
@@ -167,7 +167,6 @@ class Release:
             aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         except OSError as error:
             raise_alone(OutputError(f"cannot write in {target.parent}: {error.strerror}; choose another -o folder"))
-        import polars as pl
 
         try:
             own_hash = self._write(aside, data)

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from cantle.errors import MissingExtra, OutputError, ParameterError, install_command, raise_alone
 from cantle.release import Release
@@ -18,9 +20,6 @@ from cantle.release.data_file import as_polars
 from cantle.release.kinds import texts_of
 from cantle.release.load import attributes_of
 from cantle.release.words import labels_of
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MOST_ROWS = 1_048_575
 """Rows that a sheet holds below its first one."""
@@ -55,7 +54,6 @@ def _excel(release: Release, frame: pl.DataFrame, target: Path) -> None:
     """Four sheets: the data, the codes with their labels, the statement, the accuracy."""
     if find_spec("xlsxwriter") is None:
         raise MissingExtra(f"Excel files need the package xlsxwriter; install it with: {install_command('excel')}")
-    import polars as pl
     from xlsxwriter import Workbook
 
     if len(frame) > MOST_ROWS:
@@ -89,7 +87,6 @@ def _statistics(release: Release, frame: pl.DataFrame, target: Path, writer: str
     """Writes a file of SPSS or Stata. Their names of columns are narrower than ours."""
     if find_spec("pyreadstat") is None:
         raise MissingExtra(f"this needs the package pyreadstat; install it with: {install_command('statistics')}")
-    import polars as pl
     import pyreadstat
 
     for name in frame.columns:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from cantle.drawing.records import share_drawn, write_csv
 from cantle.release.manifest import Manifest
 from cantle.schema.outlines import printable as printable
 from cantle.schema.outlines import text_of
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def method_in_words(m: Manifest) -> str:

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.records import share_drawn
 from cantle.errors import ParameterError
@@ -28,8 +29,6 @@ from cantle.schema.questions import parse
 from cantle.trusted.core.arrays import Bools, Codes
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.methods.own_error.accuracy import Pair
     from cantle.release import Release
     from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.release.data_file import as_polars
 from cantle.release.load import table_schema_of
@@ -15,7 +16,6 @@ from cantle.trusted.core.arrays import Codes, Ints
 from cantle.trusted.core.budget import NANO, Charge
 
 if TYPE_CHECKING:
-    import polars as pl
     from polars._typing import PolarsDataType
 
     from cantle.release import Release
@@ -30,8 +30,6 @@ ONE_WAYS = "one-way tables"
 def has_columns(frame: pl.DataFrame, names: str, items: Universe | None = None) -> bool:
     """Whether a frame has these columns, without nulls: texts, lists of items, estimates, and for the rest whole
     numbers."""
-    import polars as pl
-
     kinds: dict[str, PolarsDataType] = {"question": pl.String, "estimate": pl.Float64}
     kinds["items"] = pl.List(pl.Int64 if items is None or items.integers else pl.String)
     wanted = {name: kinds.get(name, pl.Int64) for name in names.split()}
