@@ -13,6 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+import polars as pl
+
 from cantle.drawing.results import as_frame
 from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
 from cantle.methods.own_error.accuracy import Accuracy
@@ -27,8 +29,6 @@ from cantle.schema.outlines import table
 from cantle.trusted.core.budget import NANO
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.data.frames import NativeFrame
     from cantle.drawing.records import Drawn
     from cantle.release.answers.asking import Asker
@@ -177,7 +177,6 @@ class Release:
             aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         except OSError as error:
             raise_alone(OutputError(f"cannot write in {target.parent}: {error.strerror}; choose another -o folder"))
-        import polars as pl
 
         try:
             own_hash = self._write(aside, data)
@@ -342,6 +341,33 @@ class Release:
         if by:
             return asker.table([by] if isinstance(by, str) else list(by), asker.parse(question), column, confidence)
         return asker.mean(column, asker.parse(question), confidence)
+
+    def itemsets(self, min_support: float, *, longest: int | None = None, confidence: float = 0.95) -> pl.DataFrame:
+        """The frequent itemsets of a release of sets: groups of items that many of the released sets hold.
+
+        Parameters
+        ----------
+        min_support : float
+            The least share of the sets (below 1), or their number (from 1 on).
+        longest : int, optional
+            The most items of a group.
+        confidence : float
+            As in `count`.
+
+        Returns
+        -------
+        polars.DataFrame
+            items, value, low, high, covers; the most frequent first. The intervals are those of `count`.
+
+        Examples
+        --------
+        >>> import cantle
+        >>> release = cantle.publish([["a"], ["a", "b"]] * 500, {"kind": "sets", "items": ["a", "b", "c"]},
+        ...                          epsilon=5, insecure_seed=1)
+        >>> release.itemsets(0.2)["items"].to_list()
+        [['a'], ['b'], ['a', 'b']]
+        """
+        return self._asker.itemsets(min_support, longest, confidence)
 
     # ---- further records ----------------------------------------------------------------------------------
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import polars as pl
+
 from cantle.errors import CantleError, VerifyError, raise_alone
 from cantle.release import FILES, MARK, Release
 from cantle.release.data_file import read
@@ -18,8 +20,6 @@ from cantle.schema import Schema
 from cantle.schema.domain import Attribute, Domain
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.schema.canonical_json import JSON
     from cantle.schema.families import FamilySchema
     from cantle.schema.graph import GraphSchema
@@ -34,8 +34,6 @@ Kind = TypeVar("Kind", bound=Schema)
 
 def load(folder: Path) -> Release:
     """The release in a folder; files are checked by `verify`, not here."""
-    import polars as pl
-
     prefix = MARK if os.path.exists(folder / (MARK + FILES["manifest"])) else ""
     manifest = read_manifest(folder)
     try:

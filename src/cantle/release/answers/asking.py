@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.records import share_drawn
 from cantle.errors import ParameterError
@@ -28,8 +29,6 @@ from cantle.schema.questions import parse
 from cantle.trusted.core.arrays import Bools, Codes
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.methods.own_error.accuracy import Pair
     from cantle.release import Release
     from cantle.trusted.geometry.workloads import FamilyWorkload, SetWorkload, TableWorkload
@@ -89,6 +88,10 @@ class Asker:
     def table(self, by: Sequence[str], question: Question, mean: str | None, confidence: float) -> pl.DataFrame:  # noqa: ARG002
         """One row per combination of groups of these columns: the groups, value, low, high, covers."""
         raise ParameterError("only releases of tables have columns to group by")
+
+    def itemsets(self, min_support: float, longest: int | None, confidence: float) -> pl.DataFrame:  # noqa: ARG002
+        """The frequent itemsets of a release of sets."""
+        raise ParameterError("only releases of sets have frequent itemsets")
 
     def weighing(self) -> Asker:
         """The same in sums of weights."""

@@ -8,6 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.release.data_file import as_polars
 from cantle.release.document_fields import Document
@@ -19,7 +20,6 @@ from cantle.trusted.core.budget import NANO, Charge
 from cantle.trusted.geometry.cross_tables import are_edges
 
 if TYPE_CHECKING:
-    import polars as pl
     from polars._typing import PolarsDataType
 
     from cantle.release import Release
@@ -34,8 +34,6 @@ ONE_WAYS = "one-way tables"
 def has_columns(frame: pl.DataFrame, names: str, items: Universe | None = None) -> bool:
     """Whether a frame has these columns, without nulls: texts, lists of items, estimates, and for the rest whole
     numbers."""
-    import polars as pl
-
     kinds: dict[str, PolarsDataType] = {"question": pl.String, "estimate": pl.Float64}
     kinds["items"] = pl.List(pl.Int64 if items is None or items.integers else pl.String)
     wanted = {name: kinds.get(name, pl.Int64) for name in names.split()}

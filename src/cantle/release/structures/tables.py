@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import STREAMS, Dice, public_streams, variance
 from cantle.errors import VerifyError
@@ -32,8 +33,6 @@ from cantle.trusted.core.arrays import Ints
 from cantle.trusted.geometry.cross_tables import are_edges
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.release.report.content import Section
 
 _CLOSE = 0.01  # share of the records that may be in other cells of a column
