@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.consistency import consistent, integers
 from cantle.drawing.counts import (
@@ -29,9 +30,6 @@ from cantle.schema.rules import Rules
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _BLOCK = 1 << 15  # records at a time, so that intermediate arrays stay in the cache
 
@@ -267,8 +265,6 @@ def _fine(attribute: Attribute, drawn: Codes, place: Floats | None, order: Ints,
 
 def draw_generalised(domain: Domain, leaves: Leaves, generator: Dice) -> pl.DataFrame:
     """Records whose values are the sets of their regions, as text (RPS 3.2), shuffled."""
-    import polars as pl
-
     region, label = np.nonzero(leaves.count)
     counts = leaves.count[region, label]
     order = generator.permutation(int(counts.sum()))

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import Dice, variance
 from cantle.drawing.group_frames import leaves_from
@@ -36,8 +37,6 @@ from cantle.trusted.core.arrays import Codes, Ints
 from cantle.trusted.geometry.cross_tables import are_edges
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.release.report.content import Section
 
 

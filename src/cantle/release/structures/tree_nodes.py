@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import public_dice
 from cantle.drawing.group_frames import groups_frame
@@ -28,9 +28,6 @@ from cantle.schema.domain import Domain
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
 from cantle.trusted.geometry.boxes import Frontier
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _FEW = 8  # children of a node that are looked at one by one
 
