@@ -26,7 +26,6 @@ from cantle.release.sets import list_frame, middle
 from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
 from cantle.schema.items import Universe
 from cantle.schema.question_columns import MOST_COUNTED
-from cantle.trusted.geometry.item_partitions import ItemTree
 
 _GROUPS_LISTED = 40
 MOST_ITEMS = 30
@@ -187,24 +186,25 @@ def _matrix(view: SetView) -> Section:
 # ---- what records were drawn from -------------------------------------------------------------------------------
 
 
-def section_of_sets(release: Release, groups: ItemTree | None = None) -> Section:
-    """Released sets as a tree; and the tree of items along which they were cut, if they were."""
+def section_of_sets(release: Release, groups: Sequence[Ints] = ()) -> Section:
+    """Released sets as a tree; and the tree of items along which they were cut, if they were: for each level from the
+    items up, where its groups begin among those below."""
     words = (
         "Sets by their most frequent item, then by their second most frequent one, and so on, as far as the 30 most "
         "frequent items go. What a bar has beyond its parts are sets of just the items above."
     )
     view = SetView.of(release)
     section = tree_section(set_tree(view), words, "set")
-    if groups is None:
+    if not groups:
         return section
     return replace(section, figures=(*section.figures, _tree_of_items(view, groups)))
 
 
-def _tree_of_items(view: SetView, groups: ItemTree) -> Figure:
+def _tree_of_items(view: SetView, groups: Sequence[Ints]) -> Figure:
     """The groups of items along which records were cut, each as wide as its items occur in released sets."""
     below = [Node(view.label(code), int(often)) for code, often in enumerate(view.supports)]
     ends = np.arange(len(below) + 1)  # the first item of every group, and the end of the last
-    for edges in groups.edges:
+    for edges in groups:
         ends = ends[edges]
         parts = [below[first:last] for first, last in pairwise(edges.tolist())]
         named = [f"{view.label(first)} … {view.label(last - 1)}" for first, last in pairwise(ends.tolist())]

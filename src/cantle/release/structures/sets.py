@@ -185,7 +185,7 @@ class Opened:
             return section_of_sets(self._release)
         given = self._manifest.parameters
         groups = ItemTree.of(self._universe.size, given["fanout"], even=given["preset"] == "default")
-        return section_of_sets(self._release, groups)
+        return section_of_sets(self._release, groups.edges)
 
     @property
     def _all_at_once(self) -> bool:
