@@ -20,9 +20,9 @@ from cantle.methods.base import TableMethod, grow
 from cantle.methods.own_accuracy import OwnAccuracy
 from cantle.methods.rps.one_ways import cell_edges
 from cantle.methods.rps.results import possible_in, tree_results
-from cantle.methods.rps.settings import LITERAL, ONE_ATTRIBUTE, PRESETS, RpsSettings
+from cantle.methods.rps.settings import LITERAL, ONE_ATTRIBUTE, ONE_PLACE, PRESETS, RpsSettings
 from cantle.methods.settings import portion, read_settings, refuse_literal
-from cantle.schema.domain import Domain
+from cantle.schema.domain import Domain, Plane
 from cantle.trusted.claims.cut_candidates import AllCuts, CutsOf
 from cantle.trusted.claims.queries import Histogram, Marginals, Size
 from cantle.trusted.claims.scores import BALANCE, CLASS_AWARE, Mix
@@ -50,6 +50,8 @@ class RPS(TableMethod):
         presets = dict(PRESETS)
         if len(domain.attributes) == 1:
             presets["default"] = {**presets["default"], **ONE_ATTRIBUTE}
+            if isinstance(domain.attributes[0].scale, Plane) and domain.target is None:
+                presets["default"] = {**presets["default"], **ONE_PLACE}
         if _names_a_paid_test(given.get("stop")):
             presets["default"] = {**presets["default"], "stop_share": presets["paper"]["stop_share"]}
         if given.get("values") == "set":  # these records have no values to count

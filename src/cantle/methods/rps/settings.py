@@ -157,5 +157,8 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 LITERAL = {"bins": 65536}
 """Changes to preset paper if it is literal: every place of a grid is a candidate."""
 
+ONE_PLACE = {"bins": 65536, "stop": "privtree:0", "stop_share": "3/4", "depth": 16}
+"""Further changes for a single place: a kd-tree, whose halves are rectangles, that stops where records are few."""
+
 ONE_ATTRIBUTE = {"attributes": "midpoint", "oneway_share": 0, "values": "uniform"}
 """Changes to the defaults for a single attribute: its leaves already are a one-way table, and free cuts are best."""
