@@ -118,8 +118,8 @@ class TableMethod(Configured):
         check_names(domain)
         if schema.weight is not None and not cls.keeps_weights:
             raise SchemaError(
-                f"field {schema.weight}: method {cls.__name__.lower()} does not keep weights with their records; use "
-                "mosaic, or leave out role: weight to publish it as any other column"
+                f"field {schema.weight}: this method does not keep weights with their records; use method mosaic, or "
+                "leave out role: weight to publish it as any other column"
             )
         if domain.target and domain.target.size > MOST_CLASSES and not cls._predicts(domain.target):
             numeric = isinstance(domain.target.scale, Steps)

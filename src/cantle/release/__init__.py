@@ -331,6 +331,33 @@ class Release:
             return asker.table([by] if isinstance(by, str) else list(by), asker.parse(question), column, confidence)
         return asker.mean(column, asker.parse(question), confidence)
 
+    def itemsets(self, min_support: float, *, longest: int | None = None, confidence: float = 0.95) -> pl.DataFrame:
+        """The frequent itemsets of a release of sets: groups of items that many of the released sets hold.
+
+        Parameters
+        ----------
+        min_support : float
+            The least share of the sets (below 1), or their number (from 1 on).
+        longest : int, optional
+            The most items of a group.
+        confidence : float
+            As in `count`.
+
+        Returns
+        -------
+        polars.DataFrame
+            items, value, low, high, covers; the most frequent first. The intervals are those of `count`.
+
+        Examples
+        --------
+        >>> import cantle
+        >>> release = cantle.publish([["a"], ["a", "b"]] * 500, {"kind": "sets", "items": ["a", "b", "c"]},
+        ...                          epsilon=5, insecure_seed=1)
+        >>> release.itemsets(0.2)["items"].to_list()
+        [['a'], ['b'], ['a', 'b']]
+        """
+        return self._asker.itemsets(min_support, longest, confidence)
+
     # ---- further records ----------------------------------------------------------------------------------
 
     def generalised(self) -> pl.DataFrame:

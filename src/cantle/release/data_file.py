@@ -12,6 +12,7 @@ from cantle.drawing.records import Drawn
 from cantle.errors import ParameterError
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import Manifest
+from cantle.release.words import file_metadata
 from cantle.schema import Schema
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def write(records: Drawn | NativeFrame, path: Path, data: str, manifest: Manifes
         return None
     if data == "csv":
         return records.write_csv(path)
-    records.write_parquet(path, {"cantle": manifest.guarantee})
+    records.write_parquet(path, file_metadata(manifest))
     return None
 
 

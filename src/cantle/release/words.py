@@ -1,11 +1,15 @@
-"""Texts that releases of several kinds of data share (shares in points, sizes of groups, what was drawn), and the writing
-of plain frames."""
+"""Texts that releases of several kinds of data share: shares in points, sizes of groups, what was drawn.
+
+And the writing of plain frames.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -70,7 +74,29 @@ def write_plain(frame: pl.DataFrame, path: Path, data: str, manifest: Manifest) 
     if data == "csv":
         write_csv(frame, path)
     else:
-        frame.write_parquet(path, metadata={"cantle": manifest.guarantee})
+        frame.write_parquet(path, metadata=file_metadata(manifest))
+
+
+def labels_of(manifest: Manifest) -> dict[str, dict[Any, str]]:
+    """For each column of a table with labels, the label of each of its values."""
+    fields: Any = manifest.schema.get("fields", [])
+    labels = {
+        one["name"]: {
+            value["value"]: value["label"]
+            for value in one.get("categories") or []
+            if isinstance(value, Mapping) and "label" in value
+        }
+        for one in fields
+        if one.get("role") != "identifier"
+    }
+    return {name: some for name, some in labels.items() if some}
+
+
+def file_metadata(manifest: Manifest) -> dict[str, str]:
+    """What a Parquet file of records says about them: the guarantee, and the labels of codes if there are any."""
+    labels = labels_of(manifest)
+    known = {"labels": json.dumps(labels, ensure_ascii=False)} if labels else {}
+    return {"cantle": manifest.guarantee, **known}
 
 
 def value_in_words(value: object, captions: Mapping[str, str]) -> str:

@@ -42,7 +42,8 @@ _NO_LEDGER = "no ledger is charged, so earlier releases of this data are unknown
 
 _ORDER = (
     "demo", "init", "schema", "check", "plan", "publish", "show", "query", "report", "statement", "sign", "metadata",
-    "bundle", "verify", "sample", "apply", "graph", "evaluate", "studio", "ledger", "audit", "reproduce", "bench",
+    "bundle", "verify", "sample", "apply", "graph", "evaluate", "studio", "ledger", "audit", "reproduce",
+    "experiment", "bench",
 )  # fmt: skip
 """The commands in the order in which people need them."""
 

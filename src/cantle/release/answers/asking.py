@@ -89,6 +89,10 @@ class Asker:
         """One row per combination of groups of these columns: the groups, value, low, high, covers."""
         raise ParameterError("only releases of tables have columns to group by")
 
+    def itemsets(self, min_support: float, longest: int | None, confidence: float) -> pl.DataFrame:  # noqa: ARG002
+        """The frequent itemsets of a release of sets."""
+        raise ParameterError("only releases of sets have frequent itemsets")
+
     def weighing(self) -> Asker:
         """The same in sums of weights."""
         raise ParameterError("only releases of tables have weights")
