@@ -25,6 +25,7 @@ _CLASSES = {
     "table": {"mosaic": "Mosaic", "rps": "RPS", "diffgen": "DiffGen"},
     "sets": {"diffpart": "DiffPart", "baskets": "Baskets"},
     "graph": {"degrees": "DegreeSequence"},
+    "families": {"families": "Families"},
 }
 """The class of each method, by the kind of data; the file has the name of the method."""
 
@@ -133,5 +134,6 @@ AUTOMATIC: dict[str, Callable[[Any, str, Mapping[str, object]], Method]] = {
     "table": partial(_always, "mosaic"),
     "sets": _by_universe,
     "graph": partial(_always, "degrees"),
+    "families": partial(_always, "families"),
 }
 """For each kind of data the function that makes a method from a schema, a preset and parameters."""

@@ -39,6 +39,8 @@ class Texts:
     """The schema of the data file in datapackage.json, by the ending of its name."""
     accuracy: tuple[str, ...] = ()
     """How accurate the release is, the most important sentence first; none if the error is not measured."""
+    resources: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)
+    """The schemas of the data files by their names, if there are several."""
 
 
 @dataclass(frozen=True, kw_only=True)

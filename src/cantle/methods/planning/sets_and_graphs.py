@@ -161,7 +161,7 @@ def _of_degrees(budget: list[Part], noise: float, remarks: list[str]) -> Outline
     )
 
 
-PLANNERS: Mapping[str, Callable[[Any, float, int, int], Outline]] = {
+PLANNERS: dict[str, Callable[[Any, float, int, int], Outline]] = {
     "baskets": plan_baskets,
     "diffpart": plan_diffpart,
     "auto": plan_by_sizes,
