@@ -1,23 +1,35 @@
-"""Texts that releases of several kinds of data share, and the writing of plain frames."""
+"""Texts that releases of several kinds of data share: shares in points, sizes of groups, what was drawn.
+
+And the writing of plain frames.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
+
+import polars as pl
 
 from cantle.drawing.records import share_drawn, write_csv
 from cantle.release.manifest import Manifest
 from cantle.schema.outlines import printable as printable
 from cantle.schema.outlines import text_of
 
-if TYPE_CHECKING:
-    import polars as pl
-
 
 def method_in_words(m: Manifest) -> str:
-    """The method, and its preset if it has presets."""
+    """The method, and its preset if it has presets; or whose partitioning it is."""
+    if m.author:
+        return f"{printable(m.method)}, a partitioning by the author of {whose(m)}"
     return f"{m.method}, preset {m.parameters['preset']}" if "preset" in m.parameters else m.method
+
+
+def whose(m: Manifest) -> str:
+    """The class of an author's partitioning, and the package that it came with."""
+    package = f" ({printable(m.author['package'])})" if "package" in m.author else ""
+    return f"{printable(m.author.get('class', 'a class'))}{package}"
 
 
 def declared_names(m: Manifest, what: str) -> str:
@@ -62,7 +74,29 @@ def write_plain(frame: pl.DataFrame, path: Path, data: str, manifest: Manifest) 
     if data == "csv":
         write_csv(frame, path)
     else:
-        frame.write_parquet(path, metadata={"cantle": manifest.guarantee})
+        frame.write_parquet(path, metadata=file_metadata(manifest))
+
+
+def labels_of(manifest: Manifest) -> dict[str, dict[Any, str]]:
+    """For each column of a table with labels, the label of each of its values."""
+    fields: Any = manifest.schema.get("fields", [])
+    labels = {
+        one["name"]: {
+            value["value"]: value["label"]
+            for value in one.get("categories") or []
+            if isinstance(value, Mapping) and "label" in value
+        }
+        for one in fields
+        if one.get("role") != "identifier"
+    }
+    return {name: some for name, some in labels.items() if some}
+
+
+def file_metadata(manifest: Manifest) -> dict[str, str]:
+    """What a Parquet file of records says about them: the guarantee, and the labels of codes if there are any."""
+    labels = labels_of(manifest)
+    known = {"labels": json.dumps(labels, ensure_ascii=False)} if labels else {}
+    return {"cantle": manifest.guarantee, **known}
 
 
 def value_in_words(value: object, captions: Mapping[str, str]) -> str:
@@ -83,3 +117,79 @@ def percent(part: float, whole: float) -> str:
     """
     share = 100 * part / whole if whole else 0.0
     return "<1 %" if 0 < share < 1 else f"{share:.0f} %"
+
+
+TOO_FEW = "Accuracy not measured: too few records at this epsilon."
+BY_EARLIER = "Accuracy not known: cantle 0.1 measured it with questions about unrelated columns, mostly."
+SWITCHED_OFF = "Accuracy not measured: no part of epsilon was spent on it."
+
+KNOWN_TO = 0.1
+"""A count is called well known if its error is at most this share of it."""
+
+
+@dataclass(frozen=True)
+class Uses:
+    """What a release is good for and what it is not good for, as phrases."""
+
+    good: tuple[str, ...]
+    bad: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Right:
+    """How far shares of one kind are right: the error from 0 to 1, what they are about, and whether the error is
+    mostly the noise of its measurement."""
+
+    error: float
+    about: str
+    noisy: bool
+
+
+def points(share: float) -> str:
+    """A share in percentage points, with two digits.
+
+    >>> points(0.0071), points(0.0258), points(0.123), points(3.0)
+    ('0.71', '2.6', '12', '100')
+    """
+    figure = min(100.0, 100 * share)
+    return f"{figure:.0f}" if figure >= 10 else f"{figure:.2g}"
+
+
+def line(what: str, parts: Sequence[Right]) -> str:
+    """The one sentence about accuracy, with figures that never fall.
+
+    >>> line("A share", [Right(0.007, "in one column", False), Right(0.006, "in two columns", False)])
+    'A share is right to ±0.7 percentage points in one column, ±0.7 in two columns (95 of 100 questions).'
+    """
+    said, level = list[str](), 0.0
+    for number, part in enumerate(parts):
+        level = max(level, part.error)
+        unit = "" if number else " percentage points"
+        said.append(f"{'at most ' if part.noisy else ''}±{points(level)}{unit} {part.about}")
+    noisy = "; at most: the measurement itself is noisy" if any(part.noisy for part in parts) else ""
+    return f"{what} is right to {', '.join(said)} (95 of 100 questions{noisy})."
+
+
+def groups(error: float, released: int, counted: str, about: str) -> Uses:
+    """For which sizes of groups counts are good: for large ones, unless these would be half of all records or more.
+
+    >>> groups(0.002, 10_000, "records", "in one column").good
+    ('counts of groups of 200 records and more in one column: known to about 10 %',)
+    >>> groups(0.05, 10_000, "records", "in one column").good
+    ()
+    """
+    small = max(1.0, error * released)
+    large = small / KNOWN_TO
+    good = f"counts of groups of {rounded(large):,} {counted} and more {about}: known to about 10 %"
+    bad = f"counts of groups below {rounded(small):,} {counted}: they cannot be distinguished from the error"
+    return Uses((good,) if large < released / 2 else (), (bad,))
+
+
+def rounded(value: float) -> int:
+    """Two leading digits.
+
+    >>> rounded(4321), rounded(7.3)
+    (4300, 7)
+    """
+    digits = max(0, len(str(int(value))) - 2)
+    return int(round(value / 10**digits)) * 10**digits
