@@ -20,10 +20,11 @@ DEFAULT = "table"
 def kinds() -> dict[str, type[Schema]]:
     """The class of schemas of each kind of data; imported when needed, because sets and graphs need numpy."""
     from cantle.schema.graph import GraphSchema
+    from cantle.schema.sequences import SequenceSchema
     from cantle.schema.sets import SetSchema
     from cantle.schema.table import TableSchema
 
-    return {one.kind: one for one in (TableSchema, SetSchema, GraphSchema)}
+    return {one.kind: one for one in (TableSchema, SetSchema, SequenceSchema, GraphSchema)}
 
 
 def load_schema(path: str | os.PathLike[str]) -> Schema:

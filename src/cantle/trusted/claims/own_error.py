@@ -18,12 +18,19 @@ from cantle.trusted.core.budget import Unit
 from cantle.trusted.counting.base import SplitEngine
 from cantle.trusted.geometry.boxes import Ints, is_int64_array
 from cantle.trusted.geometry.rectangles import WHOLE
-from cantle.trusted.geometry.workloads import APART, ONE_COLUMN, SetWorkload, TableWorkload
+from cantle.trusted.geometry.workloads import (
+    APART,
+    ONE_COLUMN,
+    SequenceWorkload,
+    SetWorkload,
+    TableWorkload,
+    Workload,
+)
 
 MOST_RELEASED = 1 << 40
 """Largest released count: sums of differences then stay far below 2^62."""
 
-WORKLOADS: dict[str, type] = {"tables": TableWorkload, "sets": SetWorkload}
+WORKLOADS: dict[str, type] = {"tables": TableWorkload, "sets": SetWorkload, "sequences": SequenceWorkload}
 """The workload for each kind of data."""
 
 
@@ -35,12 +42,14 @@ class OwnError:
     95 % quantile; over pairs of columns measured together the 95 % quantile of each pair's 95 % quantile; and over the
     other pairs the largest of those. Sets give up to three: over items the largest 95 % quantile of
     a band; over pairs and triples all of whose pairs were counted the largest error; and over the others the same.
+    Sequences give up to two: the largest error over pairs that follow each other directly, and over pairs at any
+    distance.
 
     Claim 57. K numbers together have sensitivity K k for a unit of k records: each moves by at most k (Claims 55a to
     55c), and L1 sensitivities add up. K, the classes and the weights follow from the workload, which is public.
     """
 
-    workload: TableWorkload | SetWorkload
+    workload: Workload
     released: Ints
 
     def fits(self, kind: str, domain: object) -> bool:
@@ -83,6 +92,10 @@ class OwnError:
         is asked."""
         if isinstance(self.workload, SetWorkload):
             return self._classes_of_sets(self.workload)
+        if isinstance(self.workload, SequenceWorkload):
+            near, every = self.workload.near, self.workload.cells
+            families = [[slice(i, i + 1) for i in range(*ends)] for ends in ((0, near), (near, every))]
+            return [(one, 100) for one in families if one]
         classes = list[tuple[Sequence[slice | Ints], int]]()
         for number in np.unique(self.workload.classes).tolist():
             groups = [

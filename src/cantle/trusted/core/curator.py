@@ -31,7 +31,7 @@ from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.base import Engine, Rule, SplitEngine
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
 from cantle.trusted.geometry.item_partitions import Partitions
-from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
+from cantle.trusted.geometry.workloads import Workload
 from cantle.trusted.noise import Noise
 
 Nodes = TypeVar("Nodes", bound=Frontier | Partitions)
@@ -212,7 +212,7 @@ class Curator:
         cast(SplitEngine, engine).keep_all()
         run.reserved = int(cost[0])
 
-    def own_error(self, workload: TableWorkload | SetWorkload, released: Ints) -> Noisy:
+    def own_error(self, workload: Workload, released: Ints) -> Noisy:
         """Noisy numbers that say how far released records are off, at the reserved price; can be asked only once.
 
         Claim 58. The whole run stays epsilon-DP. Let r be the price reserved. It is charged to the root, so every path

@@ -29,8 +29,16 @@ class GraphDomain:
     edges: bool
 
 
-PublicDomain = Domain | ItemTree | GraphDomain
-"""What is public about the data: of a table, of sets, of a graph."""
+@dataclass(frozen=True)
+class SequenceDomain:
+    """What is public about sequences: the number of symbols, and the longest length."""
+
+    symbols: int
+    longest: int
+
+
+PublicDomain = Domain | ItemTree | SequenceDomain | GraphDomain
+"""What is public about the data: of a table, of sets, of sequences, of a graph."""
 
 
 MOST_LISTED = 22
