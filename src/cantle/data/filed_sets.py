@@ -8,7 +8,6 @@ of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,12 +32,21 @@ if TYPE_CHECKING:
 
 def open_filed(data: object, schema: SetSchema, method: AsksSets, choice: EngineChoice) -> Opened:
     """An engine that holds the sets in files of a private folder, and the form of the input."""
-    set_files = SetFiles()
+    form, set_files = filed_records(data, schema, choice)
     try:
-        form = _write(data, schema, choice, set_files)
         least = method.kernels_from
         compiled = least is not None and kernel_choice.worth_loading(len(set_files.starts) - 1, least)
-        return asdict(form), FiledSetEngine(set_files, tree=method.tree, most=method.most, compiled=compiled)
+        return form.to_dict(), FiledSetEngine(set_files, tree=method.tree, most=method.most, compiled=compiled)
+    except BaseException:
+        set_files.close()
+        raise
+
+
+def filed_records(data: object, schema: SetSchema, choice: EngineChoice) -> tuple[SetForm, SetFiles]:
+    """The form of the input, and its records in files of a private folder."""
+    set_files = SetFiles()
+    try:
+        return _write(data, schema, choice, set_files), set_files
     except BaseException:
         set_files.close()
         raise
@@ -77,44 +85,43 @@ def _write_text(paths: list[Path], schema: SetSchema, choice: EngineChoice, set_
         return _write_long(paths, schema, choice, set_files)
     for path in paths:
         form, parts = sets.from_file(path, schema)
-        set_files.write(sets.pack(*part, schema.universe.size) for part in parts)
+        set_files.write(sets.pack(*part, schema) for part in parts)
     return form
 
 
 def _write_long(paths: list[Path], schema: SetSchema, choice: EngineChoice, set_files: SetFiles) -> SetForm:
-    _, of, what = sets.as_long_table(schema)
+    schema.require_long("this")
     for path in paths:
         if ending(path) in PARQUET:
             check_pair(f"{path.name!r}", column_types(path), schema)
         elif schema.dialect.header and ending(path) in CSV:
             check_pair(f"{path.name!r}", header(path, schema.dialect), schema)
     memory = MEMORY if choice.memory is None else choice.memory
-    sort_rows(_rows(paths, schema), set_files, memory, None if schema.person is None else schema.max_records)
-    return SetForm(form="long", id=of, item=what)
+    persons = None if schema.person is None else schema.max_records
+    sort_rows(_rows(paths, schema), set_files, memory, persons, longest=schema.longest)
+    return sets.long_form(schema)
 
 
 def _rows(paths: list[Path], schema: SetSchema) -> Iterator[Table]:
     """The rows that have a declared item and an id, with ids of one type; and their persons, if the schema names
     them."""
     kinds: dict[str, pl.DataType] = {}
-    _, of, what = sets.as_long_table(schema)
-    named = {"id": of} if schema.person is None else {"id": of, "who": schema.person}
+    named = dict(zip(("id", "who"), sets.id_columns(schema), strict=False))
+    places = [] if schema.ordered_by is None else ["place"]
     for raw in _long_batches(paths, schema):
-        rows = {"item": pl.Series(schema.universe.encode(raw.frame[what]))}
+        keys, codes = sets.rows_of(raw.frame, schema)
+        rows = {"item": pl.Series(codes), **dict(zip([*places, *named], keys, strict=True))}
         for key, name in named.items():
-            rows[key] = sets.ids_of(raw.frame[name], schema.missing_values)
             if rows[key].dtype != kinds.setdefault(key, rows[key].dtype):
                 raise DataError(f"column {name!r} has different types in the files; write them with one type.")
-        known = [pl.col("item") >= 0, *(pl.col(key).is_not_null() for key in named)]
-        yield pl.DataFrame(rows).filter(known).to_arrow()
+        yield pl.DataFrame(rows).to_arrow()
 
 
 def _long_batches(paths: Iterable[Path], schema: SetSchema) -> Iterator[Raw]:
-    table, of, what = sets.as_long_table(schema)
-    ids = (of,) if schema.person is None else (of, schema.person)
+    table, ids = sets.as_long_table(schema)[0], sets.id_columns(schema)
     for path in paths:
         if ending(path) in PARQUET:
-            for batch in parquet_batches(path, [what, *ids]):
+            for batch in parquet_batches(path, [one.name for one in table.fields]):
                 yield from read_batches(polars_of(batch), table, ids=ids)
         else:
             yield from read_batches(path, table, ids=ids)
@@ -123,4 +130,4 @@ def _long_batches(paths: Iterable[Path], schema: SetSchema) -> Iterator[Raw]:
 def _lists(path: Path, column: str, schema: SetSchema) -> Iterator[Packed]:
     for batch in parquet_batches(path, [column]):
         part = sets.lists_of(f"{path.name!r}", polars_of(batch)[column], schema.universe)
-        yield sets.pack(*part, schema.universe.size)
+        yield sets.pack(*part, schema)

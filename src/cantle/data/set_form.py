@@ -16,7 +16,7 @@ def list_column(where: str, types: Mapping[str, nw.dtypes.DType], schema: SetSch
     """The name of the column of lists, or None for a long table; chosen by names and types of columns only."""
     import narwhals as nw
 
-    if schema.form == "fimi":
+    if schema.form not in (None, "long", "list"):
         raise DataError(f"{where} is not text; write `form: long` or `form: list` in the schema, or leave it out.")
     if schema.form == "long":
         check_pair(where, types, schema)
@@ -42,7 +42,10 @@ def list_column(where: str, types: Mapping[str, nw.dtypes.DType], schema: SetSch
 
 def check_pair(where: str, given: Iterable[str], schema: SetSchema) -> None:
     """Refuses a long table that lacks its column of ids, of items, or of persons if the schema names one."""
+    schema.require_long(where)
     named = {"id": schema.id or "id", "item": schema.item or "item"}
+    if schema.ordered_by is not None:
+        named["order"] = schema.ordered_by.column
     if schema.person is not None:
         named["person"] = schema.person
     missing = [key for key, name in named.items() if name not in set(given)]

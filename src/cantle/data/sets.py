@@ -14,8 +14,8 @@ of the ids, and nothing released may depend on it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
@@ -45,7 +45,7 @@ from cantle.data.tables import (
 from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.schema.fields import Field
 from cantle.schema.items import Codes, Universe
-from cantle.schema.sets import ITEMS, SetForm, SetSchema
+from cantle.schema.sets import ITEMS, UNREAD, SetForm, SetSchema
 from cantle.schema.table import TableSchema
 from cantle.trusted.bounding.persons import sets_within_bound
 from cantle.trusted.counting.sets import SetEngine
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from cantle.data.frames import Frame, Series
 
 ENGINES = ("memory", "duckdb", "spark")
-FIMI = (".dat", ".txt")
+FIMI = (".dat", ".txt", ".seq")
 _UNREADABLE = "the frame cannot be read; give a pandas, polars or pyarrow frame."
 _WHAT = "give a file, a pandas, polars or pyarrow frame, or a list of lists of items"
 
@@ -66,7 +66,8 @@ Sets = tuple[Ints, Codes]  # for each occurrence of an item: its record (from 0)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Baskets:
-    """Private sets: record i holds the codes items[starts[i]:starts[i + 1]], at least one, strictly ascending."""
+    """Private records: record i holds the codes items[starts[i]:starts[i + 1]], at least one; of sets strictly
+    ascending."""
 
     starts: Ints
     items: Codes
@@ -111,8 +112,11 @@ def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: o
 
         require_header_first(schema.dialect)
     if isinstance(data, str | os.PathLike):
-        lines = schema.form is None and ending(data) in FIMI
-        if schema.form == "fimi" or lines:
+        if choice.engine == "spark" and is_log(data, schema):
+            raise ParameterError("engine spark does not read XES files; use engine memory or duckdb")
+        if schema.form is None and ending(data) in CSV and ending(data) not in FIMI:
+            schema.require_long("the file")
+        if schema.form == schema.lines or (schema.form is None and ending(data) in FIMI):
             if choice.engine == "spark":
                 raise ParameterError("engine spark reads sets as long tables or columns of lists; use engine duckdb")
             schema.universe.check_fimi()
@@ -132,7 +136,7 @@ def open_engine(data: object, schema: SetSchema, method: AsksSets, choice: Engin
     least = method.kernels_from
     compiled = least is not None and kernel_choice.worth_loading(len(baskets.starts) - 1, least)
     engine = SetEngine(baskets.starts, baskets.items, tree=method.tree, most=method.most, compiled=compiled)
-    return asdict(baskets.form), engine
+    return baskets.form.to_dict(), engine
 
 
 def read_baskets(data: object, schema: SetSchema) -> Baskets:
@@ -148,21 +152,34 @@ def read_baskets(data: object, schema: SetSchema) -> Baskets:
         form, parts = _from_frame(frame, schema)
     else:
         form, parts = _from_python(data, schema)
-    packed = [pack(*part, schema.universe.size) for part in parts]
+    packed = [pack(*part, schema) for part in parts]
     lengths = np.concatenate([np.zeros(1, dtype=np.int64), *(counts for counts, _ in packed)])
     items = np.concatenate([np.zeros(0, dtype=np.int32), *(codes for _, codes in packed)])
     return Baskets(np.cumsum(lengths), items, form)
 
 
-def pack(records: Ints, codes: Codes, size: int) -> tuple[Ints, Codes]:
-    """The number of items of each record that has any, and the items, ascending in each and without repeats."""
-    known, bits = codes >= 0, size.bit_length()
+def pack(records: Ints, codes: Codes, schema: SetSchema) -> tuple[Ints, Codes]:
+    """The number of items of each record that has any, and the items: of a set ascending and without repeats, of a
+    sequence (for which `records` must ascend) the first ones."""
+    if schema.longest is not None:
+        return first_items(records, codes, schema.longest)
+    known, bits = codes >= 0, schema.universe.size.bit_length()
     keys = (records[known] << bits) | codes[known]
     if not (keys[1:] > keys[:-1]).all():
         keys.sort(kind="stable")  # a merge sort is fast on nearly sorted items: it takes a fifth of a quicksort's time
         keys = keys[np.diff(keys, prepend=-1) != 0]
     first = np.flatnonzero(np.diff(keys >> bits, prepend=-1))
     return np.diff(first, append=len(keys)), (keys & ((1 << bits) - 1)).astype(np.int32)
+
+
+def first_items(records: Ints, codes: Codes, most: int) -> tuple[Ints, Codes]:
+    """The first items of each record that has any, with their repeats; `records` ascend."""
+    known = codes >= 0
+    records, codes = records[known], codes[known]
+    first = np.flatnonzero(np.diff(records, prepend=-1))
+    lengths = np.diff(first, append=len(records))
+    used = np.arange(len(records)) - np.repeat(first, lengths) < most
+    return np.minimum(lengths, most), codes[used].astype(np.int32)
 
 
 # --------------------------------------------------------------------------------------------------- files
@@ -174,19 +191,28 @@ def from_file(source: str | os.PathLike[str], schema: SetSchema) -> tuple[SetFor
     check_file(path)
     if kind in PARQUET:
         return _from_parquet(path, schema)
-    form = schema.form or ("fimi" if kind in FIMI else "long" if kind in CSV else None)
+    if is_log(path, schema):
+        from cantle.data.xes import read_xes
+
+        return SetForm(form="xes"), read_xes(path, schema)
+    form = schema.form or (schema.lines if kind in FIMI else "long" if kind in CSV else None)
     if form is None:
         known = ", ".join(dict.fromkeys(FIMI + CSV + PARQUET))
-        fix = f"write `form: fimi` in the schema, or name it one of {known}"
+        fix = f"write `form: {schema.lines}` in the schema, or name it one of {known}"
         raise DataError(f"{path.name!r} has an ending that is not known; {fix}.")
     if form == "list":
-        fix = "store it as Parquet, or write `form: fimi` or `form: long` in the schema"
+        fix = f"store it as Parquet, or write `form: {schema.lines}` or `form: long` in the schema"
         raise DataError(f"{path.name!r} is text and cannot hold a column of lists; {fix}.")
-    if form == "fimi":
-        return SetForm(form="fimi"), read_tokens(path, schema.dialect.encoding, schema.universe)
+    if form == schema.lines:
+        return SetForm(form=form), read_tokens(path, schema.dialect.encoding, schema.universe, schema.longest)
     if schema.dialect.header and kind in CSV:
         check_pair(f"{path.name!r}", header(path, schema.dialect), schema)
     return _from_long(path, schema)
+
+
+def is_log(path: str | os.PathLike[str], schema: SetSchema) -> bool:
+    """Whether a file is an event log in XES."""
+    return schema.form == "xes" or (schema.form is None and "xes" in schema.FORMS and ending(path) == ".xes")
 
 
 def check_file(path: Path) -> None:
@@ -239,26 +265,54 @@ def set_column(path: Path, schema: SetSchema) -> pl.Series | None:
 
 def _from_long(source: object, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
     """Rows (id, item) of a file or frame; batches are joined, because a record may have rows in several."""
-    (table, of, what), who = as_long_table(schema), schema.person
-    named = (of,) if who is None else (of, who)
-    keys: list[list[pl.Series]] = [[] for _ in named]
-    codes, frame = [], "polars"
-    for raw in read_batches(source, table, ids=named):
-        code, frame = schema.universe.encode(raw.frame[what]), raw.kind
-        columns = [ids_of(raw.frame[name], schema.missing_values) for name in named]
-        known = pl.Series(code >= 0)
-        for key in columns:
-            known &= key.is_not_null()
-        for listed, key in zip(keys, columns, strict=True):
-            listed.append(key.filter(known))
-        codes.append(code[known.to_numpy()])
-    rows = long_rows([pl.concat(listed) for listed in keys], np.concatenate(codes), schema)
-    return SetForm(form="long", frame=frame, id=of, item=what), [rows]
+    table, of, what = as_long_table(schema)
+    schema.require_long("this")
+    keys, codes, frame = list[list[pl.Series]](), [], "polars"
+    for raw in read_batches(source, table, ids=id_columns(schema)):
+        frame = raw.kind
+        columns, code = rows_of(raw.frame, schema)
+        keys.append(columns)
+        codes.append(code)
+    rows = long_rows([pl.concat(listed) for listed in zip(*keys, strict=True)], np.concatenate(codes), schema)
+    return long_form(schema, frame), [rows]
+
+
+def long_form(schema: SetSchema, frame: str = "polars") -> SetForm:
+    """The form of a long table."""
+    order = "" if schema.ordered_by is None else schema.ordered_by.column
+    _, of, what = as_long_table(schema)
+    return SetForm(form="long", frame=frame, id=of, item=what, order=order)
+
+
+def id_columns(schema: SetSchema) -> tuple[str, ...]:
+    """The columns of identifiers of a long table: of records, and of persons if the schema names them."""
+    of = schema.id or "id"
+    return (of,) if schema.person is None else (of, schema.person)
+
+
+def rows_of(
+    frame: pl.DataFrame, schema: SetSchema, ids: Callable[[pl.Series, tuple[str, ...]], pl.Series] | None = None
+) -> tuple[list[pl.Series], Codes]:
+    """The usable rows of a part of a long table: their keys, and the codes of their items. Keys are the places of rows
+    in the order of their records, if these have an order, then the ids and the persons."""
+    codes = schema.universe.encode(frame[schema.item or "item"])
+    known = codes >= 0
+    keys = [(ids or ids_of)(frame[name], schema.missing_values) for name in id_columns(schema)]
+    for key in keys:
+        known &= key.is_not_null().to_numpy()
+    if schema.ordered_by is not None:
+        places = schema.ordered_by.places(frame[schema.ordered_by.column], schema.missing_values)
+        known &= places != UNREAD
+        keys.insert(0, pl.Series(places))
+    return [key.filter(pl.Series(known, dtype=pl.Boolean)) for key in keys], codes[known]
 
 
 def long_rows(keys: Sequence[pl.Series], codes: Codes, schema: SetSchema) -> Sets:
-    """The rows of the records that are used. `keys` are the ids and, if the schema names persons, the persons of the
-    rows."""
+    """The rows of the records that are used, given the keys (`rows_of`) and codes of all rows."""
+    if schema.ordered_by is not None:
+        from cantle.data.sequences import ordered_rows
+
+        return ordered_rows(keys[0].to_numpy(), [_numbers(key) for key in keys[1:]], codes, schema)
     numbers = [_numbers(key) for key in keys]
     return (numbers[0], codes) if schema.person is None else _bounded(numbers[1], numbers[0], codes, schema)
 
@@ -267,6 +321,8 @@ def as_long_table(schema: SetSchema) -> tuple[TableSchema, str, str]:
     """The schema of a long table of these sets, its column of ids and its column of items."""
     of, what, who = schema.id or "id", schema.item or "item", schema.person
     names = (of, what) if who is None else (of, what, who)
+    if schema.ordered_by is not None:
+        names = (*names, schema.ordered_by.column)
     return TableSchema(fields=tuple(Field(name=name) for name in names), dialect=schema.dialect), of, what
 
 
@@ -336,7 +392,7 @@ def _from_frame(frame: Frame, schema: SetSchema) -> tuple[SetForm, Iterable[Sets
     form = SetForm(form="list", frame=library if library in ("pandas", "pyarrow") else "polars", column=column)
     if isinstance(series, pl.Series):
         return form, [lists_of(where, series, schema.universe)]
-    return form, [_objects(series, schema.universe)]
+    return form, [_objects(series, schema)]
 
 
 def _lists_or_objects(series: Series) -> pl.Series | list[object]:
@@ -379,11 +435,13 @@ def _from_python(data: object, schema: SetSchema) -> tuple[SetForm, Iterable[Set
         records = list(data)
     except _ANYTHING:
         raise_alone(DataError(f"the sets cannot be read to their end; {_WHAT}."))
-    return SetForm(form="list", column=schema.column or ITEMS), [_objects(records, schema.universe)]
+    return SetForm(form="list", column=schema.column or ITEMS), [_objects(records, schema)]
 
 
-def _objects(records: list[object], universe: Universe) -> Sets:
-    members = [_members(record) for record in records]
+def _objects(records: list[object], schema: SetSchema) -> Sets:
+    universe = schema.universe
+    # a Python set has no order of its own
+    members = [[] if schema.longest and isinstance(record, Set | Mapping) else _members(record) for record in records]
     lengths = np.fromiter(map(len, members), dtype=np.int64, count=len(members))
     items = column_of(list(chain.from_iterable(members)), exact=True)
     return np.repeat(np.arange(len(members)), lengths), universe.encode(items)

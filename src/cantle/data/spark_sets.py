@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-import polars as pl
 
 from cantle import kernel_choice
 from cantle.data import sets
@@ -36,16 +34,21 @@ TEXT = (".csv", ".tsv", ".txt", ".data", ".test", ".json")
 
 def open_spark(data: object, schema: SetSchema, method: AsksSets) -> Opened:
     """An engine that counts the sets on Spark's workers, and the form of the input."""
+    form, spark_sets, number = spark_records(data, schema)
+    least = method.kernels_from
+    compiled = least is not None and kernel_choice.worth_loading(number, least)
+    return form.to_dict(), FiledSetEngine(spark_sets, tree=method.tree, most=method.most, compiled=compiled)
+
+
+def spark_records(data: object, schema: SetSchema) -> tuple[SetForm, SparkSets, int]:
+    """The form of the input, its records on Spark's workers, and their number."""
     given = hasattr(data, "sparkSession")
     own = not given and not spark.is_running()
     frame = cast("DataFrame", data) if given else _read(data, schema)
     try:
         form, frame, records = _chosen(frame, data, schema)
         spark_sets = SparkSets(frame, records, own=own)
-        least = method.kernels_from
-        number = int(spark_sets.added(lambda starts, _: np.array([len(starts) - 1]))[0])
-        compiled = least is not None and kernel_choice.worth_loading(number, least)
-        return asdict(form), FiledSetEngine(spark_sets, tree=method.tree, most=method.most, compiled=compiled)
+        return form, spark_sets, int(spark_sets.added(lambda starts, _: np.array([len(starts) - 1]))[0])
     except BaseException:
         if own:
             frame.sparkSession.stop()
@@ -53,14 +56,13 @@ def open_spark(data: object, schema: SetSchema, method: AsksSets) -> Opened:
 
 
 def _read(data: object, schema: SetSchema) -> DataFrame:
-    table, of, what = sets.as_long_table(schema)
-    wanted = [of, what, *([] if schema.person is None else [schema.person])]
-    return spark_frame(spark.session(), data, table, wanted)
+    table, _, _ = sets.as_long_table(schema)
+    return spark_frame(spark.session(), data, table, [one.name for one in table.fields])
 
 
 def _chosen(frame: DataFrame, data: object, schema: SetSchema) -> tuple[SetForm, DataFrame, LongRows | Lists]:
     """The form of a frame, the columns to read, and what the workers do with them."""
-    table, of, what = sets.as_long_table(schema)
+    table, _, _ = sets.as_long_table(schema)
     text = isinstance(data, str | os.PathLike) and os.fspath(data).lower().endswith(TEXT)
     types = polars_of(spark.nothing_of(frame)).schema
     where = "the Spark frame"
@@ -70,26 +72,22 @@ def _chosen(frame: DataFrame, data: object, schema: SetSchema) -> tuple[SetForm,
         sets.lists_of(where, polars_of(spark.nothing_of(frame))[column], schema.universe)  # judges the type
         return SetForm(form="list", column=column), frame, Lists(_of_lists(where, column, schema))
     check_pair(where, types, schema)
-    ids = (of,) if schema.person is None else (of, schema.person)
-    frame = spark.select(frame, [what, *ids])
-    list(read_batches(polars_of(spark.nothing_of(frame)), table, ids=ids))  # judges the types
-    return SetForm(form="long", id=of, item=what), frame, LongRows(_of_rows(what, ids, schema), _grouped(schema))
+    frame = spark.select(frame, [one.name for one in table.fields])
+    list(read_batches(polars_of(spark.nothing_of(frame)), table, ids=sets.id_columns(schema)))  # judges the types
+    return sets.long_form(schema), frame, LongRows(_of_rows(schema), _grouped(schema))
 
 
 def _of_lists(where: str, column: str, schema: SetSchema) -> Callable[[pyarrow.RecordBatch], Packed]:
     def pack(batch: pyarrow.RecordBatch) -> Packed:
-        return sets.pack(*sets.lists_of(where, polars_of(batch)[column], schema.universe), schema.universe.size)
+        return sets.pack(*sets.lists_of(where, polars_of(batch)[column], schema.universe), schema)
 
     return pack
 
 
-def _of_rows(what: str, ids: tuple[str, ...], schema: SetSchema) -> Callable[[pyarrow.RecordBatch], Rows]:
+def _of_rows(schema: SetSchema) -> Callable[[pyarrow.RecordBatch], Rows]:
     def encode(batch: pyarrow.RecordBatch) -> Rows:
-        frame = polars_of(batch)
-        codes = schema.universe.encode(frame[what])
-        keys = [as_ids(frame[name], schema.missing_values) for name in ids]
-        known = np.logical_and.reduce([codes >= 0, *(key.is_not_null().to_numpy() for key in keys)])
-        return tuple(key.filter(pl.Series(known, dtype=pl.Boolean)) for key in keys), codes[known]
+        keys, codes = sets.rows_of(polars_of(batch), schema, as_ids)
+        return tuple(keys), codes
 
     return encode
 
@@ -97,6 +95,6 @@ def _of_rows(what: str, ids: tuple[str, ...], schema: SetSchema) -> Callable[[py
 def _grouped(schema: SetSchema) -> Callable[[Rows], Packed]:
     def pack(rows: Rows) -> Packed:
         keys, codes = rows
-        return sets.pack(*sets.long_rows(keys, codes.astype(np.int32), schema), schema.universe.size)
+        return sets.pack(*sets.long_rows(keys, codes.astype(np.int32), schema), schema)
 
     return pack

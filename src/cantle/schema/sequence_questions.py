@@ -1,7 +1,7 @@
 """What a question about sequences may name: their length, first and last symbol, and strings of symbols.
 
 `contains 'a > b'` holds for a sequence in which b follows a directly, `contains 'a > ... > b'` for one in which it
-follows later (or directly). If no symbol of the alphabet has a blank in it, blanks do instead of signs: 'a b', 'a ... b'.
+follows later (or directly). If no symbol of the alphabet has a blank in it, blanks do instead of signs: 'a ... b'.
 """
 
 from __future__ import annotations

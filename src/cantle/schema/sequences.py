@@ -1,11 +1,11 @@
-"""The public schema of sequences: click paths, trips, process logs; each record is a list of symbols whose order matters.
+"""The public schema of sequences: click paths, trips, process logs; a record is a list of symbols whose order matters.
 
     kind: sequences
     items: pages.txt                     # the alphabet, as for sets (cantle.schema.sets)
     form: long                           # lines (one sequence per line) | long | list | xes; recognised as for sets
-    id: case                             # long: the column of the sequence (default `id`), of the symbol (default `item`),
-    item: activity                       # and of the order, with the type of its values: integer, number, date or
-    order: {column: time, type: datetime}   # datetime, which may have a `format`
+    id: case                             # long: the columns of the sequence (default `id`), of the symbol (default
+    item: activity                       # `item`) and of the order, with the type of its values: integer, number,
+    order: {column: time, type: datetime}   # date or datetime, which may have a `format`
     max_length: 1000                     # of a longer sequence the first so many symbols are used; at most 5,040
     unit: {person: patient, max_records: 3}   # long: protect all sequences of a person
 
@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from cantle.errors import DataError
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import Folder
 from cantle.schema.documents import fail
 from cantle.schema.field_parser import formats_of
 from cantle.schema.problems import Problems
-from cantle.schema.sets import SetSchema, column_name
-from cantle.schema.values import WHOLE, Mask, floats, microseconds
+from cantle.schema.sets import UNREAD, SetSchema, column_name
+from cantle.schema.values import WHOLE, Mask, by_kind, floats, microseconds
 from cantle.trusted.geometry.boxes import Ints
 
 if TYPE_CHECKING:
@@ -52,17 +53,24 @@ class Order:
     def to_dict(self) -> dict[str, JSON]:
         return {key: value for key, value in vars(self).items() if value is not None}
 
-    def keys(self, series: pl.Series, marks: tuple[str, ...]) -> tuple[Ints, Mask]:
-        """For each value, by itself, a whole number that says where it comes; and which values cannot be read."""
+    def places(self, series: pl.Series, marks: tuple[str, ...]) -> Ints:
+        """For each value, by itself, a whole number that says where it comes; UNREAD if it cannot be read."""
+
+        def read(part: pl.Series) -> Ints:
+            values, missing = self._read(part, marks)
+            return np.where(missing, UNREAD, values)
+
+        return by_kind(series, read)
+
+    def _read(self, series: pl.Series, marks: tuple[str, ...]) -> tuple[Ints, Mask]:
         formats = () if self.format is None else (self.format,)
         if self.type == "number":
             values = floats(series, marks)
             missing = np.isnan(values)
             bits = (np.where(missing, 0.0, values) + 0.0).view(np.int64)  # no -0.0
-            return np.where(bits < 0, np.int64(-(2**63)) - bits, bits), missing
-        if self.type == "datetime":
-            return microseconds(series, marks, formats)
-        return WHOLE[self.type](series, marks, formats)
+            return np.where(bits < 0, UNREAD - bits, bits), missing
+        read = microseconds if self.type == "datetime" else WHOLE[self.type]
+        return read(series, marks, formats)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +96,7 @@ class SequenceSchema(SetSchema):
         with problems.during("order"):
             if order is None and fields["form"] == "long":
                 fail("schema", "a long table of sequences needs an `order`", _ORDER, "order")
-            if order is not None and fields["form"] not in (None, "long"):
+            if order is not None and fields["form"] not in (None, "long", "xes"):
                 fail("schema", f"`order` is not for form {fields['form']}", "leave it out, or use form long", "order")
             columns = [fields.get(key, key) for key in ("id", "item")] + [fields["person"]]
             if order is not None and order.column in columns:
@@ -96,8 +104,8 @@ class SequenceSchema(SetSchema):
         with problems.during("items"):
             if fields["universe"] is not None and fields["universe"].size < 2:
                 fail("items", "there is only one symbol", "publish a table of lengths instead, or declare all symbols")
-        form = "long" if order is not None else fields["form"]
-        return {**fields, "form": form, "order": order, "max_length": longest}
+        form = "long" if order is not None else None
+        return {**fields, "form": fields["form"] or form, "order": order, "max_length": longest}
 
     def to_dict(self) -> dict[str, JSON]:
         document = super().to_dict()
@@ -106,6 +114,19 @@ class SequenceSchema(SetSchema):
         if self.max_length != USUAL_LONGEST:
             document["max_length"] = self.max_length
         return document
+
+    @property
+    def ordered_by(self) -> Order | None:
+        return self.order
+
+    @property
+    def longest(self) -> int:
+        """How many symbols of a sequence are used."""
+        return self.max_length
+
+    def require_long(self, where: str) -> None:
+        if self.order is None:
+            raise DataError(f"{where} is a long table, and its rows have no order; {_ORDER}.")
 
     @property
     def unit_detail(self) -> str:

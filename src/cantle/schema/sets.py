@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from cantle.schema.base import require_guarantee
 from cantle.schema.canonical_json import JSON
@@ -31,8 +31,11 @@ from cantle.schema.items import DECLARE, Universe, parse_items
 from cantle.schema.problems import Problems
 from cantle.schema.records import RecordSchema, parse_unit
 from cantle.schema.taxonomy import Taxonomy
+from cantle.trusted.core.arrays import Ints
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from cantle.schema.question_columns import Vocabulary
 
 FORMS = ("fimi", "long", "list")
@@ -44,12 +47,26 @@ _OURS = {"kind", "items", "form", *NAMES, "missingValues", "dialect", "unit", "g
 _OTHERS = {"title", "description", "name", "profile", "$schema"}
 
 
+UNREAD = -(2**63)
+"""The place of a row whose value in the column of the order cannot be read."""
+
+
+class Order(Protocol):
+    """The order of the rows of a record in a long table."""
+
+    @property
+    def column(self) -> str: ...
+
+    def places(self, series: pl.Series, marks: tuple[str, ...]) -> Ints:
+        """For each value, by itself, a whole number that says where it comes; UNREAD if it cannot be read."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SetForm:
-    """The public form of the sets that were given, in which they are also returned.
+    """The public form of the records that were given, in which they are also returned.
 
-    `form` is one of those that the schema takes; `frame` is polars, pandas or pyarrow (polars for files and Python lists); the other
-    fields are the names of the columns.
+    `form` is one of those that the schema takes; `frame` is polars, pandas or pyarrow (polars for files and Python
+    lists); the other fields are the names of the columns.
     """
 
     form: str
@@ -58,6 +75,10 @@ class SetForm:
     item: str = "item"
     column: str = ITEMS
     order: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """The fields; without an order, if there is none."""
+        return {key: value for key, value in vars(self).items() if value or key != "order"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +163,24 @@ class SetSchema(RecordSchema):
         named = {"form": self.form, "id": self.id, "item": self.item, "column": self.column}
         document |= {key: value for key, value in named.items() if value is not None}
         return document | self._common_keys()
+
+    @property
+    def ordered_by(self) -> Order | None:
+        """The order of the rows of a record in a long table: sets have none."""
+        return None
+
+    @property
+    def longest(self) -> int | None:
+        """How many items of a record are used, in their order; None if all are, and their order means nothing."""
+        return None
+
+    @property
+    def lines(self) -> str:
+        """The form of lines of text."""
+        return self.FORMS[0]
+
+    def require_long(self, where: str) -> None:
+        """Refuses a long table that lacks something this kind of data needs."""
 
     @property
     def unit_detail(self) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn, Protocol
 import numpy as np
 
 from cantle.errors import EngineError, ParameterError, raise_alone
-from cantle.trusted.bounding.persons import sets_within_bound
+from cantle.trusted.bounding.persons import sequences_within_bound, sets_within_bound
 from cantle.trusted.claims.set_queries import BASKET_KEYS, HeadPatterns, ItemSupports, SetSizes
 from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.core.keys import SET_KEYS, SetKey
@@ -110,34 +110,46 @@ class SetFiles:
             first = last
 
 
-def sort_rows(rows: Iterable[Table], files: SetFiles, memory: int, max_records: int | None = None) -> SetFiles:
+def sort_rows(
+    rows: Iterable[Table],
+    files: SetFiles,
+    memory: int,
+    max_records: int | None = None,
+    *,
+    longest: int | None = None,
+) -> SetFiles:
     """Writes the records of a long table, given as tables of columns `id` and `item` (a code); the first may be empty.
 
     `memory` is a limit as for `PrivateDatabase`. With `max_records`, the tables also have a column `who`; a record then
-    consists of the rows of one person with one id.
+    consists of the rows of one person with one id. With `longest` they have a column `place`: records are sequences in
+    this order, of which the first so many items are written, repeats too.
     """
-    names = "id, item" if max_records is None else "who, id, item"
+    names = "id, item" if longest is None else "id, place, item"
+    names = names if max_records is None else f"who, {names}"
     with PrivateDatabase(memory, FAILURE, in_order=True) as base:
         for number, table in enumerate(rows):
             base.insert("pairs", table, new=not number)
         sorted_rows = base.batches(f"SELECT {names} FROM pairs ORDER BY {names}")
-        return files.write(_packs(sorted_rows) if max_records is None else _packs_of_persons(sorted_rows, max_records))
+        if max_records is None:
+            return files.write(_packs(sorted_rows, longest))
+        return files.write(_packs_of_persons(sorted_rows, max_records, longest))
 
 
-def _packs(sorted_rows: Iterable[Table]) -> Iterator[Packed]:
+def _packs(sorted_rows: Iterable[Table], longest: int | None) -> Iterator[Packed]:
     """Records of rows that are sorted by id and item, in batches that may end inside a record."""
     for table in _whole(sorted_rows, "id"):
-        yield _pack(_changes(table["id"]), table["item"])
+        yield _pack(_changes(table["id"]), table["item"], longest)
 
 
-def _packs_of_persons(sorted_rows: Iterable[Table], max_records: int) -> Iterator[Packed]:
+def _packs_of_persons(sorted_rows: Iterable[Table], max_records: int, longest: int | None) -> Iterator[Packed]:
     """The same for rows sorted by person, id and item, with at most `max_records` records per person (Claim 40)."""
     for table in _whole(sorted_rows, "who"):
         new_person = _changes(table["who"])
         new = new_person | _changes(table["id"])
         _require_sorted(table["id"], new_person)
-        lengths, items = _pack(new, table["item"])
-        used = sets_within_bound(np.cumsum(new_person, dtype=np.int64)[new], lengths, items, max_records)
+        lengths, items = _pack(new, table["item"], longest)
+        person = np.cumsum(new_person, dtype=np.int64)[new]
+        used = (sets_within_bound if longest is None else sequences_within_bound)(person, lengths, items, max_records)
         yield lengths[used], items[np.repeat(used, lengths)]
 
 
@@ -182,12 +194,15 @@ def _changes(ids: Array | ChunkedArray) -> Bools:
     return new
 
 
-def _pack(new: Bools, items: ChunkedArray) -> Packed:
+def _pack(new: Bools, items: ChunkedArray, longest: int | None) -> Packed:
     codes = items.to_numpy()
-    once = new.copy()
-    once[1:] |= codes[1:] != codes[:-1]
-    record = np.cumsum(new[once]) - 1
-    return np.bincount(record), codes[once].astype(np.int32)
+    used = new.copy()
+    if longest is None:  # each item once
+        used[1:] |= codes[1:] != codes[:-1]
+    else:
+        used[:] = np.arange(len(new)) - np.flatnonzero(new)[np.cumsum(new) - 1] < longest
+    record = np.cumsum(new[used]) - 1
+    return np.bincount(record), codes[used].astype(np.int32)
 
 
 class FiledSetEngine:

@@ -24,8 +24,9 @@ from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.keys import SequenceDomain
 from cantle.trusted.counting.base import Chunk
 from cantle.trusted.counting.filed_sets import BATCH, Count, SetParts, add_up
-from cantle.trusted.counting.sequence_counts import count_contained, count_sequences, merged, string_parts, within
+from cantle.trusted.counting.sequence_counts import count_sequences, within
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, Slices
+from cantle.trusted.geometry.sequence_strings import count_contained, merged, string_parts
 from cantle.trusted.geometry.workloads import SequenceWorkload
 
 
