@@ -115,15 +115,19 @@ class SetSchema(RecordSchema):
         problems = Problems()
         fields = cls._fields(document, base_dir, problems)
         problems.refuse()
-        return cls(**fields)
+        return cls(**fields, extra=plain_mapping(document, without=_OURS | {*cls.OWN_KEYS}))
+
+    @classmethod
+    def keys(cls) -> set[str]:
+        """The keys of such a schema."""
+        return _OURS | _OTHERS | {*cls.OWN_KEYS}
 
     @classmethod
     def _fields(cls, document: Mapping[str, object], base_dir: Folder, problems: Problems) -> dict[str, Any]:
         """The checked fields of this class."""
-        ours = _OURS | {*cls.OWN_KEYS}
         with problems.during():
             check_values({key: value for key, value in document.items() if key not in ("items", "hierarchy")}, "schema")
-            check_keys("schema", document, ours | _OTHERS)
+            check_keys("schema", document, cls.keys())
         with problems.during():
             _refuse_what_is_for_others(document, cls)
         given = {key: document[key] for key in NAMES if document.get(key) is not None}
@@ -152,7 +156,6 @@ class SetSchema(RecordSchema):
             "missing_values": missing,
             "dialect": dialect,
             "inferred": inferred,
-            "extra": plain_mapping(document, without=ours),
         }
 
     def to_dict(self) -> dict[str, JSON]:

@@ -135,13 +135,13 @@ def sort_rows(
         return files.write(_packs_of_persons(sorted_rows, max_records, longest))
 
 
-def _packs(sorted_rows: Iterable[Table], longest: int | None) -> Iterator[Packed]:
+def _packs(sorted_rows: Iterable[Table], longest: int | None = None) -> Iterator[Packed]:
     """Records of rows that are sorted by id and item, in batches that may end inside a record."""
     for table in _whole(sorted_rows, "id"):
         yield _pack(_changes(table["id"]), table["item"], longest)
 
 
-def _packs_of_persons(sorted_rows: Iterable[Table], max_records: int, longest: int | None) -> Iterator[Packed]:
+def _packs_of_persons(sorted_rows: Iterable[Table], max_records: int, longest: int | None = None) -> Iterator[Packed]:
     """The same for rows sorted by person, id and item, with at most `max_records` records per person (Claim 40)."""
     for table in _whole(sorted_rows, "who"):
         new_person = _changes(table["who"])
