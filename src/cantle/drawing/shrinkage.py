@@ -1,4 +1,4 @@
-"""Noisy counts moved towards what is expected of them, by a prior that all of them together suggest. Post-processing."""
+"""Noisy counts moved towards what is expected of them, by a prior that all of them suggest. Post-processing."""
 
 from __future__ import annotations
 

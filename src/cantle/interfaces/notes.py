@@ -13,6 +13,7 @@ import numpy as np
 
 from cantle.drawing.records import ITEMS_WANTED, MOST_ITEMS, RECORDS_WANTED, Drawn, share_drawn
 from cantle.drawing.results import Results
+from cantle.methods.journeys.questions import SMALL_LOG
 from cantle.schema import Schema
 
 NONE = 200
@@ -71,7 +72,28 @@ def _of_graph(run: Run) -> Iterator[str]:
         yield from _unlisted(run.summary)
 
 
-KINDS: dict[str, Callable[[Run], Iterator[str]]] = {"table": _of_table, "sets": _of_sets, "graph": _of_graph}
+def _of_sequences(run: Run) -> Iterator[str]:
+    yield from _nothing(run.summary["records"])
+    yield from _noise_alone(run.strength)
+    if run.summary["records"] and run.summary["order"] == 1:
+        yield (
+            "No order of symbols was measured: the sequences are too few for this epsilon. The release knows lengths "
+            "and how frequent symbols are, but not which symbol follows which."
+        )
+    elif run.strength < SMALL_LOG:
+        yield (
+            f"No order of symbols was measured well: sequences times epsilon is {run.strength:,.0f}, and a log is "
+            f"small below {SMALL_LOG:,}. Which symbol follows which is known roughly at best; use more sequences, a "
+            "higher epsilon, or fewer symbols."
+        )
+
+
+KINDS: dict[str, Callable[[Run], Iterator[str]]] = {
+    "table": _of_table,
+    "sets": _of_sets,
+    "sequences": _of_sequences,
+    "graph": _of_graph,
+}
 """For each kind of data its notes."""
 
 
@@ -119,8 +141,8 @@ def _noise_alone(strength: float) -> Iterator[str]:
     """A note if the released sets may be nothing but noise."""
     if 0 < strength < NONE:
         yield (
-            "Noise alone may make as many sets as were released. Either the data is tiny for this epsilon, or hardly "
-            "any item fits the schema."
+            "Noise alone may make as many records as were released. Either the data is tiny for this epsilon, or "
+            "hardly any item fits the schema."
         )
 
 

@@ -37,7 +37,7 @@ from cantle.trusted.counting.base import Engine
 from cantle.trusted.ledger import Ledger, Ticket, now
 from cantle.trusted.noise import Noise, Secure, Seeded
 
-MethodName = Literal["auto", "mosaic", "rps", "diffgen", "diffpart", "baskets", "degrees"]
+MethodName = Literal["auto", "mosaic", "rps", "diffgen", "diffpart", "baskets", "journeys", "degrees"]
 EngineName = Literal["memory", "duckdb", "spark", "database"]
 PresetName = Literal["default", "paper"]
 
@@ -68,7 +68,7 @@ def publish(
     facts: Facts | Mapping[str, object] | str | os.PathLike[str] | None = None,
     **parameters: object,
 ) -> Release:
-    """Publishes a table, sets of items, or the degrees of a graph under pure epsilon-differential privacy.
+    """Publishes a table, sets of items, sequences, or the degrees of a graph under pure epsilon-differential privacy.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def publish(
         What is public about the data; written without looking at it.
     epsilon : float, str or Fraction
         The whole privacy budget of this release. Text and fractions are exact: "0.1", Fraction(1, 3).
-    method : {"auto", "mosaic", "rps", "diffgen", "baskets", "diffpart", "degrees"}
+    method : {"auto", "mosaic", "rps", "diffgen", "baskets", "diffpart", "journeys", "degrees"}
         How to publish; "auto" chooses by the kind of data.
     preset : {"default", "paper"}
         The method as improved here, or as it was published.

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from cantle.release import graphs, sets, tables
+from cantle.release import graphs, sequences, sets, tables
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import ReleasedKind, Texts
 
-KINDS: dict[str, ReleasedKind] = {"table": tables.KIND, "sets": sets.KIND, "graph": graphs.KIND}
+KINDS: dict[str, ReleasedKind] = {
+    "table": tables.KIND,
+    "sets": sets.KIND,
+    "sequences": sequences.KIND,
+    "graph": graphs.KIND,
+}
 
 
 def texts_of(manifest: Manifest) -> Texts:

@@ -163,8 +163,8 @@ def publish_command(
         typer.Option(
             "--format",
             metavar="NAME",
-            autocompletion=lambda: ["csv", "parquet", "fimi"],
-            help="csv, parquet, or fimi (sets only). Default: csv; sets in the form of the data.",
+            autocompletion=lambda: ["csv", "parquet", "fimi", "xes"],
+            help="csv, parquet, fimi (for sets and sequences) or xes. Default: csv, or the form of the data.",
         ),
     ] = None,
     nodes: Annotated[

@@ -42,6 +42,9 @@ DENSE = 1_500_000
 LEAST_STRENGTH = 200
 """Records times epsilon below which no order of symbols is measured."""
 
+SMALL_LOG = 2_000
+"""Records times epsilon below which the order of symbols is known roughly at best."""
+
 MOST_CLASSES = 5
 _FULL_CLASS = 10.0  # sequences times epsilon for each pair of a class of length
 _WORTH = 0.8  # how much of the noise it costs an order must explain to be measured

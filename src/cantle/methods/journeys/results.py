@@ -1,8 +1,8 @@
 """From the noisy answers of `journeys` to what is released: groups and records. Post-processing.
 
-Groups have one row per noisy number, question by question. `symbols` are those that the number is about, in their order;
-in place of a symbol, start and end are null. `length` is the shortest length that it is about, of a bin or of a class of
-lengths. `noisy` counts in units of 1 / `parts` of a sequence.
+Groups have one row per noisy number, question by question. `symbols` are those that the number is about, in their
+order; in place of a symbol, start and end are null. `length` is the shortest length that it is about, of a bin or of a
+class of lengths. `noisy` counts in units of 1 / `parts` of a sequence.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from cantle.drawing.counts import Dice
 from cantle.drawing.results import Results
 from cantle.drawing.set_frames import to_frame
-from cantle.methods.journeys.model.paths import draw_paths
+from cantle.methods.journeys.model.paths import draw_paths, split_paths
 from cantle.methods.journeys.questions import Answers
 from cantle.schema.items import Codes, Universe
 from cantle.trusted.core.answers import Noisy, NoisyCells
@@ -82,9 +82,9 @@ def groups_of(universe: Universe, answers: Answers, paths: tuple[int, int]) -> p
     size, (short, long) = universe.size, paths
     frames = [_frame("lengths", answers.noisy_lengths, None, answers.edges, 1, short, universe)]
     if answers.noisy_paths is not None:
-        for length, part in _by_length(answers.noisy_paths.value[0], size, answers.short):
-            codes = np.stack(np.unravel_index(np.arange(len(part)), (size,) * length), axis=1)
-            shown = np.full(len(part), length)
+        for steps, part in enumerate(split_paths(answers.noisy_paths.value[0], size, answers.short), 1):
+            codes = np.stack(np.unravel_index(np.arange(len(part)), (size,) * steps), axis=1)
+            shown = np.full(len(part), steps)
             frames.append(_frame("paths", answers.noisy_paths, codes, shown, 1, short, universe, part))
     first_length = np.array([answers.short + 1, *answers.classes])
     if answers.noisy_ends is not None:
@@ -105,12 +105,6 @@ def groups_of(universe: Universe, answers: Answers, paths: tuple[int, int]) -> p
     for order, noisy, _, _ in answers.tests:
         frames.append(_frame(f"test of {order}", noisy, None, np.array([0]), 2 * PARTS, long, universe))
     return pl.concat(frames)
-
-
-def _by_length(value: Ints, size: int, longest: int) -> list[tuple[int, Ints]]:
-    from cantle.methods.journeys.model.paths import split_paths
-
-    return list(enumerate(split_paths(value, size, longest), 1))
 
 
 def _frame(

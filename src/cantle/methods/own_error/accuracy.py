@@ -94,9 +94,10 @@ class Accuracy:
     one_column : QuestionError or None
         Questions about one column (of sets: about one item). None where none could be drawn.
     together, apart : PairError or None
-        Of sequences: pairs of symbols that follow each other directly, and at any distance. Of tables: pairs of columns that the release measured together, and other pairs. With few records there is only one number,
+        Pairs of columns that the release measured together, and other pairs. With few records there is only one number,
         `apart`, which then is about all pairs. Of sets: pairs and triples of items all of whose pairs were counted, and
-        others. None where there are none.
+        others. Of sequences: pairs of symbols that follow each other directly, and at any distance. None where there
+        are none.
     all_pairs, pairs_together : int
         How many pairs of columns there are, and how many of them were measured together; 0 for sets.
     workload : str

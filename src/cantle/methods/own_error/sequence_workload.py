@@ -1,7 +1,7 @@
 """Questions about released sequences, for measuring a release's own error: pairs of symbols, one after the other.
 
-All of them follow from released values. They are the pairs with the most to lose: the most frequent ones that follow each
-other directly, and pairs of the most frequent symbols at any distance, frequent or not.
+All of them follow from released values. They are the pairs with the most to lose: the most frequent ones that follow
+each other directly, and pairs of the most frequent symbols at any distance, frequent or not.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from cantle.methods.own_error.measured_pairs import Pair
     from cantle.release import Release
-    from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
+    from cantle.trusted.geometry.workloads import Workload
 
 MOST_KEPT = 10_000
 """Counts that are kept, because the rows of a table ask for the same boxes of codes."""
@@ -68,7 +68,7 @@ class Asker:
         """All pairs of columns of a table, and those that were measured together."""
         return set(), set()
 
-    def workload(self, seed: int) -> TableWorkload | SetWorkload | None:
+    def workload(self, seed: int) -> Workload | None:
         """The questions that a seed draws for the released records, whose error a release measures."""
         raise NotImplementedError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from cantle.release import Release
-from cantle.release.report import graphs, sets, tables
+from cantle.release.report import graphs, sequences, sets, tables
 from cantle.release.report.ask import Box
 from cantle.release.report.content import Section, Tile
 
@@ -28,4 +28,4 @@ class ReportedKind(Protocol):
         """How far numbers are off; empty if there are none."""
 
 
-KINDS: dict[str, ReportedKind] = {"table": tables, "sets": sets, "graph": graphs}
+KINDS: dict[str, ReportedKind] = {"table": tables, "sets": sets, "sequences": sequences, "graph": graphs}

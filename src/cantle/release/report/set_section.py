@@ -28,9 +28,9 @@ def set_sections(view: SetView, asker: Asker) -> list[Section]:
     top = view.top(ITEMS)
     items = [(view.label(code), asker.count(has(code), CONFIDENCE)) for code in top]
     cards = [
-        _card("Items", items, view.records, "sets that hold it"),
-        _card("Pairs of items", _pairs(view, asker), view.records, "sets that hold both"),
-        _card("Sizes of sets", _sizes(view, asker), view.records, "sets", numeric=True),
+        card("Items", items, view.records, "sets that hold it"),
+        card("Pairs of items", _pairs(view, asker), view.records, "sets that hold both"),
+        card("Sizes of sets", _sizes(view, asker), view.records, "sets", numeric=True),
     ]
     covers = weakest(estimate.covers for _, estimate in items)
     words = f"{view.records:,} sets over {view.universe.size:,} declared items. Error bars {BASIS[covers]}"
@@ -70,9 +70,8 @@ def _sizes(view: SetView, asker: Asker) -> list[tuple[str, Estimate]]:
     ]
 
 
-def _card(
-    title: str, counts: Sequence[tuple[str, Estimate]], whole: int, unit: str, *, numeric: bool = False
-) -> Figure:
+def card(title: str, counts: Sequence[tuple[str, Estimate]], whole: int, unit: str, *, numeric: bool = False) -> Figure:
+    """Bars of counts with their intervals, and the numbers as a table."""
     bars = [
         Bar(label, one.value, one.low, one.high, label if numeric else "", sure=one.confidence is not None)
         for label, one in counts

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cantle.schema.code_sets import Question
     from cantle.schema.domain import Domain
 
-STRUCTURES = ("tree", "cells", "tables", "sets", "patterns", "degrees")
+STRUCTURES = ("tree", "cells", "tables", "sets", "patterns", "degrees", "sequences")
 """All structures. The name of one is that of its module in this folder."""
 
 VERSION = 1

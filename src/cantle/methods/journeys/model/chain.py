@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cantle.drawing.counts import Floats
-from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
 _LEAST = 1e-6  # the mass that a row gives to all symbols at least, so that it can always go on

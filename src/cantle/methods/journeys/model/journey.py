@@ -77,7 +77,7 @@ class Journeys:
         number = np.where(every > self.short, self.lengths.number, 0.0)
         cls = self.class_of(every)
         self.sizes = np.maximum(np.bincount(cls, number), 1e-9)
-        ended = np.bincount(cls, number / np.maximum(every, 1)) / self.sizes  # each sequence ends with one of its strings
+        ended = np.bincount(cls, number / np.maximum(every, 1)) / self.sizes  # one string of each ends it
         any_ = self.ends.any / self.ends.any.sum(axis=1, keepdims=True)
         usual = np.concatenate([any_ * (1 - ended)[:, None], ended[:, None]], axis=1)
         self.chain = Chain(usual / usual.sum(axis=1, keepdims=True))

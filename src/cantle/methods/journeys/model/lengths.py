@@ -11,7 +11,7 @@ from cantle.drawing.shrinkage import shrink
 from cantle.trusted.geometry.boxes import Ints
 
 _SINGLE = 24  # lengths up to this one have a bin each; then there are 8 bins per octave
-_CLEAR = 4.0  # standard deviations of noise above which the longest lengths are taken to occur
+_CLEAR = 4.5  # standard deviations of noise above which neighbouring lengths are taken to occur
 _MOST_CUT = 0.3  # if cutting the longest lengths loses more than this share, none is cut
 _SLOPE = (0.5, 1.2)  # bounds on how density changes inside a bin
 
@@ -51,12 +51,13 @@ class LengthModel:
 
 
 def fit_lengths(noisy: Ints, edges: Ints, scale: float, longest: int) -> LengthModel:
-    """The numbers behind the noisy ones; lengths beyond the last that stands out from the noise get none."""
+    """The numbers behind the noisy ones; lengths beyond the last ones that stand out from the noise get none."""
     width = np.diff(np.append(edges, longest + 1))
     value, sd = noisy.astype(float), 2**0.5 * scale
-    beyond = np.cumsum(value[::-1])[::-1]
-    clear = np.flatnonzero(beyond > _CLEAR * sd * np.arange(len(value), 0, -1) ** 0.5)
-    kept = int(clear.max(initial=-1)) + 1
+    sums = np.concatenate([np.zeros(1), np.cumsum(value)])
+    spans = np.arange(len(sums))[None] - np.arange(len(sums))[:, None]
+    clear = (sums[None] - sums[:, None] > _CLEAR * sd * np.maximum(spans, 0) ** 0.5) & (spans > 0)
+    kept = int(np.flatnonzero(clear.any(axis=0)).max(initial=0))
     if value[:kept].sum() < (1 - _MOST_CUT) * value.sum():
         kept = len(value)
     number = np.zeros(longest + 1)

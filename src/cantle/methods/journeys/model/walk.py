@@ -2,8 +2,8 @@
 
 A walk looks ahead: `ahead[r]` is the chance, up to a factor per class, that a sequence ends after exactly r more
 symbols. Symbols are drawn with their chances times that of the context which they lead to, so that lengths are exact
-and the last symbols come out right. All sequences in one context with as many symbols to go draw together, from even parts of its
-mass, so that frequencies match the chances as closely as that many sequences can.
+and the last symbols come out right. All sequences in one context with as many symbols to go draw together, from even
+parts of its mass, so that frequencies match the chances as closely as that many sequences can.
 """
 
 from __future__ import annotations
