@@ -26,6 +26,7 @@ from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.sequence_strings import count_contained
 
 SHOWN = 20
+_TIES = "events of one sequence at the same time: sorted by their symbols"
 
 
 def check_sequences(path: Path, schema: SequenceSchema) -> Checked:
@@ -47,7 +48,9 @@ def check_sequences(path: Path, schema: SequenceSchema) -> Checked:
         records, events = len(lengths), int(lengths.sum())
     count, distinct, shown = undeclared.found()
     findings = [Finding("not a declared symbol", count, events, becomes="left out", distinct=distinct, examples=shown)]
+    ties = lost.pop(_TIES, 0)
     findings += [Finding(name, number, events, becomes="left out") for name, number in lost.items() if number]
+    findings += [Finding(_TIES, ties, events, problem=False)] if ties else []
     longest = int((lengths == schema.max_length).sum())
     of_records = [Finding("sequences not used, because no symbol is left", max(0, records - len(lengths)), records)]
     if longest:
@@ -90,7 +93,7 @@ def _check_long(path: Path, schema: SequenceSchema, undeclared: Examples, lost: 
         keys.append(pl.DataFrame({"id": names, "place": places, "code": codes}))
     rows = pl.concat(keys).filter(pl.col("place") != UNREAD, pl.col("code") >= 0).unique()
     ties = len(rows) - rows.select("id", "place").n_unique()
-    lost["events of one sequence at the same time: sorted by their symbols"] = ties
+    lost[_TIES] = ties
     return int(pl.concat(ids).drop_nulls().n_unique())
 
 

@@ -76,11 +76,13 @@ _DRAWN = {
     "record": _MADE_UP.format(noun="record"),
     "person": _MADE_UP.format(noun="record"),
     "set": _MADE_UP.format(noun="set"),
+    "sequence": _MADE_UP.format(noun="sequence"),
 }
 _DEGREES = "No released number is yours. The numbers of neighbours are made up from counts with random noise."
 _YOURS = {
     "record": "your record",
     "set": "your set of items",
+    "sequence": "your sequence",
     "person": "any record of yours",
     "node": "you, as a node,",
     "node-isolate": "any edge of yours",
@@ -89,6 +91,7 @@ _YOURS = {
 _SEVERAL = {
     "record": " If the data has several records of yours, they are less protected together.",
     "set": " If the data has several sets of yours, they are less protected together.",
+    "sequence": " If the data has several sequences of yours, they are less protected together.",
     "edge": " All your edges together are less protected.",
 }
-"""What is left unsaid by a promise about one record, set or edge."""
+"""What is left unsaid by a promise about one record, set, sequence or edge."""

@@ -123,8 +123,8 @@ def _kind(manifest: Manifest) -> str:
 
 
 def _unit(manifest: Manifest) -> str:
-    """Whom the release protects, as in the manifest; for sets it adds what a record is."""
-    return protected(manifest) if _kind(manifest) == "set" else manifest.unit
+    """Whom the release protects, as in the manifest; for sets and sequences it adds what a record is."""
+    return protected(manifest) if _kind(manifest) in ("set", "sequence") else manifest.unit
 
 
 _UNITS = {
@@ -137,6 +137,11 @@ _UNITS = {
         "one record (one set of items)",
         "two data sets that are equal except that one has one more record (one set of items)",
         "People with more than one set, and sets of different people that are correlated.",
+    ),
+    "sequence": (
+        "one record (one sequence)",
+        "two data sets that are equal except that one has one more record (one sequence with all its events)",
+        "People with more than one sequence, and sequences of different people that are correlated.",
     ),
     "person": (
         "one person",
@@ -164,6 +169,7 @@ _UNITS = {
 _SIZES = {
     "record": "the number of records is private",
     "set": "the number of records is private",
+    "sequence": "the number of records is private",
     "person": "the numbers of records and of people are private",
     "node": "the number of nodes is private",
 }
@@ -278,7 +284,7 @@ def _public(manifest: Manifest) -> str:
 def _replaced(manifest: Manifest) -> str:
     if _kind(manifest) == "node-isolate":
         return "are replaced by others"
-    fixed = ", with the number of records fixed" if _kind(manifest) in ("record", "set") else ""
+    fixed = ", with the number of records fixed" if _kind(manifest) in ("record", "set", "sequence") else ""
     return f"is replaced by another{fixed}"
 
 

@@ -294,7 +294,7 @@ def _pattern(where: str, value: object) -> str:
     # a full date with known parts is required, because a wrong pattern would make every value missing
     given = set(re.findall(r"%(.)", value)) if isinstance(value, str) else set()
     full = given & set("Yy") and given & set("mbB") and given & set("de") or "F" in given
-    if not isinstance(value, str) or not full or not given <= set("YymbBdeFHIMSTpRf%z"):
+    if not isinstance(value, str) or not full or not given <= set("YymbBdeFHIMSTpRf%z."):
         fail(where, f"format {value!r} is not supported", 'use a pattern such as "%d/%m/%Y", or ISO dates', "format")
     return value
 

@@ -94,7 +94,7 @@ class SequenceSchema(SetSchema):
         order = problems.value(None, _order, document.get("order"))
         longest = problems.value(USUAL_LONGEST, _longest, document.get("max_length", USUAL_LONGEST))
         with problems.during("order"):
-            if order is None and fields["form"] == "long":
+            if document.get("order") is None and fields["form"] == "long":
                 fail("schema", "a long table of sequences needs an `order`", _ORDER, "order")
             if order is not None and fields["form"] not in (None, "long", "xes"):
                 fail("schema", f"`order` is not for form {fields['form']}", "leave it out, or use form long", "order")
