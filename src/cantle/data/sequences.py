@@ -23,10 +23,10 @@ from cantle.schema.items import Codes
 from cantle.schema.sequences import SequenceSchema
 from cantle.schema.sets import SetSchema
 from cantle.trusted.bounding.persons import sequences_within_bound
-from cantle.trusted.core.keys import SequenceDomain
 from cantle.trusted.counting.filed_sets import SetParts
 from cantle.trusted.counting.sequences import Rows, SequenceEngine
 from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.sequence_strings import SequenceDomain
 
 
 class AsksSequences(Protocol):

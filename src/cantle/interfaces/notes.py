@@ -13,7 +13,7 @@ import numpy as np
 
 from cantle.drawing.records import ITEMS_WANTED, MOST_ITEMS, RECORDS_WANTED, Drawn, share_drawn
 from cantle.drawing.results import Results
-from cantle.methods.journeys.questions import SMALL_LOG
+from cantle.methods.journeys.model.questions import SMALL_LOG
 from cantle.schema import Schema
 
 NONE = 200

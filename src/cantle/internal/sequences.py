@@ -17,15 +17,14 @@ from cantle.internal.questions import Asked, answer
 from cantle.release import Release
 from cantle.release.answers.sequence_answers import HELD, SequenceAsker
 from cantle.release.load import sequence_schema_of
+from cantle.release.sequences import SequenceCodes
 from cantle.schema.code_sets import OneColumn
 from cantle.schema.sequences import SequenceSchema
 from cantle.schema.sets import UNREAD
 from cantle.schema.values import text_of
-from cantle.trusted.core.arrays import Codes
-from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.sequence_strings import count_contained
+from cantle.trusted.core.arrays import Ints
 
-SHOWN = 20
+SHOWN, MOST_ASKED = 20, 100
 _TIES = "events of one sequence at the same time: sorted by their symbols"
 
 
@@ -118,7 +117,7 @@ def compare_sequences(path: Path, release: Release) -> Comparison:
         Fact("symbols that occur", int((counts[0] > 0).sum()), int((counts[1] > 0).sum())),
     )
     symbols = Distribution("most frequent symbols", names, counts[0][top], counts[1][top])
-    asked = _asked(raw.starts, raw.items, asker)
+    asked = _asked(SequenceCodes(raw.starts, raw.items), asker)
     return Comparison("sequences", facts, (_lengths(one, two), symbols, *ends), asked=tuple(asked))
 
 
@@ -130,14 +129,11 @@ def _lengths(private: Ints, released: Ints) -> Distribution:
     return Distribution("lengths", labels, counts[0], counts[1], ticks=labels)
 
 
-def _asked(starts: Ints, codes: Codes, asker: SequenceAsker) -> list[Asked]:
+def _asked(private: SequenceCodes, asker: SequenceAsker) -> list[Asked]:
     """How many sequences contain one symbol after another, directly and later."""
-    workload = asker.workload(0)
-    answers, universe = [], asker.universe
-    for place, (true, pair) in enumerate(
-        zip(count_contained(workload, starts, codes).tolist(), workload.pairs.tolist(), strict=True)
-    ):
+    workload, universe, answers = asker.workload(0), asker.universe, list[Asked]()
+    for place, pair in list(enumerate(workload.pairs.tolist()))[:: -(-workload.cells // MOST_ASKED)]:
         sign = (" ", " > ") if place < workload.near else (" ... ", " > ... > ")
         key, text = sign[0].join(map(str, pair)), sign[1].join(str(universe.label(code)) for code in pair)
-        answers.append(answer(text, 2, true, OneColumn(key, HELD), asker))
+        answers.append(answer(text, 2, int(private(key).sum()), OneColumn(key, HELD), asker))
     return answers

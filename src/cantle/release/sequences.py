@@ -113,11 +113,15 @@ def _given_back(drawn: Drawn | pl.DataFrame, form: dict[str, str], schema: objec
 class SequenceCodes:
     """Sequences as columns of codes: length, first and last symbol, and 0 or 1 for each string in a question."""
 
-    def __init__(self, sequences: pl.Series, universe: Universe) -> None:
-        lengths = sequences.list.len().to_numpy().astype(np.int64)
-        self.starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        self.codes = universe.encode(sequences.explode(empty_as_null=False)).astype(np.int64)
-        self._owner = np.repeat(np.arange(len(lengths)), lengths)
+    def __init__(self, starts: Ints, codes: Codes) -> None:
+        self.starts, self.codes = starts, codes.astype(np.int64)
+        self._owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+
+    @staticmethod
+    def of(sequences: pl.Series, universe: Universe) -> SequenceCodes:
+        """Those of a column of lists."""
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sequences.list.len().to_numpy().astype(np.int64))])
+        return SequenceCodes(starts, universe.encode(sequences.explode(empty_as_null=False)))
 
     def __call__(self, key: Key) -> Codes:
         if key == "length":

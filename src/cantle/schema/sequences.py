@@ -30,7 +30,7 @@ from cantle.schema.field_parser import formats_of
 from cantle.schema.problems import Problems
 from cantle.schema.sets import UNREAD, SetSchema, column_name
 from cantle.schema.values import WHOLE, Mask, by_kind, floats, microseconds
-from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.core.arrays import Ints
 
 if TYPE_CHECKING:
     from cantle.schema.question_columns import Vocabulary

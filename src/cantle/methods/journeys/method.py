@@ -1,9 +1,9 @@
 """Journeys: private sequences from noisy lengths, whole short sequences, and strings of longer ones.
 
 Every sequence spreads one unit over its strings, so that no sequence is cut and long ones cost no more than short ones.
-cantle.methods.journeys.questions decides from earlier noisy answers which questions are asked; this module asks the
-curator. Everything after the answers is post-processing: a chain of symbols is fitted to the noisy strings, order by
-order, and sequences of the noisy lengths are drawn from it.
+cantle.methods.journeys.model.questions decides from earlier noisy answers which questions are asked; this module asks
+the curator. Everything after the answers is post-processing: a chain of symbols is fitted to the noisy strings, order
+by order, and sequences of the noisy lengths are drawn from it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from cantle.drawing.counts import STREAMS, Dice, public_streams
 from cantle.drawing.results import Results
 from cantle.errors import ParameterError
-from cantle.methods.journeys.questions import PAID, Answers, ask_all, require_shareable
+from cantle.methods.journeys.model.questions import PAID, Answers, ask_all, name_of, require_shareable
 from cantle.methods.journeys.results import journey_results
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
 from cantle.methods.settings import Echo, echo, read_settings, setting
@@ -145,8 +145,3 @@ class CuratorAsker:
 
     def _measure(self, part: str, query: Any, price: int, question: str) -> Noisy:
         return self._curator.measure(self.parts[part], query, price, why=PAID[question])
-
-
-def name_of(order: int) -> str:
-    """What a question about strings of this order is called."""
-    return "pairs" if order == 2 else "strings"

@@ -15,7 +15,7 @@ from cantle.drawing.counts import Dice
 from cantle.drawing.results import Results
 from cantle.drawing.set_frames import to_frame
 from cantle.methods.journeys.model.paths import draw_paths, split_paths
-from cantle.methods.journeys.questions import Answers
+from cantle.methods.journeys.model.questions import Answers
 from cantle.schema.items import Codes, Universe
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.geometry.boxes import Ints

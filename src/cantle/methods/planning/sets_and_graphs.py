@@ -15,7 +15,7 @@ from cantle.methods.baskets.model.set_sizes import SizeModel
 from cantle.methods.degrees.method import DegreeSequence
 from cantle.methods.diffpart.method import DiffPart
 from cantle.methods.journeys.method import Journeys
-from cantle.methods.journeys.questions import (
+from cantle.methods.journeys.model.questions import (
     DENSE,
     ENDS_OF_MANY,
     ENDS_SHARE,

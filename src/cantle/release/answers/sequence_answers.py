@@ -39,7 +39,7 @@ class SequenceAsker(Asker):
     def sequences(self) -> SequenceCodes:
         manifest = self._release.manifest
         frame = list_frame(as_polars(self._release.records, manifest), manifest)
-        return SequenceCodes(frame["items"], self.universe)
+        return SequenceCodes.of(frame["items"], self.universe)
 
     def read(self, key: Key) -> Codes:
         return self.sequences(key)

@@ -13,11 +13,10 @@ from cantle.release.answers.sequence_answers import HELD, SequenceAsker
 from cantle.release.report.columns import BASIS, CONFIDENCE, weakest
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.flow import Edge, flow_diagram
+from cantle.release.report.groupings import Ints
 from cantle.release.report.set_section import card
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.question_columns import MOST_COUNTED
-from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.sequence_strings import merged
 
 SYMBOLS, SHOWN, LENGTHS = 12, 20, 20
 _LONGEST = 4  # symbols of the strings that are listed
@@ -110,7 +109,7 @@ def _strings(asker: SequenceAsker) -> list[tuple[str, Estimate]]:
         for place in range(size):
             cell = cell * base + held.codes[place : place + count]
         cell = cell[owner[:count] == owner[size - 1 :]]
-        cells, number = merged(cell, np.ones_like(cell))
+        cells, number = np.unique(cell, return_counts=True)
         for at in np.argsort(-number, kind="stable")[:SHOWN].tolist():
             codes = tuple(int(cells[at]) // base**back % base for back in range(size - 1, -1, -1))
             found.append((int(number[at]), codes))

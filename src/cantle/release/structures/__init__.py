@@ -42,6 +42,7 @@ BEFORE_STRUCTURES = {
     "diffpart": "sets",
     "baskets": "patterns",
     "degrees": "degrees",
+    "journeys": "sequences",
 }
 """The structure of releases that do not name theirs, by their method."""
 

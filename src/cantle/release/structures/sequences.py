@@ -14,12 +14,13 @@ import numpy as np
 from cantle.drawing.counts import STREAMS, Dice, public_dice, public_streams
 from cantle.drawing.set_frames import to_frame
 from cantle.errors import CantleError, VerifyError
-from cantle.methods.journeys.questions import SMALL_LOG, Answers, ask_all
+from cantle.methods.journeys.model.questions import SMALL_LOG, Answers, ask_all
 from cantle.methods.journeys.results import ENDS, draw, groups_of, summary_of
 from cantle.release import Release
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share, overlap, sum_of, variances
 from cantle.release.answers.noisy_tables import DirectAnswer
+from cantle.release.bars import bars
 from cantle.release.data_file import as_polars
 from cantle.release.load import sequence_schema_of
 from cantle.release.manifest import Manifest
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = ["question", "symbols", "length", "noisy", "path", "rate_num", "rate_den", "parts"]
 _CLOSE = 0.01  # tolerated relative difference of symbols and lengths, because last digits vary with the machine
-_SHOWN = 12
+_SHOWN, _BARS = 12, 8
 
 
 def strength(manifest: Manifest) -> float:
@@ -201,10 +202,11 @@ class Opened:
         """The most frequent sequences, and what follows what most often."""
         import polars as pl
 
-        from cantle.release.record_bars import item_section
-
-        yield item_section(self._release)
         every = self.records
+        held = every.list.unique().explode(empty_as_null=False).value_counts(sort=True)
+        held = held.sort(["count", held.columns[0]], descending=[True, False]).head(_BARS)
+        symbols = [str(symbol) for symbol in held.to_series(0)]
+        yield "Most frequent symbols", list(bars(symbols, held["count"].to_list(), len(every))) if len(held) else []
         whole = every.list.eval(pl.element().cast(pl.String)).list.join(" > ").value_counts(sort=True)
         most = whole.sort(["count", whole.columns[0]], descending=[True, False]).head(_SHOWN)
         lines = [f"{words}: {count:,} sequences, {percent(count, len(every))}" for words, count in most.rows()]

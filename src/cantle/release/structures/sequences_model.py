@@ -9,8 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from cantle.errors import VerifyError
-from cantle.methods.journeys.method import name_of
-from cantle.methods.journeys.questions import PAID
+from cantle.methods.journeys.model.questions import PAID, name_of
 from cantle.methods.journeys.results import ENDS
 from cantle.methods.own_error.accuracy import WHY
 from cantle.release import Release

@@ -22,9 +22,10 @@ import numpy as np
 
 from cantle.trusted.claims.set_queries import are_rising
 from cantle.trusted.core.budget import Unit
-from cantle.trusted.core.keys import SequenceDomain, are_ints
+from cantle.trusted.core.keys import are_ints
 from cantle.trusted.counting.base import SequencesEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints, is_int64_array
+from cantle.trusted.geometry.sequence_strings import SequenceDomain
 from cantle.trusted.geometry.set_parts import PARTS
 
 MOST_PATH = 4
@@ -179,7 +180,7 @@ class ListedStrings(Strings):
     """The same counts where there are too many strings to list; those in `always` are given whatever their noisy value
     (Claim 54).
 
-    Claim 65. Sensitivity PARTS per record: the counts are those of `Strings`.
+    The counts, and so their sensitivity, are those of `Strings` (Claim 65).
     """
 
     kind: ClassVar[str] = "sequences"

@@ -14,6 +14,7 @@ import numpy as np
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, is_int64_array
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import ItemTree, Partitions
+from cantle.trusted.geometry.sequence_strings import SequenceDomain
 
 Domain = tuple[tuple[int, ...], int]
 """Sizes of the attributes, and the number of classes."""
@@ -27,14 +28,6 @@ class GraphDomain:
     nodes: int | None
     listed: bool
     edges: bool
-
-
-@dataclass(frozen=True)
-class SequenceDomain:
-    """What is public about sequences: the number of symbols, and the longest length."""
-
-    symbols: int
-    longest: int
 
 
 PublicDomain = Domain | ItemTree | SequenceDomain | GraphDomain

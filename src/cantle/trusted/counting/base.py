@@ -39,13 +39,13 @@ from cantle.trusted.core.keys import (
     GridBins,
     GridCells,
     PublicDomain,
-    SequenceDomain,
     TableKey,
 )
 from cantle.trusted.core.table_keys import CELL_KEYS, LeafCounts, TableCounts
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, Slices
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
+from cantle.trusted.geometry.sequence_strings import SequenceDomain
 from cantle.trusted.geometry.workloads import SequenceWorkload, SetWorkload, TableWorkload
 
 Chunk = tuple[int, int, Ints]

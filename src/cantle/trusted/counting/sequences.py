@@ -21,12 +21,11 @@ from cantle.trusted.claims.sequence_queries import (
     Strings,
 )
 from cantle.trusted.core.arrays import Codes
-from cantle.trusted.core.keys import SequenceDomain
 from cantle.trusted.counting.base import Chunk
 from cantle.trusted.counting.filed_sets import BATCH, Count, SetParts, add_up
 from cantle.trusted.counting.sequence_counts import count_sequences, within
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, Slices
-from cantle.trusted.geometry.sequence_strings import count_contained, merged, string_parts
+from cantle.trusted.geometry.sequence_strings import SequenceDomain, count_contained, merged, string_parts
 from cantle.trusted.geometry.workloads import SequenceWorkload
 
 

@@ -6,6 +6,8 @@ Sequences are ragged rows of symbols, no row empty, in the order of their events
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from cantle.trusted.core.arrays import Codes
@@ -14,6 +16,14 @@ from cantle.trusted.geometry.set_parts import PARTS
 from cantle.trusted.geometry.workloads import SequenceWorkload
 
 _BLOCK = 1 << 13  # sequences compared with questions together
+
+
+@dataclass(frozen=True)
+class SequenceDomain:
+    """What is public about sequences: the number of symbols, and the longest length."""
+
+    symbols: int
+    longest: int
 
 
 def path_cells(starts: Ints, codes: Codes, symbols: int) -> Ints:
@@ -93,7 +103,7 @@ def _later(pairs: Ints, codes: Codes, owner: Ints, records: int) -> Ints:
     first = np.full((len(used) + 1, records), len(codes), dtype=np.int64)
     last = np.full((len(used) + 1, records), -1, dtype=np.int64)
     row = row_of[codes]
-    first[row[::-1], owner[::-1]] = place[::-1]  # of equal entries, the one written last stays
-    last[row, owner] = place
+    np.minimum.at(first, (row, owner), place)
+    np.maximum.at(last, (row, owner), place)
     later = [int(np.count_nonzero(first[row_of[one]] < last[row_of[two]])) for one, two in pairs.tolist()]
     return np.array(later, dtype=np.int64)

@@ -66,7 +66,8 @@ def fit_lengths(noisy: Ints, edges: Ints, scale: float, longest: int) -> LengthM
         return LengthModel(number)
     value, width = value[:kept], width[:kept]
     density = np.maximum(value / width, 0.0)
-    around = np.convolve(np.pad(density, 2, mode="edge"), np.full(5, 0.2), "valid")
+    padded = np.pad(density, 2, mode="edge")
+    around = np.mean([padded[place : place + len(density)] for place in range(5)], axis=0)
     made = shrink(value, around * width, scale)
     made *= records / max(float(made.sum()), 1e-9)
     for place, (first, wide) in enumerate(zip(edges[:kept].tolist(), width.tolist(), strict=True)):

@@ -20,12 +20,13 @@ from cantle.methods.journeys.model.journey import Journeys, Table
 from cantle.methods.journeys.model.lengths import LengthModel, fit_lengths, length_edges
 from cantle.methods.journeys.model.paths import fit_paths, split_paths
 from cantle.methods.journeys.model.tables import fit_ends
-from cantle.methods.settings import portion
-from cantle.trusted.claims.sequence_queries import MOST_ORDER, MOST_PATH
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.set_parts import PARTS
+
+MOST_PATH, MOST_ORDER = 4, 4
+"""Longest sequences that are counted whole, and most symbols of a string."""
 
 LENGTHS_SHARE = Fraction(2, 25)
 TEST_SHARE = Fraction(1, 50)
@@ -121,6 +122,16 @@ class Answers:
         return max((order for _, order, _, _ in self.measured), default=1)
 
 
+def name_of(order: int) -> str:
+    """What a question about strings of this order is called."""
+    return "pairs" if order == 2 else "strings"
+
+
+def _portion(total: int, fraction: Fraction) -> int:
+    """A share of a whole number of nano-units, rounded down."""
+    return total * fraction.numerator // fraction.denominator
+
+
 def scale_of(noisy: Noisy | NoisyCells) -> float:
     """The scale of the noise: sensitivity over epsilon."""
     return noisy.rate_den / int(noisy.rate_num[0])
@@ -137,7 +148,7 @@ def ask_all(asker: Asker, symbols: int, longest: int, dice: Mapping[str, Dice]) 
     whole = asker.left("all")
     require_shareable(whole)
     edges = length_edges(longest)
-    noisy = asker.lengths(edges, portion(whole, LENGTHS_SHARE))
+    noisy = asker.lengths(edges, _portion(whole, LENGTHS_SHARE))
     known = Answers(edges, noisy, fit_lengths(noisy.value[0], edges, scale_of(noisy), longest))
     asker.accuracy(whole, int(noisy.value.sum()))
     left = asker.left("all") / NANO / asker.max_records
@@ -197,7 +208,7 @@ class _Long:
         known.classes = length_classes(known.lengths, known.short, self.symbols, epsilon) if orders else ()
         many = (len(known.classes) + 1) * base**2 > DENSE
         known.weights = ENDS_PARTS_OF_MANY if many or not orders else ENDS_PARTS
-        price = portion(self._left, ENDS_OF_MANY if many else ENDS_SHARE) if orders else self._left
+        price = _portion(self._left, ENDS_OF_MANY if many else ENDS_SHARE) if orders else self._left
         known.noisy_ends = self.asker.ends(self.part, known.classes, known.weights, price)
         scale = scale_of(known.noisy_ends) / PARTS
         noisy = known.noisy_ends.value.reshape(3, len(known.classes) + 1, self.symbols) / PARTS
@@ -216,7 +227,7 @@ class _Long:
 
     def _ask_orders(self, model: Journeys, many: bool) -> None:
         """Pairs, and longer strings as long as a test says that they explain more than they cost."""
-        table = self._measure(model, 2, self._left if many else portion(self._left, HALF))
+        table = self._measure(model, 2, self._left if many else _portion(self._left, HALF))
         model.learn(table)
         for order in range(3, MOST_ORDER + 1):
             if not self._left:
@@ -225,7 +236,7 @@ class _Long:
             if not self._pays(model, order, cells, expected):
                 model.learn(table.again(self._measure(model, order - 1, self._left, before=table)))
                 return
-            price = self._left if order == MOST_ORDER else portion(self._left, HALF)
+            price = self._left if order == MOST_ORDER else _portion(self._left, HALF)
             table = self._measure(model, order, price, simulated=(cells, expected))
             model.learn(table)
 
@@ -237,7 +248,7 @@ class _Long:
         scale = self.asker.max_records * NANO / self._left
         if expected[expected > _CLEAR * scale].sum() < _COVERED * model.records:
             return False
-        price = portion(self.whole, TEST_SHARE)
+        price = _portion(self.whole, TEST_SHARE)
         if price >= self._left:
             return False
         noisy = self.asker.distance(self.part, order, cells, np.rint(expected * PARTS).astype(np.int64), price)
