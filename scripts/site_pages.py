@@ -156,7 +156,7 @@ def schema_of_schemas() -> dict[str, Any]:
 
 
 def tables_of_keys(schema: dict[str, Any]) -> str:
-    """The keys of tables, fields, sets, sequences and graphs that have a description, as one Markdown table for each of these."""
+    """The keys of every kind of data, and of fields, that have a description, as one Markdown table for each."""
     parts = schema["definitions"]
     field, table = parts["field"]["properties"], parts["table"]["properties"]
     titled = {

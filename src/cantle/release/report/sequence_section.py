@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cantle.release import Release
-from cantle.release.answers.estimates import Estimate
+from cantle.release.answers.estimates import NOISE_ONLY, Estimate
 from cantle.release.answers.sequence_answers import HELD, SequenceAsker
 from cantle.release.report.columns import BASIS, CONFIDENCE, weakest
 from cantle.release.report.content import Figure, Section
@@ -129,7 +129,10 @@ def _paths(asker: SequenceAsker) -> list[tuple[str, Estimate]]:
         found += [(int(number[at]), tuple(paths[at].tolist())) for at in best.tolist()]
     found.sort(key=lambda one: (-one[0], one[1]))
     return [
-        (f"{_name(asker, codes)}, only" if len(codes) == 1 else _name(asker, codes), Estimate(n, n, n, None))
+        (
+            f"{_name(asker, codes)}, only" if len(codes) == 1 else _name(asker, codes),
+            Estimate(n, n, n, None, NOISE_ONLY),
+        )
         for n, codes in found[:SHOWN]
     ]
 

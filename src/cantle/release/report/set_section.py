@@ -79,7 +79,8 @@ def card(title: str, counts: Sequence[tuple[str, Estimate]], whole: int, unit: s
     spoken = "; ".join(f"{bar.label}, {share_text(bar.value / max(1, whole))}" for bar in bars[:3])
     chart = (upright if numeric else lying)(bars, whole, f"{title}. {spoken}. All numbers are in the table below.")
     rows = [(bar.label, f"{bar.value:,.0f}", f"{bar.low:,.0f}", f"{bar.high:,.0f}") for bar in bars]
-    note = f"Error bars: {SHORT[weakest(one.covers for _, one in counts)]}." if counts else ""
+    barred = [one for _, one in counts if one.high > one.low]
+    note = f"Error bars: {SHORT[weakest(one.covers for one in barred)]}." if barred else ""
     return Figure(title, chart, (), note, ("", unit, "from", "to"), rows)
 
 
