@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 
 from cantle import schema
 from cantle.data.draft_schema import kinds as draft_schema
-from cantle.data.openers import OPENERS
+from cantle.data.engine_choice import OPENERS
 from cantle.interfaces import notes
 from cantle.interfaces.studio import schema_file as studio
 from cantle.internal import check_and_evaluate as internal
 from cantle.methods import catalogue
 from cantle.release import kinds as release
-from cantle.release.report import kinds as report
+from cantle.release.report import page as report
 from cantle_lab.bench import data as bench
 from tests.architecture.sources import ROOT, dotted, modules, walked
 

@@ -21,6 +21,7 @@ from cantle.interfaces.publishing import run
 from cantle.methods.diffpart.method import DiffPart
 from cantle.schema.sets import SetSchema
 from cantle.trusted.core.budget import NANO, Unit
+from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.noise import Seeded
 
@@ -171,7 +172,7 @@ def test_a_run_with_the_change_that_the_refusal_names_keeps_few_sets() -> None:
     kept = []
     for seed in range(12):
         plan = DiffPart(universe(40), preset="paper", max_cells=10**6, c2=c2[1])
-        store = SetEngine(np.zeros(1, np.int64), np.zeros(0, np.int32), tree=plan.tree, most=plan.most)
+        store = SetEngine(Ragged(np.zeros(1, np.int64), np.zeros(0, np.int32)), tree=plan.tree, most=plan.most)
         run(plan, store, epsilon_nano=NANO, unit=Unit(), noise=Seeded(seed))
         kept.append(len(plan.kept_partitions.parts()) - 1)
     assert np.mean(kept) <= 50

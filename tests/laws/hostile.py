@@ -229,10 +229,12 @@ class Game:
         quality, rho = self.draw(st.sampled_from(QUALITIES))
         own = [self.at(i) for i in nodes.ids.tolist()] if allowed else []
         possible = all((hi - lo > 1).any() for lo, hi in own)
-        candidates: Any = AllCuts(SIZES, self.draw(st.sampled_from([1, CLASSES])))
+        literal = self.draw(st.booleans())
+        rho *= 1 + literal
+        candidates: Any = AllCuts(SIZES, self.draw(st.sampled_from([1, CLASSES])), literal)
         if self.draw(st.booleans()) and own and possible:
             attribute = [int(np.flatnonzero(hi - lo > 1)[-1]) for lo, hi in own]
-            candidates = CutsOf(np.array(attribute, dtype=np.int64), max(SIZES), CLASSES)
+            candidates = CutsOf(np.array(attribute, dtype=np.int64), max(SIZES), CLASSES, literal)
         match self.draw(st.integers(0, 5)):
             case 0:
                 quality, possible = self.draw(st.sampled_from([MyQuality(), MyMix(1, 0), Mix, None])), False

@@ -340,7 +340,7 @@ def test_a_reader_that_quotes_a_value_is_caught(
         raise DataError(f"the value {WORD} cannot be read")
 
     monkeypatch.setattr(engines_for_tables, "read_codes", quote)
-    monkeypatch.setattr(sets, "read_baskets", quote)
+    monkeypatch.setattr(sets, "_read", quote)
     monkeypatch.setattr(graphs, "read_graph", quote)
     with pytest.raises(AssertionError), recording(capsys) as output:
         publish(source, schema, {}, tmp_path / "out", output)

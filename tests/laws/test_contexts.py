@@ -110,7 +110,7 @@ class Strange:
 
 def duckdb_of_text(folder: Path) -> None:
     pytest.importorskip("duckdb")
-    from cantle.data.duckdb_files import read_database
+    from cantle.data.arrow_batches import read_database
 
     (folder / "t.duckdb").write_text("CANARY")
     list(read_database(folder / "t.duckdb", "t", ["a"]))

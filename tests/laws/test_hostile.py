@@ -23,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import BudgetExceeded, CantleError, ParameterError, Sealed
-from cantle.trusted.bounding.graph_arrays import Degrees, Graph
+from cantle.trusted.bounding.graph_pairs import Degrees, Graph
 from cantle.trusted.bounding.node_ids import number_keys
 from cantle.trusted.claims.cut_candidates import AllCuts, CutsOf
 from cantle.trusted.claims.degree_queries import (
@@ -56,11 +56,11 @@ from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.keys import OneWays
 from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.graph import GraphEngine
+from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Slices
 from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
-from cantle.trusted.geometry.subsets import popcount
+from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions, popcount
 from cantle.trusted.noise import Lanes, Noise, Rate, Seeded
 from tests.effort import examples
 from tests.laws.hostile import (
@@ -845,7 +845,9 @@ def set_curator(
 ) -> Curator:  # fmt: skip
     starts = np.cumsum([0, *map(len, records)], dtype=np.int64)
     items = np.array([item for record in records for item in record], dtype=np.int32)
-    return Curator(SetEngine(starts, items, tree=tree, most=most), Budget(epsilon, unit or Unit()), noise or Seeded(1))
+    return Curator(
+        SetEngine(Ragged(starts, items), tree=tree, most=most), Budget(epsilon, unit or Unit()), noise or Seeded(1)
+    )
 
 
 def ones(nodes: Partitions) -> np.ndarray:

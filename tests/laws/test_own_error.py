@@ -18,18 +18,19 @@ import numpy as np
 import pytest
 
 from cantle.methods.own_error.accuracy import affordable
-from cantle.trusted.claims.error_levels import PERCENT, error_level, ranked, weighted_errors
-from cantle.trusted.claims.own_error import OwnError
+from cantle.trusted.claims.own_error import PERCENT, OwnError, error_level, ranked, weighted_errors
 from cantle.trusted.core.budget import NANO, Unit
+from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.item_partitions import ItemTree
-from cantle.trusted.geometry.rectangles import WHOLE, Rectangles
 from cantle.trusted.geometry.workloads import (
     APART,
     ONE_COLUMN,
     TOGETHER,
+    WHOLE,
+    Rectangles,
     SetWorkload,
     TableWorkload,
     count_sets,
@@ -115,7 +116,7 @@ def engine_of(rows: Rows) -> Any:
 
 
 def sets_of(rows: Rows) -> SetEngine:
-    return SetEngine(*csr(rows), tree=ItemTree.of(ITEMS, ITEMS, even=True), most=1)
+    return SetEngine(Ragged(*csr(rows)), tree=ItemTree.of(ITEMS, ITEMS, even=True), most=1)
 
 
 def neighbours(points: list[tuple[int, ...]], held: int, added: int) -> Iterator[tuple[Rows, Rows]]:

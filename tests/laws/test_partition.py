@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from cantle.trusted.claims.cut_candidates import CUT_CANDIDATES, AllCuts, CutsOf
 from cantle.trusted.core.keys import Classes, OneWays, Sizes
+from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Slices, cut_counts
-from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
-from cantle.trusted.geometry.subsets import unrank
+from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions, unrank
 from tests.effort import examples
 from tests.laws.strategies import Table, able, all_tables, rule_of, slices, tables
 
@@ -157,10 +157,11 @@ def test_the_engine_keeps_each_record_in_its_box(case) -> None:
 def candidates_for(draw: st.DrawFn, table: Table, nodes: Frontier, kind: type):
     """Candidates of one kind for these regions, with or without the class."""
     classes = draw(st.sampled_from(sorted({1, table.classes})))
+    literal = draw(st.booleans())
     if kind is AllCuts:
-        return AllCuts(table.sizes, classes)
+        return AllCuts(table.sizes, classes, literal)
     attribute = [draw(st.sampled_from(np.flatnonzero(row > 0).tolist())) for row in cut_counts(nodes)]
-    return CutsOf(np.array(attribute, dtype=np.int64), max(table.sizes) + draw(st.integers(0, 2)), classes)
+    return CutsOf(np.array(attribute, dtype=np.int64), max(table.sizes) + draw(st.integers(0, 2)), classes, literal)
 
 
 @given(levels(), st.data())
@@ -228,6 +229,9 @@ def test_weights_give_every_attribute_the_same_mass(case) -> None:
         for i, mine in enumerate(np.split(weights, np.cumsum(number)[:-1])):
             each = cut_counts(nodes)[i]
             assert mine.tolist() == [n for n in each.tolist() for _ in range(n)]
+        alike = AllCuts(table.sizes, 1, literal=True).inverse_weights(nodes)
+        assert alike is not None
+        assert alike.spelled().tolist() == [1] * int(number.sum())
 
 
 @given(levels())
@@ -351,7 +355,7 @@ def test_the_engine_keeps_each_set_in_its_cut(case: tuple[ItemTree, int], data) 
     records = data.draw(st.lists(st.sampled_from(sets_of(tree.size, most)), max_size=10))
     starts = np.cumsum([0, *map(len, records)], dtype=np.int64)
     items = np.array([item for record in records for item in sorted(record)], dtype=np.int32)
-    engine, parts = SetEngine(starts, items, tree=tree, most=most), Partitions.root(tree, most)
+    engine, parts = SetEngine(Ragged(starts, items), tree=tree, most=most), Partitions.root(tree, most)
     while len(parts):
         ((_, _, sizes),) = engine.tally(np.arange(len(parts)), Sizes())
         cuts = [cut_of(parts, i) for i in range(len(parts))]

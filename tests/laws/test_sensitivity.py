@@ -36,6 +36,7 @@ from cantle.trusted.core.budget import NANO, UNITS, Budget, Unit
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.keys import MergedOneWays, OneWays
 from cantle.trusted.counting.graph import GraphEngine
+from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier
@@ -180,7 +181,7 @@ SETS = [record for n in range(1, ITEMS + 1) for record in combinations(range(ITE
 def set_engine(records: tuple[tuple[int, ...], ...], fanout: int, most: int) -> SetEngine:
     starts = np.cumsum([0, *map(len, records)], dtype=np.int64)
     items = np.array([item for record in records for item in record], dtype=np.int32)
-    return SetEngine(starts, items, tree=ItemTree.of(ITEMS, fanout, even=True), most=most)
+    return SetEngine(Ragged(starts, items), tree=ItemTree.of(ITEMS, fanout, even=True), most=most)
 
 
 @pytest.mark.parametrize("records", [1, 2])

@@ -29,11 +29,12 @@ from cantle.trusted.claims.sequence_queries import (
 )
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.counting import sequence_counts, sequences
-from cantle.trusted.counting.sequences import Rows, SequenceEngine
+from cantle.trusted.counting.ragged import Ragged
+from cantle.trusted.counting.sequences import SequenceEngine
 from cantle.trusted.geometry import sequence_strings
 from cantle.trusted.geometry.boxes import Cuts, Frontier
+from cantle.trusted.geometry.item_partitions import PARTS
 from cantle.trusted.geometry.sequence_strings import SequenceDomain
-from cantle.trusted.geometry.set_parts import PARTS
 from cantle.trusted.geometry.workloads import SequenceWorkload
 
 Data = tuple[tuple[int, ...], ...]
@@ -59,7 +60,7 @@ def csr(rows: Data) -> tuple[np.ndarray, np.ndarray]:
 
 
 def engine_of(rows: Data) -> SequenceEngine:
-    return SequenceEngine(Rows(*csr(rows)), SequenceDomain(SYMBOLS, LONGEST))
+    return SequenceEngine(Ragged(*csr(rows)), SequenceDomain(SYMBOLS, LONGEST))
 
 
 def halves(engine: SequenceEngine) -> Frontier:

@@ -9,11 +9,10 @@ from cantle.drawing.counts import public_dice
 from cantle.errors import ParameterError
 from cantle.methods.baskets.model import pair_plan, pool, rake, synthesis
 from cantle.methods.baskets.model.given_pairs import Doubles, GivenPairs, find_pairs, with_likely
-from cantle.methods.baskets.model.item_supports import ItemSupports, fit_supports
+from cantle.methods.baskets.model.item_supports import ItemSupports, SizeModel, fit_sizes, fit_supports, size_edges
 from cantle.methods.baskets.model.pool import HeadModel, make_pool
-from cantle.methods.baskets.model.set_sizes import SizeModel, fit_sizes, size_edges
 from cantle.trusted.counting import basket_counts
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS
 
 
 def some_sizes(records=1000.0):
@@ -309,8 +308,9 @@ def exact_answers(records, universe, most):
     counts = basket_counts.count_sizes(starts, size_edges(universe))
     model = fit_sizes(counts, size_edges(universe), universe, rate=1000.0)
     supports = basket_counts.count_items(starts, items, universe, most, True).reshape(2, universe) / PARTS
-    cells, pairs = basket_counts.count_pairs(starts, items, universe, np.arange(universe), most)
-    given = GivenPairs(np.arange(universe), cells, pairs / PARTS, most, 5.0, 1.0)
+    pairs = basket_counts.count_pairs(starts, items, universe, np.arange(universe), most)
+    cells = np.flatnonzero(pairs)
+    given = GivenPairs(np.arange(universe), cells, pairs[cells] / PARTS, most, 5.0, 1.0)
     return synthesis.Measured(model, fit_supports(supports, 1e-3, most, model), HeadModel.none(model.records), given)
 
 

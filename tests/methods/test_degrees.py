@@ -14,8 +14,8 @@ from cantle.drawing.counts import public_dice
 from cantle.errors import ParameterError
 from cantle.interfaces.opening import open_data
 from cantle.interfaces.publishing import run
-from cantle.methods.degrees.fit import fit_at_most, fit_edge, isotonic, sequence, smooth
 from cantle.methods.degrees.method import LADDER, MOST_BINS, DegreeSequence
+from cantle.methods.degrees.results import fit_at_most, fit_edge, isotonic, sequence, smooth
 from cantle.schema.graph import GraphSchema
 from cantle.trusted.claims.degree_queries import MOST_DEGREE, SCALE, Bounds
 from cantle.trusted.core.budget import MOST, NANO, Unit

@@ -21,6 +21,7 @@ from cantle.methods.diffpart.tree import Counted, KeptPartitions, agree
 from cantle.schema.items import Universe
 from cantle.schema.sets import SetSchema
 from cantle.trusted.core.budget import NANO, Unit
+from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Partitions, bits_of
@@ -115,7 +116,7 @@ def grown_partitions(fanout: int) -> tuple[DiffPart, KeptPartitions]:
     records = [np.unique(dice.zipf(1.3, dice.integers(1, 7)) % 150) for _ in range(8_000)]
     plan = DiffPart(SetSchema(universe=Universe(range(150))), fanout=fanout)
     starts = np.cumsum([0, *map(len, records)])
-    store = SetEngine(starts, np.concatenate(records).astype(np.int32), tree=plan.tree, most=plan.most)
+    store = SetEngine(Ragged(starts, np.concatenate(records).astype(np.int32)), tree=plan.tree, most=plan.most)
     run(plan, store, epsilon_nano=NANO, unit=Unit(), noise=Seeded(1))
     return plan, plan.kept_partitions
 

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from cantle.methods.mosaic.model.low_rank import LowRank
+from cantle.methods.mosaic.model.label_fit import LowRank
 
 FIT = """
 import numpy as np

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import warnings
 import zipfile
 from collections.abc import Callable
 from datetime import date, datetime
@@ -14,6 +15,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import polars as pl
+import pyreadstat
 import xlsxwriter
 import zstandard
 
@@ -203,6 +205,73 @@ def write_sheet(write: Write, name: str) -> Callable[[Records, Path], Path]:
     return make
 
 
+# ---- SPSS, Stata, SAS -----------------------------------------------------------------------------------------
+
+STATISTICS = {".sav": pyreadstat.write_sav, ".dta": pyreadstat.write_dta, ".xpt": pyreadstat.write_xport}
+KINDS: dict[str, tuple[Any, list[Any]]] = {
+    "numbers": (pl.Float64, [*(float(one) for one in INTS), *(one for one in FLOATS if abs(one) < 1e30), None]),
+    "texts": (pl.String, [*(one[:200] for one in WORDS if "\x00" not in one), ""]),
+    "days": (pl.Date, [*DAYS, None]),
+    "moments": (pl.Datetime("us"), [*TIMES[:4], None]),
+}
+
+
+def write_statistics(columns: dict[str, tuple[str, list[Any]]], path: Path, dice: Random | None = None) -> Path:
+    """Writes columns of these kinds; with dice also bytes that are no text, in the place of others."""
+    frame = pl.DataFrame({name: pl.Series(held, dtype=KINDS[kind][0]) for name, (kind, held) in columns.items()})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        STATISTICS[path.suffix](frame, str(path))
+    if dice is not None:
+        path.write_bytes(path.read_bytes().replace("é".encode(), dice.choice([b"\xff\xfe", "é".encode()])))
+    return path
+
+
+def statistics_pair(name: str) -> Callable[[Random, Path], Pair]:
+    """Two files of which the second has one more record; each column has a declared kind."""
+
+    def pair(dice: Random, folder: Path) -> Pair:
+        fields = fields_of(dice, 3)
+        kinds = {field: dice.choice(list(KINDS)) for field in fields}
+        tame = dice.random() < 0.5
+
+        def record(*, added: bool) -> list[Any]:
+            pools = (KINDS[kind][1] for kind in kinds.values())
+            return [dice.choice(pool if added or not tame else pool[:3]) for pool in pools]
+
+        records = [record(added=False) for _ in range(dice.randint(1, 5))]
+        both, paths, bytes_of = (records, inserted(dice, records, [record(added=True)])), [], Random(dice.random())
+        state = bytes_of.getstate()
+        for part, held in zip(("one", "two"), both, strict=True):
+            (folder / part).mkdir(exist_ok=True)
+            bytes_of.setstate(state)
+            columns = {f: (kind, [row[at] for row in held]) for at, (f, kind) in enumerate(kinds.items())}
+            paths.append(write_statistics(columns, folder / part / name, bytes_of))
+        return Pair(document(fields), *paths, adds_at_most(1), f"{kinds} {both}")
+
+    return pair
+
+
+def write_batch_of_statistics(name: str) -> Callable[[Records, Path], Path]:
+    """A batch of pairs as one file."""
+    kinds = {"whole": "numbers", "real": "numbers", "coded": "numbers", "flag": "numbers", "pair": "numbers"}
+    kinds |= {"word": "texts", "folded": "texts", "day": "days", "hour": "moments"}
+
+    def make(records: Records, folder: Path) -> Path:
+        def cell(kind: str, value: Any) -> Any:
+            if kind == "numbers":
+                return None if value is None or abs(value) > 1e30 or value != value else float(value)
+            return (value or "") if kind == "texts" else value
+
+        columns = {
+            field: (kinds[field], [cell(kinds[field], record[at]) for record in records])
+            for at, field in enumerate(TYPES)
+        }
+        return write_statistics(columns, folder / name)
+
+    return make
+
+
 def rewritten(change: Callable[[bytes], bytes], name: str) -> Callable[[Records, Path], Path]:
     """A batch of pairs as one CSV file with changed bytes."""
 
@@ -242,4 +311,7 @@ FORMS = [
     *both_ways("Arrow", in_arrow, write_arrow),
     *both_ways("Excel", sheet_pair(xlsx, "data.xlsx"), write_sheet(xlsx, "data.xlsx")),
     *both_ways("ODS", sheet_pair(ods, "data.ods"), write_sheet(ods, "data.ods")),
+    *both_ways("SPSS", statistics_pair("data.sav"), write_batch_of_statistics("data.sav")),
+    *both_ways("Stata", statistics_pair("data.dta"), write_batch_of_statistics("data.dta")),
+    *both_ways("SAS", statistics_pair("data.xpt"), write_batch_of_statistics("data.xpt")),
 ]

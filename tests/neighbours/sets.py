@@ -14,8 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from cantle.data.engine_choice import IN_MEMORY, EngineChoice
-from cantle.data.openers import OPENERS
+from cantle.data.engine_choice import IN_MEMORY, OPENERS, EngineChoice
 from cantle.data.sets import read_baskets
 from cantle.methods.baskets.method import Baskets
 from tests.neighbours.csvfiles import ENDS, OTHERS, SAFE, STATEFUL
@@ -47,7 +46,8 @@ def read_elsewhere(engine: str) -> Callable[[dict[str, Any], Any], Codes]:
         opener.refuse_early(data, schema, choice, None)
         _, made = opener.open_engine(data, schema, Baskets(schema), choice, None)
         try:
-            return _codes(*made._files.everything())  # type: ignore[attr-defined]
+            records = made._all.everything()  # type: ignore[attr-defined]
+            return _codes(records.starts, records.codes)
         finally:
             made.close()
 

@@ -20,7 +20,7 @@ from typing import Any, cast
 import polars as pl
 import pytest
 
-from cantle.data.file_forms import ARROW, CSV, JSON_LINES, PARQUET, SHEETS, TABLES, UNPACKED, ending
+from cantle.data.file_forms import ARROW, CSV, JSON_LINES, PARQUET, SHEETS, STATISTICS, TABLES, UNPACKED, ending
 from cantle.schema import Schema
 from cantle.schema.dialect import DIALECT_KEYS
 from cantle.schema.field_keys import CONSTRAINT_KEYS, FIELD_KEYS, WRITING
@@ -51,6 +51,9 @@ OPTIONS: dict[str, list[tuple[str, str]]] = {
     "ending: .jsonl": [("JSON Lines", MEMORY)],
     "ending: .xlsx": [("Excel", MEMORY)],
     "ending: .ods": [("ODS", MEMORY)],
+    "ending: .sav": [("SPSS", MEMORY)],
+    "ending: .dta": [("Stata", MEMORY)],
+    "ending: .xpt": [("SAS", MEMORY)],
     "several files": [("CSV, several files", MEMORY), ("sets, several files", "duckdb")],
     "pattern": [("CSV, several files", MEMORY)],
     "folder": [("CSV, several files", MEMORY)],
@@ -79,6 +82,9 @@ SAME_READER = {
     ".ipc": ARROW,
     ".ndjson": JSON_LINES,
     ".xlsm": SHEETS,
+    ".zsav": STATISTICS,
+    ".por": STATISTICS,
+    ".sas7bdat": STATISTICS,
 }
 """File endings that are read like another ending in OPTIONS."""
 

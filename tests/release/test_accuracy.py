@@ -17,7 +17,7 @@ from cantle.errors import ParameterError, VerifyError
 from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError, affordable
 from cantle.release.accuracy import accuracy_from, accuracy_to, share_errors
 from cantle.release.kinds import texts_of
-from cantle.release.report.measured_error import accuracy_tile
+from cantle.release.report.content import accuracy_tile
 from cantle.release.show import facts, overview, sections
 from cantle.release.verify import problems, verify_folder
 from cantle.trusted.core.budget import NANO

@@ -24,7 +24,7 @@ from cantle.release import Release
 from cantle.release.answers.estimates import Estimate, Noise, rescaled
 from cantle.release.answers.table_answers import TableAsker, numbers_of
 from cantle.release.answers.widths import BY_NOISE
-from cantle.release.table_verdict import pairs_of
+from cantle.release.tables import pairs_of
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle_lab.papers import made_tables
 from cantle_lab.papers.interval_questions import Numbers, Truth, check

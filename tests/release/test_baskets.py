@@ -18,6 +18,7 @@ import yaml
 
 import cantle
 from cantle import kernel_choice
+from cantle.release.document_fields import read, written
 from cantle.release.manifest import Receipt
 from cantle.release.sets import list_frame
 from cantle.release.show import overview, tree_lines
@@ -189,9 +190,9 @@ def test_changed_records_are_noticed(change: Callable[[pl.DataFrame], pl.DataFra
 def test_a_receipt_for_other_questions_is_noticed() -> None:
     release = small()
     for old, new in ((b'"sensitivity":1,', b'"sensitivity":2,'), (b"pairs of items", b"pairs of things")):
-        text = json.dumps(release.manifest.receipt.to_dict(), separators=(",", ":")).encode()
+        text = json.dumps(written(release.manifest.receipt), separators=(",", ":")).encode()
         assert old in text
-        receipt = Receipt.from_dict(json.loads(text.replace(old, new)))
+        receipt = read(Receipt, json.loads(text.replace(old, new)))
         assert problems(replace(release, manifest=replace(release.manifest, receipt=receipt))) != []
     summary = release.manifest.summary | {"pairs": 7}
     assert problems(replace(release, manifest=replace(release.manifest, summary=summary))) != []

@@ -14,7 +14,7 @@ import cantle
 from cantle.release import Release
 from cantle.release.answers.bins import Bins, bins_of, inside_and_around
 from cantle.release.answers.table_answers import TableAsker
-from cantle.release.report.ask import _table_errors
+from cantle.release.report.tables import _table_errors
 from cantle.schema.code_sets import CodeSet, OneColumn
 from tests.effort import examples
 

@@ -14,7 +14,7 @@ import pytest
 import cantle
 from cantle.errors import SchemaError
 from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError
-from cantle.release.criteria import verdict
+from cantle.release.statement import verdict
 from cantle.release.verify import verify_folder
 from cantle.schema.criteria import Criterion, criteria_of
 from tests.release.people import SCHEMA, people

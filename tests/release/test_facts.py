@@ -15,7 +15,7 @@ from cantle.errors import LedgerError, ParameterError, VerifyError
 from cantle.release.facts import LONGEST, Facts, facts_from
 from cantle.release.manifest import Manifest
 from cantle.release.registry import registry
-from cantle.release.report.printed import printable_statement
+from cantle.release.report.page import printable_statement
 from cantle.release.statement import statement
 from cantle.release.verify import verify_folder
 from tests.interfaces.cli.inside import run

@@ -22,7 +22,7 @@ def test_totals_are_said_to_count_at_most_k_records_per_person(repeated: int) ->
     assert said in statement(release.manifest)
     assert dict(overview(release))["totals"].startswith(said)
     pytest.importorskip("jinja2")
-    from cantle.release.report.verdict import verdict
+    from cantle.release.report.page import verdict
 
     assert any(said in tile.words for tile in verdict(release).tiles)
 

@@ -11,10 +11,10 @@ import polars as pl
 
 import cantle
 from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError
-from cantle.release import set_verdict, table_verdict
+from cantle.release import sets, tables
 from cantle.release.accuracy import ShareErrors
 from cantle.release.kinds import texts_of
-from cantle.release.table_verdict import Connections, sentence, uses, weaker
+from cantle.release.tables import Connections, sentence, uses, weaker
 from cantle.release.verdict_words import Right, groups, line
 from tests.release.changes import with_manifest
 from tests.release.kinds import GRAPH, NUMBERS, baskets, edges
@@ -72,9 +72,9 @@ def test_classes_that_do_not_exist_are_left_out() -> None:
 
 def test_an_accuracy_that_was_not_measured_says_why() -> None:
     few = Accuracy(bought=False, share=Fraction(1, 25), noisy_records=500)
-    for said in (sentence(few, 500), set_verdict.sentence(few, 500)):
+    for said in (sentence(few, 500), sets.sentence(few, 500)):
         assert said == "Accuracy not measured: too few records at this epsilon."
-    for said in (sentence(None, 500), set_verdict.sentence(None, 500)):
+    for said in (sentence(None, 500), sets.sentence(None, 500)):
         assert said == "Accuracy not measured: no part of epsilon was spent on it."
 
 
@@ -82,14 +82,14 @@ def test_sets_have_figures_for_one_item_for_counted_pairs_and_for_other_ones() -
     one, counted, other = (PairError(pairs=9, records=records, rate=EXACT) for records in (28, 18, 98))
     alone = QuestionError(q=9, records=one.records, rate=EXACT)
     measured = Accuracy(bought=True, share=Fraction(1, 25), noisy_records=10_000, one_column=alone)
-    said = set_verdict.sentence(replace(measured, together=counted, apart=other), 10_000)
+    said = sets.sentence(replace(measured, together=counted, apart=other), 10_000)
     assert said == (
         "The share of sets is right to ±0.3 percentage points with one item, ±0.3 with two or three items whose pairs "
         "were counted, ±1 with two or three other items (95 of 100 questions)."
     )
-    assert "±1 with two or three items (95" in set_verdict.sentence(replace(measured, apart=other), 10_000)
-    assert "±0.3 with two or three items (95" in set_verdict.sentence(replace(measured, together=counted), 10_000)
-    assert "one item (95" in set_verdict.sentence(measured, 10_000)
+    assert "±1 with two or three items (95" in sets.sentence(replace(measured, apart=other), 10_000)
+    assert "±0.3 with two or three items (95" in sets.sentence(replace(measured, together=counted), 10_000)
+    assert "one item (95" in sets.sentence(measured, 10_000)
 
 
 # ---- connections ----------------------------------------------------------------------------------------------
@@ -134,11 +134,11 @@ def test_a_release_of_few_pairs_says_that_columns_come_out_unrelated() -> None:
     assert "come out unrelated" not in words(known(0.15, together=10))[1], "no connection above .15 is missing"
     assert "come out unrelated" not in words(known(0.3, together=0, columns=2))[1], "two columns have one pair"
     assert "come out unrelated" not in words(replace(known(0.3, together=0), by_tables=False))[1], "regions relate all"
-    (note,) = table_verdict.note(known(0.3, together=10))
+    (note,) = tables.note(known(0.3, together=10))
     assert note.startswith("Nearly all pairs of columns come out unrelated, whatever they were: only 10 of 105 pairs")
-    assert not list(table_verdict.note(known(0.3, together=11)))
+    assert not list(tables.note(known(0.3, together=11)))
     assert "target" not in note
-    assert "the target" in next(table_verdict.note(replace(known(0.3, together=10), has_target=False)))
+    assert "the target" in next(tables.note(replace(known(0.3, together=10), has_target=False)))
 
 
 def test_nothing_is_missing_if_all_pairs_were_measured_together() -> None:
@@ -230,7 +230,7 @@ def test_sets_without_pairs_are_not_good_for_what_goes_together() -> None:
     def pairs(document: dict[str, Any]) -> None:
         document["summary"] |= {"pairs": 45, "paired_items": 10}
 
-    without, with_pairs = (set_verdict.uses(one.manifest) for one in (release, with_manifest(release, pairs)))
+    without, with_pairs = (sets.uses(one.manifest) for one in (release, with_manifest(release, pairs)))
     assert "which items go together: the release does not know it" in without.bad
     assert not any("three items" in phrase for phrase in without.good)
     unknown = "how far they are off was not measured"

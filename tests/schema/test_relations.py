@@ -12,9 +12,8 @@ import pytest
 
 from cantle.errors import SchemaError
 from cantle.schema import Schema
-from cantle.schema.code_sets import holds, negated
+from cantle.schema.code_sets import EVERYWHERE, NOWHERE, Linear, Term, holds, negated
 from cantle.schema.domain import unsigned
-from cantle.schema.linear import EVERYWHERE, NOWHERE, Linear, Term
 from cantle.schema.questions import parse
 from cantle.schema.table import TableSchema
 

@@ -12,11 +12,11 @@ from cantle.errors import BudgetExceeded, ParameterError, Sealed
 from cantle.trusted.claims.queries import Size
 from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.item_partitions import ItemTree
-from cantle.trusted.geometry.rectangles import WHOLE
-from cantle.trusted.geometry.workloads import count_table
+from cantle.trusted.geometry.workloads import WHOLE, count_table
 from cantle.trusted.noise import Seeded
 from tests.laws.strategies import Table
 from tests.laws.test_own_error import ABOUT_SETS, CLASSES, SIZES, WORKLOADS, columns
@@ -116,7 +116,7 @@ def test_the_curator_counts_with_its_own_copy_of_the_workload() -> None:
             counted.append(workload)
             return super().count_all(workload)
 
-    engine = Watching(np.array([0, 2, 3]), np.array([0, 1, 2]), tree=ItemTree.of(3, 3, even=True), most=3)
+    engine = Watching(Ragged(np.array([0, 2, 3]), np.array([0, 1, 2])), tree=ItemTree.of(3, 3, even=True), most=3)
     workload = ABOUT_SETS["all"]
     with Curator(engine, Budget(EPSILON, Unit()), Seeded(1)) as asked:
         asked.reserve(asked.root(), NANO, why="accuracy")

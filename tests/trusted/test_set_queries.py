@@ -14,9 +14,9 @@ from cantle.errors import ParameterError
 from cantle.trusted.claims.set_queries import HeadPatterns, ItemSupports, PairSupports, SetApart, SetSizes
 from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
-from cantle.trusted.geometry.item_partitions import ItemTree, Kept
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS, ItemTree, Kept
 from cantle.trusted.noise import Lanes, Rate, Seeded
 
 ROWS = ((0, 1), (0, 1, 2), (2,), (1, 2, 3, 4))
@@ -24,7 +24,7 @@ ROWS = ((0, 1), (0, 1, 2), (2,), (1, 2, 3, 4))
 
 def engine_of(rows: Any = ROWS, items: int = 5, most: int | None = None) -> SetEngine:
     starts, codes = np.cumsum([0, *map(len, rows)]), np.array([item for row in rows for item in row], dtype=np.int32)
-    return SetEngine(starts, codes, tree=ItemTree.of(items, 3, even=True), most=most or items)
+    return SetEngine(Ragged(starts, codes), tree=ItemTree.of(items, 3, even=True), most=most or items)
 
 
 def curator_of(engine: SetEngine, noise: Any = None, units: int = 1, unit: Unit | None = None) -> Curator:

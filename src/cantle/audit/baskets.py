@@ -26,8 +26,9 @@ from cantle.methods.baskets.model import item_supports, pair_plan, questions
 from cantle.methods.baskets.model.questions import PAID
 from cantle.trusted.claims import set_queries
 from cantle.trusted.core.budget import NANO, ReceiptFields, Unit
+from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
-from cantle.trusted.geometry import set_parts
+from cantle.trusted.geometry import item_partitions
 
 FEW_PARTS = 6
 
@@ -49,7 +50,7 @@ class BasketConfig(SetConfig):
 
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
             method = Baskets(self.schema, preset=self.preset, **without_own_error(self.settings))
-            engine = SetEngine(starts, items, tree=method.tree, most=method.most)
+            engine = SetEngine(Ragged(starts, items), tree=method.tree, most=method.most)
             closed = () if enumerate_leaves else tuple(PAID[question] for question in last)
             with small_numbers(rich=self.rich, singles=self.singles), listening(noise, closed) as answers:
                 receipt = run(method, engine, epsilon_nano=self.units * NANO, unit=Unit(self.unit), noise=noise)
@@ -68,7 +69,7 @@ def small_numbers(*, rich: bool, singles: bool) -> Iterator[None]:
         if rich:
             for name, value in {"POOR": 0.0, "_FEWEST_PAIRS": 1, "_HEAD_FROM": 0.08}.items():
                 stack.enter_context(replaced(pair_plan, name, value))
-            for module in (set_parts, set_queries, pair_plan, questions):
+            for module in (item_partitions, set_queries, pair_plan, questions):
                 stack.enter_context(replaced(module, "PARTS", FEW_PARTS))
         yield
 

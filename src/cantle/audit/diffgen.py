@@ -242,5 +242,7 @@ DIFFGEN_CONFIGS: tuple[DiffGenConfig, ...] = (
                   constants={"SCALE": 2}),
     DiffGenConfig("DiffGen paper: purity", (3, 3), {"rounds": 1, "score": "purity"}, 24, preset="paper",
                   constants={"SCALE": 2}, records=1, trees={0: TREE}),
+    DiffGenConfig("DiffGen paper: literal, a number of 4", (4,), {"rounds": 1, "literal": True}, 8, preset="paper",
+                  records=2),
     DiffGenConfig("DiffGen paper: a person of two records", (3,), {"rounds": 1}, 8, unit=2, preset="paper", records=1),
 )  # fmt: skip

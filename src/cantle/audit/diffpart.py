@@ -23,6 +23,7 @@ from cantle.schema.sets import SetSchema
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO, ReceiptFields, Unit
 from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.boxes import Cuts
 
@@ -62,7 +63,7 @@ class SetConfig(Config):
 
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
             method = DiffPart(schema, preset=self.preset, **without_own_error(self.settings))
-            engine = SetEngine(starts, items, tree=method.tree, most=method.most)
+            engine = SetEngine(Ragged(starts, items), tree=method.tree, most=method.most)
             with listening(noise, () if enumerate_leaves else LEAVES) as answers:
                 receipt = run(method, engine, epsilon_nano=self.units * NANO, unit=Unit(self.unit), noise=noise)
             return shown(method, answers, noise, receipt), drawn_by(noise)

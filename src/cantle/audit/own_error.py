@@ -26,6 +26,7 @@ from cantle.methods.own_error import set_workload, table_workload
 from cantle.methods.rps.method import RPS
 from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
+from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.counting.words import WordEngine
 
@@ -88,7 +89,7 @@ class OwnErrorOfSets(SetConfig):
 
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
             method = DiffPart(self.schema, preset=self.preset, **self.settings)
-            engine = SetEngine(starts, items, tree=method.tree, most=method.most)
+            engine = SetEngine(Ragged(starts, items), tree=method.tree, most=method.most)
             budget = Budget(self.units * NANO, Unit(self.unit))
             with small_workload(), Curator(engine, budget, noise) as curator:
                 method.run(curator)

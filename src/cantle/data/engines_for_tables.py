@@ -14,32 +14,28 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 import polars as pl
 
-from cantle.data.arrow_texts import decodable
+from cantle.data.arrow_batches import arrow_batches, parquet_batches, polars_of, read_database
 from cantle.data.database_tables import UNREACHABLE, load_ibis, read_rows, require_encoding
-from cantle.data.duckdb_files import read_database
-from cantle.data.encoding import PersonCodes, person_codes, read_codes, read_person_codes
+from cantle.data.encoding import person_codes, read_codes, read_person_codes
 from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, refuse_nodes
-from cantle.data.file_forms import ARROW, PARQUET, SHEETS, Paths, are_paths, ending, files, require_files
+from cantle.data.file_forms import ARROW, PARQUET, SHEETS, STATISTICS, Paths, are_paths, ending, files, require_files
 from cantle.data.sheets import load as load_sheets
+from cantle.data.statistics_files import load as load_statistics
 from cantle.errors import CantleError, DataError, EngineError, ParameterError, raise_alone
 from cantle.schema.domain import Domain, Labels
 from cantle.schema.table import TableSchema
+from cantle.trusted.bounding.persons import PERSON, bounded
 from cantle.trusted.counting.base import TableEngine
-from cantle.trusted.counting.bounded_persons import bounded, bounded_on_disk
 from cantle.trusted.counting.stores import InMemory, OnDisk, Store
 from cantle.trusted.counting.words import Batch, WordEngine
 
 if TYPE_CHECKING:
-    import pyarrow
-
     from cantle.data.database_tables import Table
     from cantle.data.spark_files import DataFrame, SparkSession
     from cantle.trusted.counting import spark
 
 ENGINES = EVERY_ENGINE
 DUCKDB = (".duckdb", ".ddb", ".db")
-BATCH = 1 << 18
-"""Records of a Parquet file read together."""
 
 
 class AsksTable(Protocol):
@@ -73,6 +69,8 @@ def refuse_early(data: object, schema: TableSchema, choice: EngineChoice, nodes:
         require_files(paths)
         if any(ending(path) in SHEETS for path in paths):
             load_sheets()
+        if any(ending(path) in STATISTICS for path in paths):
+            load_statistics()
     refuse_nodes(nodes)
 
 
@@ -85,7 +83,7 @@ def open_engine(data: object, schema: TableSchema, method: AsksTable, choice: En
 def _wanted(schema: TableSchema) -> list[str]:
     """The columns that are read: those of the domain, and the column of persons if there is one."""
     persons = [] if schema.person is None else [schema.person]
-    return [one.name for one in schema.fields if one.role != "identifier"] + persons
+    return schema.wanted + persons
 
 
 # ---- memory and disk ------------------------------------------------------------------------------------------
@@ -118,16 +116,14 @@ def _batches(
                 yield columns, classes
         return
 
-    def of_persons() -> Iterator[PersonCodes]:
+    def of_persons() -> Iterator[pl.DataFrame]:
         for source in sources:
-            for kind, codes in read_person_codes(source, schema, method.domain):
+            for kind, rows in read_person_codes(source, schema, method.domain):
                 kinds.append(kind)
-                yield codes
+                yield rows
 
-    if isinstance(store, OnDisk):
-        yield from bounded_on_disk(of_persons(), method.classes, schema.max_records)
-    else:
-        yield bounded(of_persons(), method.classes, schema.max_records)
+    for group in store.together(of_persons(), PERSON):
+        yield bounded(group, method.classes, schema.max_records)
 
 
 def _sources(data: object, schema: TableSchema, choice: EngineChoice) -> Iterator[object]:
@@ -145,54 +141,6 @@ def _sources(data: object, schema: TableSchema, choice: EngineChoice) -> Iterato
             yield from map(polars_of, found(path, _wanted(schema)))
         else:
             yield path
-
-
-def parquet_batches(path: Path, wanted: list[str]) -> Iterator[pyarrow.Table | pyarrow.RecordBatch]:
-    """The columns of a Parquet file in Arrow batches."""
-    import pyarrow
-    import pyarrow.parquet
-
-    require_files([path])
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            _require_columns(path, file.schema_arrow.names, wanted)
-            yield file.schema_arrow.empty_table().select(wanted)  # so that types are checked even if there is no record
-            yield from file.iter_batches(batch_size=BATCH, columns=wanted)
-    except (OSError, pyarrow.ArrowException):
-        raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
-
-
-def arrow_batches(path: Path, wanted: list[str]) -> Iterator[pyarrow.Table | pyarrow.RecordBatch]:
-    """The columns of an Arrow file in its own batches."""
-    import pyarrow
-    import pyarrow.ipc
-
-    require_files([path])
-    try:
-        with pyarrow.memory_map(str(path)) as source, pyarrow.ipc.open_file(source) as file:
-            _require_columns(path, file.schema.names, wanted)
-            yield file.schema.empty_table().select(wanted)
-            for number in range(file.num_record_batches):
-                yield pyarrow.Table.from_batches([file.get_batch(number)]).select(wanted)
-    except (OSError, pyarrow.ArrowException):
-        raise_alone(DataError(f"{path.name!r} is not a readable Arrow file, or is truncated; write it again."))
-
-
-def _require_columns(path: Path, known: list[str], wanted: list[str]) -> None:
-    missing = ", ".join(repr(name) for name in wanted if name not in known)
-    if missing:
-        raise DataError(f"{path.name!r} has no column {missing}; correct the names in the schema.")
-
-
-def polars_of(batch: pyarrow.Table | pyarrow.RecordBatch) -> pl.DataFrame:
-    """An Arrow batch as polars; unsupported columns are recognised by their type, never by a value."""
-    made = None
-    with suppress(Exception, pl.exceptions.PanicException):
-        made = pl.from_arrow(decodable(batch))
-    if not isinstance(made, pl.DataFrame):
-        known = "numbers, text, booleans, dates or datetimes"
-        raise DataError(f"the table has a column of a type that cannot be read; store it as {known}.")
-    return made
 
 
 # ---- Spark ----------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Files and their forms: what the ending of a name means, and which files a path or pattern names.
 
 A text file is read in pieces of UTF-8. How its bytes are decoded depends on the schema and, in a file with a header, on
-the byte order mark before the header, but never on a record (cantle.schema.text_encodings).
+the byte order mark before the header, but never on a record (cantle.schema.dialect).
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from pathlib import Path
 from typing import IO, Any, TypeGuard, cast
 
 from cantle.errors import CantleError, DataError, MissingExtra, install_command, raise_alone
-from cantle.schema.text_encodings import UTF_16, name_of, needs_no_decoding
+from cantle.schema.dialect import UTF_16, name_of, needs_no_decoding
 
 CSV = (".csv", ".tsv", ".txt", ".data", ".test")
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
 JSON_LINES = (".jsonl", ".ndjson")
 SHEETS = (".xlsx", ".xlsm", ".ods")
-TABLES = CSV + PARQUET + ARROW + JSON_LINES + SHEETS
+STATISTICS = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
+"""Files of SPSS, Stata and SAS."""
+TABLES = CSV + PARQUET + ARROW + JSON_LINES + SHEETS + STATISTICS
 """All endings of files that hold tables."""
 
 UNPACKED = (".gz", ".zst")

@@ -20,8 +20,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cantle.data.file_forms import pieces
+from cantle.schema.dialect import without_marks
 from cantle.schema.items import Codes, Universe
-from cantle.schema.text_encodings import without_marks
 
 Ints = NDArray[np.int64]
 

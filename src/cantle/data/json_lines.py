@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from cantle.schema.text_encodings import without_marks
+from cantle.schema.dialect import without_marks
 
 _LINE_END = re.compile(rb"\r\n?|\n")
 _BATCH = 1 << 16  # lines

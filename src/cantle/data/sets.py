@@ -5,16 +5,20 @@ items are removed, an item counts once, empty sets are dropped, and so are rows 
 are about the file or frame as a whole, in fixed texts.
 
 The schema declares the form of the data; otherwise it is recognised by the ending of the file's name and by the names
-and types of its columns, never by a value. In pandas most types depend on the values (cantle.data.pandas_columns), so
+and types of its columns, never by a value. In pandas most types depend on the values (cantle.data.frames), so
 there a table with columns `id` and `item` is long, and any column may be the one of lists. The order of the rows of a
 long table does not matter. **The order of the records of Baskets has no meaning**: it is that of the lines or lists, or
 of the ids, and nothing released may depend on it.
+
+Every engine uses these steps. A long table becomes rows of declared items with their ids; all rows of a record are
+brought together by the store (cantle.trusted.counting.stores) or by Spark; and they are packed into ragged records.
+Engine duckdb reads some rows at a time. Its long table may be several files, and a record may have rows in all of them.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -24,14 +28,12 @@ import numpy as np
 import polars as pl
 
 from cantle import kernel_choice
-from cantle.data.arrow_texts import decodable_column
+from cantle.data.arrow_batches import decodable_column, parquet_batches, polars_of
 from cantle.data.engine_choice import EngineChoice, Opened, refuse_nodes
-from cantle.data.file_forms import CSV, PARQUET, check_packing, ending
+from cantle.data.file_forms import CSV, PARQUET, check_packing, ending, files
 from cantle.data.fimi import Ints, read_tokens
-from cantle.data.frames import as_polars, frame_or_series
+from cantle.data.frames import as_polars, frame_or_series, is_declared
 from cantle.data.objects import column_of
-from cantle.data.pandas_columns import is_declared
-from cantle.data.set_form import check_pair, list_column
 from cantle.data.tables import (
     _ANYTHING,
     _check_columns,
@@ -47,17 +49,69 @@ from cantle.schema.fields import Field
 from cantle.schema.items import Codes, Universe
 from cantle.schema.sets import ITEMS, UNREAD, SetForm, SetSchema
 from cantle.schema.table import TableSchema
-from cantle.trusted.bounding.persons import sets_within_bound
+from cantle.trusted.bounding.persons import sequences_within_bound, sets_within_bound
+from cantle.trusted.core.arrays import Codes as Integers
+from cantle.trusted.counting.base import Engine
+from cantle.trusted.counting.ragged import Packed, Ragged, Records
 from cantle.trusted.counting.sets import SetEngine
+from cantle.trusted.counting.stores import InMemory, OnDisk, Store
 from cantle.trusted.geometry.item_partitions import ItemTree
 
 if TYPE_CHECKING:
+    import narwhals as nw
     import pyarrow
 
     from cantle.data.frames import Frame, Series
 
+
+def list_column(where: str, types: Mapping[str, nw.dtypes.DType], schema: SetSchema) -> str | None:
+    """The name of the column of lists, or None for a long table; chosen by names and types of columns only."""
+    import narwhals as nw
+
+    if schema.form not in (None, "long", "list"):
+        raise DataError(f"{where} is not text; write `form: long` or `form: list` in the schema, or leave it out.")
+    if schema.form == "long":
+        check_pair(where, types, schema)
+        return None
+    if schema.column is not None:
+        return schema.column
+    lists = [name for name, kind in types.items() if isinstance(kind, nw.List | nw.Array)]
+    objects = [name for name, kind in types.items() if isinstance(kind, nw.Object)]
+    anything = [name for name, kind in types.items() if isinstance(kind, nw.Unknown)]  # may hold lists, or any values
+    pair = schema.form is None and {"id", "item"} <= set(types) and "item" not in lists
+    if pair and (lists or "item" in objects):  # objects may be texts, or lists
+        raise DataError(f"{where} may be a long table or hold lists; write `form: long` or `form: list` in the schema.")
+    if pair:
+        return None
+    possible = lists or objects or anything
+    if len(possible) == 1 or ITEMS in possible:
+        return ITEMS if ITEMS in possible else possible[0]
+    if possible:
+        raise DataError(f"{where} has several columns that may hold lists; write in the schema which: `column: …`.")
+    fix = "write `id: …` and `item: …` in the schema (a long table), or `column: …` (lists)"
+    raise DataError(f"{where} has neither columns 'id' and 'item' nor a column of lists; {fix}.")
+
+
+def check_pair(where: str, given: Iterable[str], schema: SetSchema) -> None:
+    """Refuses a long table that lacks its column of ids, of items, or of persons if the schema names one."""
+    schema.require_long(where)
+    named = {"id": schema.id or "id", "item": schema.item or "item"}
+    if schema.ordered_by is not None:
+        named["order"] = schema.ordered_by.column
+    if schema.person is not None:
+        named["person"] = schema.person
+    missing = [key for key, name in named.items() if name not in set(given)]
+    if missing:
+        listed = " and ".join(f"{named[key]!r}" for key in missing)
+        fix = " and ".join(f"`{key}: …`" for key in missing)
+        raise DataError(f"{where} has no column {listed}; write in the schema what it is called: {fix}.")
+
+
 ENGINES = ("memory", "duckdb", "spark")
 FIMI = (".dat", ".txt", ".seq")
+CODE, PLACE = "code of the item", "place of the row"
+"""The columns of codes and of places in rows of long tables, beside ids and persons under their own names."""
+
 _UNREADABLE = "the frame cannot be read; give a pandas, polars or pyarrow frame."
 _WHAT = "give a file, a pandas, polars or pyarrow frame, or a list of lists of items"
 
@@ -70,7 +124,7 @@ class Baskets:
     ascending."""
 
     starts: Ints
-    items: Codes
+    items: Integers
     form: SetForm
 
     def __repr__(self) -> str:
@@ -124,19 +178,32 @@ def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: o
 
 def open_engine(data: object, schema: SetSchema, method: AsksSets, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
     """An engine that holds the sets, and the form of the input."""
-    if choice.engine == "duckdb":
-        from cantle.data.filed_sets import open_filed
+    return open_records(data, schema, choice, lambda records: counting(records, method))
 
-        return open_filed(data, schema, method, choice)
+
+def open_records(data: object, schema: SetSchema, choice: EngineChoice, engine: Callable[[Records], Engine]) -> Opened:
+    """An engine over the records, and the form of the input."""
     if choice.engine == "spark":
         from cantle.data.spark_sets import open_spark
 
-        return open_spark(data, schema, method)
-    baskets = read_baskets(data, schema)
-    least = method.kernels_from
-    compiled = least is not None and kernel_choice.worth_loading(len(baskets.starts) - 1, least)
-    engine = SetEngine(baskets.starts, baskets.items, tree=method.tree, most=method.most, compiled=compiled)
-    return baskets.form.to_dict(), engine
+        return open_spark(data, schema, engine)
+    if choice.table is not None:
+        raise ParameterError("table names a table of a database, and sets are read from files and frames; leave it out")
+    store = OnDisk(choice.files) if choice.engine == "duckdb" else InMemory()
+    form, packs = _read(data, schema, store)
+    return form.to_dict(), engine(Ragged.gathered(packs, store))
+
+
+def counting(records: Records, method: AsksSets) -> SetEngine:
+    """An engine over these records."""
+    compiled = worth_compiling(records, method.kernels_from)
+    return SetEngine(records, tree=method.tree, most=method.most, compiled=compiled)
+
+
+def worth_compiling(records: Records, least: int | None) -> bool:
+    """Whether kernels that pay off from so many records on pay off for these."""
+    number = records.added(lambda starts, _: np.array([len(starts) - 1]))
+    return least is not None and kernel_choice.worth_loading(int(number[0]), least)
 
 
 def read_baskets(data: object, schema: SetSchema) -> Baskets:
@@ -146,16 +213,18 @@ def read_baskets(data: object, schema: SetSchema) -> Baskets:
     >>> made.starts.tolist(), made.items.tolist()
     ([0, 2, 3], [0, 2, 1])
     """
-    if isinstance(data, str | os.PathLike):
-        form, parts = from_file(data, schema)
-    elif (frame := _as_frame(data)) is not None:
-        form, parts = _from_frame(frame, schema)
-    else:
-        form, parts = _from_python(data, schema)
-    packed = [pack(*part, schema) for part in parts]
-    lengths = np.concatenate([np.zeros(1, dtype=np.int64), *(counts for counts, _ in packed)])
-    items = np.concatenate([np.zeros(0, dtype=np.int32), *(codes for _, codes in packed)])
-    return Baskets(np.cumsum(lengths), items, form)
+    form, packs = _read(data, schema, InMemory())
+    records = Ragged.gathered(packs, InMemory())
+    return Baskets(records.starts, records.codes, form)
+
+
+def _read(data: object, schema: SetSchema, store: Store) -> tuple[SetForm, Iterable[Packed]]:
+    """The form of the sets and their records, some at a time."""
+    if isinstance(data, str | os.PathLike):  # a list holds sets, whatever they look like
+        return _from_files(files(data) if isinstance(store, OnDisk) else [Path(data)], schema, store)
+    if (frame := _as_frame(data)) is not None:
+        return _from_frame(frame, schema, store)
+    return _from_python(data, schema)
 
 
 def pack(records: Ints, codes: Codes, schema: SetSchema) -> tuple[Ints, Codes]:
@@ -185,16 +254,34 @@ def first_items(records: Ints, codes: Codes, most: int) -> tuple[Ints, Codes]:
 # --------------------------------------------------------------------------------------------------- files
 
 
-def from_file(source: str | os.PathLike[str], schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
-    """The form of the sets in a file, and their occurrences of items in batches."""
-    path, kind = Path(source), ending(source)
-    check_file(path)
-    if kind in PARQUET:
-        return _from_parquet(path, schema)
-    if is_log(path, schema):
+def _from_files(paths: list[Path], schema: SetSchema, store: Store) -> tuple[SetForm, Iterable[Packed]]:
+    """The records of files, which all have the form of the first."""
+    for path in paths:
+        check_file(path)
+    if len({ending(path) in PARQUET for path in paths}) > 1:
+        raise DataError("the files are of several kinds; give Parquet files only, or text files only.")
+    typed, universe = ending(paths[0]) in PARQUET, schema.universe
+    if typed and (column := list_column_of(paths[0], schema)) is not None:
+        return SetForm(form="list", column=column), _lists_in(paths, column, schema, store)
+    if not typed and is_log(paths[0], schema):
         from cantle.data.xes import read_xes
 
-        return SetForm(form="xes"), read_xes(path, schema)
+        return SetForm(form="xes"), (pack(*part, schema) for path in paths for part in read_xes(path, schema))
+    if not typed and _text_form(paths[0], schema) == schema.lines:
+        encoding, most = schema.dialect.encoding, schema.longest
+        parts = (part for path in paths for part in read_tokens(path, encoding, universe, most))
+        return SetForm(form=schema.lines), (pack(*part, schema) for part in parts)
+    for path in paths:
+        if typed:
+            check_pair(f"{path.name!r}", column_types(path), schema)
+        elif schema.dialect.header and ending(path) in CSV:
+            check_pair(f"{path.name!r}", header(path, schema.dialect), schema)
+    return _from_long(_sources(paths, columns_of(schema), store), schema, store)
+
+
+def _text_form(path: Path, schema: SetSchema) -> str:
+    """The form of a text file: that of the schema, otherwise by its ending."""
+    kind = ending(path)
     form = schema.form or (schema.lines if kind in FIMI else "long" if kind in CSV else None)
     if form is None:
         known = ", ".join(dict.fromkeys(FIMI + CSV + PARQUET))
@@ -203,11 +290,24 @@ def from_file(source: str | os.PathLike[str], schema: SetSchema) -> tuple[SetFor
     if form == "list":
         fix = f"store it as Parquet, or write `form: {schema.lines}` or `form: long` in the schema"
         raise DataError(f"{path.name!r} is text and cannot hold a column of lists; {fix}.")
-    if form == schema.lines:
-        return SetForm(form=form), read_tokens(path, schema.dialect.encoding, schema.universe, schema.longest)
-    if schema.dialect.header and kind in CSV:
-        check_pair(f"{path.name!r}", header(path, schema.dialect), schema)
-    return _from_long(path, schema)
+    return form
+
+
+def _sources(paths: Iterable[Path], wanted: list[str], store: Store) -> Iterator[Path | pl.DataFrame]:
+    """The files, or batches of those Parquet files that may not fit in memory."""
+    for path in paths:
+        if ending(path) in PARQUET and isinstance(store, OnDisk):
+            yield from map(polars_of, parquet_batches(path, wanted))
+        else:
+            yield path
+
+
+def _lists_in(paths: list[Path], column: str, schema: SetSchema, store: Store) -> Iterator[Packed]:
+    for path in paths:
+        for part in _sources([path], [column], store):
+            lists = part[column] if isinstance(part, pl.DataFrame) else set_column(part, schema)
+            assert lists is not None, "every file has the column"
+            yield pack(*lists_of(f"{path.name!r}", lists, schema.universe), schema)
 
 
 def is_log(path: str | os.PathLike[str], schema: SetSchema) -> bool:
@@ -225,13 +325,6 @@ def check_file(path: Path) -> None:
     if not exists:
         raise DataError(f"there is no file {path.name!r}; check the path.")
     check_packing(path, text=ending(path) not in PARQUET)
-
-
-def _from_parquet(path: Path, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
-    series = set_column(path, schema)
-    if series is None:
-        return _from_long(path, schema)
-    return SetForm(form="list", column=series.name), [lists_of(f"{path.name!r}", series, schema.universe)]
 
 
 def list_column_of(path: Path, schema: SetSchema) -> str | None:
@@ -263,18 +356,13 @@ def set_column(path: Path, schema: SetSchema) -> pl.Series | None:
 # ------------------------------------------------------------------------------------------ tables, frames
 
 
-def _from_long(source: object, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
-    """Rows (id, item) of a file or frame; batches are joined, because a record may have rows in several."""
-    table, of, what = as_long_table(schema)
+def _from_long(
+    sources: Iterable[object], schema: SetSchema, store: Store, frame: str = "polars"
+) -> tuple[SetForm, Iterable[Packed]]:
+    """Records of the rows (id, item) of files or frames."""
     schema.require_long("this")
-    keys, codes, frame = list[list[pl.Series]](), [], "polars"
-    for raw in read_batches(source, table, ids=id_columns(schema)):
-        frame = raw.kind
-        columns, code = rows_of(raw.frame, schema)
-        keys.append(columns)
-        codes.append(code)
-    rows = long_rows([pl.concat(listed) for listed in zip(*keys, strict=True)], np.concatenate(codes), schema)
-    return long_form(schema, frame), [rows]
+    groups = store.together(_rows_in(sources, schema), ids_among(schema)[-1])
+    return long_form(schema, frame), (pack_rows(group, schema) for group in groups)
 
 
 def long_form(schema: SetSchema, frame: str = "polars") -> SetForm:
@@ -284,37 +372,53 @@ def long_form(schema: SetSchema, frame: str = "polars") -> SetForm:
     return SetForm(form="long", frame=frame, id=of, item=what, order=order)
 
 
-def id_columns(schema: SetSchema) -> tuple[str, ...]:
-    """The columns of identifiers of a long table: of records, and of persons if the schema names them."""
-    of = schema.id or "id"
+def _rows_in(sources: Iterable[object], schema: SetSchema) -> Iterator[pl.DataFrame]:
+    """The rows of long tables, whose columns must have the same types in all of them."""
+    (table, _, _), types = as_long_table(schema), dict[str, pl.DataType]()
+    for source in sources:
+        for raw in read_batches(source, table, ids=ids_among(schema)):
+            rows = rows_of(raw.frame, schema)
+            for name, kind in rows.schema.items():
+                if kind != types.setdefault(name, kind):
+                    raise DataError(f"column {name!r} has different types in the files; write them with one type.")
+            yield rows
+
+
+def rows_of(frame: pl.DataFrame, schema: SetSchema) -> pl.DataFrame:
+    """The rows that have a declared item and an id (and a person, if the schema names them), with the item's code; of
+    sequences those that have a place too."""
+    _, _, what = as_long_table(schema)
+    ids = [ids_of(frame[name], schema.missing_values).alias(name) for name in ids_among(schema)]
+    codes, order = schema.universe.encode(frame[what]).astype(np.int32), schema.ordered_by
+    rows = pl.DataFrame([*ids, pl.Series(CODE, codes)])
+    if order is not None:
+        rows = rows.with_columns(pl.Series(PLACE, order.places(frame[order.column], schema.missing_values)))
+        rows = rows.filter(pl.col(PLACE) != UNREAD)
+    return rows.filter(pl.col(CODE) >= 0, *(pl.col(one.name).is_not_null() for one in ids))
+
+
+def pack_rows(group: Sequence[pl.DataFrame], schema: SetSchema) -> Packed:
+    """The records of rows, given all rows of some records (of some persons, if the schema names them)."""
+    rows = pl.concat(group)
+    codes, (ids, *persons) = rows[CODE].to_numpy(), [_numbers(rows[name]) for name in ids_among(schema)]
+    if schema.ordered_by is not None:
+        return _in_order(rows[PLACE].to_numpy(), [ids, *persons], codes, schema)
+    if persons:
+        ids, codes = _bounded(persons[0], ids, codes, schema)
+    return pack(ids, codes, schema)
+
+
+def ids_among(schema: SetSchema) -> tuple[str, ...]:
+    """The columns of ids and, if the schema names them, of persons. All rows with the same value in the last of them
+    are packed together."""
+    _, of, _ = as_long_table(schema)
     return (of,) if schema.person is None else (of, schema.person)
 
 
-def rows_of(
-    frame: pl.DataFrame, schema: SetSchema, ids: Callable[[pl.Series, tuple[str, ...]], pl.Series] | None = None
-) -> tuple[list[pl.Series], Codes]:
-    """The usable rows of a part of a long table: their keys, and the codes of their items. Keys are the places of rows
-    in the order of their records, if these have an order, then the ids and the persons."""
-    codes = schema.universe.encode(frame[schema.item or "item"])
-    known = codes >= 0
-    keys = [(ids or ids_of)(frame[name], schema.missing_values) for name in id_columns(schema)]
-    for key in keys:
-        known &= key.is_not_null().to_numpy()
-    if schema.ordered_by is not None:
-        places = schema.ordered_by.places(frame[schema.ordered_by.column], schema.missing_values)
-        known &= places != UNREAD
-        keys.insert(0, pl.Series(places))
-    return [key.filter(pl.Series(known, dtype=pl.Boolean)) for key in keys], codes[known]
-
-
-def long_rows(keys: Sequence[pl.Series], codes: Codes, schema: SetSchema) -> Sets:
-    """The rows of the records that are used, given the keys (`rows_of`) and codes of all rows."""
-    if schema.ordered_by is not None:
-        from cantle.data.sequences import ordered_rows
-
-        return ordered_rows(keys[0].to_numpy(), [_numbers(key) for key in keys[1:]], codes, schema)
-    numbers = [_numbers(key) for key in keys]
-    return (numbers[0], codes) if schema.person is None else _bounded(numbers[1], numbers[0], codes, schema)
+def columns_of(schema: SetSchema) -> list[str]:
+    """All columns of a long table that are read."""
+    table, _, _ = as_long_table(schema)
+    return [one.name for one in table.fields]
 
 
 def as_long_table(schema: SetSchema) -> tuple[TableSchema, str, str]:
@@ -340,9 +444,30 @@ def _bounded(person: Ints, ids: Ints, codes: Codes, schema: SetSchema) -> Sets:
     return record[used], codes[used]
 
 
+def _in_order(places: Ints, keys: Sequence[Ints], codes: Codes, schema: SetSchema) -> Packed:
+    """The sequences of rows, sorted by place, rows of one place by code; of a person at most `max_records` are used.
+
+    A sequence consists of the rows of one person with one id. If a person has too many, a public hash of their symbols
+    and places decides which are used (cantle.trusted.bounding.persons).
+    """
+    by: list[Ints | Codes] = [codes, places, *keys]
+    order = np.lexsort(by)
+    new = np.zeros(len(order), dtype=np.bool_)
+    new[:1] = True
+    for key in keys:
+        new[1:] |= np.diff(key[order]) != 0
+    lengths, items = pack(np.cumsum(new) - 1, codes[order], schema)
+    if schema.person is None:
+        return lengths, items
+    used = sequences_within_bound(keys[-1][order][new], lengths, items, schema.max_records)
+    return lengths[used], items[np.repeat(used, lengths)]
+
+
 def ids_of(series: pl.Series, marks: tuple[str, ...]) -> pl.Series:
-    """The ids, null if missing. Integers may stay integers, because distinct integers have distinct texts."""
-    return series if series.dtype.is_integer() and not set(marks) - {""} else as_ids(series, marks)
+    """The ids, null if missing. Integers of up to 64 bits may stay integers, because distinct ones have distinct
+    texts."""
+    small = series.dtype.is_integer() and series.dtype not in (pl.Int128, pl.UInt128)
+    return series if small and not set(marks) - {""} else as_ids(series, marks)
 
 
 def _numbers(ids: pl.Series) -> Ints:
@@ -368,8 +493,8 @@ def _as_frame(data: object) -> Frame | None:
         raise_alone(DataError(_UNREADABLE))
 
 
-def _from_frame(frame: Frame, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
-    """The form of the sets in a data frame, and their occurrences of items in batches."""
+def _from_frame(frame: Frame, schema: SetSchema, store: Store) -> tuple[SetForm, Iterable[Packed]]:
+    """The form of the sets in a data frame, and their records."""
     import narwhals as nw
 
     where = "the frame"
@@ -380,19 +505,20 @@ def _from_frame(frame: Frame, schema: SetSchema) -> tuple[SetForm, Iterable[Sets
     except _ANYTHING:
         raise_alone(DataError(_UNREADABLE))
     column = list_column(where, types, schema)
+    library = {"pandas": "pandas", "pyarrow": "pyarrow"}.get(str(frame.implementation), "polars")
     if column is None:
-        return _from_long(frame.to_native(), schema)
+        return _from_long([frame.to_native()], schema, store, library)
     _check_columns(where, _frame_columns(frame.to_native()), [column])
     try:
         frame = frame.select(column)
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-        series, library = _lists_or_objects(frame[column]), str(frame.implementation)
+        series = _lists_or_objects(frame[column])
     except _ANYTHING:
         raise_alone(DataError(_UNREADABLE))
-    form = SetForm(form="list", frame=library if library in ("pandas", "pyarrow") else "polars", column=column)
+    form = SetForm(form="list", frame=library, column=column)
     if isinstance(series, pl.Series):
-        return form, [lists_of(where, series, schema.universe)]
-    return form, [_objects(series, schema)]
+        return form, [pack(*lists_of(where, series, schema.universe), schema)]
+    return form, [pack(*_objects(series, schema), schema)]
 
 
 def _lists_or_objects(series: Series) -> pl.Series | list[object]:
@@ -426,7 +552,7 @@ def lists_of(where: str, series: pl.Series, universe: Universe) -> Sets:
 # ------------------------------------------------------------------------------------------ Python objects
 
 
-def _from_python(data: object, schema: SetSchema) -> tuple[SetForm, Iterable[Sets]]:
+def _from_python(data: object, schema: SetSchema) -> tuple[SetForm, Iterable[Packed]]:
     if isinstance(data, bytes | bytearray | memoryview | Mapping) or not isinstance(data, Iterable):
         raise DataError(f"this is neither a path nor a frame nor a list of sets; {_WHAT}.")
     if schema.form == "long":
@@ -435,7 +561,8 @@ def _from_python(data: object, schema: SetSchema) -> tuple[SetForm, Iterable[Set
         records = list(data)
     except _ANYTHING:
         raise_alone(DataError(f"the sets cannot be read to their end; {_WHAT}."))
-    return SetForm(form="list", column=schema.column or ITEMS), [_objects(records, schema)]
+    sets = _objects(records, schema)
+    return SetForm(form="list", column=schema.column or ITEMS), [pack(*sets, schema)]
 
 
 def _objects(records: list[object], schema: SetSchema) -> Sets:

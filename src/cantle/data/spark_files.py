@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 from cantle.data import json_lines
 from cantle.data.csv_grammar import CsvDialect, Grammar
-from cantle.data.file_forms import ARROW, CSV, JSON_LINES, SHEETS, ending
+from cantle.data.file_forms import ARROW, CSV, JSON_LINES, SHEETS, STATISTICS, ending
 from cantle.data.tables import Lines, _check_columns, _csv_dialect, _split_header
 from cantle.errors import ParameterError
+from cantle.schema.dialect import needs_no_decoding
 from cantle.schema.table import Dialect, TableSchema
-from cantle.schema.text_encodings import needs_no_decoding
 from cantle.trusted.counting import spark
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def require_readable(data: object, schema: TableSchema) -> None:
     if not isinstance(data, str | os.PathLike):
         return
     path = Path(data)
-    if _ending(path) in ARROW + SHEETS or path.suffix.lower() == ".zst":
+    if _ending(path) in ARROW + SHEETS + STATISTICS or path.suffix.lower() == ".zst":
         raise ParameterError(f"the spark engine cannot read {path.name!r}; give CSV, JSON lines, Parquet or ORC")
     if _ending(path) in CSV:
         require_header_first(schema.dialect)
@@ -107,7 +107,7 @@ def _csv(session: SparkSession, path: str, schema: TableSchema, wanted: list[str
             "xxhash64(_metadata.file_path) AS file",
         )
         top = lines.where("start = 0").head(1) if dialect.header else []
-    names = [one.name for one in schema.fields]
+    names = schema.file_columns
     if dialect.header:
         first = bytes(top[0].line).decode(schema.dialect.encoding, "replace").removeprefix("\ufeff") if top else ""
         names, _ = _split_header(iter([first.encode("utf-8", "replace") + (b"\n" if top else b"")]), dialect)

@@ -117,7 +117,7 @@ class Publisher:
 
     def _repr_html_(self) -> str:
         """The parameters that differ from the default, and after `fit` the main facts of the release."""
-        from cantle.schema.html import table
+        from cantle.schema.outlines import table
 
         given = table(f"cantle {type(self).__name__}", self._shown().items())
         return given + (self.release_._repr_html_() if hasattr(self, "release_") else "")
@@ -230,6 +230,7 @@ class RPS(Publisher):
     order: str | None = None
     order_seed: int | None = None
     records: int | str | None = None
+    literal: bool | None = None
     accuracy_share: float | str | Fraction | None = None
 
 
@@ -285,6 +286,7 @@ class DiffGen(Publisher):
     count_share: float | str | Fraction | None = None
     oneway_share: float | str | Fraction | None = None
     records: int | str | None = None
+    literal: bool | None = None
     accuracy_share: float | str | Fraction | None = None
 
     def transform(self, X: object) -> NativeFrame:

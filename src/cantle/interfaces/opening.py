@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from cantle.data.engine_choice import IN_MEMORY, EngineChoice, Form
-from cantle.data.openers import OPENERS, choose_engine
+from cantle.data.engine_choice import IN_MEMORY, OPENERS, EngineChoice, Form, choose_engine
 from cantle.errors import ParameterError
 from cantle.methods.base import ChecksBudget, Method
 from cantle.methods.catalogue import make_method

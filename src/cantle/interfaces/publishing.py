@@ -26,7 +26,8 @@ from cantle.methods.base import Method, UsesDice
 from cantle.methods.own_accuracy import MeasuresItself
 from cantle.methods.own_error.accuracy import Accuracy
 from cantle.methods.planning.words import caution
-from cantle.release import Release, table_verdict
+from cantle.release import Release, tables
+from cantle.release.document_fields import read
 from cantle.release.facts import Facts
 from cantle.release.kinds import KINDS
 from cantle.release.manifest import LedgerLine, Manifest, Receipt
@@ -86,7 +87,7 @@ def publish(
     engine : {"memory", "duckdb", "spark", "database"}
         Where a table is counted. The same seed gives the same release on all of them.
     memory : str or int, optional
-        The memory limit of engine duckdb, such as "4GB".
+        The memory that engine duckdb may use to put sets and edges together, such as "4GB".
     table : str, optional
         The table to read, if `data` is a database.
     ledger, dataset : optional
@@ -208,7 +209,7 @@ def _run_and_draw(order: Order, store: Engine, seed: int) -> Made:
         results, accuracy = method.results(dice), None
         if isinstance(method, MeasuresItself):
             accuracy = method.own_accuracy.measure(curator, results, seed)
-        return Made(Receipt.from_dict(curator.seal()), results, accuracy)
+        return Made(read(Receipt, curator.seal(), "receipt"), results, accuracy)
 
 
 def _noise(order: Order) -> Noise:
@@ -217,22 +218,8 @@ def _noise(order: Order) -> Noise:
 
 def _release(order: Order, made: Made, form: Form, ticket: Ticket | None, started: str, seed: int) -> Release:
     """The release. This is post-processing: it uses only public values and the curator's answers."""
-    results = made.results
-    manifest = replace(
-        _manifest(order, made.receipt, seed, results),
-        accuracy=made.accuracy,
-        form={key: value for key, value in form.items() if key != "frame"},
-        created=None if order.insecure_seed is not None else started,
-        ledger=None if ticket is None else LedgerLine.from_dict(ticket.line),
-    )
-    manifest = replace(manifest, notes=(*manifest.notes, *table_verdict.notes(manifest)))
-    records = KINDS[order.schema.kind].given_back(results.drawn, dict(form), order.schema)
-    return Release(records, results.groups, results.frames, manifest, ticket)
-
-
-def _manifest(order: Order, receipt: Receipt, seed: int, results: Results) -> Manifest:
-    """The manifest of the release; `_release` adds accuracy, form, time and the line of the ledger."""
-    return Manifest(
+    results, receipt = made.results, made.receipt
+    manifest = Manifest(
         kind=order.schema.kind,
         private=order.insecure_seed is None and not order.schema.inferred,
         guarantee=order.guarantee,
@@ -255,4 +242,11 @@ def _manifest(order: Order, receipt: Receipt, seed: int, results: Results) -> Ma
         structure=results.structure,
         facts=order.facts,
         notes=notes_of(order.schema, order.method.name, results, receipt.epsilon_nano / NANO, receipt.unit.max_records),
+        accuracy=made.accuracy,
+        form={key: value for key, value in form.items() if key != "frame"},
+        created=None if order.insecure_seed is not None else started,
+        ledger=None if ticket is None else read(LedgerLine, ticket.line, "ledger"),
     )
+    manifest = replace(manifest, notes=(*manifest.notes, *tables.notes(manifest)))
+    records = KINDS[order.schema.kind].given_back(results.drawn, dict(form), order.schema)
+    return Release(records, results.groups, results.frames, manifest, ticket)

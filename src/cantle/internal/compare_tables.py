@@ -22,8 +22,9 @@ from cantle.release.answers.table_answers import TableAsker
 from cantle.release.load import table_schema_of
 from cantle.release.report.groupings import middle_of
 from cantle.release.report.pairs import Floats, associations, cross_table, distance, thinned
-from cantle.release.report.table_view import TableView
-from cantle.schema.domain import Attribute, Labels, Steps
+from cantle.release.report.tables import TableView
+from cantle.schema.domain import Attribute, Steps
+from cantle.schema.fields import MOST_CLASSES
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
 from cantle.trusted.bounding.persons import person_numbers, within_bound
@@ -155,11 +156,12 @@ _MOST_CLASSES = 20
 
 
 def train_and_test(schema: TableSchema, view: TableView, raw: Sequence[Codes]) -> tuple[Trained | None, str]:
-    """The accuracies of the classifiers; or None, and the reason why there is no result."""
+    """The scores of two models of the target; or None, and the reason why there is no result."""
     target = schema.domain().target
     if target is None:
         return None, "No classifier: no column has role: target."
-    if not isinstance(target.scale, Labels) or target.size > _MOST_CLASSES:
+    numeric = isinstance(target.scale, Steps) and target.size > MOST_CLASSES
+    if target.size > _MOST_CLASSES and not numeric:
         return None, "No classifier: the target has too many classes."
     if find_spec("sklearn") is None:
         return None, f"No classifier: scikit-learn is not installed ({install_command('evaluate')})."
@@ -171,12 +173,13 @@ def train_and_test(schema: TableSchema, view: TableView, raw: Sequence[Codes]) -
     private, others = order[:half][:MOST_RECORDS], order[half:][:MOST_RECORDS]
     released = public_dice(1).permutation(view.records)[:half][:MOST_RECORDS]
     truth = raw[place][others]
+    score = _explained if numeric else _correct
     scores = [
-        _correct(_features(codes, place)[rows], codes[place][rows], _features(raw, place)[others], truth)
+        score(_features(codes, place)[rows], codes[place][rows], _features(raw, place)[others], truth)
         for codes, rows in ((raw, private), (view.codes, released))
     ]
-    majority = float(np.bincount(truth).max() / len(truth))
-    return Trained(target.name, scores[0], scores[1], majority, len(truth)), ""
+    majority = 0.0 if numeric else float(np.bincount(truth).max() / len(truth))
+    return Trained(target.name, scores[0], scores[1], majority, len(truth), numeric), ""
 
 
 def _features(codes: Sequence[Codes], place: int) -> NDArray[np.float32]:
@@ -193,3 +196,14 @@ def _correct(features: NDArray[np.float32], classes: Codes, others: NDArray[np.f
     model = HistGradientBoostingClassifier(max_iter=60, early_stopping=False, random_state=0)
     with threadpool_limits(1):  # several threads wait for each other: 17 s of CPU instead of 0.6 s on two busy cores
         return float((model.fit(features, classes).predict(others) == truth).mean())
+
+
+def _explained(features: NDArray[np.float32], values: Codes, others: NDArray[np.float32], truth: Codes) -> float:
+    """R2 of the predictions for other records: the share of the variance of their values that is explained."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+    from threadpoolctl import threadpool_limits
+
+    model = HistGradientBoostingRegressor(max_iter=60, early_stopping=False, random_state=0)
+    with threadpool_limits(1):
+        off = truth - model.fit(features, values).predict(others)
+    return float(1 - (off**2).mean() / max(float(truth.var()), 1e-12))

@@ -96,13 +96,30 @@ class Matrices(ABC):
 
 @dataclass(frozen=True)
 class Trained:
-    """A classifier for the target: trained on the data or on the release, always tested on other private records."""
+    """A model of the target: trained on the data or on the release, always tested on other private records.
+
+    Classes are scored by the share of records that are classified correctly, and numbers by R2, the share of the
+    variance that is explained; `majority` is the score of always the same guess.
+    """
 
     target: str
     on_private: float
     on_released: float
     majority: float
     tested: int
+    numeric: bool = False
+
+    @property
+    def in_words(self) -> str:
+        """What is scored."""
+        if self.numeric:
+            return f"prediction of {self.target}: R2 (share of the variance explained) on {self.tested:,} other "\
+                   "private records"  # fmt: skip
+        return f"classifier for {self.target}: share of {self.tested:,} other private records it gets right"
+
+    @property
+    def same_guess(self) -> str:
+        return "always the mean" if self.numeric else "always the most frequent class"
 
 
 @dataclass(frozen=True, repr=False)
@@ -218,9 +235,9 @@ def _error_lines(asked: Sequence[Asked], part: str) -> Iterator[str]:
 
 
 def _trained_lines(trained: Trained) -> Iterator[str]:
-    yield f"Classifier for {trained.target}, share of {trained.tested:,} other private records classified correctly:"
+    yield f"{trained.in_words[0].upper()}{trained.in_words[1:]}:"
     yield f"  trained on the release {trained.on_released:.3f}, on private records {trained.on_private:.3f}, "\
-          f"always the most frequent class {trained.majority:.3f}"  # fmt: skip
+          f"{trained.same_guess} {trained.majority:.3f}"  # fmt: skip
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from cantle.drawing.counts import Dice, public_dice
 from cantle.release.answers.asking import Asker
 from cantle.release.answers.table_answers import TableAsker
 from cantle.release.report.pairs import Floats
-from cantle.release.report.table_view import TableView
+from cantle.release.report.tables import TableView
 from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
 from cantle.schema.domain import Attribute, Steps
 from cantle.schema.values import Codes

@@ -8,13 +8,10 @@ from cantle.internal.comparison import WITHOUT, Comparison, Distribution, Matric
 from cantle.internal.questions import Asked
 from cantle.release.answers.estimates import WITHOUT_CONFIDENCE
 from cantle.release.kinds import KINDS
-from cantle.release.report.charts import Bar, lying, upright
-from cantle.release.report.columns import plain
+from cantle.release.report.charts import Bar, error_chart, lying, share_text, upright
 from cantle.release.report.content import Figure, Section
-from cantle.release.report.matrix import heat_map
-from cantle.release.report.pairs import Floats
-from cantle.release.report.scatter import error_chart
-from cantle.release.report.svg import share_text
+from cantle.release.report.pairs import Floats, heat_map
+from cantle.release.report.tables import plain
 
 
 def internal_sections(comparison: Comparison) -> list[Section]:
@@ -35,9 +32,8 @@ def _overview(comparison: Comparison) -> Section:
     rows = [(fact.name, number(fact.private), number(fact.released)) for fact in comparison.facts]
     if comparison.trained is not None:
         one = comparison.trained
-        correct = f"classifier for {one.target}: share of {one.tested:,} other private records it gets right"
-        rows.append((f"{correct}, trained on …", f"{one.on_private:.3f}", f"{one.on_released:.3f}"))
-        rows.append(("the same, always the most frequent class", f"{one.majority:.3f}", ""))
+        rows.append((f"{one.in_words}, trained on …", f"{one.on_private:.3f}", f"{one.on_released:.3f}"))
+        rows.append((f"the same, {one.same_guess}", f"{one.majority:.3f}", ""))
     figure = Figure("Main facts", header=("", "private", "released"), rows=rows, open=True)
     return Section("compared", "Compared with the data", comparison.missing, (figure,))
 

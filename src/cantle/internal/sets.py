@@ -22,8 +22,7 @@ from cantle.release import Release
 from cantle.release.answers.set_answers import SetAsker
 from cantle.release.load import set_schema_of
 from cantle.release.report.groupings import Ints
-from cantle.release.report.set_section import has
-from cantle.release.report.set_view import SetView, holding, pair_counts
+from cantle.release.report.sets import SetView, has, holding, pair_counts
 from cantle.schema.code_sets import join
 from cantle.schema.sets import SetSchema
 from cantle.schema.values import text_of

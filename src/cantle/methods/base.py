@@ -10,8 +10,8 @@ from cantle.drawing.counts import Dice
 from cantle.drawing.group_frames import check_names
 from cantle.drawing.results import Results
 from cantle.errors import ParameterError, SchemaError
-from cantle.methods.settings import Echo
-from cantle.schema.domain import Domain
+from cantle.methods.settings import Echo, echo
+from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.schema.table import TableSchema
 from cantle.trusted.core.budget import words_of
 from cantle.trusted.core.curator import Curator
@@ -69,29 +69,60 @@ class ChecksBudget(Protocol):
         records."""
 
 
-class TableMethod:
+class Configured:
+    """The base class of methods: settings, which are public, and the name of the preset that they started from."""
+
+    settings: Any
+    preset: str
+
+    def __init__(self, about: Any, *, preset: str = "default", **given: object) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def for_schema(cls, schema: Any, *, preset: str, **given: object) -> Self:
+        """The method for this schema, with its settings checked."""
+        return cls(schema, preset=preset, **given)
+
+    def parameters(self) -> Echo:
+        """The value of every parameter, given or default."""
+        return {"preset": self.preset, **echo(self.settings)}
+
+
+class TableMethod(Configured):
     """The base class of methods for tables: the domain of the codes.
 
     The domain that the schema declares has one code per value; `Domain.coarsen` groups values into bins.
     """
 
     kind: ClassVar[str] = "table"
+    predicts_numbers: ClassVar[bool] = False
+    """Whether a target may be a number or date of any number of values."""
+    keeps_weights: ClassVar[bool] = False
+    """Whether weights stay with the records that have them."""
     domain: Domain
-
-    def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:
-        raise NotImplementedError
 
     @classmethod
     def for_schema(cls, schema: TableSchema, *, preset: str, **given: object) -> Self:
         """The method for the domain that the schema declares."""
         domain = schema.domain()
         check_names(domain)
-        if domain.target and domain.target.size > MOST_CLASSES:
+        if schema.weight is not None and not cls.keeps_weights:
             raise SchemaError(
-                f"field {domain.target.name}: a target has at most {MOST_CLASSES} classes, this one "
-                f"{domain.target.size}; use a wider step or fewer categories, or drop role: target"
+                f"field {schema.weight}: method {cls.__name__.lower()} does not keep weights with their records; use "
+                "mosaic, or leave out role: weight to publish it as any other column"
+            )
+        if domain.target and domain.target.size > MOST_CLASSES and not cls._predicts(domain.target):
+            numeric = isinstance(domain.target.scale, Steps)
+            fix = "use method mosaic, a wider step" if numeric else "use fewer categories"
+            raise SchemaError(
+                f"field {domain.target.name}: a target {'of this method ' * numeric}has at most {MOST_CLASSES} "
+                f"classes, this one {domain.target.size}; {fix}, or drop role: target"
             )
         return cls(domain, preset=preset, **given)
+
+    @classmethod
+    def _predicts(cls, target: Attribute) -> bool:
+        return cls.predicts_numbers and isinstance(target.scale, Steps)
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
         """Refuses an epsilon so small that noise alone may require more records than can be drawn."""

@@ -17,8 +17,17 @@ import numpy as np
 from cantle.drawing.counts import Dice, workload_dice
 from cantle.drawing.records import Drawn, share_drawn
 from cantle.drawing.results import Results
-from cantle.methods.own_error.accuracy import WHY, Accuracy, PairError, QuestionError, affordable, kinds_of
-from cantle.methods.own_error.measured_pairs import Pair, all_pairs, measured_pairs
+from cantle.methods.own_error.accuracy import (
+    WHY,
+    Accuracy,
+    Pair,
+    PairError,
+    QuestionError,
+    affordable,
+    all_pairs,
+    kinds_of,
+    measured_pairs,
+)
 from cantle.methods.own_error.sequence_workload import sequence_workload
 from cantle.methods.own_error.set_workload import Counted, set_workload
 from cantle.methods.own_error.table_workload import columns_of, engine_codes, table_workload

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from cantle.methods.mosaic.model.answers import FIRST
+from cantle.methods.mosaic.model.bands import ALONE
 from cantle.methods.own_error.accuracy import WHY as ACCURACY
 
 EVERY_COLUMN = "every column"
@@ -29,6 +30,8 @@ _QUESTIONS = {
     "hub column": "choosing the column that others depend on most",
     "choice of tables": "choosing tables of several columns",
     "tables": "counts of tables of several columns",
+    "places": "where places are",
+    ALONE: "the target by itself",
     "leaves by class": "the target in groups of similar records",
     "set sizes": "sizes of sets",
     "item supports": "counts of items",

@@ -124,6 +124,17 @@ def setting(rule: Rule, *, shown: bool = False) -> Any:  # a field takes the typ
     return field(metadata={"rule": rule, "shown": shown})
 
 
+def literal_switch() -> Any:
+    """The field `literal`, off by default: preset paper to the letter. Releases name it only where it is on."""
+    return field(metadata={"rule": flag(), "shown": False, "unless": False})
+
+
+def refuse_literal(method: str, preset: str, given: Mapping[str, object]) -> None:
+    """Refuses `literal` beside any preset but paper."""
+    if given.get("literal") is True and preset != "paper":
+        raise ParameterError(f"{method} parameter literal makes preset paper literal; add preset=paper")
+
+
 def rules_of(kind: type) -> dict[str, Rule]:
     """The rule of each parameter."""
     return {one.name: one.metadata["rule"] for one in fields(kind)}
@@ -172,7 +183,8 @@ def read_settings(
 
 def echo(settings: object) -> Echo:
     """Settings as JSON values: numbers, words and flags are unchanged, anything else becomes its exact text."""
-    values = ((one.name, getattr(settings, one.name)) for one in fields(settings))  # type: ignore[arg-type]
+    every = [(one, getattr(settings, one.name)) for one in fields(settings)]  # type: ignore[arg-type]
+    values = [(one.name, value) for one, value in every if one.metadata.get("unless", ...) is not value]
     return {name: value if value is None or isinstance(value, str | int) else str(value) for name, value in values}
 
 

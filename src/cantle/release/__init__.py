@@ -23,7 +23,7 @@ from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
 from cantle.release.statement import statement
 from cantle.schema import canonical_json
-from cantle.schema.html import table
+from cantle.schema.outlines import table
 from cantle.trusted.core.budget import NANO
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Release:
 
     def __getstate__(self) -> dict[str, object]:
         state = vars(self) | {"ticket": None, "folder": None}
-        for cached in ("records", "schema", "_asker", "_opened"):  # computed again when needed
+        for cached in ("records", "schema", "_asker", "_weighing", "_opened"):  # computed again when needed
             state.pop(cached, None)
         return state
 
@@ -239,12 +239,18 @@ class Release:
     def _asker(self) -> Asker:
         return KINDS[self.manifest.kind].asker(self)
 
+    @cached_property
+    def _weighing(self) -> Asker:
+        return self._asker.weighing()
+
     @overload
-    def count(self, question: str = "", *, confidence: float = 0.95) -> Estimate: ...
+    def count(self, question: str = "", *, confidence: float = 0.95, weighted: bool = False) -> Estimate: ...
     @overload
-    def count(self, question: str = "", *, by: str | Sequence[str], confidence: float = 0.95) -> pl.DataFrame: ...
     def count(
-        self, question: str = "", *, by: str | Sequence[str] = (), confidence: float = 0.95
+        self, question: str = "", *, by: str | Sequence[str], confidence: float = 0.95, weighted: bool = False
+    ) -> pl.DataFrame: ...
+    def count(
+        self, question: str = "", *, by: str | Sequence[str] = (), confidence: float = 0.95, weighted: bool = False
     ) -> Estimate | pl.DataFrame:
         """How many records a question holds for, with an interval. It reads only the release, so it costs no budget.
 
@@ -257,6 +263,8 @@ class Release:
             64 values, ranges are counted.
         confidence : float
             The share of such intervals that contain the true number.
+        weighted : bool
+            Whether each record counts for its weight, in the column with `role: weight`.
 
         Returns
         -------
@@ -276,19 +284,33 @@ class Release:
         >>> release.count(by="sex").columns
         ['sex', 'value', 'low', 'high', 'covers']
         """
-        asker = self._asker
+        asker = self._weighing if weighted else self._asker
         if by:
             return asker.table([by] if isinstance(by, str) else list(by), asker.parse(question), None, confidence)
         return asker.count(asker.parse(question), confidence)
 
     @overload
-    def mean(self, column: str, question: str = "", *, confidence: float = 0.95) -> Estimate: ...
+    def mean(
+        self, column: str, question: str = "", *, confidence: float = 0.95, weighted: bool = False
+    ) -> Estimate: ...
     @overload
     def mean(
-        self, column: str, question: str = "", *, by: str | Sequence[str], confidence: float = 0.95
+        self,
+        column: str,
+        question: str = "",
+        *,
+        by: str | Sequence[str],
+        confidence: float = 0.95,
+        weighted: bool = False,
     ) -> pl.DataFrame: ...
     def mean(
-        self, column: str, question: str = "", *, by: str | Sequence[str] = (), confidence: float = 0.95
+        self,
+        column: str,
+        question: str = "",
+        *,
+        by: str | Sequence[str] = (),
+        confidence: float = 0.95,
+        weighted: bool = False,
     ) -> Estimate | pl.DataFrame:
         """The mean of a column of numbers over the records that a question holds for; records without a value are
         left out.
@@ -297,7 +319,7 @@ class Release:
         ----------
         column : str
             A column of numbers.
-        question, by, confidence
+        question, by, confidence, weighted
             As in `count`.
 
         Returns
@@ -305,7 +327,7 @@ class Release:
         Estimate, or with `by` a polars.DataFrame
             The value of an estimate is NaN if no released record has a value.
         """
-        asker = self._asker
+        asker = self._weighing if weighted else self._asker
         if by:
             return asker.table([by] if isinstance(by, str) else list(by), asker.parse(question), column, confidence)
         return asker.mean(column, asker.parse(question), confidence)

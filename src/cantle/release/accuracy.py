@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import log
 
-from cantle.errors import VerifyError
-from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError, Rate
-from cantle.methods.own_error.question_scale import LARGE
-from cantle.release.document_fields import Fields, whole
+from cantle.errors import ParameterError
+from cantle.methods.own_error.accuracy import LARGE, Accuracy, PairError, QuestionError
+from cantle.release.document_fields import read, written
 from cantle.schema.canonical_json import JSON
 
 DOUBT = log(5)
@@ -29,85 +28,53 @@ def accuracy_to(accuracy: Accuracy) -> dict[str, JSON]:
     """The accuracy as in release.json; kinds of questions that could not be drawn are left out."""
     if accuracy.earlier is not None:
         return dict(accuracy.earlier)
-    kinds = {"one_column": accuracy.one_column}
-    asked = {name: vars(one) | {"rate": list(one.rate)} for name, one in kinds.items() if one is not None}
-    return {
-        "bought": accuracy.bought,
-        "share": list(accuracy.share.as_integer_ratio()),
-        "noisy_records": accuracy.noisy_records,
-        "questions": asked,
-        "together": _pairs_to(accuracy.together),
-        "apart": _pairs_to(accuracy.apart),
-        "all_pairs": accuracy.all_pairs,
-        "pairs_together": accuracy.pairs_together,
-        "workload": accuracy.workload,
-    }
+    stated = {name: written(value) for name, value in vars(accuracy).items() if name not in ("earlier", "in_words")}
+    one = stated.pop("one_column")
+    return stated | {"share": list(accuracy.share.as_integer_ratio()), "questions": {"one_column": one} if one else {}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Measured:
+    """What every accuracy in release.json has, that of cantle 0.1 included."""
+
+    bought: bool
+    share: tuple[int, int]
+    noisy_records: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share[0] < self.share[1]:
+            raise ParameterError("the share of the accuracy is not a share")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Numbers(_Measured):
+    """The rest of it."""
+
+    questions: _Questions
+    together: PairError | None
+    apart: PairError | None
+    all_pairs: int
+    pairs_together: int
+    workload: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Questions:
+    one_column: QuestionError | None = None
 
 
 def accuracy_from(document: object) -> Accuracy:
-    """The accuracy in release.json; raises VerifyError if it has another form."""
-    fields = Fields(document, "accuracy")
+    """The accuracy in release.json; raises VerifyError if it has another form.
+
+    Numbers of cantle 0.1 were about random questions, and intervals made from them did not hold for related columns, so
+    they are kept but not used.
+    """
     if isinstance(document, dict) and "pairs" in document:
-        return _earlier(fields, document)
-    asked = Fields(fields.take("questions", dict), "accuracy.questions")
-    kinds = {name: _questions(asked.take(name, dict), name) for name in ("one_column",) if name in asked}
-    asked.all_read(None)
-    share = _two(fields, "share")
-    if not 0 <= share[0] < share[1]:
-        raise VerifyError("release.json is not of the expected form: accuracy.share is not a share")
-    return fields.all_read(
-        Accuracy(
-            bought=fields.take("bought", bool),
-            share=Fraction(*share),
-            noisy_records=fields.take("noisy_records", int),
-            one_column=kinds.get("one_column"),
-            together=_pairs_from(fields, "together"),
-            apart=_pairs_from(fields, "apart"),
-            all_pairs=fields.take("all_pairs", int),
-            pairs_together=fields.take("pairs_together", int),
-            workload=fields.take("workload", str),
-        )
-    )
-
-
-def _earlier(fields: Fields, document: dict[str, JSON]) -> Accuracy:
-    """The accuracy of a release by cantle 0.1. Its numbers were about random questions, and intervals made from them
-    did not hold for related columns, so they are kept but not used."""
-    return Accuracy(
-        bought=fields.take("bought", bool),
-        share=Fraction(*_two(fields, "share")),
-        noisy_records=fields.take("noisy_records", int),
-        earlier=document,
-    )
-
-
-def _questions(document: object, name: str) -> QuestionError:
-    fields = Fields(document, f"accuracy.questions.{name}")
-    return fields.all_read(
-        QuestionError(q=fields.take("q", int), records=fields.take("records", int), rate=_two(fields, "rate"))
-    )
-
-
-def _pairs_to(error: PairError | None) -> dict[str, JSON] | None:
-    return None if error is None else vars(error) | {"rate": list(error.rate)}
-
-
-def _pairs_from(fields: Fields, name: str) -> PairError | None:
-    document = fields.take_or_none(name, dict)
-    if document is None:
-        return None
-    mine = Fields(document, f"accuracy.{name}")
-    return mine.all_read(
-        PairError(pairs=mine.take("pairs", int), records=mine.take("records", int), rate=_two(mine, "rate"))
-    )
-
-
-def _two(fields: Fields, name: str) -> Rate:
-    """Numerator and denominator."""
-    numbers = fields.each(name, whole)
-    if len(numbers) != 2 or min(numbers) < 0 or numbers[1] < 1:
-        raise VerifyError(f"release.json is not of the expected form: accuracy's {name} is not two whole numbers")
-    return numbers[0], numbers[1]
+        first = read(_Measured, {name: document[name] for name in _Measured.__annotations__ if name in document})
+        return Accuracy(**vars(first) | {"share": Fraction(*first.share), "earlier": document})
+    stated = dict(vars(read(_Numbers, document, "accuracy")))
+    questions = stated.pop("questions")
+    return Accuracy(**stated | {"share": Fraction(*stated["share"]), "one_column": questions.one_column})
 
 
 # ---- levels -----------------------------------------------------------------------------------------------------

@@ -1,9 +1,14 @@
-"""Counts as small bars of text, for `cantle show`."""
+"""Counts and released records as small bars of text, for `cantle show`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from cantle.release import Release
+from cantle.release.data_file import as_polars
+from cantle.release.load import code_reader, table_schema_of
+from cantle.release.sets import list_frame
+from cantle.release.structures import traits_of
 from cantle.release.words import percent
 
 WIDTH = 24
@@ -22,3 +27,38 @@ def bars(labels: Sequence[str], counts: Sequence[int], whole: int | None = None)
         bar = "█" * round(WIDTH * count / most) if most else ""
         shown = label if len(label) <= wide else f"{label[: wide - 1]}…"
         yield f"{shown:{wide}}  {bar:{WIDTH}} {percent(count, whole)}"
+
+
+_MOST_COLUMNS = 12  # columns that are shown, unless all are requested
+_MOST = 8  # most groups of a column, or items, that are shown
+
+
+def column_section(release: Release, everything: bool) -> tuple[str, list[str]]:
+    """The released records column by column, as small bars. The last column (the target, if any) is always shown."""
+    from cantle.release.report.tables import TableView  # which only those need who look at records
+
+    manifest, schema, lines = release.manifest, table_schema_of(release.manifest), list[str]()
+    if traits_of(manifest).of_ranges:
+        return "Columns", lines
+    codes, domain = code_reader(manifest, as_polars(release.records, manifest)), schema.as_declared()
+    made = [one for one in schema.domain().attributes if one.name not in domain.columns]
+    columns = [*domain.attributes, *made, *([domain.target] if domain.target else [])]
+    left = 0 if everything else max(0, len(columns) - _MOST_COLUMNS)
+    shown = columns if left < 2 else [*columns[: _MOST_COLUMNS - 1], *columns[-1:]]
+    fields = {field.name: field for field in schema.fields}
+    view = TableView([one.on_places for one in shown], [codes(one.name) for one in shown], fields, schema.relations)
+    for grouping, places in zip(view.groups(_MOST), view.codes, strict=True):
+        if left > 1 and grouping.name == columns[-1].name:
+            lines.append(f"… {left:,} columns are left out here; see them with --all")
+        title = view.title(grouping.name)
+        lines.append(f"{grouping.name}: {title}" if title else grouping.name)
+        lines += (f"  {line}" for line in bars(grouping.labels, grouping.counts(places).tolist()))
+    return "Columns", lines
+
+
+def item_section(release: Release) -> tuple[str, list[str]]:
+    """The most frequent items of the released sets, as small bars."""
+    sets = list_frame(as_polars(release.records, release.manifest), release.manifest)["items"]
+    held = sets.explode(empty_as_null=False).drop_nulls().value_counts(sort=True).head(_MOST)
+    lines = bars([str(item) for item in held.to_series(0)], held["count"].to_list(), len(sets)) if len(held) else ()
+    return "Most frequent items", list(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from cantle.data.pandas_columns import read_column
+from cantle.data.frames import read_column
 from cantle.drawing.records import Drawn
 from cantle.errors import ParameterError
 from cantle.release.kinds import KINDS
@@ -15,8 +15,7 @@ from cantle.schema import Schema
 if TYPE_CHECKING:
     import polars as pl
 
-    from cantle.data.frames import NativeFrame
-    from cantle.data.pandas_columns import Series
+    from cantle.data.frames import NativeFrame, PandasSeries
     from cantle.schema.sets import SetSchema
 
 ENDINGS = {"csv": "csv", "parquet": "parquet", "fimi": "dat", "xes": "xes"}
@@ -91,7 +90,7 @@ def as_polars(records: NativeFrame, manifest: Manifest) -> pl.DataFrame:
     return frame.to_polars()
 
 
-def _typed(series: Series, kind: pl.DataType) -> pl.Series:
+def _typed(series: PandasSeries, kind: pl.DataType) -> pl.Series:
     """A pandas column converted to this type; pandas writes a missing number as NaN."""
     import polars as pl
 

@@ -1,11 +1,19 @@
-"""Fields of release.json, read once each and checked for their types, because a release may come from anyone."""
+"""Fields of release.json, read once each and checked for their types, because a release may come from anyone.
+
+`read` makes a dataclass of a mapping: its fields are the only definition of what the mapping holds. `written` is
+the way back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from cantle.errors import VerifyError
+from cantle.errors import ParameterError, VerifyError, raise_alone
+from cantle.schema import canonical_json
+from cantle.schema.canonical_json import JSON
 
 Document = dict[str, Any]
 """Settings or structure in JSON, of a form that depends on the method."""
@@ -21,55 +29,67 @@ _WORDS: dict[type, str] = {
 }
 
 
-class Fields:
-    """The fields of one mapping in release.json. Each is read once and checked for its type."""
+def read(kind: type[Value], document: object, where: str = "", **known: object) -> Value:
+    """An object of a dataclass, made of a mapping that has its fields and no others; those known already are left out.
 
-    def __init__(self, document: object, where: str) -> None:
-        self._where = where
-        self._left: dict[str, object] = dict(checked(document, dict, where or "the whole of it"))
+    Raises a VerifyError that names the field if one is missing, unknown or of another type. Only fields that
+    have a default may be missing.
+    """
+    left = dict(checked(document, dict, where or "the whole of it"))
+    types, values = _types(kind), dict(known)  # type: ignore[arg-type]
+    for one in [one for one in fields(kind) if one.name not in known]:  # type: ignore[arg-type]
+        path = f"{where}.{one.name}" if where else one.name
+        if one.name in left:
+            values[one.name] = _read_as(types[one.name], left.pop(one.name), path)
+        elif one.default is MISSING and one.default_factory is MISSING:
+            raise VerifyError(f"release.json is not of the expected form: {path} is missing")
+    if left:
+        path = f"{where}.{min(left)}" if where else min(left)
+        raise VerifyError(f"release.json has a field that this version of cantle does not know: {path}")
+    try:
+        return kind(**values)
+    except ParameterError as error:
+        raise_alone(VerifyError(f"release.json is not of the expected form: {where}: {error}"))
 
-    def take(self, name: str, kind: type[Value]) -> Value:
-        """The value of a field, which must have exactly this type; `true` is not a number here."""
-        if name not in self._left:
-            raise VerifyError(f"release.json is not of the expected form: {self._path(name)} is missing")
-        return checked(self._left.pop(name), kind, self._path(name))
 
-    def take_or_none(self, name: str, kind: type[Value]) -> Value | None:
-        """The same for a field that may be null."""
-        if name in self._left and self._left[name] is None:
-            self._left.pop(name)
-            return None
-        return self.take(name, kind)
+@cache
+def _types(kind: Any) -> dict[str, Any]:
+    """The types of the fields of a dataclass by name."""
+    return get_type_hints(kind, localns=vars(canonical_json))  # types of JSON name each other there
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._left
 
-    def number(self, name: str) -> float:
-        """A number, as float; canonical JSON writes 0.0 as 0."""
-        value = self._left.get(name)
-        return float(self.take(name, int)) if type(value) is int else self.take(name, float)
+def _read_as(kind: Any, value: object, where: str) -> object:
+    """A value of this type, which is that of a field of a dataclass; `true` is not a number here."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is UnionType:  # a type, or None
+        return None if value is None else _read_as(next(one for one in parts if one is not NoneType), value, where)
+    if origin is tuple:
+        listed = checked(value, list, where)
+        kinds = [parts[0]] * len(listed) if parts[1:] == (...,) else parts
+        if len(kinds) != len(listed):
+            raise VerifyError(f"release.json is not of the expected form: {where} does not have {len(kinds)} values")
+        return tuple(_read_as(kinds[i], one, f"{where}[{i}]") for i, one in enumerate(listed))
+    if origin is dict:
+        mapping = checked(value, dict, where)
+        if parts[1] in _WORDS:
+            mapping = {key: checked(one, parts[1], f"{where}.{key}") for key, one in mapping.items()}
+        return mapping
+    if isinstance(kind, type) and is_dataclass(kind):
+        return read(kind, value, where)
+    made: object = checked(value, kind, where)
+    return made
 
-    def each(self, name: str, read: Callable[[object, str], Value]) -> list[Value]:
-        """The values of a list, each converted by `read`."""
-        where = self._path(name)
-        return [read(value, f"{where}[{i}]") for i, value in enumerate(self.take(name, list))]
 
-    def table(self, name: str, kind: type[Value], *, or_empty: bool = False) -> dict[str, Value]:
-        """A mapping whose values are all of one type."""
-        if or_empty and name not in self._left:
-            return {}
-        where = self._path(name)
-        return {key: checked(value, kind, f"{where}.{key}") for key, value in self.take(name, dict).items()}
+def written(value: object) -> JSON:
+    """An object of a dataclass as JSON, such that `read` gives it back.
 
-    def all_read(self, made: Value) -> Value:
-        """Returns `made`; raises VerifyError if a field was not read."""
-        if self._left:
-            unknown = self._path(min(self._left))
-            raise VerifyError(f"release.json has a field that this version of cantle does not know: {unknown}")
-        return made
-
-    def _path(self, name: str) -> str:
-        return f"{self._where}.{name}" if self._where else name
+    >>> from cantle.trusted.core.budget import Unit
+    >>> written((Unit(2), None)), read(Unit, written(Unit(2))) == Unit(2)
+    ([{'max_records': 2, 'kind': 'record'}, None], True)
+    """
+    if is_dataclass(value):
+        return {one.name: written(getattr(value, one.name)) for one in fields(value)}
+    return [written(one) for one in value] if isinstance(value, tuple) else value  # type: ignore[return-value]
 
 
 def checked(value: object, kind: type[Value], where: str) -> Value:
@@ -77,11 +97,3 @@ def checked(value: object, kind: type[Value], where: str) -> Value:
     if not isinstance(value, kind) or type(value) is not kind:
         raise VerifyError(f"release.json is not of the expected form: {where} is not {_WORDS[kind]}")
     return value
-
-
-def whole(value: object, where: str) -> int:
-    return checked(value, int, where)
-
-
-def text(value: object, where: str) -> str:
-    return checked(value, str, where)

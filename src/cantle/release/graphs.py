@@ -1,4 +1,7 @@
-"""Releases of degree sequences: how degrees are stored, returned and described."""
+"""Releases of degree sequences: how degrees are stored, returned and described, and what they are good for.
+
+That follows from the noise in the counts, and from what is a guess.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from cantle.drawing.records import csv_of
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
 from cantle.release.structures import traits_of
+from cantle.release.verdict_words import Uses
 from cantle.release.words import declared_names, write_plain
 from cantle.schema.graph import GraphSchema
 
@@ -17,8 +21,52 @@ if TYPE_CHECKING:
 
     from cantle.release import Release
     from cantle.release.answers.degree_answers import DegreeAsker
-    from cantle.release.verdict_words import Uses
+    from cantle.release.answers.estimates import Estimate
     from cantle.schema.canonical_json import JSON
+
+DROWNED = 1 / 4
+"""Share of the nodes above which noise leaves little of a degree sequence."""
+
+WAY_OUT = "it takes more nodes or a larger epsilon"
+NUMBERS = "how many nodes have few or many neighbours, averages and quantiles of degrees"
+ABSENT = "who is connected to whom, clustering, communities, distances: none of these is in the release"
+
+
+def uses(release: Release) -> Uses:
+    summary = release.manifest.summary
+    nodes = summary["records"]
+    if not nodes:
+        return Uses((f"nothing but that there are few nodes: {WAY_OUT}",), (NUMBERS, ABSENT))
+    guessed, bound = summary.get("guessed", 0), summary.get("theta", 0)
+    largest = (f"degrees above {bound:,}: those of {guessed:,} nodes are a guess",) if guessed else ()
+    if (margin := node_margin(release)) <= nodes * DROWNED:
+        return Uses((NUMBERS,), (*largest, ABSENT))
+    noise = f"they are known to ±{margin:,} of {nodes:,} nodes; {WAY_OUT}"
+    rough = "rough ideas: about how many nodes there are, and of which size most degrees are"
+    return Uses((rough,), (f"{NUMBERS}: {noise}", *largest, ABSENT))
+
+
+def node_margin(release: Release) -> int:
+    """How far noise and guesses move a number of nodes.
+
+    It is the largest of three: the noise in the number of all nodes, the noise in the number of nodes with at least the
+    middle degree, and the number of nodes whose degree is a guess.
+    """
+    summary, estimate = release.manifest.summary, _middle(release)
+    return max(round(estimate.high - estimate.value), summary.get("nodes_error", 0), summary.get("guessed", 0))
+
+
+def has_confidence(release: Release) -> bool:
+    """Whether noise is the whole error of a number of nodes, so that its margin holds in 95 of 100 cases."""
+    return _middle(release).confidence is not None
+
+
+def _middle(release: Release) -> Estimate:
+    """The number of nodes with at least the middle degree."""
+    from cantle.release.data_file import as_polars  # which imports the kinds of data
+
+    degrees = as_polars(release.records, release.manifest)["degree"]
+    return release.count(f"degree >= {int(degrees.median() or 0)}")  # type: ignore[arg-type]
 
 
 def _column_types(_: Manifest) -> dict[str, pl.DataType]:
@@ -67,12 +115,6 @@ def _asker(release: Release) -> DegreeAsker:
     return DegreeAsker(release)
 
 
-def _uses(release: Release) -> Uses:
-    from cantle.release import graph_verdict  # which imports the kinds of data
-
-    return graph_verdict.uses(release)
-
-
 def _texts(manifest: Manifest) -> Texts:
     counts = f"A sequence of {manifest.summary['records']:,} degrees, made from the noisy counts of"
     fitted = _fitted(manifest)
@@ -104,6 +146,6 @@ KIND = ReleasedKind(
     as_text=lambda frame, _: csv_of(frame),
     given_back=lambda drawn, _form, _schema: drawn,
     asker=_asker,
-    uses=_uses,
+    uses=uses,
     texts=_texts,
 )

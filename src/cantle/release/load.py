@@ -141,10 +141,10 @@ def code_reader(manifest: Manifest, frame: pl.DataFrame) -> Callable[[str], Code
     """The places of a frame with the declared columns of a table, by the names of `attributes_of`."""
     columns, domain = attributes_of(manifest), table_schema_of(manifest).domain().with_target_as_column().on_places
     if domain.relations is None:
-        return lambda name: columns[name].encode(frame[name])
+        return lambda name: columns[name].encode(columns[name].given(frame))
     codes, _ = domain.encode_columns(frame)
     counted = {one.name: part for one, part in zip(domain.attributes, codes, strict=True)}
-    return lambda name: counted[name] if name in counted else columns[name].encode(frame[name])
+    return lambda name: counted[name] if name in counted else columns[name].encode(columns[name].given(frame))
 
 
 def domain_of(manifest: Manifest) -> Domain:

@@ -1,7 +1,7 @@
-"""release.json as a type: these classes are the only definition of its fields.
+"""release.json as a type: these classes are the only definition of its fields, and no other form is read.
 
-`to_dict` returns what is written; `from_dict` reads it back and refuses any other form. A release may come from anyone,
-so every field is checked before it is used. Everything in a manifest is released, and so public.
+A release may come from anyone, so every field is checked before it is used. Everything in a manifest is released, and
+so public.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from cantle.errors import ParameterError, VerifyError, raise_alone
 from cantle.methods.own_error.accuracy import Accuracy
 from cantle.release.accuracy import accuracy_from, accuracy_to
 from cantle.release.document_fields import Document as Document
-from cantle.release.document_fields import Fields, text
+from cantle.release.document_fields import checked, read, written
 from cantle.release.facts import Facts
 from cantle.schema.canonical_json import JSON
 from cantle.trusted.core.budget import Charge, Unit
 
 FORMAT = "cantle-release/1"
+_MAY_BE_LEFT_OUT = ("form", "notes", "facts", "files", "sha256")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,21 +28,6 @@ class PathCharges:
     path: int
     epsilon_nano: int
     charges: tuple[Charge, ...]
-
-    def to_dict(self) -> dict[str, JSON]:
-        charges = [vars(charge) for charge in self.charges]
-        return {"path": self.path, "epsilon_nano": self.epsilon_nano, "charges": charges}
-
-    @staticmethod
-    def from_dict(document: object, where: str = "path") -> PathCharges:
-        fields = Fields(document, where)
-        return fields.all_read(
-            PathCharges(
-                path=fields.take("path", int),
-                epsilon_nano=fields.take("epsilon_nano", int),
-                charges=tuple(fields.each("charges", _charge)),
-            )
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,21 +42,6 @@ class Receipt:
         """The charges of all paths."""
         return [charge for path in self.paths for charge in path.charges]
 
-    def to_dict(self) -> dict[str, JSON]:
-        paths = [path.to_dict() for path in self.paths]
-        return {"unit": vars(self.unit), "epsilon_nano": self.epsilon_nano, "paths": paths}
-
-    @staticmethod
-    def from_dict(document: object, where: str = "receipt") -> Receipt:
-        fields = Fields(document, where)
-        return fields.all_read(
-            Receipt(
-                unit=_unit(fields.take("unit", dict), f"{where}.unit"),
-                epsilon_nano=fields.take("epsilon_nano", int),
-                paths=tuple(fields.each("paths", PathCharges.from_dict)),
-            )
-        )
-
 
 @dataclass(frozen=True, kw_only=True)
 class EarlierRelease:
@@ -83,23 +54,6 @@ class EarlierRelease:
     guarantee: str
     sha256: str | None
 
-    def to_dict(self) -> dict[str, JSON]:
-        return dict(vars(self))
-
-    @staticmethod
-    def from_dict(document: object, where: str = "earlier release") -> EarlierRelease:
-        fields = Fields(document, where)
-        return fields.all_read(
-            EarlierRelease(
-                sequence=fields.take("sequence", int),
-                time=fields.take("time", str),
-                method=fields.take("method", str),
-                epsilon_nano=fields.take("epsilon_nano", int),
-                guarantee=fields.take("guarantee", str),
-                sha256=fields.take_or_none("sha256", str),
-            )
-        )
-
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerLine:
@@ -111,23 +65,6 @@ class LedgerLine:
     cap_nano: int | None
     spent_nano: int
     earlier: tuple[EarlierRelease, ...]
-
-    def to_dict(self) -> dict[str, JSON]:
-        return vars(self) | {"earlier": [release.to_dict() for release in self.earlier]}
-
-    @staticmethod
-    def from_dict(document: object, where: str = "ledger") -> LedgerLine:
-        fields = Fields(document, where)
-        return fields.all_read(
-            LedgerLine(
-                dataset=fields.take("dataset", str),
-                sequence=fields.take("sequence", int),
-                time=fields.take("time", str),
-                cap_nano=fields.take_or_none("cap_nano", int),
-                spent_nano=fields.take("spent_nano", int),
-                earlier=tuple(fields.each("earlier", EarlierRelease.from_dict)),
-            )
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,11 +92,11 @@ class Manifest:
     postprocessing: dict[str, int]
     software: dict[str, str]
     summary: dict[str, int]
-    structure: Document = field(default_factory=dict)
+    structure: Document
+    created: str | None
+    ledger: LedgerLine | None
     notes: tuple[str, ...] = ()
     form: dict[str, str] = field(default_factory=dict)
-    created: str | None = None
-    ledger: LedgerLine | None = None
     accuracy: Accuracy | None = None
     facts: Facts = field(default_factory=Facts)
     files: dict[str, str] = field(default_factory=dict)
@@ -167,47 +104,23 @@ class Manifest:
 
     def to_dict(self) -> dict[str, JSON]:
         """The content of release.json; fields that the release does not have are left out."""
-        stated: dict[str, JSON] = {"format": FORMAT} | vars(self) | {"receipt": self.receipt.to_dict()}
-        stated["notes"], stated["facts"] = list(self.notes), self.facts.to_dict()
+        stated: dict[str, JSON] = {"format": FORMAT} | {name: written(value) for name, value in vars(self).items()}
+        stated["facts"] = self.facts.to_dict()
         stated["accuracy"] = None if self.accuracy is None else accuracy_to(self.accuracy)
-        stated["ledger"] = None if self.ledger is None else self.ledger.to_dict()
-        optional = ("form", "notes", "facts", "files", "sha256")
-        return {name: value for name, value in stated.items() if value or name not in optional}
+        return {name: value for name, value in stated.items() if value or name not in _MAY_BE_LEFT_OUT}
 
     @staticmethod
     def from_dict(document: object) -> Manifest:
         """The manifest in parsed JSON; raises a VerifyError that names the field if one has another form."""
-        fields = Fields(document, "")
-        if fields.take("format", str) != FORMAT:
+        left = dict(checked(document, dict, "the whole of it"))
+        if left.pop("format", None) != FORMAT:
             raise VerifyError(f"release.json is not of the format {FORMAT}")
-        ledger = fields.take_or_none("ledger", dict)
-        accuracy = fields.take_or_none("accuracy", dict) if "accuracy" in fields else None
-        return fields.all_read(
-            Manifest(
-                kind=fields.take("kind", str),
-                private=fields.take("private", bool),
-                guarantee=fields.take("guarantee", str),
-                seeded=fields.take("seeded", bool),
-                epsilon=fields.take("epsilon", str),
-                unit=fields.take("unit", str),
-                method=fields.take("method", str),
-                parameters=fields.take("parameters", dict),
-                schema=fields.take("schema", dict),
-                schema_sha256=fields.take("schema_sha256", str),
-                receipt=Receipt.from_dict(fields.take("receipt", dict)),
-                postprocessing=fields.table("postprocessing", int),
-                software=fields.table("software", str),
-                summary=fields.table("summary", int),
-                structure=fields.take("structure", dict),
-                notes=tuple(fields.each("notes", text)) if "notes" in fields else (),
-                form=fields.table("form", str, or_empty=True),
-                created=fields.take_or_none("created", str),
-                ledger=None if ledger is None else LedgerLine.from_dict(ledger),
-                accuracy=None if accuracy is None else accuracy_from(accuracy),
-                facts=_facts(fields.take("facts", dict)) if "facts" in fields else Facts(),
-                files=fields.table("files", str, or_empty=True),
-                sha256=fields.take("sha256", str) if "sha256" in fields else "",
-            )
+        accuracy, facts = left.pop("accuracy", None), left.pop("facts", None)
+        return read(
+            Manifest,
+            left,
+            accuracy=None if accuracy is None else accuracy_from(accuracy),
+            facts=Facts() if facts is None else _facts(facts),
         )
 
 
@@ -216,24 +129,3 @@ def _facts(document: object) -> Facts:
         return Facts.from_dict(document)
     except ParameterError as error:
         raise_alone(VerifyError(f"release.json is not of the expected form: {error}"))
-
-
-def _charge(document: object, where: str) -> Charge:
-    fields = Fields(document, where)
-    return fields.all_read(
-        Charge(
-            why=fields.take("why", str),
-            verb=fields.take("verb", str),
-            epsilon_nano=fields.take("epsilon_nano", int),
-            sensitivity=fields.take("sensitivity", int),
-            depth=fields.take("depth", int),
-        )
-    )
-
-
-def _unit(document: object, where: str) -> Unit:
-    fields = Fields(document, where)
-    try:
-        return fields.all_read(Unit(fields.take("max_records", int), fields.take("kind", str)))
-    except ParameterError as error:
-        raise_alone(VerifyError(f"release.json is not of the expected form: {where}: {error}"))

@@ -1,7 +1,11 @@
-"""Releases of sets of items: how they are stored, returned and described."""
+"""Releases of sets of items: how they are stored, returned and described, how accurate they are, and for what.
+
+The last two follow from public numbers.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +17,13 @@ from cantle.drawing.records import csv_of
 from cantle.drawing.results import as_frame
 from cantle.drawing.set_frames import give_back_sets, to_frame, to_long, write_fimi
 from cantle.errors import DataError, VerifyError, raise_alone
-from cantle.release import set_verdict
+from cantle.methods.own_error.accuracy import Accuracy
+from cantle.release.accuracy import WORST_DOUBT, bound_of, noise_scale
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
 from cantle.release.structures import traits_of
-from cantle.release.words import declared_names, drawn_records, write_plain
+from cantle.release.verdict_words import BY_EARLIER, SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points
+from cantle.release.words import declared_names, drawn_records, percent, write_plain
 from cantle.schema.items import SPACE, Universe
 from cantle.schema.sets import SetForm, SetSchema
 
@@ -31,6 +37,82 @@ if TYPE_CHECKING:
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
     from cantle.trusted.core.arrays import Ints
+
+WEAKER = "Connections between items tend to come out weaker than they are."
+
+
+def sentence(accuracy: Accuracy | None, released: int) -> str:
+    """The accuracy in one sentence, as `publish`, `show`, the statement, the report and Python print it."""
+    if accuracy is None or not accuracy.bought:
+        return SWITCHED_OFF if accuracy is None else TOO_FEW
+    if accuracy.earlier is not None:
+        return BY_EARLIER
+    parts = _rights(accuracy, released)
+    return line("The share of sets", parts) if parts else TOO_FEW
+
+
+def _rights(accuracy: Accuracy, released: int) -> list[Right]:
+    """The measured errors of shares of sets, each at least as large as the one before it."""
+    other = "with two or three items" if accuracy.together is None else "with two or three other items"
+    counted = "with two or three items whose pairs were counted" if accuracy.apart else "with two or three items"
+    kinds = ((accuracy.one_column, "with one item"), (accuracy.together, counted), (accuracy.apart, other))
+    parts, level = list[Right](), 0.0
+    for error, about in kinds:
+        if error is not None:
+            level = max(level, bound_of(error, WORST_DOUBT) / max(1, released))
+            parts.append(Right(level, about, WORST_DOUBT * noise_scale(error) > level * released / 2))
+    return parts
+
+
+def middle(accuracy: Accuracy | None, released: int) -> float | None:
+    """The one figure of that sentence that stands for all: the middle one, from 0 to 1."""
+    rights = [] if accuracy is None or not accuracy.bought else _rights(accuracy, released)
+    return rights[len(rights) // 2].error if rights else None
+
+
+def uses(manifest: Manifest) -> Uses:
+    """What the sets are good for and what they are not good for."""
+    released, accuracy = manifest.summary["records"], manifest.accuracy
+    bad = ["looking up or matching single sets: they are made up"]
+    if not released:
+        return Uses(("nothing: no set was released",), tuple(bad))
+    rights = [] if accuracy is None or not accuracy.bought else _rights(accuracy, released)
+    one = next((right.error for right in rights), None)
+    good = [f"shares of sets with one item{_right(one)}"]
+    if one is not None:
+        sizes = groups(one, released, "sets", "with an item")
+        good, bad = [*good, *sizes.good], [*bad, *sizes.bad]
+    if _pairs_known(manifest):
+        several = rights[min(1, len(rights) - 1)].error if rights else None
+        good.append(f"shares of sets with two or three items{_counted(manifest)}{_right(several)}")
+    return Uses(tuple(good), (*bad, *_lost(manifest)))
+
+
+def _right(error: float | None) -> str:
+    return (
+        ": how far they are off was not measured" if error is None else f": right to ±{points(error)} percentage points"
+    )
+
+
+def _pairs_known(manifest: Manifest) -> bool:
+    return bool(manifest.summary.get("pairs", True))
+
+
+def _counted(manifest: Manifest) -> str:
+    """The items whose pairs were counted, if these are not all."""
+    if "paired_items" not in manifest.summary:
+        return ""
+    return f" of the {manifest.summary['paired_items']:,} most frequent ones"
+
+
+def _lost(manifest: Manifest) -> Iterator[str]:
+    """What a release of sets has lost."""
+    if not _pairs_known(manifest):
+        yield "which items go together: the release does not know it"
+    elif "paired_items" in manifest.summary:
+        yield "which of the rarer items go together: their pairs were not counted"
+    if filled := manifest.summary.get("refilled", 0):
+        yield f"rare sets: {percent(filled, manifest.summary['records'])} of the sets are filled in at random"
 
 
 def _column_types(manifest: Manifest) -> dict[str, pl.DataType]:
@@ -174,7 +256,7 @@ def _texts(manifest: Manifest) -> Texts:
     form, traits = manifest.form, traits_of(manifest)
     long: list[JSON] = [{"name": form.get("id", ""), "type": "integer"}, {"name": form.get("item", "")}]
     lists: list[JSON] = [{"name": form.get("column", ""), "type": "array"}]
-    said = set_verdict.sentence(manifest.accuracy, manifest.summary["records"]), set_verdict.WEAKER
+    said = sentence(manifest.accuracy, manifest.summary["records"]), WEAKER
     universe = declared_names(manifest, "items")
     return Texts(
         drawn_records(manifest, "set", traits.released) + traits.besides,
@@ -200,6 +282,6 @@ KIND = ReleasedKind(
     as_text=_as_text,
     given_back=_given_back,
     asker=_asker,
-    uses=lambda release: set_verdict.uses(release.manifest),
+    uses=lambda release: uses(release.manifest),
     texts=_texts,
 )

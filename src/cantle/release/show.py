@@ -7,10 +7,10 @@ from typing import cast
 
 from cantle.release import Release
 from cantle.release.accuracy import accuracy_to
-from cantle.release.criteria import verdicts
 from cantle.release.kinds import KINDS, texts_of
 from cantle.release.manifest import Manifest
 from cantle.release.spending import budget_lines
+from cantle.release.statement import verdicts
 from cantle.release.structures import opened, traits_of
 from cantle.release.words import method_in_words, totals
 from cantle.schema.canonical_json import JSON

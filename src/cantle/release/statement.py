@@ -1,16 +1,145 @@
-"""statement.md, the statement for people, made from the manifest alone."""
+"""statement.md, the statement for people, made from the manifest alone.
+
+Acceptance criteria of the schema are decided from the error that the release measured privately: met, missed or
+undecided. They cost nothing beyond that measurement (parameter `accuracy_share`), whose price is known before anything
+is spent.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
-from cantle.release.criteria import verdicts
+from cantle.drawing.records import records_meant
+from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError
+from cantle.release.accuracy import MORE_DOUBT, OF_PAIR, bound_of
+from cantle.release.facts import Facts
 from cantle.release.kinds import KINDS, texts_of
 from cantle.release.manifest import EarlierRelease, Manifest
-from cantle.release.people import CAREFUL, for_people, who_publishes
 from cantle.release.spending import receipt_table
 from cantle.release.words import method_in_words, totals
+from cantle.schema.criteria import Criterion, criteria_of
 from cantle.trusted.core.budget import NANO, nano_of, words_of
+
+
+def verdicts(manifest: Manifest) -> list[str]:
+    """Each criterion of the schema with its verdict, in words; none if the schema has none."""
+    return [f"{one}: {verdict(one, manifest)}" for one in criteria_of(manifest.schema)]
+
+
+def verdict(criterion: Criterion, manifest: Manifest) -> str:
+    """Whether the measured error is within the limit, as the sentence about accuracy states it.
+
+    A verdict of `met` or `missed` is wrong in at most one of 20 cases, by the noise of the measurement.
+    """
+    if not (measured := list(_errors(criterion, manifest.accuracy))):
+        return "**undecided**, because the error was not measured"
+    limit = criterion.within * max(1, records_meant(manifest.summary))
+    scale = OF_PAIR if criterion.columns == 2 else 1.0
+    if all(scale * bound_of(one, MORE_DOUBT) <= limit for one in measured):
+        return "**met**"
+    if any(scale * bound_of(one, -MORE_DOUBT) > limit for one in measured):
+        return "**missed**"
+    return "**undecided**, because the measurement has more noise than that"
+
+
+def _errors(criterion: Criterion, accuracy: Accuracy | None) -> Iterator[QuestionError | PairError]:
+    """The measured numbers that speak of these questions: of pairs, those measured together and the others."""
+    if accuracy is None:
+        return
+    if criterion.columns == 1 and accuracy.one_column is not None:
+        yield accuracy.one_column
+    if criterion.columns == 2:
+        yield from (one for one in (accuracy.together, accuracy.apart) if one is not None)
+
+
+CAREFUL = 5
+"""The epsilon above which a statement says that it protects little; `publish` warns of it too."""
+
+_TOLD = {
+    "title": "Data",
+    "description": "Description",
+    "curator": "Curator",
+    "contact": "Contact",
+    "purpose": "Purpose",
+    "legal_basis": "Legal basis",
+    "period": "Period of the data",
+    "region": "Region",
+    "access": "Who could see the private data",
+    "retention": "How long the private data is kept",
+    "epsilon_reason": "How epsilon was chosen",
+    "licence": "Licence of this release",
+    "version": "Version",
+    "identifier": "Identifier",
+    "source": "Where it can be had",
+    "plans": "Planned releases",
+}
+"""The facts that the statement prints, in this order, with their names."""
+
+
+def who_publishes(facts: Facts) -> str:
+    """The section with the facts that the curator gave; nothing if there are none."""
+    given = facts.to_dict()
+    told = {words: given[name] for name, words in _TOLD.items() if name in given}
+    if not told:
+        return ""
+    lines = [
+        f"* **{words}**: {', '.join(map(str, value)) if isinstance(value, list) else value}"
+        for words, value in told.items()
+    ]
+    return "\n".join(["## Who publishes this data, and why", "", *lines, "", "The curator gave these facts.", "", ""])
+
+
+def for_people(manifest: Manifest, kind: str, chance: str) -> str:
+    """The section for the people in the data, in plain words. `kind` is the unit, and `chance` what 50 % can become."""
+    lines = (f"* {line}" for line in _lines(manifest, kind, chance))
+    return "\n".join(["## What this means for you, if you are in the data", "", *lines, ""])
+
+
+def _lines(manifest: Manifest, kind: str, chance: str) -> Iterator[str]:
+    yield _DRAWN.get(kind, _DEGREES)
+    if manifest.private:
+        little = manifest.receipt.epsilon_nano > CAREFUL * NANO
+        yield (
+            f"Before reading this release, somebody may give an even chance (50 %) to {_YOURS[kind]} being in the "
+            f"data. After reading it, they can be at most {chance} sure{', which is little protection' * little}. "
+            f"This holds whatever else they know, today or later.{_SEVERAL.get(kind, '')}"
+        )
+        yield (
+            "It does not hide what is true of many people. If the data shows that people like you often fall ill, a "
+            "reader learns that about you too, and would have learned it without you."
+        )
+    else:
+        yield "**This release does not protect you.** It is for tests, and must not be made from data about people."
+    yield "A release cannot be taken back, and what several releases from the same data reveal adds up."
+    if manifest.facts.contact:
+        yield f"Questions: {manifest.facts.contact}."
+
+
+_MADE_UP = "No released {noun} is yours. All are made up from counts with random noise; one may equal yours by chance."
+_DRAWN = {
+    "record": _MADE_UP.format(noun="record"),
+    "person": _MADE_UP.format(noun="record"),
+    "set": _MADE_UP.format(noun="set"),
+    "sequence": _MADE_UP.format(noun="sequence"),
+}
+_DEGREES = "No released number is yours. The numbers of neighbours are made up from counts with random noise."
+_YOURS = {
+    "record": "your record",
+    "set": "your set of items",
+    "sequence": "your sequence",
+    "person": "any record of yours",
+    "node": "you, as a node,",
+    "node-isolate": "any edge of yours",
+    "edge": "a certain edge of yours",
+}
+_SEVERAL = {
+    "record": " If the data has several records of yours, they are less protected together.",
+    "set": " If the data has several sets of yours, they are less protected together.",
+    "sequence": " If the data has several sequences of yours, they are less protected together.",
+    "edge": " All your edges together are less protected.",
+}
+"""What is left unsaid by a promise about one record, set, sequence or edge."""
 
 
 def odds(epsilon: float) -> str:
@@ -242,9 +371,13 @@ someone who has all of them, the odds of any outcome change {odds(spent / NANO)}
 """
 
 
+def became(entry: EarlierRelease) -> str:
+    """What became of an earlier release."""
+    return f"sha256 {entry.sha256}" if entry.sha256 else "charged, no release recorded"
+
+
 def _became(entry: EarlierRelease) -> str:
-    sound = "" if entry.guarantee.startswith("pure") else f"{entry.guarantee}; "
-    return f"{sound}sha256 {entry.sha256}" if entry.sha256 else f"{sound}charged, no release recorded"
+    return became(entry) if entry.guarantee.startswith("pure") else f"{entry.guarantee}; {became(entry)}"
 
 
 # -------------------------------------------------------------------------------------------------- the rest

@@ -1,8 +1,14 @@
-"""Releases of tables: how their records are stored, returned and described."""
+"""Releases of tables: how their records are stored, returned and described, how accurate they are, what they are good
+for.
+
+The last two follow from public numbers: the share of pairs of columns that were measured together, the strength of a
+connection that may be missing, and noise.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,12 +16,16 @@ import numpy as np
 
 from cantle.drawing.records import csv_of, give_back, records_meant
 from cantle.drawing.results import as_frame
-from cantle.release import table_verdict
+from cantle.methods.own_error.accuracy import Accuracy, Pair, all_pairs, measured_pairs
+from cantle.methods.own_error.table_workload import columns_of
+from cantle.release.accuracy import ShareErrors, share_errors
 from cantle.release.answers.bins import bins_of
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
 from cantle.release.structures import traits_of
+from cantle.release.verdict_words import BY_EARLIER, SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points
 from cantle.release.words import drawn_records, printable, write_plain
+from cantle.schema.declared_values import plain
 from cantle.schema.field_keys import WRITING
 from cantle.schema.table import TableSchema
 
@@ -26,8 +36,205 @@ if TYPE_CHECKING:
     from cantle.drawing.records import Drawn
     from cantle.release import Release
     from cantle.release.answers.table_answers import TableAsker
-    from cantle.release.verdict_words import Uses
     from cantle.schema.canonical_json import JSON
+
+WEAK = 0.15
+"""A release is good for any two columns if connections that may be missing are at most this strong (Cramér's V)."""
+
+STRONG = 0.4
+"""A release does not know the pairs not measured together if connections stronger than this may be missing."""
+
+FEW = 0.1
+"""The share of all pairs below which nearly all pairs come out unrelated, unless the measured error is small."""
+
+ROUGH = 0.05
+"""The error of a share of 10 % above which pairs measured together are known without their fine detail."""
+
+WEAKER = "Connections between columns tend to come out weaker than they are."
+SCALE = "Cramér's V: 0 is none, 1 means that one column determines the other"
+
+
+@dataclass(frozen=True)
+class Connections:
+    """What a release knows about the connections between its columns: the pairs measured together, and the error.
+
+    `errors` is None if it was not measured. `by_tables` says that columns are related by noisy tables of pairs, not by
+    regions over all columns.
+    """
+
+    columns: int
+    has_target: bool
+    by_tables: bool
+    together: Collection[Pair]
+    errors: ShareErrors | None
+    detail: float | None
+    """The error of a share of 10 % in two columns measured together, if that was measured by itself."""
+
+    @staticmethod
+    def of(manifest: Manifest) -> Connections:
+        """The connections of a release."""
+        from cantle.release.load import table_schema_of  # which imports the package
+
+        every, together = pairs_of(manifest)
+        errors = share_errors(manifest.accuracy, records_meant(manifest.summary))
+        has_target = any(one.role == "target" for one in table_schema_of(manifest).fields)
+        by_tables = "tables" in manifest.structure
+        own = manifest.accuracy is not None and manifest.accuracy.together is not None
+        detail = errors.together if own and errors is not None else None
+        return Connections(len(frozenset().union(*every)), has_target, by_tables, together, errors, detail)
+
+    @property
+    def pairs(self) -> int:
+        return self.columns * (self.columns - 1) // 2
+
+    @property
+    def missing(self) -> float:
+        """The strength of a connection that may be missing between columns not measured together; 1 if unknown."""
+        if len(self.together) == self.pairs:
+            return 0.0
+        return 1.0 if self.errors is None else self.errors.missing
+
+    @property
+    def are_lost(self) -> bool:
+        """Whether nearly all pairs of columns come out unrelated."""
+        few = self.by_tables and self.columns > 2 and len(self.together) < FEW * self.pairs
+        return few and self.missing > WEAK
+
+    @property
+    def others(self) -> str:
+        """The columns whose connections may be lost."""
+        return "columns that were not measured together" if self.together else "columns"
+
+    @property
+    def in_words(self) -> str:
+        """The pairs that were measured together."""
+        hub = frozenset.intersection(*self.together)
+        if len(self.together) == 1:
+            return " and ".join(sorted(hub))
+        if hub and len(self.together) == self.columns - 1:
+            return f"each column with {next(iter(hub))}"
+        return f"{len(self.together):,} of {self.pairs:,} pairs"
+
+
+def pairs_of(manifest: Manifest) -> tuple[set[Pair], set[Pair]]:
+    """All pairs of columns of a release of a table, and those that it measured together."""
+    from cantle.release.load import domain_of  # which imports the package
+
+    every = all_pairs(columns_of(domain_of(manifest)))
+    return every, every & measured_pairs(manifest.structure)
+
+
+# ---- sentences ------------------------------------------------------------------------------------------------
+
+
+def sentence(accuracy: Accuracy | None, released: int) -> str:
+    """The accuracy in one sentence, as `publish`, `show`, the statement, the report and Python print it."""
+    if accuracy is None or not accuracy.bought:
+        return SWITCHED_OFF if accuracy is None else TOO_FEW
+    if accuracy.earlier is not None:
+        return BY_EARLIER
+    errors = share_errors(accuracy, released)
+    parts = [] if errors is None else list(_parts(accuracy, errors))
+    return line("A share of 10 %", parts) if parts else TOO_FEW
+
+
+def middle(accuracy: Accuracy | None, released: int) -> float | None:
+    """The one figure of that sentence that stands for all: the error in two columns measured together, from 0 to 1."""
+    errors = share_errors(accuracy, released)
+    return None if errors is None else errors.together
+
+
+def _parts(accuracy: Accuracy, errors: ShareErrors) -> Iterator[Right]:
+    if errors.one_column is not None:
+        yield Right(errors.one_column, "in one column", "one_column" in errors.noisy)
+    both = accuracy.together is not None and accuracy.apart is not None
+    if not both:
+        yield Right(errors.apart, "in two columns", "apart" in errors.noisy)
+        return
+    share = 100 * accuracy.pairs_together / max(1, accuracy.all_pairs)
+    measured = (
+        f"in two columns measured together ({share:.0f} % of all pairs)"
+        if share >= 1
+        else (f"in two columns measured together ({share:.1g} % of all pairs)")
+    )
+    yield Right(errors.together, measured, "together" in errors.noisy)
+    yield Right(errors.apart, "in other pairs", "apart" in errors.noisy)
+
+
+def weaker(accuracy: Accuracy | None, released: int) -> str:
+    """Says that connections come out weaker than they are, and by how much, if that was measured."""
+    errors = share_errors(accuracy, released)
+    if accuracy is None or errors is None:
+        return f"{WEAKER} By how much was not measured."
+    both = accuracy.apart is not None and accuracy.together is not None
+    between = " between columns that were not measured together" if both else ""
+    if errors.missing >= 1:
+        return f"{WEAKER} Any connection{between} may be missing, however strong it is."
+    strength = f"a strength of about {errors.missing:.2g} ({SCALE})"
+    return f"{WEAKER} Connections{between} may be missing up to {strength}, and stronger ones of small groups."
+
+
+# ---- the verdict ----------------------------------------------------------------------------------------------
+
+
+def uses(known: Connections, released: int) -> Uses:
+    """What the records are good for and what they are not good for."""
+    bad = ["looking up or matching single records: they are made up"]
+    if not released:
+        return Uses(("nothing: no record was released",), tuple(bad))
+    if known.errors is None and not known.by_tables:
+        good = ["nothing that is known: how far the records are off was not measured"]
+        return Uses(tuple(good), (*bad, *_lost(known)))
+    one = None if known.errors is None else known.errors.one_column
+    right = "how far they are off was not measured" if one is None else f"right to ±{points(one)} percentage points"
+    good = [f"shares of one column: {right}"]
+    if one is not None:
+        sizes = groups(one, released, "records", "in one column")
+        good, bad = [*good, *sizes.good], [*bad, *sizes.bad]
+    if known.columns > 1:
+        good, bad = [*good, *_kept(known)], [*bad, *_lost(known)]
+    if known.columns > 3:
+        bad.append("connections among four and more columns at once")
+    return Uses(tuple(good), tuple(bad))
+
+
+def _kept(known: Connections) -> Iterator[str]:
+    """The connections between columns that a release is good for."""
+    if known.missing <= WEAK:
+        yield "tables of any two columns, for groups that are not small"
+    elif known.together:
+        yield f"tables of two columns that were measured together ({known.in_words})"
+
+
+def _lost(known: Connections) -> Iterator[str]:
+    """The connections between columns that a release has lost, or may have lost."""
+    if known.missing > STRONG:
+        yield f"connections between {known.others}: the release does not know them"
+    elif known.missing > WEAK:
+        yield (
+            f"connections weaker than about {known.missing:.2g} ({SCALE}) between {known.others}: they may be missing"
+        )
+    if known.are_lost:
+        yield "nearly all pairs of columns come out unrelated, whatever they were"
+    if known.detail is not None and known.detail > ROUGH:
+        yield f"fine detail of two columns: shares are right to ±{points(known.detail)} percentage points"
+
+
+def notes(manifest: Manifest) -> tuple[str, ...]:
+    """The notes of `note` for a release of a table; none for other kinds of data."""
+    return () if traits_of(manifest).counted is None else tuple(note(Connections.of(manifest)))
+
+
+def note(known: Connections) -> Iterator[str]:
+    """A note for the person who publishes if nearly all connections between columns are lost."""
+    if known.are_lost:
+        or_target = "" if known.has_target else ". Or declare the column that matters most as the target"
+        yield (
+            "Nearly all pairs of columns come out unrelated, whatever they were: "
+            f"only {len(known.together):,} of {known.pairs:,} pairs were measured together. To keep connections, "
+            f"publish fewer columns; `cantle plan` says how many{or_target}."
+        )
+
 
 _NAMED = 8  # most columns that a sentence names
 
@@ -81,7 +288,7 @@ def _asker(release: Release) -> TableAsker:
 
 
 def _uses(release: Release) -> Uses:
-    return table_verdict.uses(table_verdict.Connections.of(release.manifest), records_meant(release.manifest.summary))
+    return uses(Connections.of(release.manifest), records_meant(release.manifest.summary))
 
 
 def _texts(manifest: Manifest) -> Texts:
@@ -90,6 +297,12 @@ def _texts(manifest: Manifest) -> Texts:
     if isinstance(rules, list) and not traits.of_ranges:
         known = "the public rule" if len(rules) == 1 else f"any of the {len(rules)} public rules"
         outcome += f"\nNo released record breaks {known} in the schema, whatever the input records do."
+    for one in _schema_of(manifest).fields:
+        if one.role == "weight":
+            most = printable(plain(one.maximum))
+            outcome += (
+                f"\nColumn {printable(one.name)} holds weights: in weighted answers a record counts for up to {most}."
+            )
     fields: list[JSON] = [{key: one[key] for key in one if key not in WRITING} for one in _published(manifest)]
     listed = "\n".join(f"- {printable(one['name'])}: {_values(one)}" for one in _published(manifest))
     described: dict[str, JSON] = {"schema": {"fields": fields, "missingValues": [""]}}
@@ -105,9 +318,9 @@ def _texts(manifest: Manifest) -> Texts:
 def _accuracy(manifest: Manifest) -> Iterator[str]:
     """How accurate the release is: one sentence, and what else there is to say."""
     accuracy, meant = manifest.accuracy, records_meant(manifest.summary)
-    yield table_verdict.sentence(accuracy, meant)
+    yield sentence(accuracy, meant)
     if len(_published(manifest)) > 1:
-        yield table_verdict.weaker(accuracy, meant)
+        yield weaker(accuracy, meant)
     if accuracy is not None and accuracy.bought and (binned := bins_of(manifest)):
         what = f"All of this is about whole bins of {_named(list(map(str, binned)))}"
         yield f"{what}: which value inside its bin a record has is a guess."
@@ -138,7 +351,7 @@ def _values(one: Mapping[str, JSON]) -> str:
         text += f", in steps of {printable(one['step'])}"
     if "multipleOf" in bounds:
         text += f", multiples of {printable(bounds['multipleOf'])}"
-    return f"{text} (target)" if one.get("role") == "target" else text
+    return f"{text} ({one['role']})" if "role" in one else text
 
 
 KIND = ReleasedKind(

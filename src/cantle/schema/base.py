@@ -1,4 +1,7 @@
-"""The base class of schemas: a kind, a canonical form, a hash, and whom a release protects."""
+"""The base class of schemas: a kind, a canonical form, a hash, and whom a release protects.
+
+Schemas of tables and sets also say how records are written, and to which persons they belong.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,15 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from cantle.schema import canonical_json
 from cantle.schema.canonical_json import JSON
-from cantle.schema.declared_values import Folder
+from cantle.schema.declared_values import BLANK, Folder
+from cantle.schema.dialect import Dialect
 from cantle.schema.documents import fail
-from cantle.schema.html import table
+from cantle.schema.outlines import table
 
 if TYPE_CHECKING:
     from cantle.schema.code_sets import Question
@@ -82,6 +87,11 @@ class Schema(ABC):
         """The name of the column that a classifier will predict; None if there is none."""
         return None
 
+    @property
+    def weight(self) -> str | None:
+        """The name of the column that says how much each record of a table counts; None if there is none."""
+        return None
+
     @abstractmethod
     def vocabulary(self) -> Vocabulary:
         """What questions about releases with this schema may name."""
@@ -115,3 +125,55 @@ def require_guarantee(document: Mapping[str, object]) -> bool:
     if document.get("guarantee") not in (None, "none"):
         fail("schema", "`guarantee` can only be `none`", "leave the key out of a schema written by hand", "guarantee")
     return document.get("guarantee") == "none"
+
+
+MOST_RECORDS = 10**6
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordSchema(Schema):
+    """What is public about data that are records, in a file or a frame."""
+
+    missing_values: tuple[str, ...] = ("",)
+    dialect: Dialect = field(default_factory=Dialect)
+    inferred: bool = False
+    person: str | None = None
+    max_records: int = 1
+    extra: Mapping[str, JSON] = field(default_factory=dict)
+
+    @property
+    def protects(self) -> tuple[int, str]:
+        return (1, "record") if self.person is None else (self.max_records, "person")
+
+    @property
+    def unit_detail(self) -> str:
+        return "" if self.person is None else f", by column {self.person!r}"
+
+    def _common_keys(self) -> dict[str, JSON]:
+        """The keys of the canonical form about how records are written and about persons, without defaults."""
+        keys: dict[str, JSON] = {}
+        if self.missing_values != ("",):
+            keys["missingValues"] = list(self.missing_values)
+        if self.dialect != Dialect():
+            keys["dialect"] = self.dialect.to_dict()
+        if self.inferred:
+            keys["guarantee"] = "none"
+        if self.person is not None:
+            keys["unit"] = {"person": self.person, "max_records": self.max_records}
+        return keys
+
+
+def parse_unit(unit: object) -> tuple[str | None, int]:
+    """Whom the promise protects: the column of persons (None if the unit is a record), and the most records used per
+    person."""
+    if unit in (None, "record"):
+        return None, 1
+    fix = "write `unit: {person: COLUMN, max_records: 3}`, or leave it out to protect one record"
+    if not isinstance(unit, Mapping) or set(unit) != {"person", "max_records"}:
+        fail("unit", "it is neither `record` nor a person with a number of records", fix, "unit")
+    person, most = unit["person"], unit["max_records"]
+    if not isinstance(person, str) or not person or person == BLANK:
+        fail("unit", "`person` is not the name of a column", fix, "unit")
+    if type(most) is not int or not 1 <= most <= MOST_RECORDS:
+        fail("unit", f"`max_records` is not a whole number from 1 to {MOST_RECORDS}", fix, "unit")
+    return person, most

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cantle.errors import DataError, raise_alone
-from cantle.schema.text_encodings import without_marks
+from cantle.schema.dialect import without_marks
 from cantle.trusted.bounding.node_ids import Column, Ints
 
 _PIECE = 1 << 23  # bytes parsed together

@@ -2,6 +2,7 @@
 
 A name stands for one node: it may not occur in two places, nor below itself. The one exception is a name repeated one
 level down, as in ARX files (`Other;Other;*`). Everything here is public, so messages may quote it.
+Notebooks show such things in small HTML tables.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from itertools import chain, pairwise
 from typing import NoReturn
 
@@ -193,3 +195,21 @@ def checked_label(label: object, where: str) -> Label:
         return label
     shown = "a number of more than 64 bits" if isinstance(label, int) else quote(label)
     refuse(where, f"the label {shown} is not text", "put it in quotes")
+
+
+LONGEST = 160
+"""Most characters of a text in a table; a schema may list thousands of categories."""
+
+
+def table(caption: str, rows: Iterable[tuple[str, object]]) -> str:
+    """A table of names and texts, with everything escaped.
+
+    >>> table("people", [("age", "17 <= age")])
+    '<table><caption>people</caption><tr><th>age</th><td>17 &lt;= age</td></tr></table>'
+    """
+    cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(_short(str(text)))}</td></tr>" for name, text in rows)
+    return f"<table><caption>{escape(caption)}</caption>{cells}</table>"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"

@@ -13,13 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cantle.errors import SchemaError
-from cantle.schema.code_sets import OneColumn, Question, columns_of, join, negated
+from cantle.schema.code_sets import Linear, OneColumn, Question, Term, columns_of, join, negated
 from cantle.schema.documents import fail
 from cantle.schema.domain import Attribute
-from cantle.schema.forms import VALUE
-from cantle.schema.linear import Linear, Term
 from cantle.schema.problems import Problems
-from cantle.schema.relations import Computed, Difference, LookedUp, Relations
+from cantle.schema.relations import VALUE, Computed, Difference, LookedUp, Relations
 from cantle.schema.scales import Steps
 from cantle.schema.taxonomy import Label
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 
+from cantle.schema.code_sets import Key
 from cantle.schema.fields import Field
 from cantle.schema.items import SPACE, Universe
-from cantle.schema.linear import Key
-from cantle.schema.question_columns import Counted, Misfit, Vocabulary, column_of
-from cantle.schema.question_tokens import Token
+from cantle.schema.question_columns import Counted, Misfit, Token, Vocabulary, column_of
 
 LATER = "..."
 MOST_SYMBOLS = 64

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 ORDER_TYPES = ("integer", "number", "date", "datetime")
 LONGEST = 5040
-"""The largest `max_length`: of a longer sequence, an event would be less than one part of a count (set_parts.PARTS)."""
+"""The largest `max_length`: of a longer sequence, an event would be less than one part of a count."""
 USUAL_LONGEST = 1000
 _ORDER = "write `order: {column: time, type: datetime}`; types are integer, number, date and datetime"
 

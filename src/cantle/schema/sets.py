@@ -22,14 +22,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from cantle.schema.base import require_guarantee
+from cantle.schema.base import RecordSchema, parse_unit, require_guarantee
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import Folder, check_keys, plain_mapping, texts
 from cantle.schema.dialect import DIALECT_KEYS, Dialect, parse_dialect
 from cantle.schema.documents import check_values, fail
 from cantle.schema.items import DECLARE, Universe, parse_items
 from cantle.schema.problems import Problems
-from cantle.schema.records import RecordSchema, parse_unit
 from cantle.schema.taxonomy import Taxonomy
 from cantle.trusted.core.arrays import Ints
 

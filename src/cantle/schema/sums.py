@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd, lcm
 
-from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
-from cantle.schema.linear import MOST, Term, reduced
-from cantle.schema.question_columns import Categories, Column, Misfit, Points, compared, number_in
-from cantle.schema.question_tokens import Token
+from cantle.schema.code_sets import MOST, CodeSet, OneColumn, Question, Term, join, reduced
+from cantle.schema.question_columns import Categories, Column, Misfit, Points, Token, compared, number_in
 
 SECONDS = {"s": 1, "sec": 1, "min": 60, "h": 3600, "d": 86_400}
 _DAY = 86_400

@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
+from cantle.schema.base import RecordSchema, parse_unit, require_guarantee
 from cantle.schema.base import Schema as Schema
-from cantle.schema.base import require_guarantee
 from cantle.schema.canonical_json import JSON
 from cantle.schema.criteria import criteria_of
 from cantle.schema.declared_values import BLANK as BLANK
@@ -41,7 +41,6 @@ from cantle.schema.documents import check_values, fail
 from cantle.schema.field_parser import parse_field
 from cantle.schema.fields import Field as Field
 from cantle.schema.problems import Problems
-from cantle.schema.records import RecordSchema, parse_unit
 
 if TYPE_CHECKING:
     from cantle.schema.code_sets import Question
@@ -146,8 +145,25 @@ class TableSchema(RecordSchema):
         return {**self.extra, "fields": fields, **rules, **version, **self._common_keys()}
 
     @property
+    def file_columns(self) -> list[str]:
+        """The columns of a file that has no header, in order."""
+        return [name for one in self.fields for name in one.file_columns]
+
+    @property
+    def wanted(self) -> list[str]:
+        """The columns that are read from a file, without identifiers."""
+        return [name for one in self.fields if one.role != "identifier" for name in one.file_columns]
+
+    @property
     def target(self) -> str | None:
-        return next((one.name for one in self.fields if one.role == "target"), None)
+        return self._with_role("target")
+
+    @property
+    def weight(self) -> str | None:
+        return self._with_role("weight")
+
+    def _with_role(self, role: str) -> str | None:
+        return next((one.name for one in self.fields if one.role == role), None)
 
     def domain(self) -> Domain:
         """The columns that are counted, as spans of codes: the declared ones, or what rules make of them."""
@@ -251,10 +267,18 @@ def _check_together(listed: Sequence[object], fields: Sequence[Field]) -> None:
         places = [f"fields.{place}" for place, name in enumerate(names) if name == twice]
         with problems.during():
             fail(f"field {twice!r}", "two fields have the same name", "rename or remove one", *places)
-    targets = [f"fields.{place}" for place, entry in enumerate(entries) if entry.get("role") == "target"]
+    own = {one.name for one in fields if not one.columns}
+    for twice in repeated([name for one in fields if one.columns for name in (*one.columns, *own & {*one.columns})]):
+        with problems.during():
+            fail(
+                f"column {twice!r}", "two fields are read from it", "correct `columns` of the place, or remove a field"
+            )
+    for role in ("target", "weight"):
+        alike = [f"fields.{place}" for place, entry in enumerate(entries) if entry.get("role") == role]
+        with problems.during():
+            if len(alike) > 1:
+                fail("schema", f"{len(alike)} fields have `role: {role}`", "keep one", *alike)
     with problems.during():
-        if len(targets) > 1:
-            fail("schema", f"{len(targets)} fields have `role: target`", "keep one", *targets)
         if len(fields) == len(listed) and all(one.role == "identifier" for one in fields):
             fail("schema", "no field can be published", "declare at least one that is not an identifier", "fields")
     problems.refuse()

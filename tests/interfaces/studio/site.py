@@ -10,9 +10,8 @@ import httpx
 import polars as pl
 
 from cantle.interfaces.studio.guard import Keys
-from cantle.interfaces.studio.private_folder import PrivateFolder
 from cantle.interfaces.studio.server import make_app
-from cantle.interfaces.studio.studio import Studio
+from cantle.interfaces.studio.studio import PrivateFolder, Studio
 from tests.entropy import launcher
 
 PORT = 40123

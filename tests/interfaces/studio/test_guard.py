@@ -11,7 +11,7 @@ import pytest
 
 from cantle.interfaces.studio import server
 from cantle.interfaces.studio.guard import REFUSALS
-from cantle.interfaces.studio.private_folder import PrivateFolder
+from cantle.interfaces.studio.studio import PrivateFolder
 from tests.interfaces.studio.site import HOME, Site
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from cantle.methods.mosaic.plan import Plan as Shares
 from cantle.methods.planning import plan
-from cantle.methods.planning.relations import Relations, pairs_together, relations
+from cantle.methods.planning.outline import Relations, pairs_together, relations
 from tests.release.kinds import NUMBERS
 
 

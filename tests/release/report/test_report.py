@@ -15,8 +15,7 @@ import pytest
 
 import cantle as library
 from cantle.errors import VerifyError
-from cantle.release.report.glossary import GLOSSARY
-from cantle.release.report.page import render
+from cantle.release.report.page import GLOSSARY, render
 from cantle.release.verify import Findings, findings, verify_folder
 from tests.interfaces.cli.inside import Cantle, cantle  # noqa: F401
 from tests.release.people import SCHEMA, people
@@ -299,7 +298,7 @@ def test_a_measured_error_below_zero_is_not_called_zero() -> None:
 
 @pytest.mark.parametrize(("epsilon", "good"), [("0.2", "rough ideas"), ("1000", "how many nodes")])
 def test_a_small_graph_is_not_called_good_for_numbers_that_noise_hides(epsilon: str, good: str) -> None:
-    from cantle.release.report.verdict import verdict
+    from cantle.release.report.page import verdict
 
     ring = [(k, (k + 1) % 60) for k in range(60)]
     for _ in range(5):

@@ -23,7 +23,7 @@ ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database
 pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
 
 from cantle.data import database_tables as module  # noqa: E402
-from cantle.data.engines_for_tables import polars_of  # noqa: E402
+from cantle.data.arrow_batches import polars_of  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
 

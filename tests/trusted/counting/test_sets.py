@@ -16,6 +16,7 @@ from cantle.trusted.claims.set_queries import ShorterSets
 from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.keys import PatternTable, Sizes
+from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import WIDE, SetEngine, _cut
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.noise import Seeded
@@ -30,12 +31,12 @@ def arrays(records: Sets, dtype: Any = np.int32) -> tuple[np.ndarray, np.ndarray
 
 
 def engine(records: Sets, tree: ItemTree, most: int | None = None) -> SetEngine:
-    return SetEngine(*arrays(records), tree=tree, most=tree.size if most is None else most)
+    return SetEngine(Ragged(*arrays(records)), tree=tree, most=tree.size if most is None else most)
 
 
 def cut_alone(record: list[int], most: int, size: int) -> list[int]:
     """The items that are kept of a record if it is the only one."""
-    return _cut(*arrays([record]), most, size)[1].tolist()
+    return _cut(Ragged(*arrays([record])), most, size).codes.tolist()
 
 
 class Naive:
@@ -212,7 +213,8 @@ def test_a_record_is_cut_by_itself(records: Sets, most: int, random: Any) -> Non
     alone = [cut_alone(record, most, 200) for record in records]
     order = list(range(len(records)))
     random.shuffle(order)
-    starts, items = _cut(*arrays([records[i] for i in order]), most, 200)
+    cut = _cut(Ragged(*arrays([records[i] for i in order])), most, 200)
+    starts, items = cut.starts, cut.codes
     together = [items[a:b].tolist() for a, b in zip(starts[:-1], starts[1:], strict=True)]
     assert together == [alone[i] for i in order]
     for record, left in zip(records, alone, strict=True):
@@ -224,14 +226,15 @@ def test_a_record_is_cut_by_itself(records: Sets, most: int, random: Any) -> Non
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint16])
 def test_the_width_of_codes_does_not_matter(dtype: Any) -> None:
     records = [list(range(i, 150, i + 1)) for i in range(30)]
-    want = _cut(*arrays(records), 4, 200)[1].tolist()
-    assert _cut(*arrays(records, dtype), 4, 200)[1].tolist() == want
+    want = _cut(Ragged(*arrays(records)), 4, 200).codes.tolist()
+    assert _cut(Ragged(*arrays(records, dtype)), 4, 200).codes.tolist() == want
 
 
 def test_no_item_is_favoured_by_the_cut() -> None:
     """Four of forty items are kept per record: over many records, every position is kept about a tenth of the time."""
     records = [list(range(i, i + 40)) for i in range(0, 4000, 2)]
-    starts, items = _cut(*arrays(records), 4, 5000)
+    cut = _cut(Ragged(*arrays(records)), 4, 5000)
+    starts, items = cut.starts, cut.codes
     place = items - np.repeat(np.array([record[0] for record in records]), np.diff(starts))
     share = np.bincount(place, minlength=40) / len(records)
     assert share.min() > 0.06
@@ -240,7 +243,8 @@ def test_no_item_is_favoured_by_the_cut() -> None:
 
 def test_very_long_records_are_cut_too() -> None:
     """Positions of more than twelve binary digits need more of the hash."""
-    starts, items = _cut(*arrays([list(range(9000)), list(range(3))]), 2, 9000)
+    cut = _cut(Ragged(*arrays([list(range(9000)), list(range(3))])), 2, 9000)
+    starts, items = cut.starts, cut.codes
     assert starts.tolist() == [0, 2, 4]
     assert items[2:].tolist() == cut_alone([0, 1, 2], 2, 9000)
 
@@ -256,7 +260,7 @@ def test_unsound_bounds_are_refused(most: int) -> None:
 
 def test_unsound_trees_are_refused() -> None:
     with pytest.raises(ParameterError):
-        SetEngine(*arrays([[0]]), tree=ItemTree((np.array([0, 2, 4]),)), most=1)
+        SetEngine(Ragged(*arrays([[0]])), tree=ItemTree((np.array([0, 2, 4]),)), most=1)
 
 
 def test_an_engine_shows_no_record_and_cannot_be_copied() -> None:

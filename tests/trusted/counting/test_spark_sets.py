@@ -13,7 +13,7 @@ import cantle
 from cantle.errors import DataError, EngineError, ParameterError
 from tests.effort import slow
 from tests.trusted.counting.cluster import Cluster
-from tests.trusted.counting.test_filed_sets import PERSONS, SCHEMA, long_with_persons, same, written
+from tests.trusted.counting.test_sets_on_disk import PERSONS, SCHEMA, long_with_persons, same, written
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:PySpark does not yet fully support pandas:FutureWarning", "ignore:.*is deprecated:DeprecationWarning"

@@ -18,8 +18,8 @@ import pytest
 
 import cantle
 from cantle.errors import EngineError
-from cantle.trusted.counting import bounded_persons, stores
-from cantle.trusted.counting.bounded_persons import bounded, bounded_on_disk
+from cantle.trusted.bounding.persons import PERSON, bounded, with_persons
+from cantle.trusted.counting import stores
 from cantle.trusted.counting.stores import InMemory, OnDisk
 from cantle.trusted.counting.words import WordEngine
 from tests.entropy import launcher
@@ -44,8 +44,8 @@ def test_rooms_hold_what_is_written_to_them(store: Any, folder: Path) -> None:
     assert (room.shape, room.dtype) == ((3, 4), np.int32)
     assert room.tolist() == np.arange(12).reshape(3, 4).tolist()
     assert store.room((0, 4), np.uint8).shape == (0, 4)
-    assert store.gathered(iter(PARTS), 2).tolist() == np.concatenate(PARTS).tolist()
-    assert store.gathered(iter([]), 2).shape == (0, 2)
+    assert store.gathered(iter(PARTS), (2,), np.uint64).tolist() == np.concatenate(PARTS).tolist()
+    assert store.gathered(iter([]), (2,), np.uint64).shape == (0, 2)
     assert not list(folder.iterdir())
 
 
@@ -55,7 +55,7 @@ def test_files_have_no_name_that_others_could_open(folder: Path) -> None:
             yield part
             assert not list(folder.iterdir())
 
-    rows = OnDisk().gathered(parts(), 2)
+    rows = OnDisk().gathered(parts(), (2,), np.uint64)
     assert len(rows) == 5
     assert not list(folder.iterdir())
 
@@ -81,7 +81,9 @@ def test_a_full_disk_has_a_message_of_its_own(monkeypatch: pytest.MonkeyPatch) -
     assert caught.value.__suppress_context__
 
 
-@pytest.mark.parametrize("use", [lambda: OnDisk().gathered(PARTS, 2), lambda: list(bounded_on_disk([], 1, 1))])
+@pytest.mark.parametrize(
+    "use", [lambda: OnDisk().gathered(PARTS, (2,), np.uint64), lambda: list(OnDisk().together([], "a"))]
+)
 def test_a_folder_that_cannot_be_written_has_the_same_message(use: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
     with pytest.raises(EngineError, match="TMPDIR"):
@@ -98,16 +100,18 @@ def test_errors_of_a_source_are_not_taken_for_those_of_the_disk() -> None:
 
 
 @pytest.mark.parametrize("classes", [1, 3])
-def test_persons_are_bounded_on_disk_as_in_memory(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_persons_are_bounded_on_disk_as_in_memory(classes: int) -> None:
     dice = np.random.default_rng(2)
     parts = []
     for n in (70, 0, 50):
         ids = pl.Series([f"p{i}" for i in dice.integers(0, 30, n)], dtype=pl.String)
-        parts.append((ids, [dice.integers(0, 9, n), dice.integers(0, 4, n)], dice.integers(0, classes, n)))
+        codes = [dice.integers(0, 9, n), dice.integers(0, 4, n)]
+        parts.append(with_persons(ids, codes, dice.integers(0, classes, n)))
     for files in (3, 64):
-        monkeypatch.setattr(bounded_persons, "FILES", files)
+        groups = list(OnDisk(files).together(parts, PERSON))
         for most in (1, 2, 5):
-            found = [np.column_stack([*columns, label]) for columns, label in bounded_on_disk(parts, classes, most)]
+            bounds = (bounded(group, classes, most) for group in groups)
+            found = [np.column_stack([*columns, label]) for columns, label in bounds]
             columns, label = bounded(parts, classes, most)
             expected = np.column_stack([*columns, label])
             assert len(found) > 1

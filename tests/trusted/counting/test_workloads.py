@@ -10,13 +10,13 @@ import pytest
 
 from cantle import kernel_choice
 from cantle.trusted.core.keys import Sizes
+from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry import count_tables, workloads
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept
-from cantle.trusted.geometry.rectangles import WHOLE, Rectangles
-from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload, count_sets
+from cantle.trusted.geometry.workloads import WHOLE, Rectangles, SetWorkload, TableWorkload, count_sets
 from tests.laws.strategies import Table
 from tests.trusted.counting.naive import NaiveEngine
 from tests.trusted.counting.word_engines import WORD_ENGINES, batches_of
@@ -122,7 +122,7 @@ def test_sets_are_counted_uncut(n: int, monkeypatch: pytest.MonkeyPatch) -> None
     groups = [[0], [4], [5], [1, 0], [2, 3, 4], [4, 5]]
     want = [sum(set(group) <= set(row) for row in rows) for group in groups]
     starts, items = np.cumsum([0, *map(len, rows)]), np.array([i for row in rows for i in row], dtype=np.int32)
-    engine = SetEngine(starts, items, tree=ItemTree.of(6, 6, even=True), most=2)
+    engine = SetEngine(Ragged(starts, items), tree=ItemTree.of(6, 6, even=True), most=2)
     engine.keep_all()
     assert engine.count_all(ABOUT).tolist() == want
     engine.split(np.array([0]), Kept(np.array([0]), np.array([1])))  # only records that hold item 0 alone stay
@@ -133,6 +133,6 @@ def test_sets_are_counted_uncut(n: int, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_split_drops_records_unless_all_are_to_be_kept() -> None:
-    engine = SetEngine(np.array([0, 2, 3]), np.array([0, 1, 2]), tree=ItemTree.of(3, 3, even=True), most=3)
+    engine = SetEngine(Ragged(np.array([0, 2, 3]), np.array([0, 1, 2])), tree=ItemTree.of(3, 3, even=True), most=3)
     engine.split(np.array([0]), Kept(np.array([0]), np.array([4])))
-    assert len(engine._all[1]) == 0
+    assert len(engine._all.everything()) == 0

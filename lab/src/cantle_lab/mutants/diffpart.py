@@ -23,6 +23,7 @@ from cantle.trusted.claims.queries import ChildSets, Query
 from cantle.trusted.core.budget import NANO, Price
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.counting import sets
+from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.item_partitions import Kept, Partitions, gather
@@ -164,10 +165,10 @@ def _kept_twice() -> Iterator[None]:
 
     def held_twice(original: Callable[..., None]) -> Callable[..., None]:
         def split(self: SetEngine, positions: Ints, kept: Kept) -> None:
-            parts = kept.children(self._parts.take(positions), 0)
+            parts = kept.children(self._divided()[2].take(positions), 0)
             original(self, positions, Kept(kept.rows[::2], kept.mask[::2]))
-            self._starts, self._records = gather(self._starts, self._records, np.arange(len(parts)) // 2)
-            self._parts = parts
+            starts, records, _ = self._divided()
+            self._regions = *gather(starts, records, np.arange(len(parts)) // 2), parts
 
         return split
 
@@ -186,19 +187,20 @@ def _kept_twice() -> Iterator[None]:
         yield
 
 
-def _not_cut(_original: object) -> Callable[..., tuple[Ints, Ints]]:
+def _not_cut(_original: object) -> Callable[..., Ragged]:
     """Records keep all their items, although the sets of children are numbered for cut records."""
-    return lambda starts, items, *_public: (starts, items)
+    return lambda records, *_public: records
 
 
 @variant
-def _cut_by_popularity(_original: Call, starts: Ints, items: Ints, most: int, *_public: int) -> tuple[Ints, Ints]:
+def _cut_by_popularity(_original: Call, records: Ragged, most: int, *_public: int) -> Ragged:
     """Records keep their rarest items, so that what one record keeps depends on other records."""
+    starts, items = records.starts, records.codes
     often = np.bincount(items, minlength=64)
     sets_ = [items[first:last].tolist() for first, last in zip(starts[:-1], starts[1:], strict=True)]
     rows = [sorted(row, key=lambda item: (often[item], item))[:most] for row in sets_]
     kept = [item for row in rows for item in sorted(row)]
-    return np.cumsum([0, *map(len, rows)]), np.array(kept, dtype=items.dtype)
+    return Ragged(np.cumsum([0, *map(len, rows)]), np.array(kept, dtype=items.dtype))
 
 
 @variant

@@ -221,8 +221,8 @@ def frequent_pairs(data: Sets) -> Queries:
     items = np.sort(np.argsort(-data.supports(), kind="stable")[:_PAIRED])
     if len(items) < 2:
         return np.zeros((0, 2), np.int32)
-    cells, parts = count_pairs(
-        data.starts, data.items, data.size, items, 10**6
-    )  # so large that every pair counts in full
-    low, high = pair_places(cells[np.argsort(-parts, kind="stable")[:PAIRS]])
+    every = 10**6  # so large that every pair counts in full
+    parts = count_pairs(data.starts, data.items, data.size, items, every)
+    most = np.argsort(-parts, kind="stable")[: min(PAIRS, np.count_nonzero(parts))]
+    low, high = pair_places(most)
     return np.stack([items[low], items[high]], axis=1).astype(np.int32)

@@ -18,8 +18,7 @@ import numpy as np
 import polars as pl
 
 from cantle.errors import ParameterError
-from cantle.methods.diffpart.method import PRESETS, SMALL, DiffPartSettings
-from cantle.methods.diffpart.thresholds import smallest_constant
+from cantle.methods.diffpart.method import PRESETS, SMALL, DiffPartSettings, smallest_constant
 from cantle.methods.settings import read_settings
 from cantle.trusted.geometry.item_partitions import ItemTree
 from cantle_lab.papers import sets

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cantle.interfaces import demo_data
-from cantle.methods.own_error.measured_pairs import measured_pairs
+from cantle.methods.own_error.accuracy import measured_pairs
 from cantle.methods.planning import plan
 from cantle.release.answers.table_answers import TableAsker
 from cantle.schema.code_sets import CodeSet, OneColumn

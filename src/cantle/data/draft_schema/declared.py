@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cantle.data.draft_schema.table_text import WESTERN, Column
-from cantle.data.file_forms import ARROW, JSON_LINES, PARQUET, ending
+from cantle.data.file_forms import ARROW, JSON_LINES, PARQUET, STATISTICS, ending
 from cantle.data.frames import as_frame
+from cantle.data.statistics_files import book_of
 from cantle.data.tables import column_types, header
 from cantle.errors import DataError, ParameterError
 from cantle.schema.dialect import MOST_ROWS, Dialect
@@ -25,7 +26,7 @@ _LONGEST_NAME = 200
 
 def names_its_columns(path: str | os.PathLike[str]) -> bool:
     """Whether a file is of a form that declares the names and types of its columns."""
-    return ending(path) in PARQUET + ARROW
+    return ending(path) in PARQUET + ARROW + STATISTICS
 
 
 def require_file(path: Path) -> None:
@@ -49,6 +50,8 @@ def declared(path: Path, header_row: int | None) -> tuple[list[Column], Dialect]
     if ending(path) in JSON_LINES:
         rule = "the names in a file of JSON lines are part of its records"
         raise ParameterError(f"{path.name!r}: {rule}; write the schema from a code book")
+    if ending(path) in STATISTICS:
+        return [(one.name, one.type, {}) for one in book_of(path)], Dialect()
     if names_its_columns(path):
         return [(name, type_of(dtype), {}) for name, dtype in column_types(path).items()], Dialect()
     if header_row is None:

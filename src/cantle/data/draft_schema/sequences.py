@@ -7,9 +7,9 @@ from pathlib import Path
 
 from cantle.data.draft_schema import sets
 from cantle.data.draft_schema.declared import declared, require_file
-from cantle.data.draft_schema.table_text import one_line
 from cantle.schema.declared_values import BLANK
 from cantle.schema.dialect import Dialect
+from cantle.schema.documents import one_line
 from cantle.schema.json_schema import EDITOR_LINE
 
 LISTS_COLUMNS = False

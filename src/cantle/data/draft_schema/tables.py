@@ -8,7 +8,10 @@ from pathlib import Path
 
 from cantle.data.draft_schema.declared import declared, frame_columns, names_its_columns
 from cantle.data.draft_schema.inferred import inferred
+from cantle.data.draft_schema.proposed_places import with_places
 from cantle.data.draft_schema.table_text import entry_of, text_of
+from cantle.data.file_forms import STATISTICS, ending
+from cantle.data.statistics_files import book_of
 from cantle.errors import ParameterError
 from cantle.schema.code_books.columns import BookColumn
 from cantle.schema.dialect import Dialect
@@ -72,9 +75,13 @@ def draft(
         columns, dialect = frame_columns(data), Dialect()
     else:
         columns, dialect = declared(Path(data), header)
+        if not book and ending(data) in STATISTICS:  # its labels are its code book
+            book = book_of(Path(data))
     marks = [""]
     if infer:
         columns, marks = inferred(str(data), [name for name, _, _ in columns], dialect)
     known = {one.name: one.entry() for one in book}
     fields = [known.get(name) or entry_of(name, kind, facts) for name, kind, facts in columns]
+    if dialect.header:  # otherwise fields stand for columns by their order
+        fields = with_places(fields)
     return text_of(fields, marks, dialect, inferred=infer)

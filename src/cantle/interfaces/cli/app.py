@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 import typer.core
@@ -17,11 +17,10 @@ from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError
 from cantle.interfaces.cli.audit import audit_command
 from cantle.interfaces.cli.config import chosen, needed, public_facts, settings_of
 from cantle.interfaces.cli.demo import demo_command
-from cantle.interfaces.cli.deposit import bundle_command, metadata_command
 from cantle.interfaces.cli.internal import check_command, evaluate_command
 from cantle.interfaces.cli.lab import COMMANDS, command_of, unloaded
 from cantle.interfaces.cli.ledger import ledger_app
-from cantle.interfaces.cli.output import Json, print_result, progress, speak_utf8
+from cantle.interfaces.cli.output import Json, NodesFile, Parameters, SchemaFile, print_result, progress, speak_utf8
 from cantle.interfaces.cli.plan import (
     MethodName,
     Preset,
@@ -35,11 +34,8 @@ from cantle.interfaces.cli.query import query_command
 from cantle.interfaces.cli.release import apply_command, graph_command, sample_command, show_command, verify_command
 from cantle.interfaces.cli.report import report_command
 from cantle.interfaces.cli.schema import init_command, schema_command
-from cantle.interfaces.cli.statement import sign_command, statement_command
+from cantle.interfaces.cli.statement import bundle_command, metadata_command, sign_command, statement_command
 from cantle.interfaces.cli.studio import studio_command
-
-if TYPE_CHECKING:
-    pass
 
 _NO_LEDGER = "no ledger is charged, so earlier releases of this data are unknown; see `cantle ledger`"
 
@@ -137,9 +133,7 @@ def publish_command(
         str,
         typer.Argument(metavar="DATA", help="A table (CSV, Excel, Parquet), sets of items (FIMI lines, …), or edges."),
     ],
-    schema: Annotated[
-        Path | None, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")
-    ] = None,
+    schema: SchemaFile = None,
     epsilon: Annotated[str | None, typer.Option(metavar="E", help="The whole privacy budget of this release.")] = None,
     method: MethodName = None,
     preset: Preset = "default",
@@ -155,7 +149,10 @@ def publish_command(
         ),
     ] = None,
     memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Memory limit of DuckDB for sets and edges, such as 4GB.")
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="Memory that engine duckdb may use to put sets and edges together, such as 4GB."
+        ),
     ] = None,
     table: Annotated[str | None, typer.Option(metavar="NAME", help="The table (databases only).")] = None,
     form: Annotated[
@@ -167,10 +164,8 @@ def publish_command(
             help="csv, parquet, fimi (for sets and sequences) or xes. Default: csv, or the form of the data.",
         ),
     ] = None,
-    nodes: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File listing all nodes, one per line (graphs only).")
-    ] = None,
-    settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method.")] = [],  # noqa: B006
+    nodes: NodesFile = None,
+    settings: Parameters = [],  # noqa: B006
     ledger: Annotated[
         str | None, typer.Option(metavar="FILE", help="The ledger to charge first: a SQLite file or postgresql:// URL.")
     ] = None,
@@ -293,24 +288,12 @@ def _name_files(data: str, engine: str) -> None:
         print(f"note: {words}", file=sys.stderr)
 
 
-app.command("demo")(demo_command)
-app.command("init")(init_command)
-app.command("schema")(schema_command)
-app.command("check")(check_command)
-app.command("show")(show_command)
-app.command("verify")(verify_command)
-app.command("plan")(plan_command)
-app.command("query")(query_command)
-app.command("sample")(sample_command)
-app.command("graph")(graph_command)
-app.command("apply")(apply_command)
-app.command("evaluate")(evaluate_command)
-app.command("report")(report_command)
-app.command("statement")(statement_command)
-app.command("sign")(sign_command)
-app.command("metadata")(metadata_command)
-app.command("bundle")(bundle_command)
-app.command("studio")(studio_command)
+for command in (
+    demo_command, init_command, schema_command, check_command, show_command, verify_command, plan_command,
+    query_command, sample_command, graph_command, apply_command, evaluate_command, report_command, statement_command,
+    sign_command, metadata_command, bundle_command, studio_command, audit_command,
+):  # fmt: skip
+    app.command(command.__name__.removesuffix("_command"))(command)
 
 
 @app.callback(invoke_without_command=True)
@@ -323,6 +306,5 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
 
 app.add_typer(ledger_app, name="ledger")
-app.command("audit")(audit_command)
 for name, words in COMMANDS.items():
     app.command(name, help=words)(unloaded)

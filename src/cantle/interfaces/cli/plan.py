@@ -11,7 +11,7 @@ import typer
 
 from cantle.errors import ParameterError
 from cantle.interfaces.cli.config import Scalar, chosen, needed, settings_of
-from cantle.interfaces.cli.output import Json, print_result, table
+from cantle.interfaces.cli.output import Json, Parameters, SchemaFile, print_result, table
 
 if TYPE_CHECKING:
     from cantle.methods.planning.outline import Part, Plan
@@ -43,9 +43,7 @@ NAMED = 8
 
 
 def plan_command(
-    schema: Annotated[
-        Path | None, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")
-    ] = None,
+    schema: SchemaFile = None,
     epsilons: Annotated[
         list[str] | None, typer.Argument(metavar="EPSILON", help="More values, for comparison.")
     ] = None,
@@ -61,7 +59,7 @@ def plan_command(
     ] = None,
     method: MethodName = None,
     preset: Preset = "default",
-    settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method.")] = [],  # noqa: B006
+    settings: Parameters = [],  # noqa: B006
     as_json: Json = False,
 ) -> None:
     """Say what a release would be like before anything is spent. This reads no data.

@@ -30,6 +30,9 @@ def query_command(
     mean: Annotated[
         str | None, typer.Option("--mean", metavar="COLUMN", help="The mean of a column of numbers, not a count.")
     ] = None,
+    weighted: Annotated[
+        bool, typer.Option("--weighted", help="Each record counts for its weight (role: weight in the schema).")
+    ] = False,
     confidence: Annotated[
         float, typer.Option(metavar="SHARE", help="In what share of cases the interval holds the true value.")
     ] = 0.95,
@@ -47,6 +50,8 @@ def query_command(
 
     Example: cantle query release "employed" --by region --mean income -o income.csv
 
+    Example: cantle query survey "smokes" --weighted --by region
+
     Example: cantle query baskets "contains 'bread' and not contains 'milk'"
 
     Example: cantle query degrees "degree >= 10"
@@ -60,13 +65,13 @@ def query_command(
     release = Release.load(folder)
     warn_unless_private(release)
     target = None if output is None else marked_file(output, release)
-    facts: dict[str, object] = {"question": question, "mean": mean, "confidence": confidence}
+    facts: dict[str, object] = {"question": question, "mean": mean, "weighted": weighted, "confidence": confidence}
     given = confidence
     if by:
         rows = (
-            release.mean(mean, question, by=by, confidence=given)
+            release.mean(mean, question, by=by, confidence=given, weighted=weighted)
             if mean
-            else release.count(question, by=by, confidence=given)
+            else release.count(question, by=by, confidence=given, weighted=weighted)
         )
         asker = KINDS[release.manifest.kind].asker(release)
         if said := asker.cut_steps(asker.parse(question)):
@@ -74,7 +79,11 @@ def query_command(
         stated = None if set(rows["covers"]) & set(WITHOUT_CONFIDENCE) else given
         answer = facts | {"by": by, "confidence": stated, "rows": _plain(rows)}
     else:
-        one = release.mean(mean, question, confidence=given) if mean else release.count(question, confidence=given)
+        one = (
+            release.mean(mean, question, confidence=given, weighted=weighted)
+            if mean
+            else release.count(question, confidence=given, weighted=weighted)
+        )
         rows = _frame(one)
         answer = facts | one.to_dict()
     if NOISE_ONLY in rows["covers"]:

@@ -107,11 +107,13 @@ def _draft(
     from cantle.data.draft_schema.declared import declared_columns
     from cantle.data.draft_schema.kinds import KINDS, kind_of
     from cantle.data.draft_schema.table_text import text_of
+    from cantle.data.file_forms import STATISTICS, ending
+    from cantle.data.statistics_files import book_of
     from cantle.errors import DataError
     from cantle.schema import DEFAULT
     from cantle.schema.code_books import read_code_book
 
-    book = [] if codebook is None else read_code_book(codebook)
+    book = [] if codebook is None else book_of(codebook) if ending(codebook) in STATISTICS else read_code_book(codebook)
     if data is None:
         if codebook is None:
             raise ParameterError("init needs DATA, whose columns it lists, or --codebook FILE, which describes them")

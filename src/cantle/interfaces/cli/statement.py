@@ -1,4 +1,5 @@
-"""The commands that make a release official: statement and sign."""
+"""The commands that make a release official, and prepare it for an archive or another program:
+statement, sign, metadata and bundle."""
 
 from __future__ import annotations
 
@@ -9,7 +10,13 @@ import typer
 
 from cantle.errors import ParameterError
 from cantle.interfaces.cli.output import Json, print_result
-from cantle.interfaces.cli.release import ReleaseDirOrDefault, marked_file, outside, release_folder
+from cantle.interfaces.cli.release import (
+    ReleaseDirOrDefault,
+    marked_file,
+    outside,
+    release_folder,
+    warn_unless_private,
+)
 from cantle.interfaces.cli.report import write_report
 
 
@@ -27,7 +34,7 @@ def statement_command(
     Example: cantle statement release -o statement.html
     """
     from cantle.release import Release
-    from cantle.release.report.printed import printable_statement
+    from cantle.release.report.page import printable_statement
 
     folder = release_folder(given)
     release = Release.load(folder)
@@ -64,3 +71,59 @@ def sign_command(
     elif key is not None:
         target = sign(release_folder(folder), key)
         print_result(as_json, {"file": str(target)}, lambda: print(f"wrote {target}"))
+
+
+def metadata_command(
+    given: ReleaseDirOrDefault = None,
+    form: Annotated[
+        str, typer.Option("--format", metavar="NAME", autocompletion=lambda: ["datacite", "croissant"])
+    ] = "datacite",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file. Default: print.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write the metadata of a release for an archive (DataCite) or for search engines (Croissant).
+
+    Title, curator, licence and so on are the facts of `cantle publish --statement`.
+
+    Example: cantle metadata release --format datacite -o datacite.json
+    """
+    from cantle.release import Release
+    from cantle.release.metadata import FORMATS
+
+    if form not in FORMATS:
+        raise ParameterError(f"--format must be {' or '.join(FORMATS)}, got {form!r}")
+    folder = release_folder(given)
+    release = Release.load(folder)
+    text = FORMATS[form](release.manifest)
+    if output is None:
+        print_result(as_json, {"format": form, "metadata": text}, lambda: print(text, end=""))
+        return
+    target = outside(marked_file(output, release), folder)
+    write_report(target, text)
+    print_result(as_json, {"format": form, "file": str(target)}, lambda: print(f"wrote {target}"))
+
+
+def bundle_command(
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="A new file: .xlsx, .sav (SPSS) or .dta (Stata).")
+    ],
+    given: ReleaseDirOrDefault = None,
+    as_json: Json = False,
+) -> None:
+    """Write a release of a table as one file for Excel, SPSS, Stata or R, with the labels of its code book.
+
+    A workbook has the data, the codes, the statement and the accuracy. R reads .sav and .dta with haven.
+
+    Example: cantle bundle release -o release.xlsx
+    """
+    from cantle.release import Release
+    from cantle.release.bundle import bundle
+
+    folder = release_folder(given)
+    release = Release.load(folder)
+    target = outside(marked_file(output, release), folder)
+    warn_unless_private(release)
+    bundle(release, target)
+    print_result(as_json, {"file": str(target)}, lambda: print(f"wrote {target}"))

@@ -8,14 +8,13 @@ from starlette.responses import Response
 
 from cantle.errors import CantleError, ParameterError
 from cantle.interfaces.studio import commands
-from cantle.interfaces.studio.ledger_page import standing
 from cantle.interfaces.studio.pages import Visit, page, part
+from cantle.interfaces.studio.protect_page import standing
 from cantle.interfaces.studio.studio import Studio
 from cantle.methods.planning import plan
 from cantle.methods.planning.outline import Plan
 from cantle.methods.planning.words import DEPLOYMENTS, RECKLESS, caution, like
-from cantle.release.report.charts import stacked
-from cantle.release.report.svg import Svg, share_text
+from cantle.release.report.charts import Svg, share_text, stacked
 from cantle.trusted.core.budget import nano_of
 
 DEFAULT = "1"

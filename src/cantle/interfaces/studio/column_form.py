@@ -16,7 +16,7 @@ from cantle.schema.declared_values import BLANK
 from cantle.schema.documents import parse_document
 
 TYPES = ("integer", "number", "string", "boolean", "date", "datetime")
-ROLES = ("", "target", "identifier")
+ROLES = ("", "target", "weight", "identifier")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 _GRID = ("integer", "number", "date", "datetime")
 

@@ -16,7 +16,7 @@ from cantle.errors import CantleError, SchemaError
 from cantle.interfaces.studio.project import write
 from cantle.schema import DEFAULT, Schema
 from cantle.schema.declared_values import BLANK
-from cantle.schema.documents import parse_document
+from cantle.schema.documents import one_line, parse_document
 from cantle.schema.problems import with_lines
 
 
@@ -118,14 +118,8 @@ def flow(value: object) -> str:
         return "[" + ", ".join(map(flow, value)) + "]"
     if isinstance(value, str):
         plain = _WORD.fullmatch(value) is not None and value.lower() not in _MISREAD
-        return value if plain else _quoted(value)
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _quoted(text: str) -> str:
-    """JSON's quotes, with escapes for the characters that YAML does not allow in a file."""
-    quoted = json.dumps(text, ensure_ascii=False)
-    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)
+        return value if plain else one_line(value)
+    return one_line(value)
 
 
 _OTHER = {"name": "another column of the table", "type": "boolean"}

@@ -26,16 +26,13 @@ from cantle.interfaces.studio import (
     budget_page,
     columns_page,
     data_page,
-    internal_pages,
-    ledger_page,
     look_page,
     protect_page,
     publish_page,
 )
 from cantle.interfaces.studio.guard import Guard, Keys, refusal
 from cantle.interfaces.studio.pages import Form, Page, Visit, endpoint, go, upload_endpoint
-from cantle.interfaces.studio.private_folder import PrivateFolder
-from cantle.interfaces.studio.studio import Studio
+from cantle.interfaces.studio.studio import PrivateFolder, Studio
 from cantle.release.report.page import FOLDER as REPORT_FOLDER
 
 _STATIC = Path(__file__).parent / "static"
@@ -65,10 +62,10 @@ WORKING: Pages = {
     "/budget": budget_page.show,
     "/publish": publish_page.show,
     "/publish/progress": publish_page.progress,
-    "/ledger": ledger_page.show,
-    "/internal/check": internal_pages.show_check,
-    "/internal/report/{name}": internal_pages.show_report,
-    "/internal/report/{name}/document": internal_pages.report_document,
+    "/ledger": protect_page.show_ledger,
+    "/internal/check": look_page.show_check,
+    "/internal/report/{name}": look_page.show_report,
+    "/internal/report/{name}/document": look_page.report_document,
 }
 """Pages that need a project folder."""
 FORMS: Pages = {
@@ -88,9 +85,9 @@ FORMS: Pages = {
     "/budget/plan": budget_page.plan_part,
     "/publish": Form(publish_page.start, publish_page.show, "/publish"),
     "/publish/cancel": publish_page.cancel,
-    "/internal/check": Form(internal_pages.run_check, internal_pages.refused, "/internal/check"),
-    "/internal/check/forget": internal_pages.forget_check,
-    "/internal/report/{name}": Form(internal_pages.make_report, look_page.look, "/look"),
+    "/internal/check": Form(look_page.run_check, look_page.refused, "/internal/check"),
+    "/internal/check/forget": look_page.forget_check,
+    "/internal/report/{name}": Form(look_page.make_report, look_page.look, "/look"),
 }
 """Forms that need a project folder."""
 

@@ -17,18 +17,16 @@ import numpy as np
 from cantle.drawing.counts import Dice, Floats, variance
 from cantle.drawing.results import Results
 from cantle.methods.baskets.model.given_pairs import Doubles
-from cantle.methods.baskets.model.item_supports import ItemSupports
+from cantle.methods.baskets.model.item_supports import ItemSupports, SizeModel
 from cantle.methods.baskets.model.pair_plan import PairPlan
 from cantle.methods.baskets.model.pool import HeadModel
 from cantle.methods.baskets.model.questions import Answers
-from cantle.methods.baskets.model.set_sizes import SizeModel
 from cantle.methods.baskets.model.synthesis import Measured, synthesise, too_many_items
 from cantle.schema.items import Codes, Universe
 from cantle.schema.sets import ITEMS
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.item_partitions import bits_of
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS, bits_of
 
 if TYPE_CHECKING:
     import polars as pl

@@ -22,8 +22,18 @@ from cantle.methods.base import TableMethod
 from cantle.methods.diffgen.column_shapes import ColumnTable, table_edges
 from cantle.methods.diffgen.results import cell_results
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
-from cantle.methods.settings import Echo, echo, maybe, one_of, portion, read_settings, setting, share, whole
-from cantle.schema.domain import Attribute, Domain, Labels
+from cantle.methods.settings import (
+    literal_switch,
+    maybe,
+    one_of,
+    portion,
+    read_settings,
+    refuse_literal,
+    setting,
+    share,
+    whole,
+)
+from cantle.schema.domain import Attribute, Domain, Labels, Plane
 from cantle.schema.taxonomy import Taxonomy
 from cantle.trusted.claims.queries import Cells, Histogram
 from cantle.trusted.claims.scores import Gini, HalfGini, InfoGain, JointMajority, Max, Quality, WeightedMajority
@@ -74,13 +84,15 @@ class DiffGenSettings:
     oneway_share: Fraction = setting(share())
     records: int | None = setting(maybe(whole(0, 2**53), "private"), shown=True)
     accuracy_share: Fraction = setting(accuracy_share(), shown=True)
+    literal: bool = literal_switch()
 
 
 PRESETS: Mapping[str, Mapping[str, object]] = {
     "default": {"rounds": None, "cells": None, "score": "auto", "objective": "auto", "structure_share": None,
-                "count_share": "1/50", "oneway_share": "1/8", "records": None, "accuracy_share": DEFAULT_SHARE},
+                "count_share": "1/50", "oneway_share": "1/8", "records": None, "accuracy_share": DEFAULT_SHARE,
+                "literal": False},
     "paper": {"rounds": 10, "cells": None, "score": "max", "objective": "accuracy", "structure_share": "1/2",
-              "count_share": 0, "oneway_share": 0, "records": None, "accuracy_share": 0},
+              "count_share": 0, "oneway_share": 0, "records": None, "accuracy_share": 0, "literal": False},
 }  # fmt: skip
 LOCAL: Mapping[str, Quality] = {"max": Max(), "infogain": InfoGain(), "purity": Gini()}
 
@@ -94,6 +106,10 @@ class DiffGen(TableMethod):
     def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:
         self.settings = read_settings(DiffGenSettings, "diffgen", PRESETS, preset, given)
         self.preset = preset
+        place = next((one.name for one in domain.attributes if isinstance(one.scale, Plane)), None)
+        if place is not None:
+            raise SchemaError(f"field {place!r}: diffgen cuts numbers, a place is two: use mosaic or rps")
+        refuse_literal("diffgen", preset, given)
         if domain.target is None:
             raise SchemaError("diffgen needs a class to train for; give one field role: target, or use method mosaic")
         self._check()
@@ -116,13 +132,14 @@ class DiffGen(TableMethod):
                 "max, infogain or purity" if self.preset == "paper" else "auto, majority, tempered, weighted or gini"
             )
             raise ParameterError(f"diffgen parameter score: preset {self.preset} takes {known}, got {s.score!r}")
+        if s.literal and s.score != "max":
+            raise ParameterError(
+                f"diffgen parameter literal would do nothing: score={s.score} has the printed rate anyway"
+            )
         if self.preset == "paper" and None in (s.rounds, s.structure_share):
             raise ParameterError("diffgen parameters rounds and structure_share: preset paper needs numbers, not auto")
         if self.preset == "default" and s.records is None and not s.count_share:
             raise ParameterError("diffgen needs the number of records: declare records=N or pay count_share=0.01")
-
-    def parameters(self) -> Echo:
-        return {"preset": self.preset, **echo(self.settings)}
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
         """Refuses an epsilon so small that records cannot be drawn, or that some question would get nothing."""
@@ -298,7 +315,7 @@ class DiffGen(TableMethod):
 
         def find_points(values: list[Value]) -> None:
             if values:
-                asked = SplitPoints(tuple(values), self.sizes[values[0].attribute], self.classes)
+                asked = SplitPoints(tuple(values), self.sizes[values[0].attribute], self.classes, s.literal)
                 for pick in curator.choose(root, asked, score, price, why="split point"):
                     value = values[pick.value]
                     points[value.attribute, *value.span] = pick.point
@@ -309,7 +326,7 @@ class DiffGen(TableMethod):
             values = self._known(points)
             if not values:
                 break
-            asked = OneValue(values, self.sizes, self.classes)
+            asked = OneValue(values, self.sizes, self.classes, s.literal)
             pick = curator.choose(root, asked, score, price, why="specialise")[0]
             chosen = values[pick.value]
             self._push(chosen, 0)

@@ -145,7 +145,10 @@ def draw_from_cells(
             codes = attribute.fine(codes, generator.random(total))
         columns[attribute.name] = attribute, codes
     if domain.target:
-        columns[domain.target.name] = domain.target, label.astype(unsigned(domain.target.size))[row]
+        codes = label.astype(unsigned(domain.target.size))[row]
+        if domain.target.width > 1:
+            codes = domain.target.fine(codes, generator.random(total))
+        columns[domain.target.name] = domain.target, codes
     if domain.rules is not None:
         places = {name: codes for name, (_, codes) in columns.items()}
         within = {attribute.name: shapes.shape(a, attribute) for a, attribute in enumerate(domain.attributes)}

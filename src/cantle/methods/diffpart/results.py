@@ -10,8 +10,7 @@ from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.records import share_drawn, wanted_items
 from cantle.drawing.results import Results
 from cantle.drawing.sums import dot
-from cantle.methods.diffpart.lengths import Cut, lengthen, longer_size
-from cantle.methods.diffpart.refill import ItemFrequencies, Ragged, refill
+from cantle.methods.diffpart.refill import Cut, ItemFrequencies, Ragged, lengthen, longer_size, refill
 from cantle.methods.diffpart.tree import Counted, KeptPartitions, agree
 from cantle.methods.diffpart.walsh import fill_in
 from cantle.schema.items import Codes, Universe

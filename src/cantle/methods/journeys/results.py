@@ -19,7 +19,7 @@ from cantle.methods.journeys.model.questions import Answers
 from cantle.schema.items import Codes, Universe
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,11 +13,19 @@ from math import ceil, floor
 
 from cantle.drawing.column_cells import Column
 from cantle.methods.mosaic.model.answers import FIRST
+from cantle.methods.mosaic.model.bands import FEW_BANDS, MANY_BANDS
+from cantle.schema.fields import MOST_CLASSES
 
 NANO = 10**9
 SIZE, SHUT, HUB = Fraction(2, 100), Fraction(1, 100), Fraction(5, 100)
 TREE, SPIKES = Fraction(2, 100), Fraction(2, 100)
 LABEL, SELECTION = Fraction(1, 10), Fraction(1, 10)
+PLACES, MOST_PLACES = Fraction(4, 10), Fraction(8, 10)
+"""The share of all places together beside a few other columns, and the most that schemas may give them."""
+
+PLACE_CELLS = 64
+"""How many cells a place counts as where budgets depend on the number of cells."""
+
 HALFWAY = 42
 """The rho at which the first tables and the chosen tables get equal shares."""
 
@@ -32,8 +40,8 @@ RICH, RICH_COLUMNS = 25_600, 3
 
 GATE = 100
 HUB_COLUMNS = 40
-MOST_CLASSES = 8
-"""The largest number of cells of a target."""
+BANDS, BANDS_LOW = Fraction(2, 100), Fraction(5, 100)
+"""The share of the counts of a numeric target that its bands follow from: usually, and if rho is low."""
 
 FEWEST_LABELLED = 50
 """Twice the records times epsilon of the label step, per class, from which on a target of more than two classes is
@@ -41,10 +49,16 @@ drawn by it."""
 
 
 def usable_target(columns: Sequence[Column], target: int | None) -> int | None:
-    """The declared target, if it has 2 to 8 cells and another column has more than one value; otherwise None."""
-    if target is None or not 2 <= columns[target].codes <= MOST_CLASSES:
+    """The declared target, if it has 2 to 8 values or is numeric, and another column has more than one value;
+    otherwise None."""
+    if target is None or columns[target].codes < 2 or not (few(columns[target]) or columns[target].numeric):
         return None
     return target if any(one.codes > 1 for number, one in enumerate(columns) if number != target) else None
+
+
+def few(column: Column) -> bool:
+    """Whether a target is used value by value, as classes."""
+    return column.codes <= MOST_CLASSES
 
 
 def price(share: Fraction, epsilon: Fraction) -> Fraction:
@@ -63,6 +77,17 @@ class Opening:
     accuracy: Fraction  # the share that was reserved to measure the release's own error
     low: bool  # whether rho is below LOW
     rich: bool  # whether a few wide columns start with finer cells
+    banded: bool = False  # whether the target is numeric and is put into bands
+    places: tuple[Fraction, ...] = ()  # the share of each place that is counted by itself
+
+    @property
+    def most_bands(self) -> int:
+        return FEW_BANDS if self.low else MANY_BANDS
+
+    @property
+    def bands(self) -> Fraction:
+        """The share of the counts of a numeric target alone."""
+        return Fraction(0) if not self.banded else BANDS_LOW if self.low else BANDS
 
     @property
     def shape(self) -> Fraction:
@@ -78,12 +103,33 @@ class Opening:
         return max(ceil(16 / per_column), ceil(self.n0 / 128))
 
 
-def opening(noisy: int, rate: float, wide: int, cells: Sequence[int], accuracy: Fraction) -> Opening:
-    """The first decisions; `cells` has the number of cells of each column on the starting grid, without the target."""
+def opening(
+    noisy: int,
+    rate: float,
+    wide: int,
+    cells: Sequence[int],
+    accuracy: Fraction,
+    banded: bool = False,
+    columns: Sequence[Column] = (),
+) -> Opening:
+    """The first decisions; `cells` has the number of cells of each column on the starting grid, without the target;
+    `columns` are all of them."""
     n0 = max(1, noisy)
     gate = bool(wide) and n0 * float(TREE) * rate / wide >= GATE
     rich = gate and len(cells) <= RICH_COLUMNS and n0 * rate / wide >= RICH
-    return Opening(n0, rate, gate, wide, accuracy, rho(n0, rate, cells) < LOW, rich)
+    low, places = rho(n0, rate, cells) < LOW, place_shares(columns, accuracy)
+    return Opening(n0, rate, gate, wide, accuracy, low, rich, banded, places)
+
+
+def place_shares(columns: Sequence[Column], accuracy: Fraction) -> tuple[Fraction, ...]:
+    """The shares that places are counted with by themselves: what a column says; all that is left, if it is the only
+    one; else together 40 % beside up to ten other columns, and less beside more."""
+    places = [column for column in columns if column.place]
+    if len(columns) == len(places) == 1:
+        return (1 - SIZE - accuracy,)
+    together = min(PLACES, Fraction(4, max(1, len(columns) - len(places))))
+    shares = [together / len(places) if one.share is None else one.share for one in places]
+    return tuple(share * min(Fraction(1), MOST_PLACES / sum(shares)) for share in shares)
 
 
 def rho(n0: int, rate: float, cells: Sequence[int]) -> float:
@@ -114,7 +160,7 @@ def plan(start: Opening, cells: Sequence[int], columns: int, classes: int, hub_a
     of epsilon.
     """
     hub_share = HUB if hub_asked else Fraction(0)
-    budget = 1 - SIZE - start.accuracy - start.shape - hub_share
+    budget = 1 - SIZE - start.accuracy - start.shape - start.bands - hub_share - sum(start.places)
     per_class = start.n0 * start.rate * float(LABEL) * 2 / max(2, classes)
     labelled = classes == 2 or (classes > 2 and per_class >= FEWEST_LABELLED)
     label = LABEL * budget if labelled and not hub else Fraction(0)
@@ -157,6 +203,8 @@ def first_tables(cells: Sequence[int], whole: Fraction, alone: bool) -> list[Fir
     Columns with K up to the same power of two (and above its half) share a rate, so that few passes over the records
     are needed. The last group gets what rounding leaves.
     """
+    if not cells:
+        return []
     if not alone:
         return [FirstTables(tuple(range(len(cells))), whole, FIRST)]
     levels = [max(0, size - 1).bit_length() for size in cells]

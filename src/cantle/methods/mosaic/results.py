@@ -14,10 +14,11 @@ from cantle.drawing.obey_rules import obey_in_steps
 from cantle.drawing.records import Drawn
 from cantle.drawing.results import Results
 from cantle.methods.mosaic.model.answers import CellsOf, NoisyAnswer, TreeNode
+from cantle.methods.mosaic.model.bands import Bands
 from cantle.schema.domain import Domain, unsigned
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.span_values import LOOKED_UP
+from cantle.trusted.geometry.grid import LOOKED_UP
 
 if TYPE_CHECKING:
     from cantle.schema.canonical_json import JSON
@@ -53,12 +54,13 @@ def mosaic_results(
     lead: str | None,
     classes: bool,
     places: Dice,
+    bands: Bands | None = None,
 ) -> Results:
     """Everything a mosaic release holds: the records, `groups` with the cells of every column, and `tables` with every
     noisy count.
 
     `lead` is the leading column; `classes` says whether learned classes drew the records; `places` are the dice that
-    draw values inside their steps.
+    draw values inside their steps. `bands` are those of a numeric target, whose cells are finer.
     """
     drawn = drawn_codes(domain, codes, places)
     records = len(codes[0]) if codes else 0
@@ -71,6 +73,8 @@ def mosaic_results(
         "cells": {name: edge.tolist() for name, edge in zip(names, edges, strict=True)},
         "tables": [{"why": answer.why, **_with_names(answer.about, names)} for answer in answers],
     }
+    if bands is not None:
+        structure["bands"] = bands.outer.tolist()
     return Results(drawn, cell_frame(domain, edges, codes), {"tables": tables}, summary, structure)
 
 

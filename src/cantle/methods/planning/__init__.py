@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import exp, log
 from typing import Any
@@ -61,7 +61,18 @@ def plan(
     chosen = make_method(public, method, preset, parameters)
     exact, unit = nano_of(epsilon) / NANO, Unit(*public.protects)
     outline = _planner(chosen.name)(chosen, exact, records, unit.max_records)
-    return Plan.of(exact, records, unit.describe(), outline)
+    return Plan.of(exact, records, unit.describe(), replace(outline, remarks=(*outline.remarks, *_of_weights(public))))
+
+
+def _of_weights(schema: Schema) -> list[str]:
+    """A remark on the noise of weighted answers."""
+    most = next((one.maximum for one in getattr(schema, "fields", ()) if one.role == "weight"), None)
+    if most is None:
+        return []
+    return [
+        f"one record counts for up to {float(most):g} in weighted counts ({schema.weight}), so their noise is up to "
+        f"{float(most):g} times that of counts of records: declare the smallest maximum that is sure to hold"
+    ]
 
 
 def _planner(method: str) -> Callable[[Any, float, int, int], Outline]:

@@ -11,7 +11,8 @@ import numpy as np
 from cantle.drawing.column_cells import LOW_WIDTHS, WIDTHS, Column, starting_edges
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.method import Mosaic
-from cantle.methods.planning.relations import Relations, pairs_together, relations
+from cantle.methods.planning.outline import Relations, pairs_together, relations
+from cantle.schema.fields import MOST_CLASSES
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Foreseen:
         """The expected number of pairs of columns that are measured together."""
         if self.target is not None:
             return pairs_together([*self.cells, self.classes], len(self.others), self.shares)
-        few = [place for place, size in enumerate(self.cells) if 3 <= size <= rules.MOST_CLASSES]
+        few = [place for place, size in enumerate(self.cells) if 3 <= size <= MOST_CLASSES]
         return pairs_together(self.cells, few[0] if self.hub else None, self.shares)
 
 
@@ -52,13 +53,17 @@ def foreseen(method: Mosaic, epsilon: float, records: int, persons: int, kept: i
         places = np.linspace(0, len(others) - 1, kept - (target is not None)).round().astype(int)
         others = [others[place] for place in places.tolist()]
     columns = len(others) + (target is not None)
-    wide = [column for column in others if column.wide]
+    every = others if target is None else [*others, target]
+    wide = [column for column in every if column.wide]
     accuracy: Fraction = method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons)
-    start = rules.opening(records, rate, len(wide), _cells(others, WIDTHS), accuracy)
+    banded = target is not None and not rules.few(target)
+    start = rules.opening(records, rate, len(wide), _cells(others, WIDTHS), accuracy, banded, every)
     cells = _refined(others, _cells(others, LOW_WIDTHS if start.low else WIDTHS), start)
-    few = [size for size in cells if 3 <= size <= rules.MOST_CLASSES]
+    few = [size for size in cells if 3 <= size <= MOST_CLASSES]
     hub = target is None and columns >= rules.HUB_COLUMNS and bool(few)
-    classes = target.codes if target is not None else round(sum(few) / len(few)) if hub else 0
+    classes = round(sum(few) / len(few)) if hub else 0
+    if target is not None:
+        classes = start.most_bands if banded else target.codes
     shares = rules.plan(start, cells, columns, classes, hub and len(few) > 1, hub)
     return Foreseen(target, others, wide, start, cells, hub, classes, shares)
 
@@ -80,7 +85,9 @@ def _target(method: Mosaic) -> Column | None:
 
 
 def _cells(columns: Sequence[Column], widths: int) -> list[int]:
-    return [len(starting_edges(column, widths)) - 1 + column.null for column in columns]
+    """The starting cells; places count as many as budgets take them for."""
+    starts = (rules.PLACE_CELLS if one.place else len(starting_edges(one, widths)) - 1 + one.null for one in columns)
+    return list(starts)
 
 
 def _refined(columns: Sequence[Column], cells: Sequence[int], start: rules.Opening) -> list[int]:

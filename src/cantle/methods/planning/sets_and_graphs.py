@@ -10,8 +10,8 @@ import numpy as np
 
 from cantle.methods.auto_sets import BySizes
 from cantle.methods.baskets.method import Baskets
+from cantle.methods.baskets.model.item_supports import SizeModel
 from cantle.methods.baskets.model.pair_plan import HEAD_SHARE, SIZES_SHARE, plan_items
-from cantle.methods.baskets.model.set_sizes import SizeModel
 from cantle.methods.degrees.method import DegreeSequence
 from cantle.methods.diffpart.method import DiffPart
 from cantle.methods.journeys.method import Journeys

@@ -12,6 +12,9 @@ from cantle.drawing.counts import variance
 from cantle.methods.diffgen.method import DiffGen
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.method import Mosaic
+from cantle.methods.mosaic.model.answers import PLACE
+from cantle.methods.mosaic.model.bands import ALONE
+from cantle.methods.mosaic.model.place_cells import LEVELS
 from cantle.methods.own_error.accuracy import WHY
 from cantle.methods.planning.foreseen import foreseen, relations_of
 from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part, too_fine
@@ -26,6 +29,9 @@ and their counts are made non-negative and smoothed. Like CUT, it was chosen on 
 NAMED = 8
 """At most this many of the columns that are grouped into ranges are named."""
 
+ENOUGH = 20_000
+"""Records times epsilon from which on models keep most of what they explain of a numeric target."""
+
 CUT = 1.4
 """The factor by which errors of groups are larger if their ends cut wide cells."""
 
@@ -39,7 +45,13 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
     """The shares of mosaic, and the noise in its first tables."""
     rate, made = epsilon / persons, foreseen(method, epsilon, records, persons)
     others, start, cells, shares, target = made.others, made.start, made.cells, made.shares, made.target
-    first = _first_noise(cells, shares, rate)
+    asked = [size for column, size in zip(others, cells, strict=True) if target is not None or not column.place]
+    first = _first_noise(asked, shares, rate)
+    if len(asked) < len(others):  # places have counts of their own instead
+        queue, places = iter(first), iter(start.places)
+        first = [
+            noise_of(float(next(places) * LEVELS[-1]) * rate) if column.place else next(queue) for column in others
+        ]
     known = [
         _known_noise(size, cells, noise**2 * max(1, made.classes), shares, rate, made.columns)
         for size, noise in zip(cells, first, strict=True)
@@ -48,7 +60,13 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
     budget = [
         Part("number of records", float(rules.SIZE), noise_of(float(rules.SIZE) * rate)),
         Part("ranges and shared values of columns of many values", float(start.shape)),
+        Part(
+            question_in_words(f"{PLACE} 1"),
+            float(sum(start.places)),
+            _each(sum(start.places) * LEVELS[-1], len(start.places), rate),
+        ),
         Part(question_in_words(WHY), float(start.accuracy)),
+        Part(question_in_words(ALONE), float(start.bands), _each(start.bands, 1, rate)),
         Part(question_in_words("hub column"), float(shares.hub)),
         Part(f"{EVERY_COLUMN}{' with the target' if target is not None else ''}", float(shares.first), max(first)),
         Part(question_in_words("choice of tables"), float(shares.selection)),
@@ -69,7 +87,7 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
         cells=sum(cells) / len(cells),
         blur=1.0 if start.gate or not made.wide else CUT,
         too_fine=_fine(others, records, value_noise),
-        remarks=(*_grouped(others, cells), *_mosaic_remarks(start)),
+        remarks=(*_grouped(others, cells), *_mosaic_remarks(start), *_banded(target, start)),
         relations=relations_of(method, epsilon, records, persons),
         **_cost("mosaic", records, made.columns, shares.count),
     )
@@ -111,7 +129,7 @@ def _column_error(column: Column, cells: int, records: int, noise: float) -> flo
 
 def _fine(columns: Sequence[Column], records: int, noise: float) -> tuple[str, ...]:
     """Remarks on columns that are too fine; wide columns of numbers are left out, because they are put into ranges."""
-    narrow = [column for column in columns if not column.wide]
+    narrow = [column for column in columns if not (column.wide or column.place)]
     return tuple(text for column in narrow for text in too_fine(column.name, column.values, records, noise))
 
 
@@ -131,6 +149,17 @@ def _grouped(columns: Sequence[Column], cells: Sequence[int]) -> list[str]:
 
 def _mosaic_remarks(start: rules.Opening) -> tuple[str, ...]:
     return () if start.accuracy else ("too few records for this epsilon to measure how far the release is off",)
+
+
+def _banded(target: Column | None, start: rules.Opening) -> list[str]:
+    """What to expect of a numeric target: shares of R2 as measured by `cantle reproduce analysts-numbers`."""
+    if target is None or not start.banded:
+        return []
+    kept = "half to nine tenths" if start.n0 * start.rate >= ENOUGH else "at best half"
+    return [
+        f"{target.name} is numeric: it is related to the other columns in up to {start.most_bands} bands; models that "
+        f"predict it from the release explain {kept} of what models trained on the data explain"
+    ]
 
 
 def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline:

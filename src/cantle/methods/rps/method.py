@@ -20,8 +20,8 @@ from cantle.methods.base import TableMethod, grow
 from cantle.methods.own_accuracy import OwnAccuracy
 from cantle.methods.rps.one_ways import cell_edges
 from cantle.methods.rps.results import possible_in, tree_results
-from cantle.methods.rps.settings import ONE_ATTRIBUTE, PRESETS, RpsSettings
-from cantle.methods.settings import Echo, echo, portion, read_settings
+from cantle.methods.rps.settings import LITERAL, ONE_ATTRIBUTE, PRESETS, RpsSettings
+from cantle.methods.settings import portion, read_settings, refuse_literal
 from cantle.schema.domain import Domain
 from cantle.trusted.claims.cut_candidates import AllCuts, CutsOf
 from cantle.trusted.claims.queries import Histogram, Marginals, Size
@@ -54,9 +54,14 @@ class RPS(TableMethod):
             presets["default"] = {**presets["default"], "stop_share": presets["paper"]["stop_share"]}
         if given.get("values") == "set":  # these records have no values to count
             presets["default"] = {**presets["default"], "accuracy_share": 0}
+        if given.get("literal") is True:
+            presets["paper"] = {**presets["paper"], **LITERAL}
         self.settings = read_settings(RpsSettings, "rps", presets, preset, given)
         self.preset = preset
         self._check()
+        refuse_literal("rps", preset, given)
+        if self.settings.literal:
+            self._refuse_bins(domain)
         if domain.relations is not None and self.settings.values == "set":
             rule = "values=set releases regions, and rules between columns are about single values"
             raise SchemaError(f"rules: {rule}; choose other `values` (or preset default), or leave these rules out.")
@@ -94,8 +99,17 @@ class RPS(TableMethod):
                 "rps parameters oneway_share, count_share and accuracy_share leave nothing for the tree; lower one"
             )
 
-    def parameters(self) -> Echo:
-        return {"preset": self.preset, **echo(self.settings)}
+    def _refuse_bins(self, domain: Domain) -> None:
+        """Refuses bins where every value is to be a candidate (RPS 3.2: all multiples of the granularity)."""
+        most = self.settings.bins
+        if most != LITERAL["bins"]:
+            raise ParameterError("rps parameter bins goes against literal=true, which has no bins; leave it out")
+        for attribute in domain.attributes:
+            if attribute.size > most:
+                raise ParameterError(
+                    f"rps parameter literal has no bins, and column {attribute.name!r} has {attribute.size:,} values, "
+                    f"more than {most:,}; declare a wider step, or leave literal out"
+                )
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
         """Refuses an epsilon so small that records cannot be drawn, or that some question would get nothing."""
@@ -170,7 +184,7 @@ class RPS(TableMethod):
         if s.stop.privtree is not None:
             self.privtree = PrivTree.within(tests, s.stop.privtree, records=unit.max_records)
         self.split_prices = s.levels.spread(trunk - tests, self.depth)
-        while s.attributes != "midpoint" and self.depth and min(self.split_prices) < 1:
+        while not s.halves and self.depth and min(self.split_prices) < 1:
             if s.depth is not None:
                 raise ParameterError(f"epsilon is too small for depth {self.depth}; lower the depth or raise epsilon")
             self.depth -= 1  # an automatic depth is lowered instead of refused, because the run is already charged
@@ -179,7 +193,7 @@ class RPS(TableMethod):
 
     def _leaf_share(self) -> Fraction:
         """The share of the tree's budget for leaves: all of it if neither cuts nor stop tests cost anything."""
-        free = self.settings.attributes == "midpoint" and not self.settings.stop.paid
+        free = self.settings.halves and not self.settings.stop.paid
         return Fraction(1) if free else self.settings.leaf_share
 
     def _free_leaves(self) -> bool:
@@ -222,10 +236,13 @@ class RPS(TableMethod):
     def partition(self, nodes: Frontier, curator: Curator) -> Cuts:
         """One cut per region: a noisy choice among cuts, or the middle of the widest attribute (RPS 3)."""
         if self.settings.attributes == "midpoint":
-            cuts = self._midpoints(nodes)
+            cuts = self._midpoints(nodes, self._widest_attribute(nodes))
+        elif self.settings.attributes == "random-midpoint":
+            cuts = self._midpoints(nodes, self._random_attribute(nodes, curator))
         elif self.settings.attributes == "random":
             # A single candidate need not be charged, but then nearly every leaf would have its own line in the receipt.
-            each = CutsOf(self._random_attribute(nodes, curator), max(self.sizes), self._seen_classes())
+            drawn, literal = self._random_attribute(nodes, curator), self.settings.literal
+            each = CutsOf(drawn, max(self.sizes), self._seen_classes(), literal)
             cuts = curator.choose(nodes, each, self._score(), self.split_prices[nodes.depth], why="split")
         else:
             cuts = self._best_of_all(nodes, curator)
@@ -234,7 +251,8 @@ class RPS(TableMethod):
 
     def _best_of_all(self, nodes: Frontier, curator: Curator) -> Cuts:
         """A noisy choice among all cuts of all attributes for each region; a region with a single cut pays nothing."""
-        candidates, price = AllCuts(self.sizes, self._seen_classes()), self.split_prices[nodes.depth]
+        candidates = AllCuts(self.sizes, self._seen_classes(), self.settings.literal)
+        price = self.split_prices[nodes.depth]
         open_ = candidates.counts(nodes) > 1  # with a single candidate there is no choice, and nothing to pay
         if open_.all():
             return curator.choose(nodes, candidates, self._score(), price, why="split")
@@ -250,11 +268,14 @@ class RPS(TableMethod):
         die = curator.coin(nodes, able.sum(axis=1))
         return np.argmax(np.cumsum(able, axis=1) > die[:, None], axis=1)
 
-    def _midpoints(self, nodes: Frontier) -> Cuts:
-        """The middle of the attribute that is widest relative to its domain, for each region; free of charge."""
+    def _widest_attribute(self, nodes: Frontier) -> Ints:
+        """The attribute of each region that is widest relative to its domain."""
         width = (nodes.hi - nodes.lo) / np.array(self.sizes)
         width[cut_counts(nodes) == 0] = 0
-        attribute = np.argmax(width, axis=1)
+        return np.argmax(width, axis=1)
+
+    def _midpoints(self, nodes: Frontier, attribute: Ints) -> Cuts:
+        """The middle of an attribute of each region; free of charge."""
         rows = np.arange(len(nodes))
         return Cuts(attribute, (nodes.lo[rows, attribute] + nodes.hi[rows, attribute]) // 2)
 

@@ -218,7 +218,7 @@ def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floa
         columns[attribute.name] = attribute, _fine(attribute, drawn, place, order, generator)
     if domain.target:
         label = np.repeat((region % classes).astype(unsigned(classes)), counts)
-        columns[domain.target.name] = domain.target, label[order]
+        columns[domain.target.name] = domain.target, _fine(domain.target, label, None, order, generator)
     if domain.rules is not None:
         _redraw(domain, domain.rules, leaves, np.repeat(leaf, counts)[order], columns, within, generator)
     return Drawn.of(domain.as_written(columns), total, compiled=generator.compiled)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.methods.own_accuracy import DEFAULT_SHARE, accuracy_share
-from cantle.methods.settings import flag, maybe, one_of, parsed, portion, setting, share, whole
+from cantle.methods.settings import flag, literal_switch, maybe, one_of, parsed, portion, setting, share, whole
 from cantle.trusted.claims.scores import BALANCE, CLASS_AWARE, Mix
 
 NAMED_SCORES = {"balance": BALANCE, "class": CLASS_AWARE}
@@ -116,7 +116,7 @@ class RpsSettings:
     """The parameters of rps, each described in docs/reference.md."""
 
     depth: int | None = setting(maybe(whole(0, 1000), "auto"), shown=True)
-    attributes: str = setting(one_of("all", "random", "midpoint"), shown=True)
+    attributes: str = setting(one_of("all", "random", "midpoint", "random-midpoint"), shown=True)
     quality: CutScore | None = setting(maybe(parsed(CutScore.parse, "balance, class or mix:a:b"), "auto"), shown=True)
     stop: StopTests = setting(parsed(StopTests.parse, "none, count:T, privtree:T or narrow:W, joined by +"), shown=True)
     skip: int = setting(whole(0, 1000))
@@ -134,10 +134,16 @@ class RpsSettings:
     order_seed: int = setting(whole(0, 2**53 - 1))
     records: int | None = setting(maybe(whole(0, 2**53 - 1), "private"), shown=True)
     accuracy_share: Fraction = setting(accuracy_share(), shown=True)
+    literal: bool = literal_switch()
+
+    @property
+    def halves(self) -> bool:
+        """Whether regions are cut in their middle, which costs nothing."""
+        return self.attributes in ("midpoint", "random-midpoint")
 
 
 _COMMON = {"quality": None, "skip": 0, "leaf_share": "1/2", "levels": "equal", "summary": "counts",
-           "bins": 256, "order_seed": 0, "records": None}  # fmt: skip
+           "bins": 256, "order_seed": 0, "records": None, "literal": False}  # fmt: skip
 PRESETS: Mapping[str, Mapping[str, object]] = {
     "default": _COMMON | {"depth": None, "attributes": "all", "stop": "none", "stop_share": 0, "oneway_share": "3/10",
                           "count_share": "1/100", "values": "fitted", "label": "counts", "consistency": True,
@@ -147,6 +153,9 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
                         "order": "random", "accuracy_share": 0},
 }  # fmt: skip
 
+
+LITERAL = {"bins": 65536}
+"""Changes to preset paper if it is literal: every place of a grid is a candidate."""
 
 ONE_ATTRIBUTE = {"attributes": "midpoint", "oneway_share": 0, "values": "uniform"}
 """Changes to the defaults for a single attribute: its leaves already are a one-way table, and free cuts are best."""

@@ -22,7 +22,7 @@ from cantle.errors import ParameterError
 from cantle.release.answers.bins import Counted, inside_and_around
 from cantle.release.answers.estimates import NOISE_ONLY, Estimate
 from cantle.release.structures import opened
-from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, is_box, join
+from cantle.schema.code_sets import Box, Key, OneColumn, Question, columns_of, holds, is_box, join
 from cantle.schema.domain import Attribute
 from cantle.schema.questions import parse
 from cantle.trusted.core.arrays import Bools, Codes
@@ -30,7 +30,7 @@ from cantle.trusted.core.arrays import Bools, Codes
 if TYPE_CHECKING:
     import polars as pl
 
-    from cantle.methods.own_error.measured_pairs import Pair
+    from cantle.methods.own_error.accuracy import Pair
     from cantle.release import Release
     from cantle.trusted.geometry.workloads import Workload
 
@@ -90,6 +90,10 @@ class Asker:
         """One row per combination of groups of these columns: the groups, value, low, high, covers."""
         raise ParameterError("only releases of tables have columns to group by")
 
+    def weighing(self) -> Asker:
+        """The same in sums of weights."""
+        raise ParameterError("only releases of tables have weights")
+
     def cut_steps(self, question: Question) -> str:  # noqa: ARG002
         """Says which steps a question cuts, and which bounds are exact; empty if it cuts none."""
         return ""
@@ -134,7 +138,7 @@ class Asker:
         """The margin of the noise behind a question that holds for so many of the records drawn."""
         whole = columns_of(question) if is_box(question) else None
 
-        def share(box: dict[Key, CodeSet]) -> float:
+        def share(box: Box) -> float:
             if whole is not None and len(box) == len(whole):
                 return 1.0
             around = self.drawn(join(True, (OneColumn(*one) for one in box.items())))

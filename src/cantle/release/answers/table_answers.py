@@ -4,33 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
-from math import nan
+from math import lcm, nan
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cantle.drawing.counts import workload_dice
 from cantle.errors import ParameterError, raise_alone
-from cantle.methods.own_error.accuracy import affordable
-from cantle.methods.own_error.measured_pairs import Pair
+from cantle.methods.own_error.accuracy import Pair, affordable
 from cantle.methods.own_error.table_workload import columns_of as columns_to_ask
 from cantle.methods.own_error.table_workload import table_workload
 from cantle.release import Release
 from cantle.release.answers.asking import Asker, check_confidence, no_numbers
 from cantle.release.answers.bins import Bins, bins_of, inside_and_around, sums_inside_and_around
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
-from cantle.release.answers.sum_means import mean_of_sum
 from cantle.release.answers.widths import NEVER, Widths, joined, shared_margin
 from cantle.release.data_file import as_polars
 from cantle.release.load import attributes_of, code_reader, domain_of
 from cantle.release.structures import traits_of
-from cantle.release.table_verdict import pairs_of
-from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, edges_of, holds, join, sums_in
+from cantle.release.tables import pairs_of
+from cantle.schema.code_sets import (
+    EVERYTHING,
+    CodeSet,
+    Key,
+    OneColumn,
+    Question,
+    columns_of,
+    edges_of,
+    holds,
+    join,
+    sums_in,
+)
 from cantle.schema.domain import Attribute
-from cantle.schema.question_columns import Misfit, Points
-from cantle.schema.question_tokens import quoted, tokens_of
+from cantle.schema.question_columns import Misfit, Points, quoted, tokens_of
 from cantle.schema.questions import parse_sum
+from cantle.schema.relations import Form
 from cantle.schema.scales import Labels, Steps
 from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
 from cantle.trusted.geometry.workloads import TableWorkload
@@ -38,7 +48,67 @@ from cantle.trusted.geometry.workloads import TableWorkload
 if TYPE_CHECKING:
     import polars as pl
 
+    from cantle.schema.relations import Relations
     from cantle.schema.sums import Total
+
+
+def mean_of_sum(
+    asker: TableAsker, relations: Relations | None, total: Total, question: Question, confidence: float
+) -> Estimate:
+    """The mean of a sum over the records that a question holds for and that have all its values.
+
+    The mean of a sum is the sum of the means of what was counted, and its interval is as wide as theirs together. If
+    the sum is made in several ways, as where one of two columns may be missing, only the bounds limit the mean.
+    """
+    scale = lcm(total.constant.denominator, *((factor * one.unit).denominator for factor, one in total.columns))
+    terms = [(str(one.key), int(factor * one.unit * scale)) for factor, one in total.columns]
+    constant = total.constant + sum(factor * one.first for factor, one in total.columns)
+    forms = [_plain(terms)] if relations is None else relations.forms.sums(terms)
+    groups = [(form, join(True, [question, _there(asker, form)])) for form in forms]
+    held = [(form, asked) for form, asked in groups if asker.drawn(asked)]
+    if not held:
+        return Estimate(nan, nan, nan, confidence, LIMITS)
+    parts = [_of_form(asker, form, asked, constant, scale, confidence) for form, asked in held]
+    if len(parts) == 1:
+        return parts[0]
+    weights = [asker.drawn(asked) for _, asked in held]
+    value = float(np.average([one.value for one in parts], weights=weights))
+    return Estimate(value, min(one.low for one in parts), max(one.high for one in parts), confidence, LIMITS)
+
+
+def _plain(terms: list[tuple[str, int]]) -> Form:
+    return Form(0, dict(terms), frozenset(name for name, _ in terms))
+
+
+def _there(asker: TableAsker, form: Form) -> Question:
+    """Whether all columns of a form have a value."""
+    columns = {str(key): asker.attributes[str(key)] for key in (*form.needs, *form.factors)}
+    return join(True, [OneColumn(k, CodeSet.span(0, a.grid, a.size)) for k, a in columns.items()] or [EVERYTHING])
+
+
+def _of_form(
+    asker: TableAsker, form: Form, asked: Question, constant: Fraction, scale: int, confidence: float
+) -> Estimate:
+    """The mean of a form: a constant plus parts of the means of its columns."""
+    fixed = float(constant + Fraction(form.constant, scale))
+    known = [_mean(asker, key, asked, Fraction(factor, scale), confidence) for key, factor in form.factors.items()]
+    value, low, high = (fixed + sum(ends) for ends in zip(*((v, lo, hi) for v, lo, hi, _ in known), strict=True))
+    kinds = [one.covers for *_, one in known]
+    weakest = LIMITS if LIMITS in kinds else next((one for one in kinds if one != kinds[0]), kinds[0])
+    return Estimate(value, low, high, confidence, weakest, next((one.note for *_, one in known if one.note), ""))
+
+
+def _mean(
+    asker: TableAsker, key: Key, asked: Question, factor: Fraction, confidence: float
+) -> tuple[float, float, float, Estimate]:
+    """The mean of the places of a column times a factor, its interval, and the estimate of the column's own mean."""
+    attribute = asker.attributes[str(key)]
+    assert isinstance(attribute.scale, Steps)
+    one = asker.mean_of(attribute, asked, confidence)
+    unit, first = attribute.scale.step / attribute.scale.scale, attribute.scale.first / attribute.scale.scale
+    ends = sorted(float(factor) * (end - first) / unit for end in (one.low, one.high))
+    return float(factor) * (one.value - first) / unit, ends[0], ends[1], one
+
 
 MOST_VALUES = 64
 """A column of numbers with at most this many values has one row per value in a table."""
@@ -145,6 +215,11 @@ class TableAsker(Asker):
         known = self.around(question, drawn, margin, confidence, NOISE_ONLY if measured is None else MEASURED)
         return self.widths.within_limits(known, question, margin, confidence)
 
+    def weighing(self) -> TableAsker:
+        from cantle.release.answers.weighted import WeightedAsker  # which extends this class
+
+        return WeightedAsker(self._release)
+
     def cut_steps(self, question: Question) -> str:
         """Says which steps a question cuts, and which bounds are exact; empty if it cuts none."""
         cut = [
@@ -186,21 +261,33 @@ class TableAsker(Asker):
 
     def mean_of(self, attribute: Attribute, asked: Question, confidence: float) -> Estimate:
         """The mean of a counted column over the records that a question holds for; they all have a value."""
+        return self.mean_among(attribute, asked, confidence)
+
+    def mean_among(
+        self, attribute: Attribute, asked: Question, confidence: float, weights: Floats | None = None
+    ) -> Estimate:
+        """The same; with a weight for each released record, the mean in which it counts for that.
+
+        A sum of weights adds up numbers of records of weight at least u, over all u. Errors of these are about in
+        proportion to the roots of their shares, so the error of a weighted share is that of a share, times the sum of
+        these roots relative to the mean weight.
+        """
         codes, inside = self.codes(attribute.name), self.inside(asked)
         ends = numbers_of(attribute, np.array([0, attribute.grid - 1]))
         lowest, highest = float(ends.min()), float(ends.max())
-        if not inside.any():
+        mine = np.ones(int(inside.sum())) if weights is None else weights[inside]
+        if not mine.any():
             return Estimate(nan, lowest, highest, confidence, LIMITS)
-        value = float(numbers_of(attribute, codes[inside]).mean())
+        value = float(np.average(numbers_of(attribute, codes[inside]), weights=mine))
         values, below = self._distribution(attribute)
         errors, covers = self.widths.share_errors(attribute.name, asked, below, confidence), MEASURED
         if errors is None and len(columns_of(asked)) > 1 and self.widths.by_columns:
             return Estimate(value, lowest, highest, confidence, LIMITS, NEVER)
-        group = int(inside.sum())
+        group = len(mine)
         if errors is None:
             noise, covers = self.noise_margin(asked, group, confidence), NOISE_ONLY
             errors = np.minimum(1, np.minimum(2 * np.minimum(below, 1 - below) * self.records, noise) / group)
-        errors = np.minimum(1, errors + max(map(abs, self.cut_bins(asked))) / group)
+        errors = np.minimum(1, (errors + max(map(abs, self.cut_bins(asked))) / group) * _spread_of(mine))
         margin = float((np.diff(values) * errors).sum()) + self._inside_bins(attribute, inside)
         note = joined(self.widths.note(columns_of(asked)) if covers == MEASURED else "", self.cut_steps(asked))
         relations = self._release.schema.relations
@@ -310,6 +397,17 @@ def numbers_of(attribute: Attribute, codes: Codes) -> Floats:
     if isinstance(attribute.scale, Steps):
         return (attribute.scale.first + codes.astype(np.int64) * attribute.scale.step) / attribute.scale.scale
     return np.array(attribute.scale.labels, dtype=float)[codes]
+
+
+def _spread_of(weights: Floats) -> float:
+    """The integral of the root of the share of weights of at least u, over all u, divided by the mean weight.
+
+    >>> _spread_of(np.ones(3)), round(_spread_of(np.array([0.0, 0.0, 0.0, 2.0])), 9)
+    (1.0, 2.0)
+    """
+    held, times = np.unique(weights, return_counts=True)
+    above = np.cumsum(times[::-1])[::-1] / len(weights)
+    return float((np.diff(held, prepend=0.0) * np.sqrt(above)).sum() / weights.mean())
 
 
 def _variation(steps: Codes) -> float:

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
 from cantle.release.manifest import Manifest
-from cantle.release.report.charts import stacked, steps
+from cantle.release.report.charts import share_text, stacked, steps
 from cantle.release.report.content import Figure, Section
-from cantle.release.report.svg import share_text
 from cantle.release.spending import other_paths, spending
 from cantle.trusted.core.budget import NANO, words_of
 

@@ -1,11 +1,98 @@
-"""Charts of distributions: bars with error bars, vertical for numbers and horizontal for categories."""
+"""Charts as SVG text: bars with error bars, vertical for numbers and horizontal for categories, stairs, and points.
+
+Every name and category is escaped here; colours and fonts come from the page's style sheet.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
+from math import ceil, log10
 
-from cantle.release.report.svg import Svg, line, picture, share_text, shortened, tag, text
+Value = str | int | float | None
+
+
+class Svg(str):
+    """Text that is safe to put into a page: made by `tag` alone."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        """The text itself: templates do not escape an object that has this method."""
+        return str(self)
+
+
+def tag(name: str, *children: str, **attributes: Value) -> Svg:
+    """An element; plain texts among its children are escaped. `cls` means class; underscores in names become hyphens.
+
+    >>> tag("text", "a < b", x=1.26, cls="label", text_anchor="end")
+    '<text x="1.3" class="label" text-anchor="end">a &lt; b</text>'
+    """
+    names = {"cls": "class", "view_box": "viewBox"}
+    given = [
+        f' {names.get(key, key.replace("_", "-"))}="{_text(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    ]
+    inside = "".join(child if isinstance(child, Svg) else escape(child, quote=False) for child in children)
+    return Svg(f"<{name}{''.join(given)}>{inside}</{name}>" if inside else f"<{name}{''.join(given)}/>")
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, float):
+        return f"{value:.1f}".removesuffix(".0") if abs(value) >= 1 else f"{value:.3g}"
+    return escape(str(value), quote=True)
+
+
+def picture(
+    width: float, height: float, label: str, *children: str, cls: str = "chart", fixed: bool = False, **more: Value
+) -> Svg:
+    """A picture with a text for people who cannot see it. With `fixed` its size does not depend on the page's width."""
+    box = f"0 0 {_text(float(width))} {_text(float(height))}"
+    size: dict[str, Value] = {"width": round(width), "height": round(height)} if fixed else {}
+    return tag("svg", *children, view_box=box, role="img", aria_label=label, cls=cls, **size, **more)
+
+
+def text(words: str, x: float, y: float, *, cls: str = "label", anchor: str | None = None, **more: Value) -> Svg:
+    return tag("text", words, x=x, y=y, cls=cls, text_anchor=anchor, **more)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, cls: str) -> Svg:
+    return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, cls=cls)
+
+
+def shortened(words: str, most: int) -> str:
+    """The text, cut to at most `most` letters.
+
+    >>> shortened("United-States", 8)
+    'United-…'
+    """
+    return words if len(words) <= most else words[: most - 1] + "…"
+
+
+def count_text(value: float) -> str:
+    """A number of records in few letters.
+
+    >>> count_text(950), count_text(45222), count_text(1_234_567)
+    ('950', '45.2k', '1.23M')
+    """
+    for size, letter in ((1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            return f"{value / (1e6 if letter == 'M' else 1e3):.3g}{letter}"
+    return f"{value:,.0f}"
+
+
+def share_text(share: float) -> str:
+    """A share in percent.
+
+    >>> share_text(0.123), share_text(0.0041), share_text(0), share_text(0.00002)
+    ('12 %', '0.4 %', '0 %', '<0.1 %')
+    """
+    if 0 < share < 0.001:
+        return "<0.1 %"
+    return f"{100 * share:.1f} %" if 0 < share < 0.0995 else f"{100 * share:.0f} %"
+
 
 WIDTH = 340
 _LETTER = 6.3  # width of a letter of a label, roughly
@@ -203,3 +290,35 @@ def steps(spent: Sequence[float], cap: float | None, label: str, mine: int | Non
             text(f"cap {cap:.4g}", left + 4, at(cap) - 4, cls="value"),
         ]
     return picture(wide, height, label, *parts, cls="chart wide")
+
+
+_SIZE, _LEFT, _BOTTOM = 380.0, 66.0, 42.0
+
+
+def error_chart(points: Sequence[tuple[float, float, str, bool]], across: str, up: str, label: str) -> Svg:
+    """A chart of points (x, y, description, whether the point is as expected); values below 1 are drawn at 1."""
+    power = max(1, ceil(log10(max([10.0, *(max(x, y) for x, y, _, _ in points)]))))
+    room = _SIZE - _LEFT - 12
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        return _LEFT + room * log10(max(1.0, x)) / power, 12 + room * (1 - log10(max(1.0, y)) / power)
+
+    parts = []
+    for one in range(power + 1):
+        x, y = at(10**one, 10**one)
+        parts += [
+            line(x, 12, x, 12 + room, "grid"),
+            line(_LEFT, y, _LEFT + room, y, "grid"),
+            text(count_text(10**one), x, 12 + room + 15, anchor="middle", cls="tick"),
+            text(count_text(10**one), _LEFT - 6, y + 4, anchor="end", cls="tick"),
+        ]
+    parts.append(line(*at(1, 1), *at(10**power, 10**power), "axis"))
+    for x, y, words, good in points:
+        cx, cy = at(x, y)
+        parts.append(tag("circle", tag("title", words), cx=cx, cy=cy, r=3, cls="dot" if good else "dot out"))
+    middle = 12 + room / 2
+    parts += [
+        text(across, _LEFT + room / 2, _SIZE - 4, anchor="middle"),
+        text(up, 16, middle, anchor="middle", transform=f"rotate(-90 16 {middle:.1f})"),
+    ]
+    return picture(_SIZE, _SIZE, label, *parts)

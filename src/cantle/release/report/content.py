@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from cantle.release.report.svg import Svg
+from cantle.release import Release
+from cantle.release.kinds import texts_of
+from cantle.release.report.charts import Svg
+from cantle.release.verdict_words import points
+
+Box = dict[str, Any]
+"""The data of the question box, as JSON has it: records in coarse groups, few enough for one page. `unmeasured`
+are words for counts without an error bar."""
+
+UNMEASURED = "the error of such counts was not measured"
 
 
 @dataclass(frozen=True)
@@ -45,3 +55,9 @@ class Tile:
     name: str
     value: str
     words: str
+
+
+def accuracy_tile(release: Release, middle: float | None) -> Tile:
+    """How far shares are right: the sentence that all outputs share, and one of its figures, from 0 to 1."""
+    words = texts_of(release.manifest).accuracy[0]
+    return Tile("accuracy", "not measured" if middle is None else f"±{points(middle)} points", words)

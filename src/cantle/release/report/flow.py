@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import hypot
 
 from cantle.release.answers.estimates import Estimate
-from cantle.release.report.svg import Svg, count_text, picture, shortened, tag, text
+from cantle.release.report.charts import Svg, count_text, picture, shortened, tag, text
 
 WIDTH, HEIGHT, MOST = 1000.0, 440.0, 40
 _ROWS = 3

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from cantle.release.report.charts import Svg, Value, picture, shortened, tag
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.groupings import Ints
-from cantle.release.report.svg import Svg, Value, picture, shortened, tag
 
 WIDTH, ROW = 1000.0, 26.0
 _LETTER = 6.2

@@ -1,26 +1,109 @@
-"""The whole page: sections in the template, under a content-security policy that allows nothing but this file."""
+"""The whole page: sections in the template, under a content-security policy that allows nothing but this file.
+
+The page is a function of the release, of the version of cantle, and of what a ledger said when it was made. The page
+states the last two itself, so that `verify` can make it again and compare.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
+import math
+import re
 from collections.abc import Sequence
-from html import escape
+from dataclasses import dataclass
+from html import escape, unescape
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Protocol
 
 from cantle.errors import MissingExtra, install_command
-from cantle.release import Release
-from cantle.release.report.ask import Box
+from cantle.release import Release, mark_of
+from cantle.release.kinds import KINDS as COUNTS
+from cantle.release.report import graphs, sequences, sets, tables
 from cantle.release.report.budget_section import Account, budget_section
-from cantle.release.report.content import Section
-from cantle.release.report.glossary import GLOSSARY
-from cantle.release.report.kinds import KINDS
-from cantle.release.report.statement_blocks import blocks_of
-from cantle.release.report.verdict import verdict
+from cantle.release.report.content import Box, Section, Tile
+from cantle.release.report.statement_blocks import Block, blocks_of
+from cantle.release.statement import HASH_LINE, odds, one_given, protected
 from cantle.release.structures import opened, traits_of
+from cantle.release.words import totals
+from cantle.trusted.core.budget import words_of
+
+
+class ReportedKind(Protocol):
+    """What the module of a kind of data provides."""
+
+    @property
+    def TITLE(self) -> str:  # noqa: N802 - constants of the module, as those below
+        """What is released, for the title of the page."""
+
+    @property
+    def SIZE(self) -> str:  # noqa: N802
+        """The words below the number of records."""
+
+    def sections(self, release: Release) -> tuple[list[Section], Box | None]:
+        """The sections about the released records, and the data of the question box."""
+
+    def accuracy_tiles(self, release: Release) -> list[Tile]:
+        """How far numbers are off; empty if there are none."""
+
+
+KINDS: dict[str, ReportedKind] = {"table": tables, "sets": sets, "sequences": sequences, "graph": graphs}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The contents of the top of the page."""
+
+    tiles: tuple[Tile, ...]
+    good: tuple[str, ...]
+    bad: tuple[str, ...]
+
+
+def verdict(release: Release) -> Verdict:
+    m, kind = release.manifest, KINDS[release.manifest.kind]
+    tiles = [_promise(release), _protects(release), _size(release), *kind.accuracy_tiles(release)]
+    if m.ledger is not None:
+        tiles.append(_spent(release))
+    uses = COUNTS[m.kind].uses(release)
+    return Verdict(tuple(tiles), uses.good, uses.bad)
+
+
+def _promise(release: Release) -> Tile:
+    if not release.private:
+        return Tile("privacy", "none", f"{release.manifest.guarantee}. Do not publish it as private data.")
+    chance = 1 / (1 + math.exp(-min(release.epsilon, 700.0)))
+    sure = f"{100 * chance:.3g} %" if chance < 0.999 else "nearly 100 %"
+    return Tile(
+        "epsilon",
+        release.manifest.epsilon,
+        f"Somebody who is 50 % sure that the data contains {one_given(release.manifest)} can be at most {sure} sure "
+        f"after seeing the release. The odds change {odds(release.epsilon)}.",
+    )
+
+
+def _protects(release: Release) -> Tile:
+    m = release.manifest
+    return Tile(
+        "protects", protected(m), "The promise holds whatever else somebody knows, and however much they compute."
+    )
+
+
+def _size(release: Release) -> Tile:
+    m = release.manifest
+    words = f"{KINDS[m.kind].SIZE} {totals(m, COUNTS[m.kind].counted)}".rstrip()
+    return Tile(COUNTS[m.kind].counted, f"{m.summary['records']:,}", words)
+
+
+def _spent(release: Release) -> Tile:
+    line = release.manifest.ledger
+    assert line is not None
+    left = "no cap is set" if line.cap_nano is None else f"{words_of(line.cap_nano - line.spent_nano)} left"
+    words = f"by this data set up to this release, number {line.sequence} in its ledger; {left}."
+    return Tile("spent", words_of(line.spent_nano), words)
+
 
 FOLDER = Path(__file__).parent / "templates"
 NAME = "report.html"
@@ -100,7 +183,10 @@ def filled_in(template: str, **values: object) -> str:
 
 def _content(release: Release) -> tuple[list[Section], Box | None]:
     """The sections for the kind of data, and the data of the question box."""
-    sections, ask = KINDS[release.manifest.kind].sections(release)
+    kind = release.manifest.kind
+    sections, ask = KINDS[kind].sections(release)
+    if ask is not None:
+        ask = {"kind": kind, "counted": COUNTS[kind].counted} | ask
     regions = opened(release).report() if release.manifest.summary["records"] else None
     return [*sections, *([regions] if regions is not None else [])], ask
 
@@ -132,3 +218,104 @@ def page_policy(style: str, script: str = "") -> str:
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
     allowed = f"style-src 'sha256-{hashes[0]}'" + (f"; script-src 'sha256-{hashes[1]}'" if script else "")
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
+
+
+_AGAIN = "make it again with `cantle report`"
+
+
+def report_findings(folder: Path, release: Release) -> tuple[list[str], list[str]]:
+    """What is wrong with the report in a release folder, if there is one, and what could not be checked."""
+    name = mark_of(release.manifest) + NAME
+    if not (folder / name).exists():
+        return [], []
+    text = (folder / name).read_bytes().decode("utf-8", "replace")
+    if _stated(text, "cantle-release") != release.manifest.sha256:
+        return [f"{name} was made from another release; {_AGAIN}"], []
+    if not installed():
+        return [], [f"{name} was not checked, because that needs jinja2: {install_command('report')}"]
+    if _stated(text, "generator") != f"cantle {version('cantle')}":
+        return [], [f"{name} was not checked, because it says that another version of cantle made it; {_AGAIN}"]
+    try:
+        account = Account.parse(stated) if (stated := _stated(text, "cantle-account")) else None
+    except (ValueError, TypeError, KeyError):
+        account = None  # then the pages differ
+    if text != render(release, account=account):
+        return [f"{name} is not the page that this release makes; {_AGAIN}"], []
+    ledger = f"what {name} says about later releases was not checked, because the ledger is not part of the release"
+    return [], [] if account is None else [ledger]
+
+
+def _stated(text: str, name: str) -> str:
+    """What the page states about itself at its beginning; no text of a schema comes before."""
+    found = re.search(rf'<meta name="{name}" content="([^"]*)">', text)
+    return unescape(found[1]) if found else ""
+
+
+def printable_statement(release: Release) -> str:
+    """One HTML file that loads nothing: the statement, with the hash of the release beside the line to sign."""
+    style = (FOLDER / "statement.css").read_text(encoding="utf-8")
+    signed = release.statement.replace(HASH_LINE, f"{HASH_LINE.rstrip('_')} `{release.manifest.sha256}`")
+    title, *chapters = _chapters(blocks_of(signed))
+    return filled_in(
+        "statement.html.jinja",
+        policy=page_policy(style),
+        style=Raw(style),
+        about=release.manifest.facts.title,
+        title=title,
+        chapters=chapters,
+    )
+
+
+def _chapters(blocks: list[Block]) -> list[list[Block]]:
+    """The blocks from each heading to the next one."""
+    chapters: list[list[Block]] = []
+    for block in blocks:
+        if block.kind == "heading":
+            chapters.append([])
+        chapters[-1].append(block)
+    return chapters
+
+
+GLOSSARY = (
+    ("release", "the folder that is published: synthetic records, noisy counts, a statement and a receipt"),
+    ("record", "what one row describes; in set-valued data one set of items"),
+    ("difference", "a column that rules such as `end >= start` count in place of one of their columns"),
+    ("region", 'a part of the public domain, such as "age 17 to 40 and sex F"; cutting a region gives smaller regions'),
+    ("leaf", "a region that is not cut further, and is counted"),
+    ("group", "one row of `groups.parquet`: a leaf (or leaf and class, set of items, degree) with its noisy count"),
+    ("budget", "epsilon, the total privacy loss that a release may cause; exact, in units of 10^-9"),
+    ("charge", "a part of the budget that pays for one question, taken before the records are looked at"),
+    (
+        "receipt",
+        "the list of all charges: what each question cost; regions that were asked other questions have lists of their "
+        "own",
+    ),
+    ("unit", "whom the promise protects: one record, one person with up to k records, one node, or one edge"),
+    (
+        "neighbours",
+        "two inputs that differ by one unit; the promise says that their releases are nearly equally likely",
+    ),
+    (
+        "curator",
+        "the person who holds the data; in the code, the one object that sees records, budget and noise together",
+    ),
+    (
+        "connection",
+        "how strongly two columns depend on each other, as Cramér's V: 0 is none, 1 means that one column determines "
+        "the other",
+    ),
+    (
+        "measured together",
+        "two columns that a noisy table counts together, so that their connection is kept; others are connected only "
+        "through other columns",
+    ),
+    (
+        "percentage point",
+        "the unit of an error of a share: 10 % right to ±2 percentage points lies between 8 % and 12 %",
+    ),
+    ("accuracy", "how far the released records are off, measured privately with a share of the budget"),
+    ("limits", "the smallest and largest count that the counts of single columns, or of a whole cell, allow"),
+    ("workload", "the random counting questions of that measurement; public, drawn after the records"),
+    ("preset", "a set of parameters: `default`, or `paper` for a method as it was published"),
+)
+"""The words of the report: those of docs/glossary.md, which is not installed with the package. A test compares both."""

@@ -10,11 +10,11 @@ import numpy as np
 from cantle.release import Release
 from cantle.release.answers.estimates import NOISE_ONLY, Estimate
 from cantle.release.answers.sequence_answers import HELD, SequenceAsker
-from cantle.release.report.columns import BASIS, CONFIDENCE, weakest
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.flow import Edge, flow_diagram
 from cantle.release.report.groupings import Ints
-from cantle.release.report.set_section import card
+from cantle.release.report.sets import card
+from cantle.release.report.tables import BASIS, CONFIDENCE, weakest
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.question_columns import MOST_COUNTED
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from cantle.release import Release
 from cantle.release.answers.sequence_answers import SequenceAsker
-from cantle.release.report.ask import Box
-from cantle.release.report.content import Section, Tile
-from cantle.release.report.measured_error import accuracy_tile
+from cantle.release.report.content import Box, Section, Tile, accuracy_tile
 from cantle.release.report.sequence_section import sequence_sections
 from cantle.release.sequence_verdict import middle
 

@@ -2,14 +2,218 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
 from cantle.release import Release
+from cantle.release.accuracy import MORE_DOUBT
+from cantle.release.answers.asking import Asker
+from cantle.release.answers.estimates import Estimate
 from cantle.release.answers.set_answers import SetAsker
-from cantle.release.report.ask import Box, ask_sets
-from cantle.release.report.content import Section, Tile
-from cantle.release.report.measured_error import accuracy_tile
-from cantle.release.report.set_section import set_sections
-from cantle.release.report.set_view import SetView
-from cantle.release.set_verdict import middle
+from cantle.release.data_file import as_polars
+from cantle.release.load import universe_of
+from cantle.release.report.charts import Bar, lying, share_text, upright
+from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
+from cantle.release.report.groupings import Ints
+from cantle.release.report.icicle import Node, tree_section
+from cantle.release.report.pairs import heat_map
+from cantle.release.report.tables import BASIS, CONFIDENCE, SHORT, weakest
+from cantle.release.sets import list_frame, middle
+from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
+from cantle.schema.items import Universe
+from cantle.schema.question_columns import MOST_COUNTED
+
+MOST_ITEMS = 30
+"""Most items in a pattern; a pattern is a number with one bit per item."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SetView:
+    """The released sets that are not empty: set i holds the items items[starts[i]:starts[i + 1]]."""
+
+    starts: Ints
+    items: Ints
+    universe: Universe
+
+    @staticmethod
+    def of(release: Release) -> SetView:
+        universe = universe_of(release.manifest)
+        sets = list_frame(as_polars(release.records, release.manifest), release.manifest)["items"]
+        lengths = sets.list.len().fill_null(0).to_numpy().astype(np.int64)
+        flat = sets.filter(sets.list.len() > 0).explode()
+        codes = universe.encode(flat).astype(np.int64)
+        return SetView(np.append(0, np.cumsum(lengths[lengths > 0])), codes, universe)
+
+    @property
+    def records(self) -> int:
+        return len(self.starts) - 1
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """The number of sets of each size, from 0."""
+        return np.bincount(np.diff(self.starts))
+
+    @cached_property
+    def supports(self) -> Ints:
+        """The number of sets that hold each item."""
+        return np.bincount(self.items, minlength=self.universe.size)
+
+    def top(self, most: int = MOST_ITEMS) -> Ints:
+        """The codes of the most frequent items, the most frequent first."""
+        order = np.argsort(-self.supports, kind="stable")[:most]
+        return order[self.supports[order] > 0]
+
+    def label(self, code: int) -> str:
+        return str(self.universe.label(int(code)))
+
+    def patterns(self, top: Ints) -> tuple[Ints, Ints]:
+        """The patterns of top items in sets (numbers with bit i for item top[i]), and how many sets have each."""
+        if not self.records:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        bit = np.zeros(self.universe.size, dtype=np.int64)
+        bit[top] = 1 << np.arange(len(top))
+        masks = np.bitwise_or.reduceat(bit[self.items], self.starts[:-1])
+        return np.unique(masks, return_counts=True)
+
+
+def holding(patterns: tuple[Ints, Ints], wanted: int) -> int:
+    """The number of sets that hold all items of the pattern `wanted`."""
+    masks, counts = patterns
+    return int(counts[(masks & wanted) == wanted].sum())
+
+
+def pair_counts(patterns: tuple[Ints, Ints], size: int) -> Ints:
+    """The number of sets with both items, for each pair of the first `size` items of the patterns."""
+    masks, counts = patterns
+    held = ((masks[:, None] >> np.arange(size)) & 1).astype(np.int64)
+    return held.T @ (held * counts[:, None])
+
+
+ITEMS, PAIRS, SIZES, MATRIX = 25, 20, 20, 20
+
+
+def set_sections(view: SetView, asker: Asker) -> list[Section]:
+    top = view.top(ITEMS)
+    items = [(view.label(code), asker.count(has(code), CONFIDENCE)) for code in top]
+    cards = [
+        card("Items", items, view.records, "sets that hold it"),
+        card("Pairs of items", _pairs(view, asker), view.records, "sets that hold both"),
+        card("Sizes of sets", _sizes(view, asker), view.records, "sets", numeric=True),
+    ]
+    covers = weakest(estimate.covers for _, estimate in items)
+    words = f"{view.records:,} sets over {view.universe.size:,} declared items. Error bars {BASIS[covers]}"
+    sections = [Section("items", "Items, pairs and sizes", (words,), cards, cards=True)]
+    if len(top) > 2:
+        sections.append(_matrix(view))
+    return sections
+
+
+def has(code: int) -> Question:
+    """The question how many sets hold an item."""
+    return OneColumn(int(code), CodeSet.span(1, 2, 2))
+
+
+def _pairs(view: SetView, asker: Asker) -> list[tuple[str, Estimate]]:
+    top = view.top()
+    held = pair_counts(view.patterns(top), len(top))
+    pairs = sorted(combinations(range(len(top)), 2), key=lambda pair: -held[pair])[:PAIRS]
+    return [
+        (
+            f"{view.label(top[a])} + {view.label(top[b])}",
+            asker.count(join(True, (has(top[a]), has(top[b]))), CONFIDENCE),
+        )
+        for a, b in pairs
+        if held[a, b]
+    ]
+
+
+def _sizes(view: SetView, asker: Asker) -> list[tuple[str, Estimate]]:
+    most = min(SIZES, len(view.sizes) - 1)
+    spans = [(str(size), size, size + 1) for size in range(1, most + 1)]
+    if len(view.sizes) - 1 > most:
+        spans.append((f"{most + 1}+", most + 1, MOST_COUNTED))
+    return [
+        (label, asker.count(OneColumn("size", CodeSet.span(first, end, MOST_COUNTED)), CONFIDENCE))
+        for label, first, end in spans
+    ]
+
+
+def card(title: str, counts: Sequence[tuple[str, Estimate]], whole: int, unit: str, *, numeric: bool = False) -> Figure:
+    """Bars of counts with their intervals, and the numbers as a table."""
+    bars = [
+        Bar(label, one.value, one.low, one.high, label if numeric else "", sure=one.confidence is not None)
+        for label, one in counts
+    ]
+    spoken = "; ".join(f"{bar.label}, {share_text(bar.value / max(1, whole))}" for bar in bars[:3])
+    chart = (upright if numeric else lying)(bars, whole, f"{title}. {spoken}. All numbers are in the table below.")
+    rows = [(bar.label, f"{bar.value:,.0f}", f"{bar.low:,.0f}", f"{bar.high:,.0f}") for bar in bars]
+    barred = [one for _, one in counts if one.high > one.low]
+    note = f"Error bars: {SHORT[weakest(one.covers for one in barred)]}." if barred else ""
+    return Figure(title, chart, (), note, ("", unit, "from", "to"), rows)
+
+
+def _matrix(view: SetView) -> Section:
+    """How much more often pairs occur than if items were independent."""
+    top = view.top(MATRIX)
+    held, names = pair_counts(view.patterns(top), len(top)), [view.label(code) for code in top]
+    alone = np.diag(held)
+    expected = np.outer(alone, alone) / max(1, view.records)
+    lift = held / np.maximum(expected, 1e-9)
+    strength = np.clip(np.log2(np.maximum(lift, 1e-3)), -3, 3)
+
+    def words(a: int, b: int) -> str:
+        return f"{names[a]} and {names[b]}: {held[a, b]:,} sets, {lift[a, b]:.2f} times as many as if unrelated"
+
+    pairs = sorted(combinations(range(len(top)), 2), key=lambda pair: -abs(strength[pair]))[:PAIRS]
+    rows = [(f"{names[a]} and {names[b]}", f"{held[a, b]:,}", f"{lift[a, b]:.2f}") for a, b in pairs]
+    label = f"Heat map of the {len(top)} most frequent items. The strongest pairs are in the table below."
+    figure = Figure(
+        "Which items go together",
+        heat_map(names, strength, label, words=words, scale=3.0, signed=True, numbers=False),
+        header=("pair", "sets", "times as many as if unrelated"),
+        rows=rows,
+    )
+    legend = (("heat", "more often than if unrelated"), ("less", "less often"))
+    text = "The colour is darkest for pairs that are 8 times as frequent as if unrelated, or an eighth as frequent."
+    return Section("pairs", "Pairs of items", (text,), (figure,), legend=legend)
+
+
+# ---- what records were drawn from -------------------------------------------------------------------------------
+
+
+def section_of_sets(release: Release) -> Section:
+    """Released sets as a tree."""
+    words = (
+        "Sets by their most frequent item, then by their second most frequent one, and so on, as far as the 30 most "
+        "frequent items go. What a bar has beyond its parts are sets of just the items above."
+    )
+    return tree_section(set_tree(SetView.of(release)), words, "set")
+
+
+def set_tree(view: SetView) -> Node:
+    """Sets by their most frequent item, then by their second, and so on."""
+    top = view.top()
+    masks, counts = view.patterns(top)
+    root = Node("all sets", int(counts.sum()))
+    _branch(root, masks, counts, [view.label(code) for code in top])
+    return root
+
+
+def _branch(node: Node, masks: Ints, counts: Ints, labels: list[str]) -> None:
+    """The children of a node: the sets whose lowest bit, that is most frequent item, is the same."""
+    lowest = masks & -masks
+    for place, label in enumerate(labels):
+        mine = lowest == 1 << place
+        if (total := int(counts[mine].sum())) > 0:
+            child = Node(label, total)
+            node.children.append(child)
+            if len(masks) > 1 and mine.sum() > 1:
+                _branch(child, masks[mine] & ~(1 << place), counts[mine], labels)
+
 
 TITLE = "sets of items"
 SIZE = "synthetic sets of items, drawn from noisy counts."
@@ -25,3 +229,23 @@ def sections(release: Release) -> tuple[list[Section], Box | None]:
 
 def accuracy_tiles(release: Release) -> list[Tile]:
     return [accuracy_tile(release, middle(release.accuracy, release.manifest.summary["records"]))]
+
+
+MOST_PATTERNS = 30_000
+
+
+def ask_sets(view: SetView, asker: SetAsker) -> Box:
+    """The number of sets with each pattern of the most frequent items; fewer items if there are too many patterns."""
+    for most in (30, 24, 20, 16, 12, 8):
+        top = view.top(most)
+        masks, counts = view.patterns(top)
+        if len(masks) <= MOST_PATTERNS:
+            break
+    return {
+        "unmeasured": UNMEASURED,
+        "records": view.records,
+        "held": view.records,
+        "items": [view.label(code) for code in top],
+        "patterns": [masks.tolist(), counts.tolist()],
+        "error": asker.levels(CONFIDENCE, MORE_DOUBT),
+    }

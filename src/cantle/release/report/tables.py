@@ -1,18 +1,257 @@
-"""The report of a release of a table: its columns, pairs of columns."""
+"""The report of a release of a table: a card per column, and how strongly pairs of columns are connected."""
 
 from __future__ import annotations
 
+import base64
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
 from cantle.drawing.records import records_meant
+from cantle.methods.own_error.accuracy import LARGE, OF_PAIRS, OF_SINGLES, SMALLEST_REFERENCE, SMALLEST_SHARE
 from cantle.release import Release
+from cantle.release.accuracy import MORE_DOUBT
+from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY
 from cantle.release.answers.table_answers import TableAsker
+from cantle.release.data_file import as_polars
 from cantle.release.load import table_schema_of
-from cantle.release.report.ask import Box, ask_table
-from cantle.release.report.columns import column_section
-from cantle.release.report.content import Section, Tile
-from cantle.release.report.measured_error import accuracy_tile
-from cantle.release.report.pair_section import pair_section
-from cantle.release.report.table_view import TableView
-from cantle.release.table_verdict import middle
+from cantle.release.report.charts import Bar, lying, share_text, upright
+from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
+from cantle.release.report.groupings import Grouping, Ints, group
+from cantle.release.report.pairs import associations, heat_map, thinned
+from cantle.release.structures import traits_of
+from cantle.release.tables import middle, pairs_of, weaker
+from cantle.schema.code_sets import CodeSet, OneColumn
+from cantle.schema.domain import Attribute, Labels
+from cantle.schema.fields import Field
+from cantle.schema.relations import Relations
+from cantle.schema.values import Codes
+
+SHOWN = 16
+"""Most groups of a column, besides null."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableView:
+    """Attributes and codes of all released columns, in the order of the schema; each code is a place."""
+
+    attributes: Sequence[Attribute]
+    codes: Sequence[Codes]
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    relations: Relations | None = None
+    """What rules make of declared columns."""
+
+    @staticmethod
+    def of(release: Release) -> TableView | None:
+        """The view of a release; None if its values are sets of values which have no codes."""
+        if traits_of(release.manifest).of_ranges:
+            return None
+        schema = table_schema_of(release.manifest)
+        domain = schema.domain().with_target_as_column().on_places
+        codes, _ = domain.encode_columns(as_polars(release.records, release.manifest))
+        return TableView(domain.attributes, codes, {one.name: one for one in schema.fields}, domain.relations)
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What rules make of declared columns, in sentences."""
+        return [] if self.relations is None else self.relations.sentences()
+
+    @property
+    def records(self) -> int:
+        return len(self.codes[0]) if self.codes else 0
+
+    @cached_property
+    def shown(self) -> list[Grouping]:
+        return self.groups(SHOWN)
+
+    def groups(self, most: int) -> list[Grouping]:
+        """Each column in at most `most` groups and null."""
+        made = [group(one, codes, most) for one, codes in zip(self.attributes, self.codes, strict=True)]
+        return [self._with_captions(grouping) for grouping in made]
+
+    def _with_captions(self, grouping: Grouping) -> Grouping:
+        """Groups of single categories by the labels that the schema gives them."""
+        captions = self.fields[grouping.name].captions() if grouping.name in self.fields else {}
+        return replace(grouping, labels=tuple(captions.get(label, label) for label in grouping.labels))
+
+    def is_nominal(self, column: str) -> bool:
+        """Whether a column holds codes with labels and without an order, so that a mean of them says nothing."""
+        one = self.fields.get(column)
+        return one is not None and bool(one.value_labels) and not one.ordered
+
+    def title(self, column: str) -> str:
+        """What a column is called in full, if the schema says so; of a difference its unit."""
+        if self.relations is not None and column in self.relations.units:
+            return self.relations.unit(column)
+        return self.fields[column].title if column in self.fields else ""
+
+    def grouped(self, groupings: Sequence[Grouping]) -> list[Ints]:
+        """The group of each record, by column."""
+        return [grouping.of(codes) for grouping, codes in zip(groupings, self.codes, strict=True)]
+
+
+CONFIDENCE = 0.95
+MOST_CARDS = 120
+
+BASIS = {
+    MEASURED: "show 95 % intervals, from the error that this release measured privately (error as measured).",
+    NOISE: "show 95 % intervals of counts that were measured themselves; the noise that was added is their whole error "
+    "(noise of the count).",
+    NOISE_ONLY: "show the noise in the counts behind the release and no other error, so that the truth may well lie "
+    "outside (noise alone).",
+    LIMITS: "show what the counts of single columns allow; how often they hold the truth is not known (limits).",
+}
+"""What error bars show, as the end of a sentence, with the short name in brackets."""
+SHORT = {
+    MEASURED: "error as measured",
+    NOISE: "noise of the count",
+    NOISE_ONLY: "noise alone",
+    LIMITS: "limits",
+}
+
+
+def column_section(view: TableView, asker: TableAsker, target: str | None) -> Section:
+    """The columns of a table, in the order of the schema."""
+    figures, bases = [], set()
+    for attribute, grouping in list(zip(view.attributes, view.shown, strict=True))[:MOST_CARDS]:
+        bars, covers = bars_of(attribute, grouping, asker)
+        bases.add(covers)
+        facts = _facts(attribute, bars, view, asker)
+        chart = (upright if grouping.numeric else lying)(
+            in_order(bars, grouping), view.records, _spoken(attribute, bars)
+        )
+        rows = [(bar.label, f"{bar.value:,.0f}", f"{bar.low:,.0f}", f"{bar.high:,.0f}") for bar in bars]
+        figures.append(
+            Figure(
+                attribute.name,
+                chart,
+                facts,
+                f"Error bars: {SHORT[covers]}.",
+                ("value", "records", "from", "to"),
+                rows,
+                badge="target" if attribute.name == target else "",
+            )
+        )
+    more = len(view.attributes) - len(figures)
+    words = [f"Error bars {basis}" for kind, basis in BASIS.items() if kind in bases]
+    words += view.notes
+    if more:
+        words.append(f"The first {MOST_CARDS} columns are shown; {more} more are in the data.")
+    return Section("columns", "Columns", words, figures, cards=True)
+
+
+def bars_of(attribute: Attribute, grouping: Grouping, asker: TableAsker) -> tuple[list[Bar], str]:
+    """One bar per group, null last, and what the intervals cover (the weakest of them)."""
+    bars, covers = [], set()
+    for place, label in enumerate(grouping.labels):
+        edges = tuple(grouping.codes_of(place, attribute.size).tolist())
+        estimate = asker.count(OneColumn(attribute.name, CodeSet(edges, attribute.size)), CONFIDENCE)
+        missing = grouping.nullable and place == grouping.size - 1
+        tick = grouping.ticks[place] if grouping.ticks else ""
+        sure = estimate.confidence is not None
+        bars.append(Bar(label, estimate.value, estimate.low, estimate.high, tick, missing, sure=sure))
+        covers.add(estimate.covers)
+    return bars, weakest(covers)
+
+
+def weakest(covers: Iterable[str]) -> str:
+    """What the weakest of several intervals covers, that is the one that covers the fewest kinds of error."""
+    kinds = set(covers)
+    return next(kind for kind in (NOISE_ONLY, LIMITS, MEASURED, NOISE) if kind in kinds)
+
+
+def in_order(bars: list[Bar], grouping: Grouping) -> list[Bar]:
+    """Sorts unordered categories from the largest to the smallest; "others" and missing values stay last."""
+    if grouping.numeric or grouping.table is None:
+        return bars
+    fixed = 1 + grouping.nullable
+    return [*sorted(bars[:-fixed], key=lambda bar: -bar.value), *bars[-fixed:]]
+
+
+def _facts(attribute: Attribute, bars: list[Bar], view: TableView, asker: TableAsker) -> list[tuple[str, str]]:
+    title = view.title(attribute.name)
+    facts = [*([("title", title)] if title else []), ("declared", declared(attribute))]
+    if attribute.scale.type in ("integer", "number") and not view.is_nominal(attribute.name):
+        mean = asker.mean(attribute.name, asker.parse(""), CONFIDENCE)
+        if mean.value == mean.value:
+            facts.append(("mean", f"{plain(mean.value)} ({plain(mean.low)} to {plain(mean.high)})"))
+    if attribute.nullable and view.records:
+        null = bars[-1]
+        ends = f"{share_text(null.low / view.records)} to {share_text(min(1.0, null.high / view.records))}"
+        facts.append(("missing", f"{share_text(null.value / view.records)} ({ends})"))
+    return facts
+
+
+def declared(attribute: Attribute) -> str:
+    scale = attribute.scale
+    if isinstance(scale, Labels):
+        return "yes or no" if scale.type == "boolean" else f"{scale.grid:,} categories"
+    return f"{scale.type}, {scale.text(0)} to {scale.text(scale.grid - 1)}"
+
+
+def plain(value: float) -> str:
+    """A number to four digits, without powers of ten.
+
+    >>> plain(188204.3), plain(38.3791), plain(0.01234)
+    ('188,204', '38.38', '0.01234')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _spoken(attribute: Attribute, bars: list[Bar]) -> str:
+    """The chart in a sentence, for people who cannot see it."""
+    top = sorted(bars, key=lambda bar: -bar.value)[:3]
+    whole = sum(bar.value for bar in bars)
+    shares = "; ".join(f"{bar.label}, {share_text(bar.value / whole if whole else 0)}" for bar in top)
+    return f"Distribution of {attribute.name}. Most frequent: {shares}. All numbers are in the table below."
+
+
+MOST = 40
+_LISTED = 25
+
+
+def pair_section(release: Release, view: TableView) -> Section:
+    """A heat map of the connections between all pairs of columns; pairs not measured together are marked."""
+    groupings, columns = view.shown[:MOST], view.grouped(view.shown)[:MOST]
+    names = [grouping.name for grouping in groupings]
+    strength = associations(thinned(columns), [grouping.size for grouping in groupings])
+    firm = pairs_of(release.manifest)[1]
+
+    def together(a: int, b: int) -> bool:
+        return frozenset((names[a], names[b])) in firm
+
+    def words(a: int, b: int) -> str:
+        how = "measured together" if together(a, b) else "not measured together"
+        return f"{names[a]} and {names[b]}: {strength[a, b]:.2f}, {how}"
+
+    pairs = sorted(combinations(range(len(names)), 2), key=lambda pair: -strength[pair])
+    rows = [
+        (f"{names[a]} and {names[b]}", f"{strength[a, b]:.2f}", "yes" if together(a, b) else "no")
+        for a, b in pairs[:_LISTED]
+    ]
+    share = sum(together(a, b) for a, b in pairs)
+    label = f"Heat map of {len(names)} columns. The strongest pairs are in the table below."
+    figure = Figure(
+        "Strength of connection",
+        heat_map(names, strength, label, words=words, firm=together),
+        note="Cramér's V of the released records, columns in at most 16 groups: 0 unrelated, 1 fully determined.",
+        header=("pair", "strength", "measured together"),
+        rows=rows,
+    )
+    some = f"Of the first {MOST} columns, " if len(view.shown) > MOST else ""
+    text = f"{some}{share or ('none' if some else 'None')} of {len(pairs)} pairs of columns were measured together."
+    if share < len(pairs):
+        text += " The others are connected only through other columns."
+    text += f" {weaker(release.manifest.accuracy, records_meant(release.manifest.summary))}"
+    legend = [("heat", "strong"), ("under", "weak")]
+    if share < len(pairs):
+        legend.append(("loose", "not measured together"))
+    return Section("pairs", "Pairs of columns", (text,), (figure,), legend=legend)
+
 
 TITLE = "a table"
 SIZE = "synthetic records; a drawn record may happen to equal a real one, which says nothing about anyone."
@@ -31,3 +270,70 @@ def sections(release: Release) -> tuple[list[Section], Box | None]:
 
 def accuracy_tiles(release: Release) -> list[Tile]:
     return [accuracy_tile(release, middle(release.accuracy, records_meant(release.manifest.summary)))]
+
+
+# ---- the question box -------------------------------------------------------------------------------------------
+
+GROUPS = 60
+"""Groups of a column; with null they fit a byte many times over, and few compress better."""
+
+MOST_BYTES = 500_000
+"""Size of the embedded records; of more, an even sample is embedded."""
+
+MOST_UNPACKED = 4_000_000
+"""The same before compression: so that a large release is not compressed in vain."""
+
+MOST_COLUMNS = 60
+
+
+def ask_table(view: TableView, asker: TableAsker) -> Box:
+    """The groups of each column, and the group of each record: one byte per value, column by column, compressed, in
+    base 64. If that takes too much room, only every n-th record is kept."""
+    groupings = view.groups(GROUPS)[:MOST_COLUMNS]
+    columns = [grouping.of(codes).astype(np.uint8) for grouping, codes in zip(groupings, view.codes, strict=False)]
+    step, packed = max(1, -(-view.records * len(columns) // MOST_UNPACKED)), b""
+    while columns:
+        packed = zlib.compress(b"".join(column[::step].tobytes() for column in columns), 6)
+        if len(packed) * 4 // 3 <= MOST_BYTES:
+            break
+        step = max(step + 1, -(-step * len(packed) * 4 // 3 // MOST_BYTES))
+    held = -(-view.records // step)
+    return {
+        "unmeasured": UNMEASURED,
+        "records": view.records,
+        "held": held,
+        "columns": [
+            {"name": one.name, "labels": one.labels, "ordered": one.table is None, "nullable": one.nullable}
+            | {"spread": asker.widths.spread(one.name), "cells": _cells(one, asker)}
+            for one in groupings
+        ],
+        "data": base64.b64encode(packed).decode(),
+        "error": _table_errors([one.name for one in groupings], asker),
+    }
+
+
+def _table_errors(names: Sequence[str], asker: TableAsker) -> Box:
+    """The three levels of error of a table, and what the page needs to find the scale of a question.
+
+    The page does not know the noise behind a question, so that more is added to the measured error. Its groups hold
+    whole steps, but it does not know wider bins: where values were counted in such, it gives no interval.
+    """
+    pairs = combinations(range(len(names)), 2)
+    wide = any(mine.wide for mine in asker.bins.values())
+    numbers = {} if wide else asker.widths.levels(CONFIDENCE, MORE_DOUBT)
+    return {
+        "levels": [numbers.get(name) for name in ("one_column", "together", "apart")],
+        "together": [a * len(names) + b for a, b in pairs if asker.widths.are_together([names[a], names[b]])],
+        "large": LARGE,
+        "singles": OF_SINGLES,
+        "pairs": OF_PAIRS,
+        "smallest": SMALLEST_SHARE,
+        "least": SMALLEST_REFERENCE,
+    }
+
+
+def _cells(grouping: Grouping, asker: TableAsker) -> list[int]:
+    """For each group of a column the first code of the counted cell that it is a part of, or -1."""
+    size = asker.attributes[grouping.name].size
+    groups = (tuple(grouping.codes_of(place, size).tolist()) for place in range(grouping.size))
+    return [asker.widths.inside_cell(grouping.name, CodeSet(edges, size)) for edges in groups]

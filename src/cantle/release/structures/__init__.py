@@ -1,7 +1,7 @@
 """What a release holds, whatever method made it: a tree, cells, tables, sets, patterns of items, or degrees.
 
 Each structure has one module here, which has a function `traits` and a class `Opened`. Nothing else in this room knows
-methods: a release names its structure, or is older than such names, and then its method says it.
+methods: a release names its structure, or leaves it to its method (`cantle.methods.released_structures`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cantle.errors import VerifyError
+from cantle.methods.released_structures import STRUCTURE_OF
 from cantle.release.document_fields import checked
 from cantle.release.manifest import Manifest
 
@@ -23,28 +24,16 @@ if TYPE_CHECKING:
     from cantle.drawing.counts import Dice
     from cantle.release import Release
     from cantle.release.answers.estimates import Noise
-    from cantle.release.answers.noise import Share
-    from cantle.release.answers.noisy_tables import DirectAnswer
+    from cantle.release.answers.noise import DirectAnswer, Share
     from cantle.release.report.content import Section
     from cantle.schema.code_sets import Question
     from cantle.schema.domain import Domain
 
-STRUCTURES = ("tree", "cells", "tables", "sets", "patterns", "degrees", "sequences")
+STRUCTURES = (*dict.fromkeys(STRUCTURE_OF.values()),)
 """All structures. The name of one is that of its module in this folder."""
 
 VERSION = 1
 """The newest version of a structure that can be read here."""
-
-BEFORE_STRUCTURES = {
-    "rps": "tree",
-    "diffgen": "cells",
-    "mosaic": "tables",
-    "diffpart": "sets",
-    "baskets": "patterns",
-    "degrees": "degrees",
-    "journeys": "sequences",
-}
-"""The structure of releases that do not name theirs, by their method."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +80,7 @@ class Opened(Protocol):
 def structure_of(manifest: Manifest) -> str:
     """The name of the structure of a release; VerifyError if this version of cantle cannot read it."""
     stated = manifest.structure
-    name = stated.get("name", BEFORE_STRUCTURES.get(manifest.method))
+    name = stated.get("name", STRUCTURE_OF.get(manifest.method))
     version = checked(stated.get("version", VERSION), int, "structure.version")
     if name not in STRUCTURES or version > VERSION:
         what = f"the structure {name!r}" if "name" in stated else f"the method {manifest.method!r}"
@@ -117,7 +106,7 @@ def opened(release: Release) -> Opened:
 
 def methods_of(structure: str) -> str:
     """The names of our methods that release a structure."""
-    return " or ".join(method for method, name in BEFORE_STRUCTURES.items() if name == structure)
+    return " or ".join(method for method, name in STRUCTURE_OF.items() if name == structure)
 
 
 def _module(manifest: Manifest) -> Any:

@@ -21,11 +21,10 @@ from cantle.methods.diffgen import results as from_cells
 from cantle.methods.diffgen.column_shapes import ColumnTable, tables_frame, tables_from
 from cantle.release import Release
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import Regions, Share, side_by_side, variances
-from cantle.release.answers.noisy_tables import DirectAnswer
+from cantle.release.answers.noise import DirectAnswer, Regions, Share, side_by_side, variances
+from cantle.release.bars import column_section
 from cantle.release.load import domain_of, table_schema_of
 from cantle.release.manifest import Manifest
-from cantle.release.record_bars import column_section
 from cantle.release.sampling import scaled
 from cantle.release.structures import Traits, methods_of, structure_of
 from cantle.release.structures.checks import broken_rules, changed_columns, one_way_rates, rate_paid, records_not_held

@@ -17,16 +17,14 @@ from cantle.drawing.tree import Leaves
 from cantle.methods.degrees.results import FEW_EDGES, PAID, Answers, degree_results, edges_bound
 from cantle.release import Release
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import Regions, Share, regions_of, sum_of, variances
-from cantle.release.answers.noisy_tables import DirectAnswer
+from cantle.release.answers.noise import DirectAnswer, Regions, Share, regions_of, sum_of, variances
 from cantle.release.bars import WIDTH, bars
 from cantle.release.data_file import as_polars
 from cantle.release.load import graph_schema_of
 from cantle.release.manifest import Manifest
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns, has_columns, rate_paid
-from cantle.release.structures.tree_leaves import SIZE, Counting, leaf_problems
-from cantle.release.structures.tree_nodes import nodes_of
+from cantle.release.structures.tree_nodes import SIZE, Counting, leaf_problems, nodes_of
 from cantle.schema.code_sets import Question, hull
 from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.trusted.claims.degree_queries import MOST_DEGREE
@@ -53,7 +51,7 @@ class Opened:
 
     def __init__(self, release: Release) -> None:
         self._release, self._manifest, self._groups = release, release.manifest, release.groups
-        self._in_ranges = release.manifest.parameters["mode"] == "rps"
+        self._in_ranges = "leaves" in release.manifest.summary
 
     @cached_property
     def _degrees(self) -> Ints:

@@ -18,8 +18,7 @@ from cantle.methods.journeys.model.questions import SMALL_LOG, Answers, ask_all
 from cantle.methods.journeys.results import ENDS, draw, groups_of, summary_of
 from cantle.release import Release
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import Share, overlap, sum_of, variances
-from cantle.release.answers.noisy_tables import DirectAnswer
+from cantle.release.answers.noise import DirectAnswer, Share, sum_of, variances
 from cantle.release.bars import bars
 from cantle.release.data_file import as_polars
 from cantle.release.load import sequence_schema_of
@@ -29,12 +28,12 @@ from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns
 from cantle.release.structures.sequences_model import Replayed
 from cantle.release.words import percent
-from cantle.schema.code_sets import CodeSet, OneColumn, Question, columns_of, hull
+from cantle.schema.code_sets import AnySet, OneColumn, Question, columns_of, hull
 from cantle.schema.sequence_questions import pattern_of
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -149,7 +148,7 @@ class Opened:
             return None
         if question.key == "length":
             first, end = self._bins()
-            touched = overlap(first, end, question.codes)
+            touched = question.codes.share(first, end)
             if ((touched > 0) & (touched < 1)).any():
                 return None
         elif self._manifest.summary["order"] == 1:
@@ -161,19 +160,19 @@ class Opened:
         first = self._rows("lengths")["length"].to_numpy()
         return first, np.append(first[1:], self.schema.max_length + 1)
 
-    def _numbers(self, key: str, codes: CodeSet) -> tuple[float, Noise]:
+    def _numbers(self, key: str, codes: AnySet) -> tuple[float, Noise]:
         """The noisy number of sequences with these lengths, first or last symbols, and its noise."""
         if key == "length":
             rows = self._rows("lengths")
             first, end = self._bins()
-            rows = rows.filter(overlap(first, end, codes) > 0)
+            rows = rows.filter(codes.share(first, end) > 0)
         else:
             place = 0 if key == "first" else -1
             rows = self._groups.filter(
                 self._groups["question"].is_in(["paths", "starts" if key == "first" else "ends"])
             )
             symbols = self.schema.universe.encode(rows["symbols"].list.get(place)).astype(np.int64)
-            inside = overlap(symbols, symbols + 1, codes) > 0
+            inside = codes.share(symbols, symbols + 1) > 0
             rows = rows.filter(inside)
         parts = rows["parts"].to_numpy()
         value = float((rows["noisy"].to_numpy() / parts).sum())

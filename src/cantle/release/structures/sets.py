@@ -13,18 +13,17 @@ import numpy as np
 
 from cantle.drawing.counts import Dice, public_dice
 from cantle.drawing.records import share_drawn
+from cantle.methods.baskets.model.item_supports import fit_sizes, size_edges
 from cantle.methods.baskets.model.questions import PAID
-from cantle.methods.baskets.model.set_sizes import fit_sizes, size_edges
-from cantle.methods.diffpart.lengths import sizes_frame
+from cantle.methods.diffpart.refill import sizes_frame
 from cantle.methods.diffpart.results import all_sets
 from cantle.release import Release
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import Share, variances
-from cantle.release.answers.noisy_tables import DirectAnswer
+from cantle.release.answers.noise import DirectAnswer, Share, variances
+from cantle.release.bars import item_section
 from cantle.release.data_file import as_polars
 from cantle.release.load import universe_of
 from cantle.release.manifest import Manifest
-from cantle.release.record_bars import item_section
 from cantle.release.sets import SetCodes, list_frame
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns, has_columns, rate_paid, unpaid
@@ -180,7 +179,7 @@ class Opened:
         yield "Sets", [*lines, f"… and {left} more in groups.parquet"] if left > 0 else lines
 
     def report(self) -> Section:
-        from cantle.release.report.set_section import section_of_sets
+        from cantle.release.report.sets import section_of_sets
 
         return section_of_sets(self._release)
 

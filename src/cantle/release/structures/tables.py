@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -16,17 +16,16 @@ import numpy as np
 from cantle.drawing.counts import STREAMS, Dice, public_streams, variance
 from cantle.errors import VerifyError
 from cantle.methods.mosaic.results import cell_frame, drawn_codes, placed
-from cantle.methods.own_error.measured_pairs import measured_pairs
+from cantle.methods.own_error.accuracy import measured_pairs
 from cantle.methods.question_words import question_in_words
 from cantle.release import Release
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import Share
-from cantle.release.answers.noisy_tables import DirectAnswer, NoisyTable, Tables
+from cantle.release.answers.noise import DirectAnswer, NoisyTable, Share, Tables
+from cantle.release.bars import column_section
 from cantle.release.data_file import as_polars
 from cantle.release.document_fields import Document
 from cantle.release.load import domain_of
 from cantle.release.manifest import Manifest
-from cantle.release.record_bars import column_section
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import broken_rules, changed_columns, rate_paid
 from cantle.release.structures.tables_model import refusing_other_forms, released_tables
@@ -184,7 +183,22 @@ class Opened:
         if not everything and left > 1:
             lines = [*lines[:_MOST_LINES], f"… and {left:,} more; see them with --all"]
         yield column_section(self._release, everything)
+        if self._in_bands:
+            yield "Target", [self._in_bands]
         yield "Noisy tables", lines
+
+    @property
+    def _in_bands(self) -> str:
+        """How a numeric target was related to other columns; empty for other targets."""
+        edges, lead = self._manifest.structure.get("bands"), self._manifest.structure["lead"]
+        if not edges:
+            return ""
+        target = next(one for one in self._domain.attributes if one.name == lead)
+        parts = ", ".join(target.describe(*span) for span in pairwise(edges))
+        return (
+            f"{lead} is numeric: it was related to the other columns in {len(edges) - 1} bands, {parts}; inside a band "
+            "its values follow its own noisy counts"
+        )
 
     def report(self) -> Section:
         """Which columns were measured together, how finely, and with how much noise."""
@@ -207,7 +221,8 @@ class Opened:
         )
         header = ("question", "columns", "cells", "noise of a count")
         figure = Figure("Tables that were measured", header=header, rows=rows, words=2)
-        return Section("regions", "Noisy tables", (words,), (figure,))
+        said = (words, f"{self._in_bands}.") if self._in_bands else (words,)
+        return Section("regions", "Noisy tables", said, (figure,))
 
 
 def _shape(number: int, about: Document, frame: pl.DataFrame | None, sizes: dict[str, int]) -> Iterator[str]:

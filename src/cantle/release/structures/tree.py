@@ -20,17 +20,15 @@ from cantle.methods.rps.one_ways import OneWayTables, marginals_frame, tables_fr
 from cantle.methods.rps.results import draw_generalised, drawn_records, masses, possible
 from cantle.release import Release
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import Regions, Share, regions_of
-from cantle.release.answers.noisy_tables import DirectAnswer, NoisyTable, Tables
-from cantle.release.document_fields import Fields
+from cantle.release.answers.noise import DirectAnswer, NoisyTable, Regions, Share, Tables, regions_of
+from cantle.release.bars import column_section
+from cantle.release.document_fields import read
 from cantle.release.load import domain_of
 from cantle.release.manifest import Manifest
-from cantle.release.record_bars import column_section
 from cantle.release.sampling import scaled
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import broken_rules, changed_columns, one_way_rates, records_not_held
-from cantle.release.structures.tree_leaves import Counting, leaf_problems
-from cantle.release.structures.tree_nodes import Nodes, nodes_of
+from cantle.release.structures.tree_nodes import Counting, Nodes, leaf_problems, nodes_of
 from cantle.schema.code_sets import Question
 from cantle.schema.domain import Domain
 from cantle.trusted.core.arrays import Codes, Ints
@@ -72,10 +70,8 @@ def tree_traits(manifest: Manifest) -> TreeTraits:
         order = p["order_seed"] if p["order"] == "random" else None
         how = Counting(p["consistency"], p["summary"] == "depth", p["label"], p["records"])
         return TreeTraits(p["bins"], order, p["values"], how)
-    fields = Fields(manifest.structure, "structure")
-    fields.take("name", str), fields.take("version", int)
-    order_seed = fields.take_or_none("order_seed", int)
-    return fields.all_read(TreeTraits(fields.take("bins", int), order_seed, fields.take("values", str)))
+    stated = {name: value for name, value in manifest.structure.items() if name not in ("name", "version")}
+    return read(TreeTraits, stated, "structure", counting=Counting())
 
 
 def traits(manifest: Manifest) -> Traits:

@@ -13,8 +13,7 @@ from pathlib import Path
 from cantle.errors import ParameterError, SchemaError, raise_alone
 from cantle.schema.code_books.columns import BookColumn
 from cantle.schema.code_books.ddi import ddi_columns
-from cantle.schema.code_books.dictionaries import frictionless, nist, sdv, smartnoise
-from cantle.schema.code_books.rows import table_columns
+from cantle.schema.code_books.dictionaries import frictionless, nist, sdv, smartnoise, table_columns
 from cantle.schema.documents import check_values, parse_document
 
 _MOST_BYTES = 64 << 20

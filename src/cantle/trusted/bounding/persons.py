@@ -6,8 +6,8 @@ record without a person is dropped. Which records of a person are kept depends o
 sets that differ in all records of one person differ, after this, in at most `max_records`. Records of equal codes are
 alike, so what is kept does not depend on the order in which records come.
 
-Every engine applies this one rule, `within_bound`, to all records of a person together: in memory to all records; on
-disk and in Spark the records of a person are first brought together (`places`).
+Every engine applies this one rule, `within_bound`, to all records of a person together; on disk and in Spark they are
+first brought together (cantle.trusted.counting.stores).
 
 Persons are distinguished by the exact text of their identifier. Two persons read as one would share the bound, and
 removing one of them would bring back records of the other; one person read as two would have two bounds.
@@ -29,6 +29,26 @@ if TYPE_CHECKING:
     import polars as pl
 
 KEY = 0x63616E746C65  # public; any fixed number would do
+PERSON = "person"
+"""The column of persons in rows of tables."""
+
+
+def with_persons(ids: pl.Series, columns: Sequence[Codes], classes: Codes) -> pl.DataFrame:
+    """Rows of tables with the person of each (texts, none missing)."""
+    import polars as pl
+
+    return pl.DataFrame([ids.alias(PERSON), *(pl.Series(f"{i}", one) for i, one in enumerate((*columns, classes)))])
+
+
+def bounded(rows: Sequence[pl.DataFrame], class_count: int, max_records: int) -> tuple[list[Codes], Codes]:
+    """The codes and classes of the rows that are used, given all rows of some persons as `with_persons` made them."""
+    import polars as pl
+
+    ids, *columns = pl.concat(rows).get_columns()
+    codes = [column.to_numpy() for column in columns]
+    used = within_bound(person_numbers(ids), codes if class_count > 1 else codes[:-1], max_records)
+    *columns_used, classes = (column[used] for column in codes)
+    return columns_used, classes
 
 
 def person_numbers(ids: pl.Series) -> Ints:
@@ -83,11 +103,13 @@ def _has_ties(person: Ints, mark: Words, columns: Sequence[Codes]) -> bool:
 
 
 def places(ids: pl.Series, number: int) -> Ints:
-    """For each record the number, 0 to number - 1, of the group that collects the records of its person.
+    """For each record the number, 0 to number - 1, of the group that collects the records of its person, set or node.
 
-    It is computed from the bytes of the identifier alone, so that all workers send equal identifiers to the same group;
-    a library's own hash may differ between versions.
+    It is computed from the identifier alone, a text or a whole number of up to 64 bits, so that all workers send equal
+    identifiers to the same group; a library's own hash may differ between versions.
     """
+    if ids.dtype.is_integer():
+        return (scramble(ids.to_numpy().astype(np.uint64)) % np.uint64(number)).astype(np.int64)
     import pyarrow as pa
 
     array = ids.to_arrow().cast(pa.large_binary())

@@ -67,11 +67,16 @@ class Candidates(Protocol[Nodes, Judge, AnyScored, Answer]):
 
     `kind` is the kind of data it is for; domain and engine are those of this kind. `everyone` says that the scores
     depend on all records that the engine holds, so that only the unsplit root may be asked, whose price every record
-    pays.
+    pays. `margin` divides the rate at which it chooses: 1 uses all that was paid; 2 is the rate that papers print,
+    exp(epsilon q / (2 Delta)).
     """
 
     kind: ClassVar[str]
     everyone: ClassVar[bool]
+
+    @property
+    def margin(self) -> int:
+        """1 or more; the choice loses at most this part of its price."""
 
     def fits(self, nodes: Nodes, domain: Any, quality: Judge) -> bool:
         """Whether these are candidates for these regions of this domain, and the score has a proof for them; decided
@@ -99,6 +104,11 @@ class _CutCandidates(ABC):
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = False
     classes: int
+    literal: bool
+
+    @property
+    def margin(self) -> int:
+        return 2 if self.literal else 1
 
     def exact_scores(self, engine: TableEngine, positions: Ints, nodes: Frontier, quality: Quality) -> Iterator[Scored]:
         counts = self.counts(nodes)
@@ -128,23 +138,30 @@ class _CutCandidates(ABC):
     def inverse_weights(self, nodes: Frontier) -> Runs | None:
         """Public weights 1/w of the candidates of these regions; None if all have the same weight."""
 
+    def _weigh_alike(self, nodes: Frontier) -> Runs:
+        """Weight 1 for every candidate, for the exponential mechanism as it is printed."""
+        return Runs(np.ones(len(nodes), dtype=np.int64), self.counts(nodes))
+
     @abstractmethod
     def cuts(self, nodes: Frontier, choice: Ints) -> Cuts:
         """The cut with each region's chosen number."""
 
     def _all_have_some(self, nodes: Frontier, quality: Quality) -> bool:
-        return type(quality) in (*CUT_QUALITIES, TermScore) and not (self.counts(nodes) < 1).any()
+        known = type(quality) in (*CUT_QUALITIES, TermScore) and type(self.literal) is bool
+        return known and not (self.counts(nodes) < 1).any()
 
 
 @dataclass(frozen=True)
 class AllCuts(_CutCandidates):
-    """The cuts of all attributes at once, each attribute with the same total weight (RPS 3.2).
+    """The cuts of all attributes at once, each attribute with the same total weight (RPS 3.2); if `literal`, each cut
+    with the same weight, which is the plain union that the paper describes.
 
     A region's candidates are ordered by attribute, then by point.
     """
 
     sizes: tuple[int, ...]
     classes: int
+    literal: bool = False
 
     @property
     def key(self) -> OneWays:
@@ -173,6 +190,8 @@ class AllCuts(_CutCandidates):
         return left.T, right.T
 
     def inverse_weights(self, nodes: Frontier) -> Runs:
+        if self.literal:
+            return self._weigh_alike(nodes)
         each = cut_counts(nodes).reshape(-1)
         each = each[each > 0]
         return Runs(each, each)
@@ -188,11 +207,13 @@ class AllCuts(_CutCandidates):
 
 @dataclass(frozen=True, eq=False)
 class CutsOf(_CutCandidates):
-    """The cuts of one attribute in each region, all of the same weight (permute-and-flip)."""
+    """The cuts of one attribute in each region, all of the same weight: by permute-and-flip, or if `literal` by the
+    exponential mechanism."""
 
     attribute: Ints
     width: int
     classes: int
+    literal: bool = False
 
     @property
     def key(self) -> OneWayEach:
@@ -213,8 +234,8 @@ class CutsOf(_CutCandidates):
         left = below[region, column]
         return left, below[region, -1] - left
 
-    def inverse_weights(self, nodes: Frontier) -> None:  # noqa: ARG002
-        return None
+    def inverse_weights(self, nodes: Frontier) -> Runs | None:
+        return self._weigh_alike(nodes) if self.literal else None
 
     def cuts(self, nodes: Frontier, choice: Ints) -> Cuts:
         return Cuts(self.attribute, nodes.lo[np.arange(len(nodes)), self.attribute] + 1 + choice)

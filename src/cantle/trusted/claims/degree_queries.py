@@ -214,6 +214,7 @@ class Bounds:
 
     kind: ClassVar[str] = "graphs"
     everyone: ClassVar[bool] = True
+    margin: ClassVar[int] = 1
 
     thetas: tuple[int, ...]
     penalties: tuple[int, ...]

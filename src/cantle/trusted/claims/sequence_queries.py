@@ -8,9 +8,9 @@ each sequence is in one region, and regions are paid for by themselves (Claim 11
 costs the long ones nothing.
 
 Every query counts only the sequences of its region. Long ones count with all their symbols, each with a part of one
-count (set_parts.PARTS): a function of the record alone. A query is its own key. What it names (bins, classes, lists,
-expected counts) is public: it follows from the schema and from noisy answers. tests/laws/test_sequence_sensitivity.py
-checks every bound by brute force.
+count (PARTS): a function of the record alone. A query is its own key. What it names (bins, classes, lists, expected
+counts) is public: it follows from the schema and from noisy answers. tests/laws/test_sequence_sensitivity.py checks
+every bound by brute force.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.keys import are_ints
 from cantle.trusted.counting.base import SequencesEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints, is_int64_array
+from cantle.trusted.geometry.item_partitions import PARTS
 from cantle.trusted.geometry.sequence_strings import SequenceDomain
-from cantle.trusted.geometry.set_parts import PARTS
 
 MOST_PATH = 4
 """Longest sequences that are counted as whole paths."""

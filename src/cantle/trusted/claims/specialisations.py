@@ -108,6 +108,10 @@ class _Specialisations(ABC):
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = True
 
+    @property
+    def margin(self) -> int:
+        return 1
+
     def exact_scores(
         self,
         engine: ExactCounts,
@@ -278,10 +282,17 @@ class SplitPoints(_Specialisations):
     values: tuple[Value, ...]
     size: int
     classes: int
+    literal: bool = False
+
+    @property
+    def margin(self) -> int:
+        return 2 if self.literal else 1
 
     def fits(self, nodes: Frontier, domain: Domain, quality: Quality) -> bool:  # noqa: ARG002
         sizes, classes = domain
         if type(quality) not in (Max, InfoGain, Gini) or not are_ints((self.size, self.classes)):
+            return False
+        if type(self.literal) is not bool:
             return False
         if self.classes != classes or not _are_values(self.values, sizes):
             return False
@@ -314,12 +325,18 @@ class OneValue(_Specialisations):
     values: tuple[Value, ...]
     sizes: tuple[int, ...]
     classes: int
+    literal: bool = False
+
+    @property
+    def margin(self) -> int:
+        return 2 if self.literal else 1
 
     def fits(self, nodes: Frontier, domain: Domain, quality: Quality) -> bool:  # noqa: ARG002
         sizes, classes = domain
         if not (_are_values(self.values, sizes) and are_ints((self.classes,)) and are_ints(self.sizes)):
             return False
         right = type(quality) in (Max, InfoGain, Gini) and self.classes == classes and self.sizes == sizes
+        right = right and type(self.literal) is bool
         return right and all(v.children is not None for v in self.values)
 
     def score(self, engine: ExactCounts, quality: Quality) -> ScoredSplits:

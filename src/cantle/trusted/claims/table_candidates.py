@@ -16,8 +16,7 @@ from cantle.errors import ParameterError
 from cantle.trusted.claims.cut_candidates import Chosen, Scored
 from cantle.trusted.claims.scores import SCALE
 from cantle.trusted.claims.table_queries import ValueSearch, are_searches
-from cantle.trusted.core.keys import Domain, are_ints
-from cantle.trusted.core.table_keys import TableCounts, is_whole
+from cantle.trusted.core.keys import Domain, TableCounts, are_ints, is_whole
 from cantle.trusted.counting.base import Counted, TableEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints, is_int64_array
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables
@@ -88,6 +87,7 @@ class TableSets:
 
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = True
+    margin: ClassVar[int] = 1
 
     round: TableRound
     models: tuple[Ints, ...]
@@ -177,6 +177,7 @@ class HeavyValues:
 
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = True
+    margin: ClassVar[int] = 1
 
     searches: tuple[ValueSearch, ...]
     sizes: tuple[int, ...]
@@ -278,6 +279,7 @@ class Hubs:
 
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = True
+    margin: ClassVar[int] = 1
 
     within: ColumnCells
     columns: tuple[int, ...]

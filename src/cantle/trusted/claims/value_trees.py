@@ -12,8 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from cantle.trusted.core.keys import CodeTable, Domain, are_ints
-from cantle.trusted.core.table_keys import is_whole
+from cantle.trusted.core.keys import CodeTable, Domain, are_ints, is_whole
 from cantle.trusted.counting.base import TableEngine
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
 from cantle.trusted.geometry.cross_tables import are_edges

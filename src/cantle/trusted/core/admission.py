@@ -22,8 +22,7 @@ from cantle.trusted.claims.table_queries import CELL_QUERIES, Spikes
 from cantle.trusted.claims.terms import TermScore
 from cantle.trusted.claims.value_trees import ValueTrees
 from cantle.trusted.core.budget import Unit
-from cantle.trusted.core.keys import TRUSTED_KEYS, Counted, finest
-from cantle.trusted.core.table_keys import CELL_KEYS
+from cantle.trusted.core.keys import CELL_KEYS, TRUSTED_KEYS, Counted, finest
 from cantle.trusted.counting.base import Engine, Rule, TableEngine
 from cantle.trusted.geometry.boxes import BOX_RULES, Frontier
 from cantle.trusted.geometry.item_partitions import Kept, Partitions

@@ -101,15 +101,16 @@ class Curator:
     ) -> Answer:
         """One noisy choice per region (or selection) among public candidates.
 
-        Claim 13. epsilon-DP in each region's records: the weights are exp(epsilon * score / (range * k)) for a unit
-        of k records, by the range lemma (Claim 1); candidates and weights are public. If a row stands for many
+        Claim 13. epsilon-DP in each region's records: the weights are exp(epsilon * score / (range * margin * k)) for a
+        unit of k records, by the range lemma (Claim 1), which holds for every number from the range on, so for every
+        whole `margin`; candidates, weights and margin are public. If a row stands for many
         candidates of one score, a uniform draw among these follows, which is the law of choosing among all.
         Claim 38. The bound on degrees is such a choice, for one node, with the range of Claim 37.
         """
         run = self.__run
         ours, positions, engine, cost = run.ask(nodes, epsilon)
         quality = admission.admit_candidates(candidates, quality, ours, engine, run.unit)
-        rho = quality.range * run.unit.max_records
+        rho = quality.range * run.unit.max_records * candidates.margin
         run.charge(ours, cost, why, "choose", rho)
         exact_scores = candidates.exact_scores(engine, positions, ours, quality)
         return candidates.answer(ours, [run.draws.choice(exact, ours, cost, rho) for exact in exact_scores])

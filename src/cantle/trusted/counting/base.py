@@ -33,15 +33,17 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from cantle.trusted.core.keys import (
+    CELL_KEYS,
     TABLE_KEYS,
     CodeTable,
     Domain,
     GridBins,
     GridCells,
+    LeafCounts,
     PublicDomain,
+    TableCounts,
     TableKey,
 )
-from cantle.trusted.core.table_keys import CELL_KEYS, LeafCounts, TableCounts
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, Slices
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import Kept, Partitions

@@ -2,7 +2,7 @@
 
 Records are ragged rows of ascending, distinct item codes, no row empty. Each count maps every record by itself, by
 public functions of its content, so data sets that differ in one record differ by that record's counts only: 1 in the
-sizes, at most most * PARTS in the supports and in the pairs (set_parts.py), 1 in the patterns.
+sizes, at most most * PARTS in the supports and in the pairs (item_partitions.py), 1 in the patterns.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.set_parts import LONGEST_PAIRED, item_parts, pair_parts
+from cantle.trusted.geometry.item_partitions import LONGEST_PAIRED, item_parts, pair_parts
 
 _BLOCK = 1 << 20  # pairs listed at once
 
@@ -87,18 +87,16 @@ def count_patterns(starts: Ints, items: Codes, universe: int, head: Ints) -> Int
     return np.bincount(running[starts[1:]] - running[starts[:-1]], minlength=1 << len(head))
 
 
-def count_pairs(
-    starts: Ints, items: Codes, universe: int, top: Ints, most: int, doubles: bool = False
-) -> tuple[Ints, Ints]:
-    """Cells of pairs of `top` items (ascending codes) that occur, ascending, and the parts of records that hold each.
+def count_pairs(starts: Ints, items: Codes, universe: int, top: Ints, most: int, doubles: bool = False) -> Ints:
+    """The parts of records that hold each pair of `top` items (ascending codes).
 
     The pair of places a < b in `top` is cell b (b - 1) / 2 + a. With doubles as many cells of records of two items
     come first, and such a record counts `most` times.
 
-    >>> count_pairs(np.array([0, 3]), np.array([0, 1, 3]), 4, np.array([0, 1, 3]), 1)
-    (array([0, 1, 2]), array([1680, 1680, 1680]))
-    >>> count_pairs(np.array([0, 2, 5]), np.array([0, 3, 0, 2, 3]), 4, np.array([0, 3]), 2, True)
-    (array([0, 1]), array([10080,  5040]))
+    >>> count_pairs(np.array([0, 3]), np.array([0, 1, 3]), 4, np.array([0, 1, 3]), 1).tolist()
+    [1680, 1680, 1680]
+    >>> count_pairs(np.array([0, 2, 5]), np.array([0, 3, 0, 2, 3]), 4, np.array([0, 3]), 2, True).tolist()
+    [10080, 5040]
     """
     place_of = np.full(universe, -1, dtype=np.int32)
     place_of[top] = np.arange(len(top))
@@ -107,10 +105,7 @@ def count_pairs(
     counts = np.zeros(2 * all_pairs, dtype=np.int64)
     of_two = most * parts[2] if doubles else parts[2]
     _add_pairs(starts, items, place_of, parts, of_two, counts)
-    if not doubles:
-        counts = counts[:all_pairs] + counts[all_pairs:]
-    cells = np.flatnonzero(counts)
-    return cells, counts[cells]
+    return counts if doubles else counts[:all_pairs] + counts[all_pairs:]
 
 
 def _add_pairs(starts: Ints, items: Codes, place_of: Codes, parts: Ints, of_two: int, counts: Ints) -> None:

@@ -1,6 +1,6 @@
 """The engine of sequences: a region is a span of lengths, and every question is a sum over the sequences in it.
 
-Records are one ragged store of symbols, in memory, in files or on Spark's workers (SetParts); order and repeats are
+Records are one ragged store of symbols, in memory, on disk or on Spark's workers (ragged.py); order and repeats are
 kept. Sequences longer than the public domain says are in no region.
 """
 
@@ -22,41 +22,11 @@ from cantle.trusted.claims.sequence_queries import (
 )
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.counting.base import Chunk
-from cantle.trusted.counting.filed_sets import BATCH, Count, SetParts, add_up
+from cantle.trusted.counting.ragged import Count, Records
 from cantle.trusted.counting.sequence_counts import count_sequences, within
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, Slices
 from cantle.trusted.geometry.sequence_strings import SequenceDomain, count_contained, merged, string_parts
 from cantle.trusted.geometry.workloads import SequenceWorkload
-
-
-class Rows:
-    """Records in memory: where each begins, and the symbols of all."""
-
-    def __init__(self, starts: Ints, codes: Codes) -> None:
-        self._starts, self._codes = starts, codes
-
-    def __repr__(self) -> str:
-        return "Rows()"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("private records cannot be pickled")
-
-    def added(self, count: Count) -> Ints:
-        return add_up(count(*some) for some in self._batches())
-
-    def everything(self) -> tuple[Ints, Codes]:
-        return self._starts, self._codes
-
-    def close(self) -> None:
-        del self._starts, self._codes
-
-    def _batches(self) -> Iterator[tuple[Ints, Codes]]:
-        first = 0
-        while first < len(self._starts) - 1:
-            last = int(np.searchsorted(self._starts, self._starts[first] + BATCH, side="right")) - 1
-            span = self._starts[first : max(first + 1, last) + 1]
-            yield span - span[0], self._codes[span[0] : span[-1]]
-            first = max(first + 1, last)
 
 
 class SequenceEngine:
@@ -65,7 +35,7 @@ class SequenceEngine:
     kind: ClassVar[str] = "sequences"
     keys: ClassVar[tuple[type, ...]] = SEQUENCE_KEYS
 
-    def __init__(self, records: SetParts, domain: SequenceDomain, *, compiled: bool = False) -> None:
+    def __init__(self, records: Records, domain: SequenceDomain, *, compiled: bool = False) -> None:
         self._records, self.domain, self.compiled = records, domain, compiled
         self._regions = self.root()
 
@@ -86,17 +56,18 @@ class SequenceEngine:
             if isinstance(key, StringDistance):
                 counts = self._distance(position, key)
             else:
-                counts = np.zeros(key.cells, dtype=np.int64) + self._added(position, _counter(key))
+                counts = self._added(position, _counter(key))
             yield number, number + 1, counts.reshape(1, -1)
 
     def strings(self, positions: Ints, order: int, classes: tuple[int, ...]) -> tuple[Ints, Ints]:
         """The cells of strings that occur in one region, ascending, and their parts (sequence_queries.Strings)."""
         (position,), key = positions.tolist(), Strings(self.domain.symbols, order, classes)
         if key.cells <= MOST_CELLS:
-            counts = np.zeros(key.cells, dtype=np.int64) + self._added(position, _counter(key))
+            counts = self._added(position, _counter(key))
             cells = np.flatnonzero(counts)
             return cells, counts[cells]
-        rows = within(*self._records.everything(), *self._span(position))
+        held = self._records.everything()
+        rows = within(held.starts, held.codes, *self._span(position))
         return merged(*string_parts(*rows, key.symbols, order, classes))
 
     def split(self, positions: Ints, rule: Cuts | Slices) -> None:
@@ -106,8 +77,7 @@ class SequenceEngine:
         """Records are kept until the engine is closed; closed regions are not counted."""
 
     def count_all(self, workload: SequenceWorkload) -> Ints:
-        counted = self._records.added(lambda starts, codes: count_contained(workload, starts, codes))
-        return np.zeros(workload.cells, dtype=np.int64) + counted
+        return self._records.added(lambda starts, codes: count_contained(workload, starts, codes))
 
     def close(self) -> None:
         self._records.close()

@@ -3,8 +3,8 @@
 All records of a partition share its cut, so the k-th node of a height is at offset k for all of them, and the children
 that a record touches below it are one load (a mask). Expanding a node takes that load and one count of (partition,
 mask); one radix sort divides the records that are kept. Records are never moved, only their numbers. The questions of
-`baskets` are counted over the rows as they were given (basket_counts.py); the first split drops these. The nodes that
-records touch are found when they are first needed.
+`baskets` are sums over records (basket_counts.py), so they are counted wherever the records are (ragged.py): in memory,
+on disk or on workers. For partitions all records are brought to this machine, when they are first needed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from cantle.trusted.core.keys import SET_KEYS, PatternTable, SetKey
 from cantle.trusted.core.mixing import scramble
 from cantle.trusted.counting.base import Chunk
 from cantle.trusted.counting.basket_counts import count_items, count_pairs, count_patterns, count_sizes
+from cantle.trusted.counting.ragged import NOTHING, Ragged, Records
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions, gather
 from cantle.trusted.geometry.workloads import SetWorkload, count_sets
@@ -32,7 +33,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class SetEngine:
-    """Counts over records given as ragged rows of item codes, ascending within a row, none twice, no row empty.
+    """Counts over records of item codes, ascending in each, none twice, no record empty.
 
     Claim 28. A record of more than `most` items is cut to the `most` of smallest hash (of the record and the item, by a
     public function), before anything is counted: a map from records to records, so data sets that differ in one record
@@ -42,19 +43,18 @@ class SetEngine:
     kind: ClassVar[str] = "sets"
     keys: ClassVar[tuple[type, ...]] = (*SET_KEYS, *BASKET_KEYS)
 
-    def __init__(self, starts: Ints, items: Codes, *, tree: ItemTree, most: int, compiled: bool = False) -> None:
+    def __init__(self, records: Records, *, tree: ItemTree, most: int, compiled: bool = False) -> None:
         if not tree.is_sound() or not 1 <= most <= tree.size:
             raise ParameterError("the taxonomy or the bound on items of a record is not sound")
-        self._tree, self._most, self.compiled = tree.copy(), most, compiled
-        self._all = starts, items  # as they were given; `keep_all` keeps them after the first split
+        self._tree, self._most, self.compiled = tree.copy(), tree.size, compiled
+        self._all: Records = records  # as they were given; `keep_all` keeps them after the first split
         self._keeps = False
-        starts, items = _cut(starts, items, most, tree.size)
-        self._rows: tuple[Ints, Codes] = starts, items
+        self._used: Records = records  # those of at most `most` items
         self._touched: tuple[list[Codes], list[Codes]] | None = None
-        self._records = np.arange(len(starts) - 1, dtype=np.int64)
-        self._starts: Ints = np.array([0, len(starts) - 1], dtype=np.int64)
-        self._parts = self.root()
         self._placed: tuple[Ints, Ints, _Cells] | None = None
+        self._regions: tuple[Ints, Ints, Partitions] | None = None
+        if most < tree.size:
+            self.shorten(most)
 
     def __repr__(self) -> str:
         return "SetEngine()"
@@ -63,14 +63,16 @@ class SetEngine:
         raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
-        del self._all, self._rows, self._touched, self._records, self._starts, self._placed
+        self._all.close()
+        self._all = self._used = NOTHING
+        self._touched = self._placed = self._regions = None
 
     def keep_all(self) -> None:
         self._keeps = True
 
     def count_all(self, workload: SetWorkload) -> Ints:
         """The numbers of a workload over the records as they were given, before any was cut to `most` items."""
-        return count_sets(workload, *self._all)
+        return self._all.added(lambda starts, items: count_sets(workload, starts, items))
 
     @property
     def domain(self) -> ItemTree:
@@ -82,25 +84,28 @@ class SetEngine:
 
     def tally(self, positions: Ints, key: SetKey | SetSizes | ItemSupports | HeadPatterns) -> Iterator[Chunk]:
         if isinstance(key, SetSizes | ItemSupports | HeadPatterns):
-            yield 0, 1, count_key(key, *self._rows, self._tree.size).reshape(1, -1)
+            size = self._tree.size
+            exact = self._used.added(lambda starts, items: count_key(key, starts, items, size))
+            yield 0, 1, exact.reshape(1, -1)
         elif isinstance(key, PatternTable):
             counts = np.zeros((1, key.cells), dtype=np.int64)
             _, mask, number = self.touched(positions)
             counts[0, mask - 1] = number
             yield 0, 1, counts
         else:
-            sizes = self._starts[positions + 1] - self._starts[positions]
-            yield 0, len(positions), sizes.reshape(-1, 1)
+            starts, _, _ = self._divided()
+            yield 0, len(positions), (starts[positions + 1] - starts[positions]).reshape(-1, 1)
 
     def shorten(self, most: int) -> None:
         """Cuts all records to `most` items (Claim 28); only before the first split."""
-        starts, items = self._rows
-        self._rows = _cut(starts, items, most, self._tree.size)
-        self._most, self._touched, self._placed = most, None, None
-        self._parts = self.root()
+        self._used, self._most = _cut(self._used.everything(), most, self._tree.size), most
+        self._touched = self._placed = self._regions = None
 
     def pairs(self, items: tuple[int, ...], most: int, doubles: bool) -> tuple[Ints, Ints]:
-        return count_pairs(*self._rows, self._tree.size, np.array(items), most, doubles)
+        size, top = self._tree.size, np.array(items)
+        counts = self._used.added(lambda starts, codes: count_pairs(starts, codes, size, top, most, doubles))
+        cells = np.flatnonzero(counts)
+        return cells, counts[cells]
 
     def touched(self, positions: Ints) -> tuple[Ints, Ints, Ints]:
         _, cells = self._place(positions)
@@ -120,20 +125,27 @@ class SetEngine:
         child, records = child[there], records[there]
         # In almost all rounds there are few enough children for a radix sort of 16 bits.
         order = np.argsort(child.astype(np.uint16 if len(kept.rows) < 1 << 16 else np.int64), kind="stable")
-        self._records = records[order]
         lengths = np.bincount(child, minlength=len(kept.rows))
-        self._starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        self._parts = kept.children(self._parts.take(positions), 0)
-        self._placed = None
-        self._rows = np.zeros(1, np.int64), np.zeros(0, np.int32)
+        parts = kept.children(self._divided()[2].take(positions), 0)
+        self._regions = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]), records[order], parts
+        self._placed, self._used = None, NOTHING
         if not self._keeps:
-            self._all = self._rows
+            self._all.close()
+            self._all = NOTHING
+
+    def _divided(self) -> tuple[Ints, Ints, Partitions]:
+        """Where the records of each partition begin, their numbers, and the partitions."""
+        if self._regions is None:
+            number = len(self._levels()[1][0]) - 1
+            self._regions = np.array([0, number], dtype=np.int64), np.arange(number, dtype=np.int64), self.root()
+        return self._regions
 
     def _place(self, positions: Ints) -> tuple[Ints, _Cells]:
         """The records of the listed partitions, and the cell of each: its partition and the children it touches. Kept
         until the next split, because an expansion counts first and then splits."""
         if self._placed is None or not np.array_equal(self._placed[0], positions):
-            starts, records = gather(self._starts, self._records, positions)
+            starts, records, _ = self._divided()
+            starts, records = gather(starts, records, positions)
             part = np.repeat(np.arange(len(positions)), np.diff(starts))
             cells = _Cells.of(part, self._mask(positions, records, starts), len(positions))
             self._placed = positions.copy(), records, cells
@@ -142,13 +154,14 @@ class SetEngine:
     def _levels(self) -> tuple[list[Codes], list[Codes]]:
         """The nodes that all records touch, height by height."""
         if self._touched is None:
-            self._touched = _levels(*self._rows, self._tree)
+            self._touched = _levels(self._used.everything(), self._tree)
         return self._touched
 
     def _mask(self, positions: Ints, records: Ints, starts: Ints) -> Codes:
         """The children of its partition's next node that each record touches."""
         masks, offsets = self._levels()
-        heights, taken = self._parts.height[positions], self._parts.taken[positions]
+        _, _, parts = self._divided()
+        heights, taken = parts.height[positions], parts.taken[positions]
         if len(positions) and (heights == heights[0]).all() and (taken == taken[0]).all():
             height = int(heights[0])
             return masks[height - 1][offsets[height - 1][records] + taken[0]]
@@ -220,12 +233,12 @@ class _Cells:
         return np.where(wanted[near] == self.cell, known[near], -1)
 
 
-def _levels(starts: Ints, items: Codes, tree: ItemTree) -> tuple[list[Codes], list[Codes]]:
+def _levels(records: Ragged, tree: ItemTree) -> tuple[list[Codes], list[Codes]]:
     """For each height from 1 on: masks of the children touched, by record and node, and where each record's masks
     begin. Codes ascend within a record without repeats, so a node's children are next to each other at every height."""
     masks, offsets = list[Codes](), list[Codes]()
-    child: Codes = np.asarray(items, dtype=np.int32)
-    begins: Codes = starts
+    child: Codes = np.asarray(records.codes, dtype=np.int32)
+    begins: Codes = records.starts
     for edge in tree.edges:
         node_of = np.repeat(np.arange(len(edge) - 1, dtype=np.int32), np.diff(edge))
         small = int(np.diff(edge).max())
@@ -254,13 +267,13 @@ def _sums(values: Codes, first: Ints) -> Codes:
     return running
 
 
-def _cut(starts: Ints, items: Codes, most: int, size: int) -> tuple[Ints, Codes]:
+def _cut(records: Ragged, most: int, size: int) -> Ragged:
     """Records of more than `most` items cut to those of smallest hash; a public function of each record alone.
 
     A record's hash is the sum of its items' hashes (so their order does not matter); an item's mark is the hash of both
     together, and its last digits are the item's place, which breaks ties.
     """
-    sizes = np.diff(starts)
+    starts, items, sizes = records.starts, records.codes, np.diff(records.starts)
     keep = np.ones(len(items), dtype=np.bool_)
     hashes = scramble(np.arange(1, size + 1))
     for length, rows in _by_length(starts[:-1], sizes, most):
@@ -274,7 +287,7 @@ def _cut(starts: Ints, items: Codes, most: int, size: int) -> tuple[Ints, Codes]
         short.sort(axis=1)
         dropped = (short[:, most:] & short.dtype.type((1 << digits) - 1)).astype(np.int64)
         keep[(rows[:, None] + dropped).reshape(-1)] = False
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.minimum(sizes, most))]), items[keep]
+    return Ragged(np.concatenate([np.zeros(1, np.int64), np.cumsum(np.minimum(sizes, most))]), items[keep])
 
 
 def _by_length(begins: Ints, sizes: Ints, most: int) -> Iterator[tuple[int, Ints]]:

@@ -19,21 +19,21 @@ from cantle.trusted.core.keys import (
     CodeTable,
     GridBins,
     GridCells,
+    LeafCounts,
     OneWayEach,
     OneWays,
     Sizes,
+    TableCounts,
     TableKey,
 )
 from cantle.trusted.core.mixing import scramble
-from cantle.trusted.core.table_keys import LeafCounts, TableCounts
 from cantle.trusted.counting.base import Chunk, Tables
 from cantle.trusted.counting.packing import SLICE, Layout, Tally, add_counts, merged
 from cantle.trusted.counting.stores import InMemory, Store
 from cantle.trusted.geometry.boxes import Cuts, Ints, Slices
 from cantle.trusted.geometry.count_tables import count_tables, pays
 from cantle.trusted.geometry.cross_tables import ColumnCells
-from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.geometry.span_values import SpanValues
+from cantle.trusted.geometry.grid import Grid, SpanValues
 from cantle.trusted.geometry.subset import copy_numbers
 from cantle.trusted.geometry.workloads import TableWorkload, count_table
 
@@ -72,7 +72,7 @@ class WordEngine(Tables):
         self.sizes, self.classes = sizes, class_count
         self._layout, self._store, self._chunk_cells = Layout(sizes, class_count), store or InMemory(), chunk_cells
         packed = (self._packed(batch) for batch in _together(batches))
-        self._rows = self._store.gathered(packed, self._layout.words)
+        self._rows = self._store.gathered(packed, (self._layout.words,), np.uint64)
         self.compiled = kernel_choice.worth_loading(len(self._rows)) if compiled is None else compiled
         self._starts: Ints = np.array([0, len(self._rows)], dtype=np.int64)
         self._all: Words | None = self._rows

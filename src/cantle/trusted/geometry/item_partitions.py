@@ -4,6 +4,23 @@ Items are numbered 0, 1, ... in the public order, and nodes of a height by posit
 of the height below it. A partition is given by its hierarchy cut: every record in it has an item under each node of
 the cut and none elsewhere. Nodes of the greatest height are expanded first, from left to right, so a partition is a
 height, the nodes touched at that height (of which `taken` are expanded) and the nodes touched below the expanded ones.
+
+**Numbers for subsets.** A subset of up to 62 children is a 64-bit mask. If every subset may occur, mask - 1 is its
+number. If the number of items of a record is bounded, only subsets of at most `most` children can occur; they are
+numbered by size, and within a size by the combinatorial number system: the subset {p1 < p2 < ...} has number
+C(p1, 1) + C(p2, 2) + ...
+
+Claim 26. `rank` is a bijection between the subsets of 1 to `most` of `fan` children and 0 .. number - 1, and `unrank`
+is its inverse. Sizes have disjoint ranges of numbers; within size j, C(p1, 1) + ... + C(pj, j) takes each of
+0 .. C(fan, j) - 1 once, because the subsets with largest element p take exactly C(p, j) .. C(p + 1, j) - 1.
+tests/trusted/geometry/test_subsets.py lists all subsets of small sets.
+
+**Parts of long records.** Every item or pair of a record counts equally, in whole parts of one count. A record that may
+count with `most` of its items counts with all of them, each with the part most / size, in units of 1 / PARTS and
+rounded down. The L1 bound is that of cutting a record to `most` items, and the expectation that of a random cut, but
+nothing is random: no row number and no hash decides which items count, and databases sum the same whole numbers. A
+record of t items adds t * floor(PARTS * min(1, most / t)) <= most * PARTS in all; one with c pairs of top items adds
+c * floor(PARTS * min(1, most / c)) <= most * PARTS.
 """
 
 from __future__ import annotations
@@ -14,7 +31,91 @@ import numpy as np
 
 from cantle.trusted.core.arrays import Index
 from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
-from cantle.trusted.geometry.subsets import MOST_CHILDREN, number, popcount, unrank
+
+MOST_CHILDREN = 62
+
+
+def _binomials() -> Ints:
+    table = np.zeros((MOST_CHILDREN + 1, MOST_CHILDREN + 1), dtype=np.int64)
+    table[:, 0] = 1
+    for n in range(1, MOST_CHILDREN + 1):
+        table[n, 1:] = table[n - 1, 1:] + table[n - 1, :-1]
+    return table
+
+
+BINOMIAL = _binomials()
+UP_TO = np.cumsum(BINOMIAL, axis=1) - 1
+"""UP_TO[n, j]: how many subsets of n children have 1 to j of them; at most 2^62 - 1."""
+
+
+def number(fan: Ints, most: Ints) -> Ints:
+    """How many subsets there are of each number of children."""
+    return np.asarray(UP_TO[fan, np.minimum(most, fan)])
+
+
+def popcount(mask: Ints) -> Ints:
+    """How many children each subset has, by adding up bits, then pairs, fours and bytes."""
+    word = mask.astype(np.uint64)
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return ((word * np.uint64(0x0101010101010101)) >> np.uint64(56)).astype(np.int64)
+
+
+def rank(mask: Ints, fan: Ints, most: Ints) -> Ints:
+    """The number of each subset, given its own fan and bound."""
+    numbers = mask - 1
+    few = np.flatnonzero(most < fan)
+    if len(few):
+        left, seen, inside = mask[few], np.zeros(len(few), np.int64), np.zeros(len(few), np.int64)
+        for bit in range(int(fan[few].max())):
+            here = (left >> bit) & 1
+            seen += here
+            inside += here * BINOMIAL[bit, np.minimum(seen, MOST_CHILDREN)]
+        numbers[few] = inside + UP_TO[fan[few], seen - 1]
+    return numbers
+
+
+def unrank(place: Ints, fan: Ints, most: Ints) -> Ints:
+    """The subset of each number."""
+    mask = place + 1
+    few = np.flatnonzero(most < fan)
+    if len(few):
+        size = (place[few, None] >= UP_TO[fan[few]][:, 1:]).sum(axis=1) + 1
+        left, subset = place[few] - UP_TO[fan[few], size - 1], np.zeros(len(few), np.int64)
+        for bit in range(int(fan[few].max()) - 1, -1, -1):
+            here = (size > 0) & (bit < fan[few]) & (left >= BINOMIAL[bit, size])
+            left -= here * BINOMIAL[bit, size]
+            subset |= here.astype(np.int64) << bit
+            size = size - here
+        mask[few] = subset
+    return mask
+
+
+PARTS = 5040
+"""Units of a whole count; divisible by 1 to 10, so that few parts are rounded."""
+
+LONGEST_PAIRED = 256
+"""The pairs of a record with more top items do not count: there would be many, each with a tiny part."""
+
+
+def item_parts(size: Ints, most: int) -> Ints:
+    """The part with which each item of records of these sizes counts.
+
+    >>> item_parts(np.array([1, 4, 5]), 4).tolist()
+    [5040, 5040, 4032]
+    """
+    return np.minimum(PARTS, PARTS * most // np.maximum(size, 1))
+
+
+def pair_parts(top: Ints, most: int) -> Ints:
+    """The part with which each pair of a record with this many top items counts.
+
+    >>> pair_parts(np.array([1, 2, 4, 257]), 3).tolist()
+    [5040, 5040, 2520, 0]
+    """
+    pairs = np.maximum(top * (top - 1) // 2, 1)
+    return np.where(top > LONGEST_PAIRED, 0, np.minimum(PARTS, PARTS * most // pairs))
 
 
 def gather(starts: Ints, values: Ints, rows: Ints) -> tuple[Ints, Ints]:

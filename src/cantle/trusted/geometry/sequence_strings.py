@@ -12,7 +12,7 @@ import numpy as np
 
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS
 from cantle.trusted.geometry.workloads import SequenceWorkload
 
 _BLOCK = 1 << 13  # sequences compared with questions together

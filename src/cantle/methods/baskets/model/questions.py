@@ -1,7 +1,7 @@
 """The questions of `baskets`, and what follows from each answer: fits, plans, the next question. Post-processing.
 
 An `Asker` answers them: the curator while a release is made (cantle.methods.baskets.method), or the released numbers
-when a release is checked or sampled (cantle.release.structures.patterns_model). The shares of epsilon are 4 % for
+when a release is checked or sampled (cantle.release.structures.patterns). The shares of epsilon are 4 % for
 sizes, 25 to 55 % for items, 5 % for head patterns if there is a head, and the rest for pairs. If pairs are switched
 off, or records times epsilon is too small for them, items get all that is left.
 """
@@ -16,7 +16,7 @@ import numpy as np
 
 from cantle.errors import ParameterError
 from cantle.methods.baskets.model.given_pairs import GivenPairs
-from cantle.methods.baskets.model.item_supports import ItemSupports, fit_supports
+from cantle.methods.baskets.model.item_supports import ItemSupports, SizeModel, fit_sizes, fit_supports, size_edges
 from cantle.methods.baskets.model.pair_plan import (
     HEAD_SHARE,
     SIZES_SHARE,
@@ -28,13 +28,12 @@ from cantle.methods.baskets.model.pair_plan import (
     plan_pairs,
 )
 from cantle.methods.baskets.model.pool import HeadModel
-from cantle.methods.baskets.model.set_sizes import SizeModel, fit_sizes, size_edges
 from cantle.methods.baskets.model.synthesis import Measured
 from cantle.schema.sets import SetSchema
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS
 
 LEAST = 1000
 """Fewest nano-units of epsilon that leave at least one for every question."""

@@ -19,8 +19,8 @@ from cantle.methods.journeys.model.tables import Ends, clear_contexts, fit_pairs
 from cantle.methods.journeys.model.walk import Walk
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.item_partitions import PARTS
 from cantle.trusted.geometry.sequence_strings import merged, string_parts
-from cantle.trusted.geometry.set_parts import PARTS
 
 POOL = 80_000
 """Most sequences that are simulated."""

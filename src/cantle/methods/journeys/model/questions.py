@@ -23,7 +23,7 @@ from cantle.methods.journeys.model.tables import fit_ends
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS
 
 MOST_PATH, MOST_ORDER = 4, 4
 """Longest sequences that are counted whole, and most symbols of a string."""

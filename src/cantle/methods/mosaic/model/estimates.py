@@ -1,23 +1,33 @@
-"""Public estimates from noisy tables: the number of records, one-way distributions, groupings."""
+"""Public estimates from noisy tables: the number of records, one-way distributions, groupings, each class.
+
+The class table of a column is used first coarsely, then finely, each time only as far as it stands out of its noise;
+the result agrees with the column's one-way distribution. Each value of a cell is equally likely.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from cantle.drawing.column_cells import Column
-from cantle.drawing.counts import Floats
+from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.smooth import LEAST_VARIANCE, combine, smooth
+from cantle.drawing.sums import mix
 from cantle.methods.mosaic.model.groupings import Groupings
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
+from cantle.methods.mosaic.model.sub_tables import LEVELS, SubTable
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.cross_tables import Map
 
 
-def total_records(noisy_size: int, size_variance: float, first: Sequence[NoisyTable]) -> float:
-    """The inverse-variance mean of the noisy size and the totals of the first tables."""
-    totals = np.array([noisy_size, *(table.counts.sum() for table in first)], dtype=np.float64)
-    weights = 1 / np.array([size_variance, *(table.variance * _noisy_cells(table) for table in first)])
+def total_records(sizes: Sequence[tuple[float, float]], first: Sequence[NoisyTable]) -> float:
+    """The inverse-variance mean of noisy sizes, given with their variances, and of the totals of the first tables."""
+    totals = np.array([*(size for size, _ in sizes), *(table.counts.sum() for table in first)], dtype=np.float64)
+    weights = 1 / np.array(
+        [*(variance for _, variance in sizes), *(table.variance * _noisy_cells(table) for table in first)]
+    )
     return float((totals * weights).sum() / weights.sum())
 
 
@@ -58,10 +68,14 @@ def one_ways(
     groupings: Sequence[Groupings] | None,
     total: float,
     doubt: float,
+    fixed: Mapping[int, Floats],
 ) -> list[Floats]:
-    """Smoothed one-way distributions of all columns, which also use the chosen tables."""
+    """Smoothed one-way distributions of all columns, which also use the chosen tables; those that are `fixed` stay."""
     distributions = []
     for number, column in enumerate(columns):
+        if number in fixed:
+            distributions.append(fixed[number])
+            continue
         x, variance = counts[number], spread[number]
         for table in chosen:
             if groupings is not None and number in table.columns and not table.settled:
@@ -72,3 +86,58 @@ def one_ways(
         smoothed = smooth(x, variance, widths, total, doubt)
         distributions.append(smoothed / max(smoothed.sum(), 1e-9))
     return distributions
+
+
+BLOCK = 1 << 16
+"""Records whose values are drawn together."""
+
+
+def draw_values(cells: Codes, edges: Ints, dice: Dice) -> Codes:
+    """A code inside each record's cell."""
+    if len(edges) == edges[-1] + 1:  # every cell is one value
+        return cells
+    codes: Codes = np.empty(len(cells), dtype=np.min_scalar_type(edges[-1]))
+    for start in range(0, len(cells), BLOCK):
+        some = cells[start : start + BLOCK]
+        first, width = edges[:-1][some], np.diff(edges)[some]
+        codes[start : start + BLOCK] = first + np.minimum((dice.random(len(some)) * width).astype(np.int64), width - 1)
+    return codes
+
+
+_SWEEPS = 10
+_TINY = 1e-300
+
+
+def given_class(
+    table: NoisyTable, one_way: Floats, shares: Floats, groupings: tuple[Groupings, ...], total: float
+) -> Floats:
+    """The distributions, one row per class and one column per cell.
+
+    `table` counts (column, class); `shares` are the shares of the classes.
+    """
+    column, lead = table.columns
+    model = np.tile(one_way, (len(shares), 1))
+    done = 0
+    for most in LEVELS:
+        groups = groupings[column].at_most(min(most, table.groups[0]))
+        if groups == done:
+            continue
+        done = groups
+        counts, summed = table.onto((lead, column), (len(shares), groups), groupings)
+        sub = SubTable((lead,), (len(shares),), groups, 1, counts, summed * table.variance)
+        grouping = groupings[column].map(groups)
+        starts = groupings[column].starts(groups)
+        sub.believe(np.add.reduceat(model, starts, axis=1), shares * total, total)
+        model = _agree(model, sub.goal, grouping, starts, one_way, shares)
+    return model
+
+
+def _agree(model: Floats, goal: Floats, grouping: Map, starts: Ints, one_way: Floats, shares: Floats) -> Floats:
+    """Scales the model in turn to the goal for its groups in each class and to the one-way distribution."""
+    for _ in range(_SWEEPS):
+        now = np.add.reduceat(model, starts, axis=1)
+        model = model * (goal / np.maximum(now, _TINY))[:, grouping]
+        mixed = mix(shares, model)
+        model = model * np.where(mixed > 0, one_way / np.maximum(mixed, _TINY), 0.0)
+        model = model / np.maximum(model.sum(axis=1, keepdims=True), _TINY)
+    return model

@@ -75,7 +75,7 @@ def generate(model: Model, records: int, dice: Dice, engine: Regression | None =
     links = _link_strengths(model)
     while len(drawn) < columns:
         column = _next_column(model, drawn, links)
-        cells[column] = _draw_column(model, column, drawn, cells, dice, engine)
+        cells[column] = fit_column(model, column, drawn, cells, engine).draw(cells, dice, engine)
         drawn.append(column)
     return list(cells[:columns])
 
@@ -120,29 +120,50 @@ def _words(dice: Dice) -> Words:
     return dice.integers(0, 1 << 63, 2, dtype=np.uint64)
 
 
-def _draw_column(
-    model: Model, column: int, drawn: Collection[int], cells: Codes, dice: Dice, engine: Regression
-) -> Codes:
-    """The cells of one column, given the cells of the columns drawn before: fits its regression, then draws."""
+@dataclass(frozen=True, eq=False)
+class FittedColumn:
+    """The distribution of one column given the columns drawn before it, fitted and ready to draw records from.
+
+    The first factors are those of `rows` (for `Places`), whose last entry describes the strata of uniform numbers;
+    without rows a record's cell follows from the leading variable alone. Groups are drawn, then cells inside them.
+    """
+
+    given: Floats
+    grouping: Codes
+    refined: int
+    rows: Places | None = None
+    factors: Floats | None = None
+    strata: int = 0
+
+    def draw(self, cells: Codes, dice: Dice, engine: Regression) -> Codes:
+        """The cells of the column for these records (one row per column)."""
+        if self.rows is None or self.factors is None:
+            return _draw_alone(self.given, cells[LEAD], dice, engine)
+        if self.strata:
+            groups = engine.draw(cells, self.rows, self.factors, self.strata, _words(dice))
+        else:
+            groups = engine.draw_rows(self.factors, self.rows.rows(cells, 0), _words(dice))
+        if self.refined == len(self.grouping):
+            return groups
+        return _draw_inside(self.given, self.grouping, self.refined, groups, cells[LEAD], dice, engine)
+
+
+def fit_column(model: Model, column: int, drawn: Collection[int], cells: Codes, engine: Regression) -> FittedColumn:
+    """The fitted distribution of one column, given the cells of the columns drawn before."""
     given = model.given[column]
     tables = sub_tables(column, drawn, model.tables, model.groupings)
     if not tables:
-        return _draw_alone(given, cells[LEAD], dice, engine)
+        return FittedColumn(given, np.zeros(0, dtype=np.uint8), 0)
     refined = max(table.groups for table in tables)
     grouping = model.groupings[column].map(refined)
     first = np.add.reduceat(given, model.groupings[column].starts(refined), axis=1)
     if len(tables) == 1 and tables[0].settled and len(first) == 1:
-        places = Places.of([parents_of(model.groupings, tables[0])]).rows(cells, 0)
-        groups = engine.draw_rows(tables[0].alone(first), places, _words(dice))
-    else:
-        factors = fit(model, column, tables, first, cells, engine)
-        first = first * factors[-1]
-        row_parts, merged = _merged_factors(model, tables, first, factors)
-        keys, strata = _strata(model, tables, len(first))
-        groups = engine.draw(cells, Places.of([*row_parts, keys]), merged, strata, _words(dice))
-    if refined == len(grouping):
-        return groups
-    return _draw_inside(given, grouping, refined, groups, cells[LEAD], dice, engine)
+        places = Places.of([parents_of(model.groupings, tables[0])])
+        return FittedColumn(given, grouping, refined, places, tables[0].alone(first))
+    factors = fit(model, column, tables, first, cells, engine)
+    row_parts, merged = _merged_factors(model, tables, first * factors[-1], factors)
+    keys, strata = _strata(model, tables, len(first))
+    return FittedColumn(given, grouping, refined, Places.of([*row_parts, keys]), merged, strata)
 
 
 def _merged_factors(

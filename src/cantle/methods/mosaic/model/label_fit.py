@@ -3,6 +3,9 @@
 logit p(x) = t0 + one effect per block, namely that of the cell of x. A block is one noisy table with the target, seen
 as a partition of the drafted records. Each cell's misfit is weighted by its own noise, which avoids the overfitting of
 raking.
+
+Its matrices have the form: a diagonal plus, for each row u of `vectors`, a factor times u u^T. Their inverses are the
+same on every machine, unlike those of numpy's linear algebra (see `sums`).
 """
 
 from __future__ import annotations
@@ -14,10 +17,35 @@ from typing import Protocol
 import numpy as np
 
 from cantle.drawing.counts import Dice, Floats
-from cantle.drawing.sums import dot
-from cantle.methods.mosaic.model.low_rank import LowRank
+from cantle.drawing.sums import dot, each_dot, mix
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
+
+
+@dataclass(frozen=True, eq=False)
+class LowRank:
+    diagonal: Floats
+    vectors: Floats  # one row for each term
+    factors: Floats
+
+    def plus(self, diagonal: Floats) -> LowRank:
+        return LowRank(self.diagonal + diagonal, self.vectors, self.factors)
+
+    def apply(self, vector: Floats) -> Floats:
+        """The matrix times a vector."""
+        if not len(self.factors):
+            return self.diagonal * vector
+        inner = self.factors * each_dot(self.vectors, vector)
+        return self.diagonal * vector + mix(inner, self.vectors)
+
+    def inverse(self) -> LowRank:
+        """The inverse, which has the same form: by the formula of Sherman and Morrison, one term after the other."""
+        inverse, vectors, factors = 1 / self.diagonal, np.zeros_like(self.vectors), np.zeros_like(self.factors)
+        for done, (vector, factor) in enumerate(zip(self.vectors, self.factors, strict=True)):
+            vectors[done] = LowRank(inverse, vectors[:done], factors[:done]).apply(vector)
+            factors[done] = -factor / (1 + factor * dot(vector, vectors[done]))
+        return LowRank(inverse, vectors, factors)
+
 
 STEPS, STEPS_AGAIN, INNER, TOLERANCE = 6, 4, 15, 1e-3
 """Gauss-Newton steps for a new fit and after an earlier fit; conjugate-gradient steps in each, and their tolerance."""

@@ -177,7 +177,7 @@
     const conditions = document.getElementById("conditions");
     const box = make("fieldset", { class: "condition" });
     box.append(make("legend", { class: "hidden" }, "Degrees"));
-    const [values, counts] = data.degrees;
+    const [values, counts] = data.nodes;
     const most = values.length ? values[values.length - 1] : 0;
     const fields = [1, most].map((value) => make("input", { type: "number", min: 0, max: most, value }));
     fields.forEach((field, number) => box.append(labelled(number ? "to" : "degree from", field)));

@@ -11,19 +11,17 @@ What Spark caches or spills on its workers is private: anyone who can read its f
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import numpy as np
 
-from cantle.errors import EngineError
-from cantle.trusted.core.keys import CodeTable, GridBins, GridCells, TableKey
-from cantle.trusted.core.table_keys import LeafCounts, TableCounts
+from cantle.trusted.bounding.persons import PERSON
+from cantle.trusted.core.keys import CodeTable, GridBins, GridCells, LeafCounts, TableCounts, TableKey
 from cantle.trusted.counting.base import Chunk, Tables
 from cantle.trusted.counting.packing import merged
-from cantle.trusted.counting.spark import cluster, tree, workers
-from cantle.trusted.counting.spark.cluster import is_running, load, nothing_of, reading, select, session
+from cantle.trusted.counting.spark import workers
+from cantle.trusted.counting.spark.cluster import is_running, load, nothing_of, reading, running, select, session
 from cantle.trusted.counting.spark.workers import (
     Counts,
     Encode,
@@ -32,7 +30,6 @@ from cantle.trusted.counting.spark.workers import (
     Part,
     Result,
     Sent,
-    WithPersons,
     Work,
 )
 from cantle.trusted.geometry.boxes import Cuts, Ints, Slices
@@ -40,6 +37,7 @@ from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.workloads import TableWorkload
 
 if TYPE_CHECKING:
+    from polars import DataFrame as Frame
     from pyspark import RDD
     from pyspark.sql import DataFrame
 
@@ -72,12 +70,11 @@ class SparkEngine(Tables):
         self.sizes, self.classes = sizes, class_count
         self._own = own
         self._session = frame.sparkSession
-        self._errors = cluster.errors()
-        with self._guarded():
+        with running():
             self._context = self._session.sparkContext
             self._parts = _kept(self._opened(frame, records))
             partitions = self._parts.getNumPartitions()
-        self._cells = min(MOST_CELLS, ALL_CELLS // max(1, min(partitions, tree.MOST)))
+        self._cells = min(MOST_CELLS, ALL_CELLS // max(1, min(partitions, workers.MOST)))
         self._older: list[RDD[Part]] = []
         self._all: RDD[Part] | None = None
         self._grid: Grid | None = None
@@ -87,11 +84,9 @@ class SparkEngine(Tables):
     def _opened(self, frame: DataFrame, records: Encode | OfPersons) -> RDD[Part]:
         """The records as parts; if persons are bounded, all records of a person are in the same part (Claim 40)."""
         if not isinstance(records, OfPersons):
-            return _unpickled(frame.mapInArrow(workers.packer(records, self.domain), "part binary"))
-        held: RDD[WithPersons] = _unpickled(frame.mapInArrow(workers.person_packer(records.encode), "part binary"))
-        number = max(1, held.getNumPartitions())
-        groups: RDD[tuple[int, Iterable[WithPersons]]] = held.flatMap(workers.person_sorter(number)).groupByKey(number)
-        return groups.mapPartitions(workers.bounder(self.domain, records.max_records))
+            return workers.unpickled(frame.mapInArrow(workers.packer(records, self.domain), "part binary"))
+        rows: RDD[Frame] = workers.unpickled(frame.mapInArrow(workers.each(records.encode), "part binary"))
+        return workers.grouped(rows, PERSON).mapPartitions(workers.bounder(self.domain, records.max_records))
 
     def __repr__(self) -> str:
         return "SparkEngine()"
@@ -103,7 +98,7 @@ class SparkEngine(Tables):
         held = [self._parts, *self._older, *([] if self._all is None else [self._all])]
         del self._parts, self._all, self._older, self._known, self._fine
         self._kept = None
-        with self._guarded():
+        with running():
             for parts in held:
                 parts.unpersist()
             if self._own:
@@ -192,7 +187,7 @@ class SparkEngine(Tables):
         parts = self._parts
         if isinstance(key, TableCounts) and key.subset is not None:
             number = max(1, parts.getNumPartitions())
-            parts = parts.flatMap(workers.sorter(number)).groupByKey(number).mapPartitions(workers.gatherer())
+            parts = parts.flatMap(workers.sorter(number)).groupByKey(number).values().map(workers.gathered)
         return _spread(self._ask(parts, workers.cell_counter, (self.domain, key), workers.add_listed), key.cells)
 
     # ---- jobs ---------------------------------------------------------------------------------------------
@@ -205,19 +200,14 @@ class SparkEngine(Tables):
         add: Callable[[Result, Result], Result],
     ) -> list[Result]:
         """The answers of all partitions, added up until few are left; the question is sent once per worker."""
-        with self._guarded():
+        with running():
             sent = self._context.broadcast(question)
-            answers = tree.collected(parts.mapPartitions(work(sent)), add)
+            answers = workers.collected(parts.mapPartitions(work(sent)), add)
             sent.destroy()
             for old in self._older:  # the newest parts are complete now
                 old.unpersist()
         self._older = []
         return answers
-
-    def _guarded(self) -> cluster.hushed:
-        """Replaces Spark's errors by a fixed message, because they may quote values."""
-        why = "the source cannot be read, or the cluster is gone; Spark's own log says which"
-        return cluster.hushed(self._errors, lambda _: EngineError(f"the Spark job failed: {why}"))
 
 
 def _spread(listed: list[Counts], cells: int) -> Ints:
@@ -226,10 +216,6 @@ def _spread(listed: list[Counts], cells: int) -> Ints:
     for at, more in listed:
         counts[at] += more
     return counts
-
-
-def _unpickled(packed: DataFrame) -> RDD[Any]:
-    return packed.rdd.map(lambda row: pickle.loads(row[0]))
 
 
 def _kept(parts: RDD[Part]) -> RDD[Part]:

@@ -79,6 +79,12 @@ def reading(name: str) -> hushed:
     return hushed(errors(), lambda _: DataError(rule))
 
 
+def running() -> hushed:
+    """Replaces all of Spark's messages about a job by a fixed one."""
+    why = "the source cannot be read, or the cluster is gone; Spark's own log says which"
+    return hushed(errors(), lambda _: EngineError(f"the Spark job failed: {why}"))
+
+
 def select(frame: DataFrame, columns: list[str]) -> DataFrame:
     """These columns of a Spark data frame."""
     if ".connect." in type(frame).__module__:

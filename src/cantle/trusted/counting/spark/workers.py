@@ -1,4 +1,9 @@
-"""The jobs of the Spark engine: what each worker does with its partitions, by the engine that counts on one machine."""
+"""The jobs of the Spark engine: what each worker does with its partitions, by the engine that counts on one machine.
+
+Partial counts are added up in a tree of workers (`collected`), so that the driver gets few of them, however many
+partitions there are. This is Spark's `treeAggregate` with a fixed number of partial counts per place instead of a fixed
+depth: what the driver receives and adds does not grow with the number of partitions.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +11,26 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from cantle.trusted.bounding.persons import places
+from cantle.trusted.bounding.persons import bounded
 from cantle.trusted.core.arrays import Codes, Ints, Words
-from cantle.trusted.core.keys import CodeTable, Domain, GridBins, GridCells, TableKey
+from cantle.trusted.core.keys import CodeTable, Domain, GridBins, GridCells, LeafCounts, TableCounts, TableKey
 from cantle.trusted.core.mixing import scramble
-from cantle.trusted.core.table_keys import LeafCounts, TableCounts
-from cantle.trusted.counting.bounded_persons import bounded
 from cantle.trusted.counting.packing import merged
+from cantle.trusted.counting.stores import divided
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Cuts, Slices
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.workloads import TableWorkload
 
 if TYPE_CHECKING:
-    from polars import Series
+    from polars import DataFrame as Frame
     from pyarrow import RecordBatch
+    from pyspark import RDD
+    from pyspark.sql import DataFrame
 
 ROOT = np.zeros(1, dtype=np.int64)
 
@@ -40,15 +46,12 @@ Counts = tuple[Ints, Ints]
 Encode = Callable[["RecordBatch"], tuple[Sequence[Codes], Codes]]
 """An Arrow batch as columns of codes and classes; runs on the workers."""
 
-WithPersons = tuple["Series", list[Codes], Codes]
-"""The person of each record (texts, none missing), its codes by column, and its class."""
-
 
 @dataclass(frozen=True)
 class OfPersons:
-    """Batches with the person of each record, and how many records of each person are used."""
+    """Batches as rows with persons (cantle.trusted.bounding.persons), and how many of each person are used."""
 
-    encode: Callable[[RecordBatch], WithPersons]
+    encode: Callable[[RecordBatch], Frame]
     max_records: int
 
 
@@ -92,6 +95,11 @@ def _engine(part: Part, domain: Domain) -> WordEngine:
     return WordEngine.of_part(part, sizes=domain[0], class_count=domain[1])
 
 
+def each(make: Callable[[RecordBatch], object]) -> Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]:
+    """What `make` makes of each batch, pickled."""
+    return lambda batches: (pickled(make(batch)) for batch in batches)
+
+
 def pickled(part: object) -> RecordBatch:
     """A part as an Arrow batch of one value."""
     import pyarrow
@@ -99,33 +107,23 @@ def pickled(part: object) -> RecordBatch:
     return pyarrow.RecordBatch.from_arrays([pyarrow.array([pickle.dumps(part)], pyarrow.binary())], ["part"])
 
 
-# ---- persons: Claim 40 (cantle.trusted.bounding.persons) ----------------------------------------------------------
+def unpickled(packed: DataFrame) -> RDD[Any]:
+    """Such parts as they were."""
+    return packed.rdd.map(lambda row: pickle.loads(row[0]))
 
 
-def person_packer(
-    encode: Callable[[RecordBatch], WithPersons],
-) -> Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]:
-    """Arrow batches as persons, codes and classes."""
-    return lambda batches: (pickled(encode(batch)) for batch in batches)
+# ---- rows that belong together: Claim 40 (cantle.trusted.bounding.persons) -----------------------------------------
 
 
-def person_sorter(number: int) -> Callable[[WithPersons], list[tuple[int, WithPersons]]]:
-    """Divides records by person, so that all records of a person go to the same group."""
-
-    def sort(records: WithPersons) -> list[tuple[int, WithPersons]]:
-        ids, columns, classes = records
-        place = places(ids, number)
-        return [
-            (one, (ids.filter(place == one), [column[place == one] for column in columns], classes[place == one]))
-            for one in np.unique(place).tolist()
-        ]
-
-    return sort
+def grouped(rows: RDD[Frame], key: str) -> RDD[list[Frame]]:
+    """The rows in groups: all rows of the same key are in one of them."""
+    number = max(1, rows.getNumPartitions())
+    return rows.flatMap(lambda frame: divided(frame, key, number)).groupByKey(number).values().map(list)
 
 
-def bounder(domain: Domain, max_records: int) -> Work[tuple[int, Iterable[WithPersons]], Part]:
+def bounder(domain: Domain, max_records: int) -> Work[list[Frame], Part]:
     """The records that are used; a group holds all records of its persons."""
-    return lambda groups: (_opened([bounded(group, domain[1], max_records)], domain).part for _, group in groups)
+    return lambda groups: (_opened([bounded(group, domain[1], max_records)], domain).part for group in groups)
 
 
 # ---- counts -------------------------------------------------------------------------------------------------------
@@ -199,15 +197,10 @@ def sorter(number: int) -> Callable[[Part], list[tuple[int, Words]]]:
     return sort
 
 
-def gatherer() -> Work[tuple[int, Iterable[Words]], Part]:
-    """The groups as parts of one region, each with all records that have the same words."""
-
-    def gather(groups: Iterable[tuple[int, Iterable[Words]]]) -> Iterator[Part]:
-        for _, held in groups:
-            rows = np.concatenate(list(held))
-            yield rows, np.array([0, len(rows)], dtype=np.int64)
-
-    return gather
+def gathered(held: Iterable[Words]) -> Part:
+    """A group as a part of one region, with all records that have the same words."""
+    rows = np.concatenate(list(held))
+    return rows, np.array([0, len(rows)], dtype=np.int64)
 
 
 def mover(rules: Sent[tuple[Domain, Ints, Cuts | Slices]]) -> Work[Part, Part]:
@@ -247,3 +240,27 @@ def binner(question: Sent[tuple[Domain, Grid, list[GridBins]]]) -> Work[Part, li
         yield list(map(_listed, counts))
 
     return count
+
+
+MOST = 8
+"""Partial counts that are added up at one place."""
+
+Counted = TypeVar("Counted")
+
+
+def collected(parts: RDD[Counted], add: Callable[[Counted, Counted], Counted]) -> list[Counted]:
+    """The partial counts, one per partition, as at most MOST that have the same sum."""
+    number = parts.getNumPartitions()
+    while number > MOST:
+        number = -(-number // MOST)
+        parts = parts.mapPartitionsWithIndex(_sender(MOST)).reduceByKey(add, number).values()
+    return parts.collect()
+
+
+def _sender(most: int) -> Callable[[int, Iterable[Counted]], Iterator[tuple[int, Counted]]]:
+    """Names the place at which a partition's counts are added up."""
+
+    def send(partition: int, parts: Iterable[Counted]) -> Iterator[tuple[int, Counted]]:
+        return ((partition // most, part) for part in parts)
+
+    return send
