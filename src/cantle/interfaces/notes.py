@@ -74,7 +74,8 @@ def _of_graph(run: Run) -> Iterator[str]:
 
 def _of_sequences(run: Run) -> Iterator[str]:
     yield from _nothing(run.summary["records"])
-    yield from _noise_alone(run.strength)
+    yield from _fewer_sets(run.summary, "sequence")
+    yield from _noise_alone(run.strength, "sequences")
     if run.summary["records"] and run.summary["order"] == 1:
         yield (
             "No order of symbols was measured: the sequences are too few for this epsilon. The release knows lengths "
@@ -105,11 +106,11 @@ def _nothing(records: int) -> Iterator[str]:
         )
 
 
-def _fewer_sets(summary: dict[str, int]) -> Iterator[str]:
-    """A note if fewer sets were drawn than were counted."""
+def _fewer_sets(summary: dict[str, int], noun: str = "set") -> Iterator[str]:
+    """A note if fewer sets or sequences were drawn than were counted."""
     if (share := share_drawn(summary)) < 1:
         wanted = f"{summary[ITEMS_WANTED]:,} items, and a release holds at most {MOST_ITEMS:,}"
-        yield _thinned(wanted, share, "set") + "If the data has fewer items, epsilon is too small for it."
+        yield _thinned(wanted, share, noun) + "If the data has fewer items, epsilon is too small for it."
 
 
 def _fewer_records(summary: dict[str, int]) -> Iterator[str]:
@@ -137,11 +138,11 @@ def _fewer_nodes(summary: dict[str, int]) -> Iterator[str]:
         )
 
 
-def _noise_alone(strength: float) -> Iterator[str]:
-    """A note if the released sets may be nothing but noise."""
+def _noise_alone(strength: float, noun: str = "sets") -> Iterator[str]:
+    """A note if the released records may be nothing but noise."""
     if 0 < strength < NONE:
         yield (
-            "Noise alone may make as many records as were released. Either the data is tiny for this epsilon, or "
+            f"Noise alone may make as many {noun} as were released. Either the data is tiny for this epsilon, or "
             "hardly any item fits the schema."
         )
 

@@ -189,7 +189,7 @@ def publish_command(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a private release of a table, sets of items, or a graph.
+    """Make a private release of a table, sets of items, sequences, or a graph.
 
     Only the degrees of a graph are released.
 
@@ -214,6 +214,8 @@ def publish_command(
     baskets: pairs, accuracy_share.
 
     diffpart: fanout, c1, c2, eta, m, leaf_share, max_cells, accuracy_share.
+
+    journeys: accuracy_share.
 
     degrees: theta.
     """

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.drawing.counts import Dice
+from cantle.drawing.records import share_drawn, wanted_items
 from cantle.drawing.results import Results
 from cantle.drawing.set_frames import to_frame
 from cantle.methods.journeys.model.paths import draw_paths, split_paths
@@ -48,21 +49,20 @@ def summary_of(answers: Answers, records: int) -> dict[str, int]:
         "classes_of_length": len(answers.classes) + 1,
         "order": answers.order,
         "strings": sum(len(cells) for *_, cells in answers.measured),
+        **wanted_items(answers.lengths.symbols),
     }
 
 
 def draw(answers: Answers, dice: Dice, number: int | None = None) -> tuple[Ints, Codes]:
     """Sequences in random order, as ragged rows; `number` of them, by default as many as the noisy lengths say."""
-    sizes = np.diff(np.rint(np.cumsum(np.append(0.0, answers.lengths.number))).astype(np.int64))
-    if number is not None:
-        share = np.cumsum(answers.lengths.number / max(1e-9, float(answers.lengths.number.sum())))
-        sizes = np.diff(np.append(0, np.rint(share * number).astype(np.int64)))
-    short = answers.short
+    short, lengths = answers.short, answers.lengths
+    share = share_drawn(wanted_items(lengths.symbols))
+    sizes = lengths.drawn(lengths.records * share if number is None else number)
     symbols = round(len(answers.paths[0]))
     parts = [draw_paths(answers.paths, sizes[1 : short + 1], symbols, dice)]
-    lengths = np.repeat(np.arange(short + 1, len(sizes)), sizes[short + 1 :])
-    if answers.model is not None and len(lengths):
-        parts.append(answers.model.draw(lengths, dice))
+    long = np.repeat(np.arange(short + 1, len(sizes)), sizes[short + 1 :])
+    if answers.model is not None and len(long):
+        parts.append(answers.model.draw(long, dice))
     every = np.concatenate([np.diff(starts) for starts, _ in parts])
     codes = np.concatenate([codes for _, codes in parts])
     begins = np.cumsum(every) - every

@@ -91,21 +91,17 @@ class Journeys:
         return np.searchsorted(self.classes, lengths, side="right")
 
     @cached_property
-    def drawn_lengths(self) -> Ints:
-        """The lengths of all sequences to draw."""
-        return self.lengths.drawn(self.short + 1)
-
-    @cached_property
     def _pool(self) -> Ints:
-        every = self.drawn_lengths
-        if not len(every):
+        """The lengths of simulated sequences, at even parts of all."""
+        sums = np.cumsum(np.where(np.arange(len(self.lengths.number)) > self.short, self.lengths.number, 0.0))
+        if sums[-1] < 1:
             return np.array([self.short + 1])
-        number = min(len(every), POOL)
-        return every[((np.arange(number) + 0.5) * (len(every) / number)).astype(np.int64)]
+        number = min(round(float(sums[-1])), POOL)
+        return np.searchsorted(sums, (np.arange(number) + 0.5) * (sums[-1] / number), side="right")
 
     @property
     def records(self) -> float:
-        return float(max(1, len(self.drawn_lengths)))
+        return max(1.0, self.lengths.longer(self.short))
 
     @property
     def each(self) -> float:

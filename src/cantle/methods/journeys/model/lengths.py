@@ -11,7 +11,7 @@ from cantle.drawing.shrinkage import shrink
 from cantle.trusted.geometry.boxes import Ints
 
 _SINGLE = 24  # lengths up to this one have a bin each; then there are 8 bins per octave
-_CLEAR = 4.5  # standard deviations of noise above which neighbouring lengths are taken to occur
+_CLEAR = 4.0  # standard deviations of noise above which neighbouring lengths are taken to occur
 _MOST_CUT = 0.3  # if cutting the longest lengths loses more than this share, none is cut
 _SLOPE = (0.5, 1.2)  # bounds on how density changes inside a bin
 
@@ -36,18 +36,23 @@ class LengthModel:
     number: Floats
 
     @property
-    def records(self) -> int:
-        return round(float(self.number.sum()))
+    def records(self) -> float:
+        return float(self.number.sum())
+
+    @property
+    def symbols(self) -> float:
+        """The symbols of all sequences together."""
+        return float((self.number * np.arange(len(self.number))).sum())
 
     def longer(self, length: int) -> float:
         """How many sequences are longer."""
         return float(self.number[length + 1 :].sum())
 
-    def drawn(self, low: int) -> Ints:
-        """The length of each sequence of at least `low` symbols, ascending."""
-        counts = np.diff(np.rint(np.cumsum(np.append(0.0, self.number))).astype(np.int64))
-        lengths = np.arange(len(counts))
-        return np.repeat(lengths[low:], counts[low:])
+    def drawn(self, records: float) -> Ints:
+        """How many of so many sequences have each length."""
+        share = records / max(1e-9, float(self.number.sum()))
+        ends = np.rint(np.cumsum(self.number) * share).astype(np.int64)
+        return ends - np.append(0, ends[:-1])
 
 
 def fit_lengths(noisy: Ints, edges: Ints, scale: float, longest: int) -> LengthModel:
@@ -57,7 +62,8 @@ def fit_lengths(noisy: Ints, edges: Ints, scale: float, longest: int) -> LengthM
     sums = np.concatenate([np.zeros(1), np.cumsum(value)])
     spans = np.arange(len(sums))[None] - np.arange(len(sums))[:, None]
     clear = (sums[None] - sums[:, None] > _CLEAR * sd * np.maximum(spans, 0) ** 0.5) & (spans > 0)
-    kept = int(np.flatnonzero(clear.any(axis=0)).max(initial=0))
+    last = int(np.flatnonzero(clear.any(axis=1)).max(initial=0))  # where the last clear stretch begins
+    kept = int(np.flatnonzero(clear[last]).min(initial=len(value))) if clear.any() else 0
     if value[:kept].sum() < (1 - _MOST_CUT) * value.sum():
         kept = len(value)
     number = np.zeros(longest + 1)

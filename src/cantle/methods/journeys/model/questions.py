@@ -53,7 +53,7 @@ _COVERED = 0.25  # the share of strings that must be expected to stand out
 _CLEAR = 4.0
 _SAMPLING = 0.4  # the mean error of a simulated number, in standard deviations, halved
 _SPURIOUS = 40  # strings that pass the threshold by noise alone
-LEAST = 1_000
+LEAST = 10_000
 """The smallest epsilon, in nano-units."""
 
 PAID = {
