@@ -65,6 +65,11 @@ def _of_sets(run: Run) -> Iterator[str]:
     yield from _filled_in(run.summary)
 
 
+def _of_families(run: Run) -> Iterator[str]:
+    yield from _strength(run.summary["records"], run.strength)
+    yield from _fewer_records(run.summary)
+
+
 def _of_graph(run: Run) -> Iterator[str]:
     yield from _nothing(run.summary["records"])
     yield from _fewer_nodes(run.summary)
@@ -94,6 +99,7 @@ KINDS: dict[str, Callable[[Run], Iterator[str]]] = {
     "sets": _of_sets,
     "sequences": _of_sequences,
     "graph": _of_graph,
+    "families": _of_families,
 }
 """For each kind of data its notes."""
 

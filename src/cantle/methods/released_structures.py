@@ -8,5 +8,6 @@ STRUCTURE_OF = {
     "baskets": "patterns",
     "degrees": "degrees",
     "journeys": "sequences",
+    "families": "families",
 }
 """Releases of these methods need not name their structure."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cantle.release import graphs, sequences, sets, tables
+from cantle.release import families, graphs, sequences, sets, tables
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import ReleasedKind, Texts
 
@@ -11,7 +11,13 @@ KINDS: dict[str, ReleasedKind] = {
     "sets": sets.KIND,
     "sequences": sequences.KIND,
     "graph": graphs.KIND,
+    "families": families.KIND,
 }
+
+
+def files_of(manifest: Manifest) -> tuple[str, ...]:
+    """The names of the data files, without their endings: mostly one."""
+    return tuple(texts_of(manifest).resources) or ("data",)
 
 
 def texts_of(manifest: Manifest) -> Texts:

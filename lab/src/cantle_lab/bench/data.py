@@ -121,6 +121,16 @@ def _labels(field: FieldDocument, codes: npt.NDArray[np.int64]) -> pl.Series:
     return pl.Series(field["name"], field["categories"]).gather(codes)
 
 
+def make_families(records: int, width: int | None, path: Path, data: Path | None) -> Mapping[str, object]:  # noqa: ARG001
+    """A folder with patients and visits; returns the package."""
+    from cantle_lab.papers.made_families import CLINIC, clinic
+
+    path.mkdir(parents=True, exist_ok=True)
+    for name, frame in clinic(records, SEED).items():
+        frame.write_csv(path / f"{name}.csv")
+    return CLINIC
+
+
 def edges(number: int) -> pl.DataFrame:
     """A simple graph of this many edges, one per row (`a`, `b`).
 
@@ -177,6 +187,7 @@ KINDS = {
     "sets": BenchKind(".dat", make_sets, _ITEMS),
     "sequences": BenchKind(".seq", make_sequences),
     "graph": BenchKind(".txt", make_graph),
+    "families": BenchKind("", make_families),
 }
 
 

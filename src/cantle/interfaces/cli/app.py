@@ -15,7 +15,7 @@ import typer.core
 
 from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError
 from cantle.interfaces.cli.audit import audit_command
-from cantle.interfaces.cli.config import chosen, needed, public_facts, settings_of
+from cantle.interfaces.cli.config import chosen, needed, public_facts, schema_for, settings_of
 from cantle.interfaces.cli.demo import demo_command
 from cantle.interfaces.cli.internal import check_command, evaluate_command
 from cantle.interfaces.cli.lab import COMMANDS, command_of, unloaded
@@ -25,6 +25,7 @@ from cantle.interfaces.cli.plan import (
     MethodName,
     Preset,
     make_plans,
+    method_named,
     note_caution,
     plan_command,
     require_yes,
@@ -41,7 +42,8 @@ _NO_LEDGER = "no ledger is charged, so earlier releases of this data are unknown
 
 _ORDER = (
     "demo", "init", "schema", "check", "plan", "publish", "show", "query", "report", "statement", "sign", "metadata",
-    "bundle", "verify", "sample", "apply", "graph", "evaluate", "studio", "ledger", "audit", "reproduce", "bench",
+    "bundle", "verify", "sample", "apply", "graph", "evaluate", "studio", "ledger", "audit", "reproduce",
+    "experiment", "bench",
 )  # fmt: skip
 """The commands in the order in which people need them."""
 
@@ -189,7 +191,7 @@ def publish_command(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a private release of a table, sets of items, sequences, or a graph.
+    """Make a private release of a table, sets of items, sequences, a graph, or two linked tables.
 
     Only the degrees of a graph are released.
 
@@ -198,6 +200,8 @@ def publish_command(
     Example: cantle publish baskets.dat --schema sets.yaml --epsilon 1 -o baskets
 
     Example: cantle publish friends.txt --schema graph.yaml --epsilon 1 -o degrees
+
+    Example: cantle publish datapackage.yaml --epsilon 1 -o households
 
     Example: cantle publish adult.csv --schema schema.yaml --epsilon 1 --dry-run --records 45000
 
@@ -224,8 +228,8 @@ def publish_command(
     from cantle.trusted.core.budget import NANO
 
     parameters = settings_of(settings, preset)
-    public, budget = Path(needed(schema, "schema", "--schema")), needed(epsilon, "epsilon", "--epsilon")
-    method, engine = chosen(method, "method", "auto"), chosen(engine, "engine", "memory")
+    public, budget = Path(schema_for(data, schema)), needed(epsilon, "epsilon", "--epsilon")
+    method, engine = method_named(method), chosen(engine, "engine", "memory")
     memory, table, form = chosen(memory, "memory"), chosen(table, "table"), chosen(form, "format")
     ledger, dataset = chosen(ledger, "ledger"), chosen(dataset, "dataset")
     folder = Path(chosen(None if output is None else str(output), "out", "release"))

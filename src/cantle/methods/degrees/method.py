@@ -120,7 +120,7 @@ class DegreeSequence(Configured):
             rest -= for_bound
         if s.mode == "rps":
             theta = s.theta or self._bounds()[-1]
-            self._rps(theta).refuse_shares(rest, Projection(theta).unit(Unit(1)))
+            self._rps(theta).refuse_shares(rest, Projection(theta).unit(Unit(1)).max_records)
 
     def run(self, curator: Curator) -> None:
         """Asks all questions, about the graph as a whole."""

@@ -89,7 +89,7 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
         too_fine=_fine(others, records, value_noise),
         remarks=(*_grouped(others, cells), *_mosaic_remarks(start), *_banded(target, start)),
         relations=relations_of(method, epsilon, records, persons),
-        **_cost("mosaic", records, made.columns, shares.count),
+        **table_cost("mosaic", records, made.columns, shares.count),
     )
 
 
@@ -168,6 +168,8 @@ def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline
     accuracy = float(method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons))
     rest = 1 - float(s.oneway_share) - float(s.count_share) - accuracy
     leaves = rest * float(s.leaf_share)
+    if s.halves:  # cuts are free: leaves get what stop tests leave
+        leaves = rest - (rest - leaves) * float(s.stop_share) * s.stop.paid
     tables, leaf_noise = max(1, len(method.sizes)), noise_of(leaves * rate)
     noise = noise_of(float(s.oneway_share) * rate / tables) if s.oneway_share else leaf_noise
     budget = [
@@ -210,7 +212,7 @@ def _by_columns(
         one_way=sum(errors) / max(1, len(errors)),
         cells=sum(sizes) / max(1, len(sizes)),
         too_fine=tuple(fine),
-        **_cost(name, records, len(sizes), 0),
+        **table_cost(name, records, len(sizes), 0),
     )
 
 
@@ -219,7 +221,7 @@ def _whole(budget: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(part for part in budget if part.share > 0)
 
 
-def _cost(method: str, records: int, columns: int, tables: int) -> dict[str, Any]:
+def table_cost(method: str, records: int, columns: int, tables: int) -> dict[str, Any]:
     """Core-seconds and megabytes, from single runs on two cores (`cantle reproduce plan`, `cantle bench`).
 
     They may be wrong by a factor of about two.

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import variance
 from cantle.drawing.tree import Leaves
@@ -30,9 +30,6 @@ from cantle.schema.code_sets import (
 )
 from cantle.schema.domain import Domain
 from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Share = Callable[[Box], float]
 """The share of the released records in a box (codes per column) for which a question holds."""

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle import kernel_choice
 from cantle.drawing.counts import Dice, public_dice
@@ -42,8 +43,6 @@ from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import PARTS
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.release.report.content import Section
 
 
@@ -112,8 +111,6 @@ class Released:
         return sensitivity * self.max_records * NANO
 
     def _rows(self, names: tuple[str, ...]) -> pl.DataFrame:
-        import polars as pl
-
         return self._groups.filter(pl.col("question").is_in(names))
 
 
@@ -242,8 +239,6 @@ class Opened:
 
     def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
         """The measured pairs that most of the released sets hold."""
-        import polars as pl
-
         measured = self._groups.filter(pl.col("items").list.len() == 2)
         pairs = measured.group_by("items", maintain_order=True).agg(pl.col("estimate").sum()).sort("estimate")
         likely, sets = pairs["items"].tail(_LIKELY).to_list(), self._records

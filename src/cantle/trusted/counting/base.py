@@ -77,7 +77,7 @@ class Engine(Protocol):
 
     @property
     def kind(self) -> str:
-        """tables, sets, sequences or graphs."""
+        """tables, sets, sequences, graphs or families."""
 
     @property
     def keys(self) -> tuple[type, ...]:
@@ -178,6 +178,13 @@ class SequencesEngine(SplitEngine, Protocol):
     def split(self, positions: Ints, rule: Cuts | Slices, /) -> None: ...
 
     def count_all(self, workload: SequenceWorkload, /) -> Ints: ...
+
+
+class FamiliesEngine(Engine, Protocol):
+    """Parents with their children, which are one region."""
+
+    def view(self, view: int) -> TableEngine:
+        """The records of one view (geometry/views.py), whose counts are parts."""
 
 
 class GraphsEngine(Engine, Protocol):
