@@ -13,7 +13,7 @@ from cantle.release.answers.sequence_answers import HELD, SequenceAsker
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.flow import Edge, flow_diagram
 from cantle.release.report.groupings import Ints
-from cantle.release.report.sets import card
+from cantle.release.report.sets import card_of
 from cantle.release.report.tables import BASIS, CONFIDENCE, weakest
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.question_columns import MOST_COUNTED
@@ -28,11 +28,11 @@ def sequence_sections(asker: SequenceAsker, release: Release) -> list[Section]:
     top = top[np.isin(top, held.codes)]
     lengths, starts, ends = _lengths(asker), _ends(asker, "first", top), _ends(asker, "last", top)
     cards = [
-        card("Lengths", lengths, whole, "sequences", numeric=True),
-        card("Strings of symbols", _strings(asker), whole, "sequences that contain it"),
-        card("Whole sequences", _paths(asker), whole, "sequences"),
-        card("First symbols", starts, whole, "sequences"),
-        card("Last symbols", ends, whole, "sequences"),
+        card_of("Lengths", lengths, whole, "sequences", numeric=True),
+        card_of("Strings of symbols", _strings(asker), whole, "sequences that contain it"),
+        card_of("Whole sequences", _paths(asker), whole, "sequences"),
+        card_of("First symbols", starts, whole, "sequences"),
+        card_of("Last symbols", ends, whole, "sequences"),
     ]
     words = f"{whole:,} sequences over {asker.universe.size:,} declared symbols. Error bars of lengths and ends "
     words += f"{BASIS[weakest(one.covers for _, one in [*lengths, *starts, *ends])]}"
