@@ -46,7 +46,7 @@ from cantle.trusted.core.arrays import Bools, Codes
 if TYPE_CHECKING:
     from cantle.methods.own_error.accuracy import Pair
     from cantle.release import Release
-    from cantle.trusted.geometry.workloads import FamilyWorkload, SetWorkload, TableWorkload
+    from cantle.trusted.geometry.workloads import FamilyWorkload, SequenceWorkload, SetWorkload, TableWorkload
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class Asker:
         """All pairs of columns of a table, and those that were measured together."""
         return set(), set()
 
-    def workload(self, seed: int) -> TableWorkload | SetWorkload | FamilyWorkload | None:
+    def workload(self, seed: int) -> TableWorkload | SetWorkload | SequenceWorkload | FamilyWorkload | None:
         """The questions that a seed draws for the released records, whose error a release measures."""
         raise NotImplementedError
 
