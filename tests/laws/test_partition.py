@@ -305,7 +305,8 @@ def all_kept(parts: Partitions, rows: list[int]) -> Kept:
 @st.composite
 def item_trees(draw: st.DrawFn) -> tuple[ItemTree, int]:
     size = draw(st.integers(1, 6))
-    return ItemTree.of(size, draw(st.integers(2, 6)), even=draw(st.booleans())), draw(st.integers(1, size))
+    tree = ItemTree.of(size, draw(st.integers(2, 6)), even=draw(st.booleans()), shuffled=draw(st.booleans()))
+    return tree, draw(st.integers(1, size))
 
 
 @examples(24)

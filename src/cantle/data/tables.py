@@ -92,7 +92,7 @@ def read_batches(source: object, schema: TableSchema, ids: tuple[str, ...] = ())
 
     `ids` are columns that `as_ids` reads, like the schema's column of persons.
     """
-    wanted = [one.name for one in schema.fields if one.role != "identifier"]
+    wanted = schema.wanted
     if schema.person is not None:
         wanted.append(schema.person)
         ids = (*ids, schema.person)
@@ -109,7 +109,7 @@ def _read_file(path: Path, schema: TableSchema, wanted: list[str], ids: tuple[st
     if kind in PARQUET + ARROW:
         yield _read_typed(path, wanted, ids)
     elif kind in SHEETS:
-        names, columns = read_sheet(path, schema.dialect, [one.name for one in schema.fields], ids)
+        names, columns = read_sheet(path, schema.dialect, schema.file_columns, ids)
         _check_columns(f"{path.name!r}", names, wanted)
         yield pl.DataFrame({name: columns[names.index(name)] for name in wanted})
     elif kind in STATISTICS:
@@ -273,7 +273,7 @@ class Lines:
 def read_lines(path: Path, schema: TableSchema, wanted: list[str], piece: int | None = None) -> Iterator[Lines]:
     """The file in batches: the whole lines of each piece; from the first quote on, all the rest is one batch."""
     dialect, pieces = _csv_dialect(path, schema.dialect), _pieces(path, schema.dialect, piece)
-    names, first = [one.name for one in schema.fields], b""
+    names, first = schema.file_columns, b""
     if dialect.header:
         names, first = _split_header(pieces, dialect)
         _check_columns(f"{path.name!r}", names, wanted, _DIALECT)

@@ -74,7 +74,7 @@ def preflight(
     schema: Schema | Mapping[str, object] | str | os.PathLike[str],
     *,
     epsilon: float | str | Fraction,
-    method: str = "auto",
+    method: object = "auto",
     preset: str = "default",
     engine: str = "memory",
     memory: str | int | None = None,

@@ -25,6 +25,7 @@ _INTRO = f"""\
 #   {{name: income, type: number, step: 500, constraints: {{minimum: 0, maximum: 99999}}}}  counted in steps of 500
 #   {{name: seen, type: datetime, step: 15min, constraints: {{minimum: 2024-01-01, maximum: 2025-01-01}}}}  or date
 #   {{name: price, type: number, constraints: {{minimum: 0, maximum: 99, multipleOf: 0.01}}}}  whole cents in the data
+#   {{name: home, type: geopoint, columns: [lat, lon], bounds: [[40.4, -74.3], [41.0, -73.6]], step: 0.0001}}    a place
 #   {{name: job, type: string, categories: ["Clerk", "Farmer"]}}   every value that could occur;  or type: boolean
 #   {{name: ssn, role: identifier}}                               never published
 #

@@ -7,7 +7,7 @@ cuts a bin.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -88,8 +88,14 @@ class Counted(Protocol):
 
 def inside_and_around(question: Question, bins: Mapping[Key, Counted]) -> tuple[Question, Question]:
     """Two questions that cut no bin: one that holds only where this one does, and one that holds wherever it does."""
-    inside = recoded(question, lambda key, codes: bins[key].whole(codes) if key in bins else codes)
-    return inside, recoded(question, lambda key, codes: bins[key].touched(codes) if key in bins else codes)
+
+    def changed_by(change: Callable[[Counted, CodeSet], CodeSet]) -> Question:
+        return recoded(
+            question,
+            lambda key, codes: change(bins[key], codes) if key in bins and isinstance(codes, CodeSet) else codes,
+        )
+
+    return changed_by(lambda mine, codes: mine.whole(codes)), changed_by(lambda mine, codes: mine.touched(codes))
 
 
 def sums_inside_and_around(question: Question, cells: Mapping[Key, tuple[int, ...]]) -> tuple[Question, Question]:

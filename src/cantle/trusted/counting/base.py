@@ -75,7 +75,7 @@ class Engine(Protocol):
 
     @property
     def kind(self) -> str:
-        """tables, sets or graphs."""
+        """tables, sets, graphs or families."""
 
     @property
     def keys(self) -> tuple[type, ...]:
@@ -159,6 +159,13 @@ class SetsEngine(SplitEngine, Protocol):
 
     def count_all(self, workload: SetWorkload, /) -> Ints:
         """The numbers of a workload over all records as they were given, before any was cut."""
+
+
+class FamiliesEngine(Engine, Protocol):
+    """Parents with their children, which are one region."""
+
+    def view(self, view: int) -> TableEngine:
+        """The records of one view (geometry/views.py), whose counts are parts."""
 
 
 class GraphsEngine(Engine, Protocol):
