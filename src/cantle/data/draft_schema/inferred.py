@@ -1,16 +1,10 @@
-"""Types, bounds and categories of columns, guessed from the private values. A schema made so has no guarantee.
-
-Rules between columns are proposed by the names of columns alone: `discharge_date >= admission_date`.
-"""
+"""Types, bounds and categories of columns, guessed from the private values. A schema made so has no guarantee."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Mapping, Sequence
 from datetime import MAXYEAR, MINYEAR, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,59 +12,11 @@ import numpy as np
 from cantle.data.draft_schema.declared import type_of
 from cantle.data.draft_schema.table_text import Column, Known
 from cantle.data.tables import read_columns
-from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import plain
-from cantle.schema.question_columns import quoted
 from cantle.schema.table import Dialect, Field, TableSchema
 
 if TYPE_CHECKING:
     import polars as pl
-
-_PAIRS = """start end, start stop, start finish, started ended, started finished, begin end, from to, from until,
-admission discharge, admitted discharged, admit discharge, arrival departure, arrived departed, arrival discharge,
-opened closed, open close, opened resolved, created closed, created resolved, created updated, checkin checkout,
-pickup dropoff, ordered shipped, shipped delivered, ordered delivered, order delivery, birth death, born died,
-birth admission, hired left, issued returned, issue expiry, issued expires, entry exit, submitted approved,
-diagnosis death"""
-PAIRS = {tuple(pair.split()) for pair in _PAIRS.replace("\n", " ").split(", ")}
-"""Words for what comes first and what comes later."""
-
-_FILLERS = {"date", "time", "datetime", "day", "at", "on", "ts", "timestamp", "dt", "of"}
-_DATES = ("date", "datetime", "???", None)
-
-
-def proposed_rules(fields: Sequence[Mapping[str, JSON]]) -> list[str]:
-    """Rules for pairs of columns of dates, or of a type that is not known, whose names say which comes first."""
-    able = [one for one in fields if one.get("role") is None and one.get("type") in _DATES]
-    words = {str(one["name"]): words_of(str(one["name"])) for one in able}
-    named = [name for name, parts in words.items() if parts]
-    return [
-        f"{quoted(later)} >= {quoted(first)}"
-        for first, later in permutations(named, 2)
-        if _are_pair(words[first], words[later])
-    ]
-
-
-def words_of(name: str) -> list[str]:
-    """The words of a name, without those that only say that it is a date."""
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
-    return [word for word in re.split(r"[^a-z0-9]+", spaced) if word and word not in _FILLERS]
-
-
-def _are_pair(first: Sequence[str], later: Sequence[str]) -> bool:
-    """Whether two names are the same but for one word each, of which one is for what comes first."""
-    if len(first) != len(later):
-        return False
-    differ = [pair for pair in zip(first, later, strict=True) if pair[0] != pair[1]]
-    return len(differ) == 1 and differ[0] in PAIRS
-
-
-def as_comment(rules: Sequence[str]) -> str:
-    """The rules as comments of a schema, to be taken in by whoever knows that they hold."""
-    lines = [f"#   - {rule}" for rule in rules]
-    what = "what the names suggest; take away the # if no record can break it (then none is released that does):"
-    return "\n".join([f"# {what}", "# rules:", *lines]) + "\n"
-
 
 _MARKS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", ".")
 _MANY = 1000  # an inferred column with more distinct texts becomes an identifier

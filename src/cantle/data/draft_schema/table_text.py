@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from cantle.data.draft_schema.inferred import as_comment, proposed_rules
+from cantle.data.draft_schema.proposed_rules import as_comment, proposed_rules
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK
 from cantle.schema.dialect import Dialect
