@@ -23,8 +23,20 @@ from cantle.release.accuracy import WORST_DOUBT, bound_of, noise_scale
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
 from cantle.release.structures import traits_of
-from cantle.release.verdict_words import BY_EARLIER, SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points
-from cantle.release.words import declared_names, drawn_records, percent, write_plain
+from cantle.release.words import (
+    BY_EARLIER,
+    SWITCHED_OFF,
+    TOO_FEW,
+    Right,
+    Uses,
+    declared_names,
+    drawn_records,
+    groups,
+    line,
+    percent,
+    points,
+    write_plain,
+)
 from cantle.schema.items import SPACE, Universe
 from cantle.schema.sets import SetForm, SetSchema
 

@@ -16,12 +16,12 @@ from cantle.release.answers.estimates import Estimate
 from cantle.release.answers.set_answers import SetAsker
 from cantle.release.data_file import as_polars
 from cantle.release.load import universe_of
-from cantle.release.report.charts import Bar, lying, share_text, upright
+from cantle.release.report.charts import Bar, share_text
 from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
 from cantle.release.report.groupings import Ints
 from cantle.release.report.icicle import Node, tree_section
 from cantle.release.report.pairs import heat_map
-from cantle.release.report.tables import BASIS, CONFIDENCE, SHORT, weakest
+from cantle.release.report.tables import BASIS, CONFIDENCE, card, weakest
 from cantle.release.sets import list_frame, middle
 from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
 from cantle.schema.items import Universe
@@ -150,10 +150,9 @@ def _card(
         for label, one in counts
     ]
     spoken = "; ".join(f"{bar.label}, {share_text(bar.value / max(1, whole))}" for bar in bars[:3])
-    chart = (upright if numeric else lying)(bars, whole, f"{title}. {spoken}. All numbers are in the table below.")
-    rows = [(bar.label, f"{bar.value:,.0f}", f"{bar.low:,.0f}", f"{bar.high:,.0f}") for bar in bars]
-    note = f"Error bars: {SHORT[weakest(one.covers for _, one in counts)]}." if counts else ""
-    return Figure(title, chart, (), note, ("", unit, "from", "to"), rows)
+    said = f"{title}. {spoken}. All numbers are in the table below."
+    covers = weakest(one.covers for _, one in counts) if counts else ""
+    return card(title, bars, whole, said, covers, unit, numeric=numeric)
 
 
 def _matrix(view: SetView) -> Section:
