@@ -53,7 +53,6 @@ MUTANTS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("core/budget", "exact.numerator * NANO //", "-(-exact.numerator) * NANO + exact.denominator - 1 //", BUDGET),
     # core/curator: every question is charged, at the range or sensitivity that its noise is for
     ("core/curator", RHO, RHO.replace(" * run.unit.max_records", ""), CURATOR),
-    ("core/curator", RHO, RHO.replace(" * candidates.margin", ""), (*CURATOR, "tests/trusted/test_specialisations.py")),
     ("core/curator", MEASURED + "value", "value", CURATOR),
     ("core/curator", MEASURED + "exact_occupied", "exact_occupied", (*CURATOR, *SETS)),
     ("core/curator", RESERVED, "pass", OWN),
