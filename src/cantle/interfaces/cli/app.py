@@ -162,8 +162,8 @@ def publish_command(
         typer.Option(
             "--format",
             metavar="NAME",
-            autocompletion=lambda: ["csv", "parquet", "fimi"],
-            help="csv, parquet, or fimi (sets only). Default: csv; sets in the form of the data.",
+            autocompletion=lambda: ["csv", "parquet", "fimi", "xes"],
+            help="csv, parquet, fimi (for sets and sequences) or xes. Default: csv, or the form of the data.",
         ),
     ] = None,
     nodes: NodesFile = None,
@@ -191,7 +191,7 @@ def publish_command(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a private release of a table, sets of items, a graph, or two linked tables.
+    """Make a private release of a table, sets of items, sequences, a graph, or two linked tables.
 
     Only the degrees of a graph are released.
 
@@ -218,6 +218,8 @@ def publish_command(
     baskets: pairs, accuracy_share.
 
     diffpart: fanout, c1, c2, eta, m, leaf_share, max_cells, accuracy_share.
+
+    journeys: accuracy_share.
 
     degrees: theta.
     """

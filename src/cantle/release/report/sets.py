@@ -100,9 +100,9 @@ def set_sections(view: SetView, asker: Asker) -> list[Section]:
     top = view.top(ITEMS)
     items = [(view.label(code), asker.count(has(code), CONFIDENCE)) for code in top]
     cards = [
-        _card("Items", items, view.records, "sets that hold it"),
-        _card("Pairs of items", _pairs(view, asker), view.records, "sets that hold both"),
-        _card("Sizes of sets", _sizes(view, asker), view.records, "sets", numeric=True),
+        card_of("Items", items, view.records, "sets that hold it"),
+        card_of("Pairs of items", _pairs(view, asker), view.records, "sets that hold both"),
+        card_of("Sizes of sets", _sizes(view, asker), view.records, "sets", numeric=True),
     ]
     covers = weakest(estimate.covers for _, estimate in items)
     words = f"{view.records:,} sets over {view.universe.size:,} declared items. Error bars {BASIS[covers]}"
@@ -142,16 +142,18 @@ def _sizes(view: SetView, asker: Asker) -> list[tuple[str, Estimate]]:
     ]
 
 
-def _card(
+def card_of(
     title: str, counts: Sequence[tuple[str, Estimate]], whole: int, unit: str, *, numeric: bool = False
 ) -> Figure:
+    """Bars of counts with their intervals, and the numbers as a table."""
     bars = [
         Bar(label, one.value, one.low, one.high, label if numeric else "", sure=one.confidence is not None)
         for label, one in counts
     ]
     spoken = "; ".join(f"{bar.label}, {share_text(bar.value / max(1, whole))}" for bar in bars[:3])
     said = f"{title}. {spoken}. All numbers are in the table below."
-    covers = weakest(one.covers for _, one in counts) if counts else ""
+    barred = [one for _, one in counts if one.high > one.low]
+    covers = weakest(one.covers for one in barred) if barred else ""
     return card(title, bars, whole, said, covers, unit, numeric=numeric)
 
 
