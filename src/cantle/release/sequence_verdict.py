@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from cantle.methods.own_error.accuracy import Accuracy
 from cantle.release.accuracy import WORST_DOUBT, bound_of, noise_scale
 from cantle.release.manifest import Manifest
-from cantle.release.verdict_words import SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points
+from cantle.release.words import SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points
 
 BEYOND = "What depends on longer strings than were counted, such as returns after a long gap, comes out too weak."
 
