@@ -125,6 +125,7 @@ def fig3(setting: Setting) -> Iterator[Row]:
     series = {
         "paper, stop 5": paper(depth=50, stop="count:5"),
         "paper, stop 0": paper(depth=50, stop="count:0"),
+        "literal, stop 5": paper(depth=50, stop="count:5", literal=True),
         "fixed midpoints": paper(attributes="midpoint", depth=50, stop="count:5"),
     } | OURS
     for name, options in series.items():
