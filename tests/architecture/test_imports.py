@@ -24,7 +24,9 @@ ANSWERED = "methods.own_error methods.question_words methods.released_structures
 ANSWERED += "methods.mosaic.model methods.mosaic.results methods.baskets.model "
 ANSWERED += "methods.baskets.results methods.diffpart.refill methods.diffpart.results "
 ANSWERED += "methods.diffpart.tree methods.diffpart.walsh methods.degrees.results "
-ANSWERED += "methods.diffgen.column_shapes methods.diffgen.results methods.rps.one_ways methods.rps.results"
+ANSWERED += "methods.families.layout methods.families.model methods.families.results "
+ANSWERED += "methods.diffgen.column_shapes methods.diffgen.results methods.rps.one_ways methods.rps.results "
+ANSWERED += "methods.journeys.model methods.journeys.results"
 """What follows from noisy answers: these parts of methods ask nothing, so that a release can be read with them."""
 
 ROOMS = {  # every room may also import itself and EVERYWHERE; a room inside a room has its own line
@@ -152,6 +154,8 @@ def foreign(package: str) -> set[str]:
 def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
     outside = {
         "trusted.counting.graph": {"polars"},
+        "trusted.bounding.families": {"polars"},
+        "trusted.counting.filed_families": {"polars"},
         "trusted.counting.stores": {"polars"},
         "trusted.counting.spark": {"polars", "pyspark"},
         "trusted.counting.spark.cluster": {"pyspark", "py4j", "pyarrow"},

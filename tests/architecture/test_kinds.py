@@ -21,10 +21,10 @@ from cantle.release.report import page as report
 from cantle_lab.bench import data as bench
 from tests.architecture.sources import ROOT, dotted, modules, walked
 
-KINDS = {"table", "tables", "sets", "graph", "graphs"}
+KINDS = {"table", "tables", "sets", "graph", "graphs", "families"}
 """The kinds of data as they are called in schemas and engines."""
 
-CLASSES = {"TableSchema", "SetSchema", "GraphSchema", "RecordSchema"}
+CLASSES = {"TableSchema", "SetSchema", "GraphSchema", "RecordSchema", "FamilySchema"}
 
 ALLOWED = {
     "trusted.core.admission": (1, "refusals: graphs are not split"),

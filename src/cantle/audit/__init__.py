@@ -25,6 +25,7 @@ from cantle.audit.degrees import DEGREE_CONFIGS, Drawing
 from cantle.audit.diffgen import DIFFGEN_CONFIGS
 from cantle.audit.diffpart import DIFFPART_CONFIGS
 from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Data, Flaw, Mechanism, Table
+from cantle.audit.families import FAMILY_CONFIGS
 from cantle.audit.mosaic import MOSAIC_CONFIGS
 from cantle.audit.own_error import OWN_ERROR_CONFIGS
 from cantle.audit.rps import CONFIGS
@@ -95,7 +96,15 @@ def run_audits(
     """
     report = progress or (lambda _text: None)
     rows: list[Row] = []
-    tables = (*CONFIGS, *DIFFGEN_CONFIGS, *MOSAIC_CONFIGS, *DIFFPART_CONFIGS, *BASKET_CONFIGS, *OWN_ERROR_CONFIGS)
+    tables = (
+        *CONFIGS,
+        *DIFFGEN_CONFIGS,
+        *MOSAIC_CONFIGS,
+        *DIFFPART_CONFIGS,
+        *BASKET_CONFIGS,
+        *OWN_ERROR_CONFIGS,
+        *FAMILY_CONFIGS,
+    )
     rows += _exact_rows(tables, report, quick=quick)
     rows += _exact_rows(DEGREE_CONFIGS, report, quick=quick)
     for name, numbers in (instances or {}).items():

@@ -15,8 +15,10 @@ from cantle.errors import ParameterError
 from cantle.internal.check_tables import check_table
 from cantle.internal.compare_tables import compare_table
 from cantle.internal.comparison import Comparison
+from cantle.internal.families import check_families, compare_families
 from cantle.internal.findings import Checked, percent
 from cantle.internal.graphs import check_graph, compare_graph
+from cantle.internal.sequences import check_sequences, compare_sequences
 from cantle.internal.sets import check_sets, compare_sets
 from cantle.release import Release
 from cantle.schema import Schema, as_schema
@@ -51,7 +53,9 @@ class InternalKind:
 KINDS = {
     "table": InternalKind(check_table, compare_table, takes_frames=True),
     "sets": InternalKind(check_sets, compare_sets),
+    "sequences": InternalKind(check_sequences, compare_sequences),
     "graph": InternalKind(check_graph, compare_graph, takes_nodes=True),
+    "families": InternalKind(check_families, compare_families, takes_frames=True),
 }
 
 

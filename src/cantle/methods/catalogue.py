@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 _CLASSES = {
     "table": {"mosaic": "Mosaic", "rps": "RPS", "diffgen": "DiffGen"},
     "sets": {"diffpart": "DiffPart", "baskets": "Baskets"},
+    "sequences": {"journeys": "Journeys"},
     "graph": {"degrees": "DegreeSequence"},
+    "families": {"families": "Families"},
 }
 """The class of each method, by the kind of data; the file has the name of the method."""
 
@@ -132,6 +134,8 @@ def _by_universe(schema: SetSchema, preset: str, parameters: Mapping[str, object
 AUTOMATIC: dict[str, Callable[[Any, str, Mapping[str, object]], Method]] = {
     "table": partial(_always, "mosaic"),
     "sets": _by_universe,
+    "sequences": partial(_always, "journeys"),
     "graph": partial(_always, "degrees"),
+    "families": partial(_always, "families"),
 }
 """For each kind of data the function that makes a method from a schema, a preset and parameters."""

@@ -19,7 +19,7 @@ from cantle.drawing.results import as_frame
 from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
 from cantle.methods.own_error.accuracy import Accuracy
 from cantle.release.data_file import ENDINGS, choose, write
-from cantle.release.kinds import KINDS, texts_of
+from cantle.release.kinds import KINDS, files_of, texts_of
 from cantle.release.manifest import Manifest
 from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
@@ -94,6 +94,16 @@ class Release:
     def records(self) -> NativeFrame:
         """The released records: a frame of the kind that was given, or a polars frame."""
         return as_frame(self.drawn)
+
+    @property
+    def tables(self) -> dict[str, NativeFrame]:
+        """Of a release of families, both linked tables by the names of their resources, with new keys; of others, the
+        records as table `data`."""
+        from cantle.release import families
+
+        if len(files_of(self.manifest)) > 1:
+            return families.tables(self)
+        return {"data": self.records}
 
     @property
     def private(self) -> bool:
@@ -191,14 +201,15 @@ class Release:
     def _write(self, folder: Path, data: str) -> str:
         """Writes all files; returns the hash of release.json, which identifies the release."""
         prefix = mark_of(self.manifest)
-        names = {kind: prefix + name for kind, name in FILES.items()} | {"data": f"{prefix}data.{ENDINGS[data]}"}
-        meta = {"cantle": self.manifest.guarantee}
-        known = {names["data"]: write(self.drawn, folder / names["data"], data, self.manifest)}
+        names = {kind: prefix + name for kind, name in FILES.items()}
+        meta, data_file = {"cantle": self.manifest.guarantee}, f"{prefix}data.{ENDINGS[data]}"
+        known = {data_file: write(self.drawn, folder / data_file, data, self.manifest)}
         for name, frame in {"groups": self.groups, **self.frames}.items():
             frame.write_parquet(folder / names[name], metadata=meta, statistics=False, compression_level=1)
         (folder / names["statement"]).write_text(statement(self.manifest), encoding="utf-8", newline="\n")
         (folder / names["registry"]).write_text(registry(self.manifest), encoding="utf-8", newline="\n")
-        package = datapackage(self.manifest, names["data"])
+        stems = files_of(self.manifest)
+        package = datapackage(self.manifest, [f"{prefix}{stem}.{ENDINGS[data]}" for stem in stems])
         (folder / names["datapackage"]).write_bytes(canonical_json.dumps(package))
         files = {p.name: known.get(p.name) or sha256_of(p) for p in sorted(folder.iterdir())}
         stated = replace(self.manifest, files=files, sha256="").to_dict()

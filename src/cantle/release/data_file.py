@@ -1,4 +1,4 @@
-"""The data file of a release, `data.<ending>`: written and read for each kind of data. Released values only."""
+"""The data files of a release, mostly one (`data.<ending>`): written and read. Released values only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 from cantle.data.frames import read_column
 from cantle.drawing.records import Drawn
 from cantle.errors import ParameterError
-from cantle.release.kinds import KINDS
+from cantle.release.kinds import KINDS, files_of
 from cantle.release.manifest import Manifest
 from cantle.release.words import file_metadata
 from cantle.schema import Schema
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cantle.data.frames import NativeFrame, PandasSeries
     from cantle.schema.sets import SetSchema
 
-ENDINGS = {"csv": "csv", "parquet": "parquet", "fimi": "dat"}
+ENDINGS = {"csv": "csv", "parquet": "parquet", "fimi": "dat", "xes": "xes"}
 
 
 def choose(manifest: Manifest, asked: str | None) -> str:
@@ -57,7 +57,8 @@ def write(records: Drawn | NativeFrame, path: Path, data: str, manifest: Manifes
 
 def read(folder: Path, prefix: str, manifest: Manifest, schema: Schema) -> pl.DataFrame:
     """The records of a saved release, in the shape in which they were released."""
-    stored = next(data for data, ending in ENDINGS.items() if (folder / f"{prefix}data.{ending}").exists())
+    stem = files_of(manifest)[0]
+    stored = next(data for data, ending in ENDINGS.items() if (folder / f"{prefix}{stem}.{ending}").exists())
     return KINDS[manifest.kind].read(folder / f"{prefix}data.{ENDINGS[stored]}", stored, manifest, schema)
 
 

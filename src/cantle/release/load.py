@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -21,8 +21,10 @@ from cantle.schema.domain import Attribute, Domain
 
 if TYPE_CHECKING:
     from cantle.schema.canonical_json import JSON
+    from cantle.schema.families import FamilySchema
     from cantle.schema.graph import GraphSchema
     from cantle.schema.items import Universe
+    from cantle.schema.sequences import SequenceSchema
     from cantle.schema.sets import SetSchema
     from cantle.schema.table import TableSchema
     from cantle.trusted.core.arrays import Codes
@@ -74,15 +76,23 @@ def read_document(folder: Path) -> dict[str, JSON]:
 
 def schema_of(manifest: Manifest) -> Schema:
     """The schema of a release. Hierarchies must be inline: with a path, a release could make cantle open any file."""
-    fields = manifest.schema.get("fields")
     inline = manifest.schema.get("items"), manifest.schema.get("nodes")
     if isinstance(manifest.schema.get("hierarchy"), str):
         raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
     if any(isinstance(one, str) for one in inline):
         raise VerifyError("items or nodes in release.json are a path; a release holds them inline")
-    if isinstance(fields, list) and any(isinstance(field.get("hierarchy"), str) for field in fields):
-        raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
+    for table in _tables(manifest.schema):
+        fields = table.get("fields")
+        if isinstance(fields, list) and any(isinstance(field.get("hierarchy"), str) for field in fields):
+            raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
     return Schema.from_dict({**KINDS[manifest.kind].unsaid, **manifest.schema})
+
+
+def _tables(schema: Mapping[str, JSON]) -> list[Mapping[str, Any]]:
+    """The schema, and those of the tables that it lists as resources."""
+    listed = schema.get("resources")
+    resources = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return [schema, *(one["schema"] for one in resources if isinstance(one.get("schema"), dict))]
 
 
 def table_schema_of(manifest: Manifest) -> TableSchema:
@@ -99,6 +109,13 @@ def set_schema_of(manifest: Manifest) -> SetSchema:
     return _of_kind(schema_of(manifest), SetSchema)
 
 
+def sequence_schema_of(manifest: Manifest) -> SequenceSchema:
+    """The schema of a release of sequences."""
+    from cantle.schema.sequences import SequenceSchema
+
+    return _of_kind(schema_of(manifest), SequenceSchema)
+
+
 def universe_of(manifest: Manifest) -> Universe:
     """The declared items of a release of sets."""
     return set_schema_of(manifest).universe
@@ -109,6 +126,13 @@ def graph_schema_of(manifest: Manifest) -> GraphSchema:
     from cantle.schema.graph import GraphSchema
 
     return _of_kind(schema_of(manifest), GraphSchema)
+
+
+def family_schema_of(manifest: Manifest) -> FamilySchema:
+    """The schema of a release of families."""
+    from cantle.schema.families import FamilySchema
+
+    return _of_kind(schema_of(manifest), FamilySchema)
 
 
 def _of_kind(schema: Schema, kind: type[Kind]) -> Kind:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cantle.drawing.records import Drawn
     from cantle.release import Release
     from cantle.release.answers.asking import Asker
-    from cantle.release.verdict_words import Uses
+    from cantle.release.words import Uses
     from cantle.schema.canonical_json import JSON
 
 NOT_MEASURED = "the error of the released records was not measured: the interval covers the noise in the counts they"
@@ -39,6 +39,8 @@ class Texts:
     """The schema of the data file in datapackage.json, by the ending of its name."""
     accuracy: tuple[str, ...] = ()
     """How accurate the release is, the most important sentence first; none if the error is not measured."""
+    resources: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)
+    """The schemas of the data files by their names, if there are several."""
 
 
 @dataclass(frozen=True, kw_only=True)

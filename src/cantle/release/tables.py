@@ -24,8 +24,19 @@ from cantle.release.answers.bins import bins_of
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
 from cantle.release.structures import traits_of
-from cantle.release.verdict_words import BY_EARLIER, SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points
-from cantle.release.words import drawn_records, printable, write_plain
+from cantle.release.words import (
+    BY_EARLIER,
+    SWITCHED_OFF,
+    TOO_FEW,
+    Right,
+    Uses,
+    drawn_records,
+    groups,
+    line,
+    points,
+    printable,
+    write_plain,
+)
 from cantle.schema.declared_values import plain
 from cantle.schema.field_keys import WRITING
 from cantle.schema.table import TableSchema

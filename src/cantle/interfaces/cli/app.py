@@ -15,7 +15,7 @@ import typer.core
 
 from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError
 from cantle.interfaces.cli.audit import audit_command
-from cantle.interfaces.cli.config import chosen, needed, public_facts, settings_of
+from cantle.interfaces.cli.config import chosen, needed, public_facts, schema_for, settings_of
 from cantle.interfaces.cli.demo import demo_command
 from cantle.interfaces.cli.internal import check_command, evaluate_command
 from cantle.interfaces.cli.lab import COMMANDS, command_of, unloaded
@@ -162,8 +162,8 @@ def publish_command(
         typer.Option(
             "--format",
             metavar="NAME",
-            autocompletion=lambda: ["csv", "parquet", "fimi"],
-            help="csv, parquet, or fimi (sets only). Default: csv; sets in the form of the data.",
+            autocompletion=lambda: ["csv", "parquet", "fimi", "xes"],
+            help="csv, parquet, fimi (for sets and sequences) or xes. Default: csv, or the form of the data.",
         ),
     ] = None,
     nodes: NodesFile = None,
@@ -191,7 +191,7 @@ def publish_command(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a private release of a table, sets of items, or a graph.
+    """Make a private release of a table, sets of items, sequences, a graph, or two linked tables.
 
     Only the degrees of a graph are released.
 
@@ -200,6 +200,8 @@ def publish_command(
     Example: cantle publish baskets.dat --schema sets.yaml --epsilon 1 -o baskets
 
     Example: cantle publish friends.txt --schema graph.yaml --epsilon 1 -o degrees
+
+    Example: cantle publish datapackage.yaml --epsilon 1 -o households
 
     Example: cantle publish adult.csv --schema schema.yaml --epsilon 1 --dry-run --records 45000
 
@@ -217,6 +219,8 @@ def publish_command(
 
     diffpart: fanout, c1, c2, eta, m, leaf_share, max_cells, accuracy_share.
 
+    journeys: accuracy_share.
+
     degrees: theta.
     """
     from cantle.interfaces.opening import preflight
@@ -224,7 +228,7 @@ def publish_command(
     from cantle.trusted.core.budget import NANO
 
     parameters = settings_of(settings, preset)
-    public, budget = Path(needed(schema, "schema", "--schema")), needed(epsilon, "epsilon", "--epsilon")
+    public, budget = Path(schema_for(data, schema)), needed(epsilon, "epsilon", "--epsilon")
     method, engine = method_named(method), chosen(engine, "engine", "memory")
     memory, table, form = chosen(memory, "memory"), chosen(table, "table"), chosen(form, "format")
     ledger, dataset = chosen(ledger, "ledger"), chosen(dataset, "dataset")

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from cantle.errors import OutputError, ParameterError
-from cantle.interfaces.cli.config import needed
+from cantle.interfaces.cli.config import schema_for
 from cantle.interfaces.cli.output import Json, NodesFile, SchemaFile, print_result, write_internal
 from cantle.interfaces.cli.release import ReleaseDirOrDefault, release_folder
 
@@ -41,7 +41,7 @@ def check_command(
     from cantle.internal.check_and_evaluate import check, conclusion, limit_of
     from cantle.schema import load_schema
 
-    most, public = limit_of(limit), needed(schema, "schema", "--schema")
+    most, public = limit_of(limit), schema_for(str(data), schema)
     target = None if output is None else internal_file(output, (".json", ".txt"))
     warn()
     checked = check(data, load_schema(public), nodes)

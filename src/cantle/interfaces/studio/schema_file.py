@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cantle.errors import CantleError, SchemaError
 from cantle.interfaces.studio.project import write
-from cantle.schema import DEFAULT, Schema
+from cantle.schema import DEFAULT, PACKAGE, Schema
 from cantle.schema.declared_values import BLANK
 from cantle.schema.documents import one_line, parse_document
 from cantle.schema.problems import with_lines
@@ -44,10 +44,19 @@ KINDS = {
         ("A ", "set of items", " (a basket, visited pages), or one item of a set (order, product)"),
         question="contains 'bread'",
     ),
+    "sequences": StudioKind(
+        ("A ", "sequence of symbols", " (a click path, a trip), or one event of one (case, time, activity)"),
+        question="contains 'home > news' and length >= 3",
+    ),
     "graph": StudioKind(
         ("An ", "edge", " of a graph: who is connected to whom"),
         question="degree >= 10",
         unit="For a graph, the unit (a node with its edges, or one edge) is in the schema.",
+    ),
+    "families": StudioKind(
+        ("Two ", "linked tables", " of a data package: parents, and children with their parent's key"),
+        question="number_of_persons >= 5",
+        unit="For linked tables, the unit (one family, with at most so many children) is in the package.",
     ),
 }
 
@@ -143,7 +152,7 @@ class SchemaFile:
 
     @property
     def kind(self) -> StudioKind:
-        kind = self.document.get("kind", DEFAULT)
+        kind = self.document.get("kind", PACKAGE if "resources" in self.document else DEFAULT)
         return KINDS.get(kind, UNKNOWN) if isinstance(kind, str) else KINDS[DEFAULT]
 
     @property

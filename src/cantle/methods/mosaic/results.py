@@ -65,7 +65,7 @@ def mosaic_results(
     drawn = drawn_codes(domain, codes, places)
     records = len(codes[0]) if codes else 0
     names = [attribute.name for attribute in domain.attributes]
-    tables = pl.concat([_answer_frame(number, answer) for number, answer in enumerate(answers)])
+    tables = answer_frames(answers)
     summary = {"records": records, "tables": len(answers), "cells": sum(len(edge) - 1 for edge in edges)}
     structure: dict[str, JSON] = {
         "lead": lead,
@@ -103,6 +103,11 @@ def _counts(edges: Ints, codes: Codes) -> Ints:
     if edges[-1] <= LOOKED_UP:
         return np.add.reduceat(np.bincount(codes, minlength=int(edges[-1])), edges[:-1])
     return np.bincount(np.searchsorted(edges, codes, side="right") - 1, minlength=len(edges) - 1)
+
+
+def answer_frames(answers: Sequence[NoisyAnswer]) -> pl.DataFrame:
+    """All noisy counts, table after table."""
+    return pl.concat([_answer_frame(number, answer) for number, answer in enumerate(answers)])
 
 
 def _answer_frame(number: int, answer: NoisyAnswer) -> pl.DataFrame:

@@ -85,9 +85,9 @@ def _planner(method: Method) -> Callable[[Any, float, int, int], Outline]:
         from cantle.methods.planning.partitionings import plan_partitioning
 
         return plan_partitioning
-    from cantle.methods.planning import sets_and_graphs
+    from cantle.methods.planning import families, sets_and_graphs
 
-    return sets_and_graphs.PLANNERS[method.name]
+    return (sets_and_graphs.PLANNERS | families.PLANNERS)[method.name]
 
 
 @dataclass(frozen=True)

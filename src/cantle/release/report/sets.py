@@ -16,12 +16,12 @@ from cantle.release.answers.estimates import Estimate
 from cantle.release.answers.set_answers import SetAsker
 from cantle.release.data_file import as_polars
 from cantle.release.load import universe_of
-from cantle.release.report.charts import Bar, lying, share_text, upright
+from cantle.release.report.charts import Bar, share_text
 from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
 from cantle.release.report.groupings import Ints
 from cantle.release.report.icicle import Node, tree_section
 from cantle.release.report.pairs import heat_map
-from cantle.release.report.tables import BASIS, CONFIDENCE, SHORT, weakest
+from cantle.release.report.tables import BASIS, CONFIDENCE, card, weakest
 from cantle.release.sets import list_frame, middle
 from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
 from cantle.schema.items import Universe
@@ -100,9 +100,9 @@ def set_sections(view: SetView, asker: Asker) -> list[Section]:
     top = view.top(ITEMS)
     items = [(view.label(code), asker.count(has(code), CONFIDENCE)) for code in top]
     cards = [
-        _card("Items", items, view.records, "sets that hold it"),
-        _card("Pairs of items", _pairs(view, asker), view.records, "sets that hold both"),
-        _card("Sizes of sets", _sizes(view, asker), view.records, "sets", numeric=True),
+        card_of("Items", items, view.records, "sets that hold it"),
+        card_of("Pairs of items", _pairs(view, asker), view.records, "sets that hold both"),
+        card_of("Sizes of sets", _sizes(view, asker), view.records, "sets", numeric=True),
     ]
     covers = weakest(estimate.covers for _, estimate in items)
     words = f"{view.records:,} sets over {view.universe.size:,} declared items. Error bars {BASIS[covers]}"
@@ -142,18 +142,19 @@ def _sizes(view: SetView, asker: Asker) -> list[tuple[str, Estimate]]:
     ]
 
 
-def _card(
+def card_of(
     title: str, counts: Sequence[tuple[str, Estimate]], whole: int, unit: str, *, numeric: bool = False
 ) -> Figure:
+    """Bars of counts with their intervals, and the numbers as a table."""
     bars = [
         Bar(label, one.value, one.low, one.high, label if numeric else "", sure=one.confidence is not None)
         for label, one in counts
     ]
     spoken = "; ".join(f"{bar.label}, {share_text(bar.value / max(1, whole))}" for bar in bars[:3])
-    chart = (upright if numeric else lying)(bars, whole, f"{title}. {spoken}. All numbers are in the table below.")
-    rows = [(bar.label, f"{bar.value:,.0f}", f"{bar.low:,.0f}", f"{bar.high:,.0f}") for bar in bars]
-    note = f"Error bars: {SHORT[weakest(one.covers for _, one in counts)]}." if counts else ""
-    return Figure(title, chart, (), note, ("", unit, "from", "to"), rows)
+    said = f"{title}. {spoken}. All numbers are in the table below."
+    barred = [one for _, one in counts if one.high > one.low]
+    covers = weakest(one.covers for one in barred) if barred else ""
+    return card(title, bars, whole, said, covers, unit, numeric=numeric)
 
 
 def _matrix(view: SetView) -> Section:

@@ -49,6 +49,11 @@ class ValueTrees:
         pairs = zip(self.columns, self.roots, strict=True)
         return all(any(are_edges(root, self.sizes[c] - null) for null in (0, 1)) for c, root in pairs)
 
+    @property
+    def parts(self) -> int:
+        """By how much one record can change the count of a cell."""
+        return 1
+
     def leaves(self, engine: TableEngine, number: int, goes_on: Test) -> Ints:
         """The edges of the leaves of one tree. Cells of one value are never tested."""
         column, root = self.columns[number], self.roots[number]

@@ -25,7 +25,9 @@ from cantle.trusted.geometry.cross_tables import (
 )
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import ItemTree, Partitions
+from cantle.trusted.geometry.sequence_strings import SequenceDomain
 from cantle.trusted.geometry.subset import Subset
+from cantle.trusted.geometry.views import FamilyDomain, is_view
 
 Domain = tuple[tuple[int, ...], int]
 """Sizes of the attributes, and the number of classes."""
@@ -41,8 +43,8 @@ class GraphDomain:
     edges: bool
 
 
-PublicDomain = Domain | ItemTree | GraphDomain
-"""What is public about the data: of a table, of sets, of a graph."""
+PublicDomain = Domain | ItemTree | SequenceDomain | GraphDomain | FamilyDomain
+"""What is public about the data: of a table, of sets, of sequences, of a graph, of families."""
 
 
 MOST_LISTED = 22
@@ -289,6 +291,18 @@ class LeafCounts:
         if type(self.tree) is not LabelTree or not self.tree.fits(self.within.sizes) or not are_ints((self.target,)):
             return False
         return 0 <= self.target < len(domain[0]) and self.cells <= MOST_COUNTS
+
+
+@dataclass(frozen=True, eq=False)
+class ViewCounts(TableCounts):
+    """The parts by cell of cross tables of one view of families; of all of them, never of a subset."""
+
+    view: int = 0
+
+    def fits(self, nodes: Frontier, domain: object) -> bool:
+        if type(domain) is not FamilyDomain or not is_view(self.view) or self.subset is not None:
+            return False
+        return super().fits(nodes, (domain.sizes(self.view), 1))
 
 
 CELL_KEYS = (TableCounts, LeafCounts)
