@@ -353,6 +353,9 @@ def _values(one: Mapping[str, JSON]) -> str:
         text += f", {len(listed)} categories"
     elif "minimum" in bounds and "maximum" in bounds:
         text += f", {printable(bounds['minimum'])} to {printable(bounds['maximum'])}"
+    elif isinstance(corners := one.get("bounds"), list):
+        ends = (" ".join(map(printable, corner)) for corner in corners if isinstance(corner, list))
+        text += f", latitude and longitude from {' to '.join(ends)}"
     if "step" in one:
         text += f", in steps of {printable(one['step'])}"
     if "multipleOf" in bounds:
