@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,8 @@ def tree_traits(manifest: Manifest) -> TreeTraits:
     if "name" not in manifest.structure:
         p = manifest.parameters
         order = p["order_seed"] if p["order"] == "random" else None
-        how = Counting(p["consistency"], p["summary"] == "depth", p["label"], p["records"])
+        counted = Fraction(p["count_share"]) > 0
+        how = Counting(p["consistency"], p["summary"] == "depth", p["label"], p["records"], counted)
         return TreeTraits(p["bins"], order, p["values"], how)
     stated = {name: value for name, value in manifest.structure.items() if name not in ("name", "version")}
     return read(TreeTraits, stated, "structure", counting=Counting())
