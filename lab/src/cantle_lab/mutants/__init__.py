@@ -7,6 +7,7 @@ inside a `with` block and restores it at the end. No code that publishes data im
 from cantle.audit.degrees import Drawing
 from cantle.audit.exact import Flaw, Table
 from cantle_lab.mutants.baskets import BASKET_BREAKAGES
+from cantle_lab.mutants.journeys import JOURNEY_BREAKAGES
 from cantle_lab.mutants.degrees import DEGREE_BREAKAGES
 from cantle_lab.mutants.diffgen import DIFFGEN_BREAKAGES
 from cantle_lab.mutants.diffpart import DIFFPART_BREAKAGES
@@ -22,6 +23,7 @@ BREAKAGES: tuple[Flaw[Table] | Flaw[Drawing], ...] = (
     *MOSAIC_BREAKAGES,
     *DIFFPART_BREAKAGES,
     *BASKET_BREAKAGES,
+    *JOURNEY_BREAKAGES,
     *DEGREE_BREAKAGES,
     *OWN_ERROR_BREAKAGES,
     *FAMILY_BREAKAGES,
