@@ -22,6 +22,7 @@ from cantle.release.load import table_schema_of
 from cantle.release.report.charts import Bar, lying, share_text, upright
 from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
 from cantle.release.report.groupings import Grouping, Ints, group
+from cantle.release.report.map_section import map_section
 from cantle.release.report.pairs import associations, heat_map, thinned
 from cantle.release.structures import traits_of
 from cantle.release.tables import middle, pairs_of, weaker
@@ -266,7 +267,8 @@ def sections(release: Release) -> tuple[list[Section], Box | None]:
     shown = [column_section(view, asker, target)]
     if len(view.attributes) > 1:
         shown.append(pair_section(release, view))
-    return shown, ask_table(view, asker)
+    maps = map_section(release)
+    return [*shown, *([] if maps is None else [maps])], ask_table(view, asker)
 
 
 def accuracy_tiles(release: Release) -> list[Tile]:
@@ -304,7 +306,8 @@ def ask_table(view: TableView, asker: TableAsker) -> Box:
         "records": view.records,
         "held": held,
         "columns": [
-            {"name": one.name, "labels": one.labels, "ordered": one.table is None, "nullable": one.nullable}
+            {"name": one.name, "labels": one.labels, "nullable": one.nullable}
+            | {"ordered": one.table is None and not one.blocks}
             | {"spread": asker.widths.spread(one.name), "cells": _cells(one, asker)}
             for one in groupings
         ],
