@@ -4,8 +4,8 @@ Noisy lengths and ends are enumerated. Depending on the noisy lengths, all seque
 divided into those of one symbol and longer ones. Whole sequences and pairs are the last questions on their paths, so
 their draws are recorded instead of enumerated.
 
-A few public constants differ from the shipped ones (`small_numbers`): `PARTS` is 6 instead of 5040, so that the rate per
-part is a whole number of units; pairs are asked for however few sequences there are, and longer strings are not.
+A few public constants differ from the shipped ones (`small_numbers`): `PARTS` is 6 instead of 5040, so that the rate
+per part is a whole number of units; pairs are asked for however few sequences there are, and longer strings are not.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from cantle.interfaces.publishing import run
 from cantle.methods.journeys.method import Journeys
 from cantle.methods.journeys.model import journey, questions
 from cantle.methods.journeys.model.questions import PAID
+from cantle.schema.items import Universe
 from cantle.schema.sequences import SequenceSchema
 from cantle.trusted.claims import sequence_queries
 from cantle.trusted.core.budget import NANO, Unit
@@ -45,8 +46,7 @@ class JourneyConfig(SetConfig):
 
     @cached_property
     def schema(self) -> SequenceSchema:
-        items = {"minimum": 0, "maximum": self.sizes[0] - 1}
-        return SequenceSchema.from_dict({"kind": "sequences", "items": items, "max_length": self.longest})
+        return SequenceSchema(universe=Universe(range(self.sizes[0])), max_length=self.longest)
 
     def points(self) -> list[Record]:
         """Every sequence."""

@@ -7,12 +7,12 @@ inside a `with` block and restores it at the end. No code that publishes data im
 from cantle.audit.degrees import Drawing
 from cantle.audit.exact import Flaw, Table
 from cantle_lab.mutants.baskets import BASKET_BREAKAGES
-from cantle_lab.mutants.journeys import JOURNEY_BREAKAGES
 from cantle_lab.mutants.degrees import DEGREE_BREAKAGES
 from cantle_lab.mutants.diffgen import DIFFGEN_BREAKAGES
 from cantle_lab.mutants.diffpart import DIFFPART_BREAKAGES
 from cantle_lab.mutants.families import FAMILY_BREAKAGES
 from cantle_lab.mutants.instances import INSTANCES
+from cantle_lab.mutants.journeys import JOURNEY_BREAKAGES
 from cantle_lab.mutants.mosaic import MOSAIC_BREAKAGES
 from cantle_lab.mutants.own_error import OWN_ERROR_BREAKAGES
 from cantle_lab.mutants.rps import RPS_BREAKAGES

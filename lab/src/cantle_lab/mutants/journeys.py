@@ -6,9 +6,9 @@ import numpy as np
 
 from cantle.audit.exact import Breakage
 from cantle.audit.journeys import DIVIDED
+from cantle.audit.journeys import PARTS as FEW
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.counting import sequence_counts, sequences
-from cantle.trusted.geometry import sequence_strings
 from cantle.trusted.geometry.boxes import Ints
 from cantle_lab.mutants.patches import Call, instead, variant
 
@@ -24,7 +24,7 @@ def _in_both(original: Call, starts: Ints, codes: Codes, low: int, high: int) ->
 def _whole_strings(original: Call, *given: object) -> tuple[Ints, Ints]:
     """Every string counts in full."""
     cells, parts = original(*given)
-    return cells, np.full_like(parts, sequence_strings.PARTS)
+    return cells, np.full_like(parts, FEW)
 
 
 @variant
