@@ -33,6 +33,10 @@ def query_command(
     weighted: Annotated[
         bool, typer.Option("--weighted", help="Each record counts for its weight (role: weight in the schema).")
     ] = False,
+    regress: Annotated[
+        str | None,
+        typer.Option("--regress", metavar="FORMULA", help='A linear regression, such as "income ~ age + sex".'),
+    ] = None,
     confidence: Annotated[
         float, typer.Option(metavar="SHARE", help="In what share of cases the interval holds the true value.")
     ] = 0.95,
@@ -52,6 +56,8 @@ def query_command(
 
     Example: cantle query survey "smokes" --weighted --by region
 
+    Example: cantle query release --regress "income ~ age + sex"
+
     Example: cantle query baskets "contains 'bread' and not contains 'milk'"
 
     Example: cantle query degrees "degree >= 10"
@@ -67,7 +73,12 @@ def query_command(
     target = None if output is None else marked_file(output, release)
     facts: dict[str, object] = {"question": question, "mean": mean, "weighted": weighted, "confidence": confidence}
     given = confidence
-    if by:
+    if regress is not None:
+        _refuse_beside_regress(question, by, mean, weighted)
+        fit = release.regress(regress, confidence=given)
+        rows, answer = fit.frame(), {"regress": regress, "records": fit.records, "notes": list(fit.notes)}
+        answer |= {"confidence": given, "rows": _plain(rows)}
+    elif by:
         rows = (
             release.mean(mean, question, by=by, confidence=given, weighted=weighted)
             if mean
@@ -95,7 +106,14 @@ def query_command(
         _write(rows, target)
         print_result(as_json, answer | {"file": str(target)}, lambda: print(f"wrote {target}: {len(rows)} rows"))
         return
-    print_result(as_json, answer, lambda: _show(release, rows, by, confidence) if by else print(one))
+    told = fit if regress is not None else None if by else one
+    print_result(as_json, answer, lambda: _show(release, rows, by, confidence) if told is None else print(told))
+
+
+def _refuse_beside_regress(question: str, by: list[str], mean: str | None, weighted: bool) -> None:
+    given = {"a question": question, "--by": by, "--mean": mean, "--weighted": weighted}
+    if beside := [name for name, value in given.items() if value]:
+        raise ParameterError(f"--regress uses all records as they are; leave out {' and '.join(beside)}")
 
 
 def _frame(one: Estimate) -> pl.DataFrame:
