@@ -23,7 +23,7 @@ def test_the_version_equals_that_of_the_package() -> None:
 
 
 def test_dir_lists_the_public_names() -> None:
-    assert dir(cantle) == sorted([*cantle.__all__, "__version__", "errors"])
+    assert dir(cantle) == sorted([*cantle.__all__, "__version__", "audit", "errors", "framework"])
     assert all(getattr(cantle, name) is not None for name in dir(cantle))
     with pytest.raises(AttributeError, match="nothing"):
         _ = cantle.nothing

@@ -5,6 +5,8 @@ plan         what a release would be like, before anything is spent
 Release      what was published: `records`, `statement`, `save`, `load`, `verify`, `sample`, `count`, `mean`, `report`
 Estimate     an answer with its interval
 Schema       what is public about the data: `Schema.load("schema.yaml")`
+framework    a partitioning of your own: say when to stop and how to cut, and publish with it
+audit        the exact loss of such a partitioning on tiny tables: `audit(MyTree())`
 check        what a schema does to the data, before a release (internal: it shows private facts)
 evaluate     a release beside its data (internal too)
 draft        a schema with blanks, from the columns of a file or a data frame
@@ -67,9 +69,11 @@ _HOMES = {
     "publish": "cantle.interfaces.publishing",
 }
 
+_MODULES = ("audit", "errors", "framework")
+
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__", "errors"])
+    return sorted([*__all__, "__version__", *_MODULES])
 
 
 def __getattr__(name: str) -> object:
@@ -80,10 +84,10 @@ def __getattr__(name: str) -> object:
         value = getattr(import_module(_HOMES[name]), name)
         globals()[name] = value
         return value
-    if name == "errors":
+    if name in _MODULES:
         from importlib import import_module
 
-        return import_module("cantle.errors")
+        return import_module(f"cantle.{name}")
     if name == "__version__":
         from importlib.metadata import version
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from cantle import schema
 from cantle.data.draft_schema import kinds as draft_schema
-from cantle.data.openers import OPENERS
+from cantle.data.engine_choice import OPENERS
 from cantle.interfaces import notes
 from cantle.interfaces.studio import schema_file as studio
 from cantle.internal import check_and_evaluate as internal
@@ -21,10 +21,10 @@ from cantle.release.report import page as report
 from cantle_lab.bench import data as bench
 from tests.architecture.sources import ROOT, dotted, modules, walked
 
-KINDS = {"table", "tables", "sets", "graph", "graphs"}
+KINDS = {"table", "tables", "sets", "graph", "graphs", "families"}
 """The kinds of data as they are called in schemas and engines."""
 
-CLASSES = {"TableSchema", "SetSchema", "GraphSchema", "RecordSchema"}
+CLASSES = {"TableSchema", "SetSchema", "GraphSchema", "RecordSchema", "FamilySchema"}
 
 ALLOWED = {
     "trusted.core.admission": (1, "refusals: graphs are not split"),

@@ -14,8 +14,9 @@ from tests.architecture.sources import ROOT
 
 RELEASE = ROOT / "release"
 FOLDER = RELEASE / "structures"
-ORDINARY = {"degrees"}
-"""Names of methods that are words of their own, what a release of a graph holds: only forbidden in quotes."""
+ORDINARY = {"degrees", "families"}
+"""Names of methods that are words of their own, what a release of a graph or of linked tables holds: the first is only
+forbidden in quotes, the second is also the name of a kind of data."""
 
 NAMES = re.compile(rf"\b({'|'.join(sorted({str(name) for name in METHODS} - ORDINARY))})\b" + r'|"degrees"')
 

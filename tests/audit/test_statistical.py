@@ -10,6 +10,7 @@ import pytest
 import scipy
 
 from cantle.audit.black_box import (
+    ALPHA,
     EXPECTED_RUNS,
     MARGIN,
     UNLISTED,
@@ -17,12 +18,14 @@ from cantle.audit.black_box import (
     Outcome,
     Step,
     Trial,
+    at_least,
+    at_most,
     choose_event,
+    epsilon_at_least,
     measure,
     run_statistical,
     sampled_instances,
 )
-from cantle.audit.confidence import ALPHA, at_least, at_most, epsilon_at_least
 from cantle.audit.trials import all_trials, methods
 from cantle.methods.catalogue import METHODS
 from cantle.trusted.noise import Lanes, Rate, Secure

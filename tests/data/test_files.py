@@ -18,9 +18,8 @@ import zstandard
 from cantle import kernel_choice
 from cantle.data import sheets
 from cantle.data.draft_schema import draft
-from cantle.data.engine_choice import EngineChoice
+from cantle.data.engine_choice import OPENERS, EngineChoice
 from cantle.data.file_forms import ending, files, pieces
-from cantle.data.openers import OPENERS
 from cantle.data.tables import read_columns
 from cantle.errors import DataError, MissingExtra, ParameterError
 from cantle.schema import Schema

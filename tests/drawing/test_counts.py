@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from cantle.drawing.consistency import consistent, integers
 from cantle.drawing.counts import (
-    consistent,
     draw_codes,
     fit_values,
     fresh_seed,
-    integers,
     project_rows,
     public_dice,
     round_rows,
@@ -28,23 +27,33 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def random_tree(
-    generator: np.random.Generator, deepest: int = 4
-) -> tuple[list[np.ndarray], np.ndarray, dict[int, int]]:
-    """Ids by level, leaves, and the parent of every node; children come in pairs, in the order of their parents."""
-    levels, leaves, parent, first = [np.array([0])], [], {}, 1
+    generator: np.random.Generator, deepest: int = 3
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray, dict[int, int]]:
+    """Ids and parents by level, leaves, and the parent of every node; two to four children, or in every other tree
+    two."""
+    levels, leaves, parent, first = [(np.array([0]), np.array([-1]))], [], {}, 1
+    most = int(generator.choice([2, 4]))
     for depth in range(deepest + 1):
-        split = generator.random(len(levels[-1])) < 0.7
+        ids = levels[-1][0]
+        split = generator.random(len(ids)) < 0.7
         if depth == deepest:
             split[:] = False
-        leaves += levels[-1][~split].tolist()
-        inner = levels[-1][split]
-        if not len(inner):
+        leaves += ids[~split].tolist()
+        if not split.any():
             break
-        children = np.arange(first, first + 2 * len(inner))
-        parent |= dict(zip(children.tolist(), np.repeat(inner, 2).tolist(), strict=True))
-        levels.append(children)
+        above = np.repeat(ids[split], generator.integers(2, most + 1, int(split.sum())))
+        children = np.arange(first, first + len(above))
+        parent |= dict(zip(children.tolist(), above.tolist(), strict=True))
+        levels.append((children, above))
         first += len(children)
     return levels, np.array(leaves), parent
+
+
+def number_of(levels: list[tuple[np.ndarray, np.ndarray]]) -> int:
+    return sum(len(ids) for ids, _ in levels)
+
+
+PAIR = [(np.array([0]), np.array([-1])), (np.array([1, 2]), np.array([0, 0]))]
 
 
 def below(node: int, leaves: np.ndarray, parent: dict[int, int]) -> list[int]:
@@ -68,7 +77,7 @@ def test_consistency_is_weighted_least_squares(seed: int, possible: float) -> No
     """
     generator = public_dice(seed)
     levels, leaves, parent = random_tree(generator)
-    nodes, width = len(np.concatenate(levels)), int(generator.integers(1, 4))
+    nodes, width = number_of(levels), int(generator.integers(1, 4))
     value = generator.normal(10, 20, (len(leaves), width))
     cell_variance = generator.uniform(0.1, 9, len(leaves))
     size, size_variance = generator.normal(30, 20, nodes), generator.uniform(0.1, 9, nodes)
@@ -109,9 +118,7 @@ def test_impossible_cells_get_no_records(seed: int) -> None:
 def test_consistency_by_hand() -> None:
     """The root is measured as 10, the leaves as 2 and 4, all with variance 1; three nodes share the gap of 4."""
     cells = {"ids": np.array([1, 2]), "value": np.array([[2.0], [4.0]]), "variance": np.ones(2)}
-    estimate = consistent(
-        [np.array([0]), np.array([1, 2])], cells, np.array([10.0, 0, 0]), np.array([1, np.inf, np.inf])
-    )
+    estimate = consistent(PAIR, cells, np.array([10.0, 0, 0]), np.array([1, np.inf, np.inf]))
     assert estimate.reshape(-1).tolist() == pytest.approx([2 + 4 / 3, 4 + 4 / 3])
 
 
@@ -172,7 +179,7 @@ def test_rounding_gives_what_is_missing_to_the_largest_remainders() -> None:
 def test_integers_add_up_at_every_node(seed: int) -> None:
     generator = public_dice(seed)
     levels, leaves, parent = random_tree(generator)
-    nodes, width = len(np.concatenate(levels)), int(generator.integers(1, 4))
+    nodes, width = number_of(levels), int(generator.integers(1, 4))
     cells = {"ids": leaves, "value": generator.normal(3, 9, (len(leaves), width)), "variance": np.ones(len(leaves))}
     estimate = consistent(levels, cells, np.zeros(nodes), np.full(nodes, np.inf))
     counts = integers(levels, leaves, estimate)
@@ -188,7 +195,7 @@ def test_integers_add_up_at_every_node(seed: int) -> None:
 def test_integers_divide_each_class_from_the_root_down() -> None:
     """The root has (4, 3). In the first class -2 and 6 become 0 and 4, in the second 1.4 and 1.6 become 1 and 2."""
     cells = np.array([[-2.0, 1.4], [6.0, 1.6]])
-    assert integers([np.array([0]), np.array([1, 2])], np.array([1, 2]), cells).tolist() == [[0, 1], [4, 2]]
+    assert integers(PAIR, np.array([1, 2]), cells).tolist() == [[0, 1], [4, 2]]
 
 
 @pytest.mark.parametrize("seed", range(5))

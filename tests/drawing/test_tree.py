@@ -26,7 +26,11 @@ def test_leaves_of_several_levels_are_joined() -> None:
     tree.note_leaves(below, noisy([3, 4], [5, 6]), np.array([7, 7]))
     leaves = tree.leaf_frontier()
     assert len(tree) == 5
-    assert [ids.tolist() for ids in tree.ids_by_level()] == [[0], [1, 2], [3, 4]]
+    assert [(ids.tolist(), up.tolist()) for ids, up in tree.by_level()] == [
+        ([0], [-1]),
+        ([1, 2], [0, 0]),
+        ([3, 4], [2, 2]),
+    ]
     assert leaves.ids.tolist() == [1, 3, 4]
     assert leaves.parent.tolist() == [0, 2, 2]
     assert leaves.lo.tolist() == [[0, 0], [2, 0], [2, 1]]

@@ -23,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import BudgetExceeded, CantleError, ParameterError, Sealed
-from cantle.trusted.bounding.graph_arrays import Degrees, Graph
+from cantle.trusted.bounding.graph_pairs import Degrees, Graph
 from cantle.trusted.bounding.node_ids import number_keys
 from cantle.trusted.claims.cut_candidates import AllCuts, CutsOf
 from cantle.trusted.claims.degree_queries import (
@@ -60,8 +60,7 @@ from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Slices
 from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
-from cantle.trusted.geometry.subsets import popcount
+from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions, popcount
 from cantle.trusted.noise import Lanes, Noise, Rate, Seeded
 from tests.effort import examples
 from tests.laws.hostile import (

@@ -18,19 +18,19 @@ import numpy as np
 import pytest
 
 from cantle.methods.own_error.accuracy import affordable
-from cantle.trusted.claims.error_levels import PERCENT, error_level, ranked, weighted_errors
-from cantle.trusted.claims.own_error import OwnError
+from cantle.trusted.claims.own_error import PERCENT, OwnError, error_level, ranked, weighted_errors
 from cantle.trusted.core.budget import NANO, Unit
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.item_partitions import ItemTree
-from cantle.trusted.geometry.rectangles import WHOLE, Rectangles
 from cantle.trusted.geometry.workloads import (
     APART,
     ONE_COLUMN,
     TOGETHER,
+    WHOLE,
+    Rectangles,
     SetWorkload,
     TableWorkload,
     count_sets,

@@ -15,8 +15,7 @@ from cantle.trusted.core.keys import Classes, OneWays, Sizes
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Slices, cut_counts
-from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
-from cantle.trusted.geometry.subsets import unrank
+from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions, unrank
 from tests.effort import examples
 from tests.laws.strategies import Table, able, all_tables, rule_of, slices, tables
 
@@ -306,7 +305,8 @@ def all_kept(parts: Partitions, rows: list[int]) -> Kept:
 @st.composite
 def item_trees(draw: st.DrawFn) -> tuple[ItemTree, int]:
     size = draw(st.integers(1, 6))
-    return ItemTree.of(size, draw(st.integers(2, 6)), even=draw(st.booleans())), draw(st.integers(1, size))
+    tree = ItemTree.of(size, draw(st.integers(2, 6)), even=draw(st.booleans()), shuffled=draw(st.booleans()))
+    return tree, draw(st.integers(1, size))
 
 
 @examples(24)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import ParameterError
-from cantle.trusted.bounding.graph_arrays import Graph
+from cantle.trusted.bounding.graph_pairs import Graph
 from cantle.trusted.bounding.node_ids import number_keys
 from cantle.trusted.bounding.projection import Projector, order, project
 from tests.effort import examples, one_in

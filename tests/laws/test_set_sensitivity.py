@@ -20,9 +20,8 @@ from cantle.trusted.core.budget import Unit
 from cantle.trusted.counting import basket_counts
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
-from cantle.trusted.geometry import set_parts
-from cantle.trusted.geometry.item_partitions import ItemTree
-from cantle.trusted.geometry.set_parts import LONGEST_PAIRED, PARTS, item_parts, pair_parts
+from cantle.trusted.geometry import item_partitions
+from cantle.trusted.geometry.item_partitions import LONGEST_PAIRED, PARTS, ItemTree, item_parts, pair_parts
 from tests.effort import slow
 
 Rows = tuple[tuple[int, ...], ...]
@@ -175,5 +174,5 @@ def test_records_of_one_or_two_items_that_count_twice_are_caught(monkeypatch: py
 
 
 def test_pairs_without_the_cap_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(basket_counts, "pair_parts", lambda top, _most: set_parts.pair_parts(top, ITEMS * ITEMS))
+    monkeypatch.setattr(basket_counts, "pair_parts", lambda top, _most: item_partitions.pair_parts(top, ITEMS * ITEMS))
     assert worst(lambda rows: counted(PairSupports((0, 1, 2, 3), 2), rows)) > 2 * PARTS

@@ -12,7 +12,7 @@ from cantle.methods.baskets.model.given_pairs import Doubles, GivenPairs, find_p
 from cantle.methods.baskets.model.item_supports import ItemSupports, SizeModel, fit_sizes, fit_supports, size_edges
 from cantle.methods.baskets.model.pool import HeadModel, make_pool
 from cantle.trusted.counting import basket_counts
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS
 
 
 def some_sizes(records=1000.0):

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.methods.diffpart.method import chance, expected, smallest_constant, threshold
-from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
-from cantle.trusted.geometry.subsets import unrank
+from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions, unrank
 from tests.effort import examples
 
 

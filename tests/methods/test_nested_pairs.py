@@ -11,6 +11,7 @@ import pytest
 
 import cantle
 from cantle.drawing.counts import Floats
+from cantle.drawing.smooth import project_runs
 from cantle.methods.mosaic.model import nested
 from cantle.methods.mosaic.model.groupings import Groupings
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
@@ -89,7 +90,7 @@ def test_each_run_is_projected_by_itself() -> None:
     many = dice.integers(1, 20, 50)
     starts, values, totals = np.cumsum(many) - many, dice.normal(0, 5, many.sum()), dice.uniform(0, 10, 50)
     totals[7] = 0.0
-    made = nested._projected(values, starts, totals)
+    made = project_runs(values, starts, totals)
     for run, size, total in zip(np.split(made, starts[1:]), many, totals, strict=True):
         assert run.min() >= 0
         assert run.sum() == pytest.approx(total)

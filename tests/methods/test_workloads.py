@@ -15,8 +15,7 @@ from cantle.methods.own_error.accuracy import LARGE
 from cantle.methods.own_error.table_workload import Column, coded
 from cantle.schema.domain import Attribute, Labels, Steps
 from cantle.trusted.geometry.item_partitions import ItemTree
-from cantle.trusted.geometry.rectangles import WHOLE
-from cantle.trusted.geometry.workloads import APART, ONE_COLUMN, TOGETHER, count_sets, count_table, fingerprint
+from cantle.trusted.geometry.workloads import APART, ONE_COLUMN, TOGETHER, WHOLE, count_sets, count_table, fingerprint
 
 AGE = Attribute("age", Steps(type="integer", first=0, step=1, grid=100), nullable=True)
 TOWN = Attribute("town", Labels(type="string", labels=tuple("abcdefghijklmnopqrst")), nullable=False)

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from benchmarks.server import postgres
-from tests.neighbours import csvfiles, filed, filed_sets, frames, graphs, persons, sets
+from tests.neighbours import csvfiles, families, filed, filed_sets, frames, graphs, persons, sets
 from tests.neighbours.engines import database_forms, duckdb_forms, spark_forms
 from tests.neighbours.law import Form
 
@@ -23,6 +23,7 @@ IN_PROCESS = [
     *sets.FORMS,
     *filed_sets.FORMS,
     *graphs.FORMS,
+    *(form for form in families.FORMS if form.engine == "memory"),
 ]
 LEAST, LEAST_OF_SPARK = 500, 50
 """The least number of pairs per reader, and per engine."""

@@ -12,8 +12,7 @@ from unittest.mock import patch
 import numpy as np
 
 from cantle import kernel_choice
-from cantle.data.engine_choice import IN_MEMORY, EngineChoice
-from cantle.data.openers import OPENERS
+from cantle.data.engine_choice import IN_MEMORY, OPENERS, EngineChoice
 from cantle.interfaces.opening import open_data
 from cantle.schema import Schema
 from cantle.schema.domain import Domain

@@ -14,8 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from cantle.data.engine_choice import IN_MEMORY, EngineChoice
-from cantle.data.openers import OPENERS
+from cantle.data.engine_choice import IN_MEMORY, OPENERS, EngineChoice
 from cantle.data.sets import read_baskets
 from cantle.methods.baskets.method import Baskets
 from tests.neighbours.csvfiles import ENDS, OTHERS, SAFE, STATEFUL

@@ -39,14 +39,14 @@ def test_many_neighbours_in_memory(form: Form) -> None:
     keep_the_law(form, TIMES * form.cases, SEED + 1)
 
 
-@pytest.mark.parametrize("number", range(18))
+@pytest.mark.parametrize("number", range(22))
 def test_neighbours_in_duckdb(number: int) -> None:
     pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
     keep_the_law(duckdb_forms()[number])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(18))
+@pytest.mark.parametrize("number", range(22))
 def test_many_neighbours_in_duckdb(number: int) -> None:
     pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
     form = duckdb_forms()[number]

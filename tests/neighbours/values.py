@@ -67,6 +67,10 @@ FIELDS: dict[str, dict[str, Any]] = {
     "later": {"type": "integer", "constraints": {"minimum": -3, "maximum": 20}},
     "left": {"type": "date", "constraints": {"minimum": "2019-12-30", "maximum": "2020-01-19"}},
     "sum": {"type": "integer", "constraints": {"minimum": -3, "maximum": 14}},
+    "spot": {"type": "geopoint", "bounds": [[-2, -3], [2, 3]], "step": 0.5},
+    "spots": {"type": "geopoint", "bounds": [[-2, -3], [2, 3]], "step": 0.5, "format": "array"},
+    "point": {"type": "geopoint", "bounds": [[-2, -3], [2, 3]], "step": 0.1, "format": "object"},
+    "north": {"type": "geopoint", "bounds": [[-2, -3], [2, 3]], "step": 0.25, "columns": ["north", "east"]},
 }  # fmt: skip
 RELATED = {
     "side": (("dropped",), "dropped -> side"),
@@ -85,6 +89,7 @@ WORDS: list[Any] = [
     "2020-01-03 00:00:00", "2020-01-03T05:00:00", "2020-01-03T05:00:00+02:00", "é", "nan", "None", "<NA>", "x", "ja",
     "nein", "inf", "9007199254740993", "9" * 400, "\x00", "\ufeff1", "０", "0.1", "1,5", "null", "1.234,5", "€ -1,5",
     "5 %", "much", " Ash\xa0", "ASH ", "m", "MALE", "É", "never", "03.01.2020", "03.01.20", " 1/3/2020", "2",
+    "1.5, -1", "-1,1.5", "200, 1", "1.5;1", "[1.5, -1]", "[1, 2, 3]", "[1.5,", '{"lon": 1, "lat": -1}', '{"lat": 1}',
 ]  # fmt: skip
 DAYS: list[Any] = [date(2020, 1, 3), date(2019, 12, 1), date(1, 1, 1), date(9999, 12, 31), date(2020, 1, 2)]
 TIMES: list[Any] = [
@@ -111,15 +116,16 @@ ANY = [*INTS, *FLOATS, *BOOLS, *WORDS, *DAYS, *TIMES, *ZONED, *BLANKS, *ODD]
 
 
 def fields_of(dice: Random, most: int) -> list[str]:
-    """The names of a few fields, and of those that their rules name."""
+    """The columns of a few fields, and of those that their rules name; a place may have two."""
     names = dice.sample(list(FIELDS), dice.randint(1, most))
     others = (other for name in names if name in RELATED for other in RELATED[name][0])
-    return list(dict.fromkeys([*names, *others]))
+    both = list(dict.fromkeys([*names, *others]))
+    return [name for one in both for name in ((one, "east") if one == "north" else (one,))]
 
 
 def document(fields: list[str], **more: Any) -> dict[str, Any]:
     """The schema of these fields, with the rules of those that have one."""
-    listed = [{"name": name, **FIELDS[name]} for name in fields]
+    listed = [{"name": name, **FIELDS[name]} for name in fields if name in FIELDS]
     rules = [RELATED[name][1] for name in fields if name in RELATED]
     return {"fields": listed, "missingValues": MARKS} | ({"rules": rules} if rules else {}) | more
 

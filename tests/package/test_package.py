@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import runpy
 import tomllib
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -66,6 +68,17 @@ def test_the_citation_has_the_form_of_the_citation_file_format() -> None:
         assert paper["type"] in ("article", "conference-paper")
         assert isinstance(paper["year"], int)
         assert all(person.keys() == {"family-names", "given-names"} for person in paper["authors"])
+
+
+def test_the_citation_fits_the_published_schema() -> None:
+    """The schema comes with cffconvert; its other requirements are not needed (`pip install --no-deps cffconvert`)."""
+    found = find_spec("cffconvert")
+    if found is None or found.origin is None:
+        pytest.skip("cffconvert has the schema")
+    import jsonschema
+
+    schema = json.loads((Path(found.origin).parent / "schemas/1.2.0/schema.json").read_text("utf-8"))
+    jsonschema.validate(CITATION, schema)
 
 
 def test_written_texts_end_their_lines_alike_on_every_system() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,37 @@ def test_programs_of_statistics_get_labels_and_values(ending: str, release: cant
     assert [one or None for one in frame["town"].to_list()] == records["town"].to_list()
     assert frame["day"].cast(pl.Date).to_list() == records["day"].cast(pl.Date).to_list()
     assert frame["works"].cast(pl.Boolean).to_list() == records["works"].to_list()
+
+
+def test_r_reads_the_folder_with_its_labels(folder: Path, release: cantle.Release, tmp_path: Path) -> None:
+    bundle(release, tmp_path / "read.R")
+    if shutil.which("Rscript") is None:
+        pytest.skip("R is not installed")
+    asked = (
+        f'source("{tmp_path}/read.R"); x <- read_release("{folder}"); cat(jsonlite::toJSON(list(class(x$sex)[1], '
+        'attr(x$sex, "labels"), names(attr(x$sex, "labels")), attr(x$sex, "label"), '
+        "sum(unclass(x$sex) == 1, na.rm = TRUE), "
+        "sum(x$works, na.rm = TRUE), nrow(x), class(x$day), sort(unique(x$town)))))"
+    )
+    done = subprocess.run(["Rscript", "-e", asked], capture_output=True, text=True, timeout=100, check=False)
+    if "no package called" in done.stderr:
+        pytest.skip("the R package jsonlite is not installed")
+    kind, codes, names, title, men, workers, rows, day, towns = json.loads(done.stdout)
+    assert (kind, codes, names, title) == (["haven_labelled"], [1, 2], ["male", "female"], ["Sex of the person"])
+    records = release.records
+    assert men == [int((records["sex"] == 1).sum())]
+    assert workers == [int(records["works"].sum())]
+    assert (rows, day) == ([len(records)], ["Date"])
+    assert set(towns) == set(records["town"].drop_nulls())
+
+
+def test_a_parquet_file_of_records_carries_the_labels(tmp_path: Path) -> None:
+    release = cantle.publish(people(), SCHEMA, epsilon=5)
+    release.save(tmp_path / "r", data="parquet")
+    about = pl.read_parquet_metadata(tmp_path / "r" / "data.parquet")
+    assert json.loads(about["labels"]) == {"sex": {"1": "male", "2": "female"}}
+    assert about["cantle"] == "pure epsilon-differential privacy"
+    cantle.Release.load(tmp_path / "r").verify()
 
 
 def test_names_and_endings_that_do_not_fit_are_refused(release: cantle.Release, tmp_path: Path) -> None:

@@ -82,6 +82,14 @@ def test_a_saved_release_keeps_the_facts_and_verifies(tmp_path: Path) -> None:
         Manifest.from_dict(document)
 
 
+@pytest.mark.parametrize("date", [{}, {"date": "2025"}], ids=["undated", "dated"])
+def test_any_facts_that_are_taken_can_be_read_again(date: dict[str, str], tmp_path: Path) -> None:
+    release = published(facts={"previous": [{"what": "counts", "epsilon": 0.25, **date}]})
+    folder = release.save(tmp_path / "out")
+    assert verify_folder(folder) == []
+    assert cantle.Release.load(folder).manifest.facts == release.manifest.facts
+
+
 @pytest.mark.parametrize(
     ("facts", "said"),
     [

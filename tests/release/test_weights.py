@@ -136,9 +136,7 @@ def test_two_columns_of_weights_are_refused() -> None:
 
 @pytest.mark.parametrize("method", ["rps", "diffgen"])
 def test_methods_that_cannot_keep_weights_refuse_them(method: str) -> None:
-    with pytest.raises(
-        SchemaError, match=f"field w: method {method} does not keep weights .* use mosaic, or leave out"
-    ):
+    with pytest.raises(SchemaError, match="field w: this method does not keep weights .* use method mosaic, or"):
         cantle.plan(SCHEMA, epsilon=1, records=1000, method=method)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -187,6 +188,7 @@ def test_the_table_of_keys_has_every_key_of_the_parser() -> None:
         name="x", role="target", ordered=True, unknown="drop", true_values=("j",), false_values=("n",),
         missing_values=("",), formats=("%F",), trim=False, ignore_case=True, replaced=(("a", "b"),),
         required=True, minimum=0, maximum=1, step=1, categories=("b",), source="y", mapped=(("a", "b"),),
+        bounds=((Fraction(0), Fraction(1)),) * 2, columns=("a", "b"), share=Fraction(1, 2),
     )  # fmt: skip
     stated = full.to_dict()
     constraints = stated.pop("constraints")

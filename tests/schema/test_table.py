@@ -265,7 +265,7 @@ def test_an_inferred_schema_is_marked() -> None:
         ({"typ": "integer"}, "'typ'.*'type'"),
         ({"rol": "target"}, "'rol'.*'role'"),
         ({"role": "key"}, "role 'key'"),
-        ({"type": "geopoint"}, "'geopoint' is not known.*integer"),
+        ({"type": "duration"}, "'duration' is not known.*integer"),
         ({"type": "number"}, "needs a `step`"),
         ({"type": "number", "step": 1e-9, "constraints": {"minimum": 0, "maximum": 1e9}}, "15 digits|2\\*\\*53"),
         ({"type": "number", "step": "1/3"}, "not a number"),

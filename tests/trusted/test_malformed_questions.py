@@ -18,9 +18,8 @@ from cantle.trusted.claims.value_trees import ValueTrees
 from cantle.trusted.core.keys import ChildSizes, GraphDomain, MergedOneWays, OneWayEach, OneWays
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, LabelTree, are_tables
-from cantle.trusted.geometry.rectangles import Rectangles
 from cantle.trusted.geometry.value_classes import ValueClasses
-from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
+from cantle.trusted.geometry.workloads import Rectangles, SetWorkload, TableWorkload
 
 SIZES, CLASSES = (4, 2), 3
 DOMAIN = (SIZES, CLASSES)

@@ -16,8 +16,7 @@ from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.item_partitions import ItemTree
-from cantle.trusted.geometry.rectangles import WHOLE
-from cantle.trusted.geometry.workloads import count_table
+from cantle.trusted.geometry.workloads import WHOLE, count_table
 from cantle.trusted.noise import Seeded
 from tests.laws.strategies import Table
 from tests.laws.test_own_error import ABOUT_SETS, CLASSES, SIZES, WORKLOADS, columns

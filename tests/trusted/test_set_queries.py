@@ -16,8 +16,7 @@ from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
-from cantle.trusted.geometry.item_partitions import ItemTree, Kept
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS, ItemTree, Kept
 from cantle.trusted.noise import Lanes, Rate, Seeded
 
 ROWS = ((0, 1), (0, 1, 2), (2,), (1, 2, 3, 4))

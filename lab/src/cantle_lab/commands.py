@@ -1,14 +1,18 @@
-"""The commands reproduce and bench, which cantle finds by the entry points of this package."""
+"""The commands reproduce, experiment and bench, which cantle finds by the entry points of this package."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
+from cantle.errors import ParameterError, raise_alone
 from cantle.interfaces.cli.output import Json, print_result
+
+Number = TypeVar("Number", int, float)
 
 
 def bench_command(
@@ -114,3 +118,46 @@ def reproduce_command(
     print_result(
         as_json, {"files": [str(path) for path in files]}, lambda: print("wrote " + ", ".join(map(str, files)))
     )
+
+
+def experiment_command(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A table: CSV, Excel, Parquet, SPSS, …")],
+    schema: Annotated[Path, typer.Option("--schema", metavar="FILE", help="Its public schema, with a role: target.")],
+    epsilon: Annotated[str, typer.Option(metavar="LIST", help="Privacy budgets to compare.")] = "0.1,0.25,0.5,1",
+    rounds: Annotated[
+        str, typer.Option(metavar="LIST", help="Numbers h of specialisations of the published DiffGen.")
+    ] = "4,7,10,13,16",
+    repeats: Annotated[int, typer.Option(min=1, metavar="N", help="Random splits into training and test records.")] = 3,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Random seed, for repeatable figures.")] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")] = Path("experiment"),
+    as_json: Json = False,
+) -> None:
+    """Compare on a table of your own how well classifiers learn from releases. INTERNAL: it shows private facts.
+
+    It publishes two thirds of the records with each epsilon and number of specialisations, trains C4.5* on each
+    release, and tests it on the other third, beside raw records (the baseline) and the majority class (the lower
+    bound). Tables and pictures are those of the DiffGen paper. No ledger is charged, because nothing may be passed on.
+    Settings that you choose by the result depend on the data: use a table that is public, or not the one you publish.
+
+    Example: cantle experiment adult.csv --schema adult.yaml --epsilon 0.5,1 --rounds 4,10
+    """
+    from cantle_lab.papers.experiment import WARNING, experiment
+
+    budgets, numbers = _numbers(epsilon, "--epsilon", float), _numbers(rounds, "--rounds", int)
+    print(WARNING, file=sys.stderr)
+    printed: list[str] = []
+    echo = printed.append if as_json else print
+    files = experiment(data, schema, output, epsilons=budgets, rounds=numbers, repeats=repeats, seed=seed, echo=echo)
+    answer = {"internal": WARNING, "files": [str(path) for path in files], "table": "\n".join(printed)}
+    print_result(as_json, answer, lambda: print("wrote " + ", ".join(map(str, files))))
+
+
+def _numbers(text: str, option: str, kind: Callable[[str], Number]) -> list[Number]:
+    """The positive numbers of a list with commas."""
+    try:
+        given = [kind(word) for word in text.split(",")]
+    except ValueError:
+        given = []
+    if not given or any(not 0 < one < 1e6 for one in given):
+        raise_alone(ParameterError(f"{option} takes positive numbers with commas, such as 1,4, got {text!r}"))
+    return given

@@ -8,21 +8,39 @@
 * A breakage row passes if the audit catches the flaw, and accepts the sound code on the same pair.
 
 Passing proves nothing about larger data: the claims rest on their proofs (docs/privacy.md).
+
+The package is a function too: `cantle.audit(QuadTree())` audits somebody's own partitioning (`partitionings`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 from cantle.audit.baskets import BASKET_CONFIGS
 from cantle.audit.degrees import DEGREE_CONFIGS, Drawing
 from cantle.audit.diffgen import DIFFGEN_CONFIGS
 from cantle.audit.diffpart import DIFFPART_CONFIGS
 from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Data, Flaw, Mechanism, Table
+from cantle.audit.families import FAMILY_CONFIGS
 from cantle.audit.mosaic import MOSAIC_CONFIGS
 from cantle.audit.own_error import OWN_ERROR_CONFIGS
 from cantle.audit.rps import CONFIGS
+
+
+class _Audit(ModuleType):
+    """This package, which can be called. `cantle.audit` is the package as soon as anything imports it, so a function of
+    this name would depend on the order of imports."""
+
+    def __call__(self, partitioning: Any, **given: Any) -> Row:
+        row: Row = import_module(f"{__name__}.partitionings").audit(partitioning, **given)
+        return row
+
+
+import_module(__name__).__class__ = _Audit
 
 Progress = Callable[[str], None]
 
@@ -78,7 +96,15 @@ def run_audits(
     """
     report = progress or (lambda _text: None)
     rows: list[Row] = []
-    tables = (*CONFIGS, *DIFFGEN_CONFIGS, *MOSAIC_CONFIGS, *DIFFPART_CONFIGS, *BASKET_CONFIGS, *OWN_ERROR_CONFIGS)
+    tables = (
+        *CONFIGS,
+        *DIFFGEN_CONFIGS,
+        *MOSAIC_CONFIGS,
+        *DIFFPART_CONFIGS,
+        *BASKET_CONFIGS,
+        *OWN_ERROR_CONFIGS,
+        *FAMILY_CONFIGS,
+    )
     rows += _exact_rows(tables, report, quick=quick)
     rows += _exact_rows(DEGREE_CONFIGS, report, quick=quick)
     for name, numbers in (instances or {}).items():

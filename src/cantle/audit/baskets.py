@@ -28,7 +28,7 @@ from cantle.trusted.claims import set_queries
 from cantle.trusted.core.budget import NANO, ReceiptFields, Unit
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
-from cantle.trusted.geometry import set_parts
+from cantle.trusted.geometry import item_partitions
 
 FEW_PARTS = 6
 
@@ -69,7 +69,7 @@ def small_numbers(*, rich: bool, singles: bool) -> Iterator[None]:
         if rich:
             for name, value in {"POOR": 0.0, "_FEWEST_PAIRS": 1, "_HEAD_FROM": 0.08}.items():
                 stack.enter_context(replaced(pair_plan, name, value))
-            for module in (set_parts, set_queries, pair_plan, questions):
+            for module in (item_partitions, set_queries, pair_plan, questions):
                 stack.enter_context(replaced(module, "PARTS", FEW_PARTS))
         yield
 

@@ -183,6 +183,8 @@ DIFFPART_CONFIGS: tuple[SetConfig, ...] = (
     CUT_TO_TWO,
     SetConfig("DiffPart: records cut to two of four items", (4,), _tree(m=2), 6, records=0, tight=True),
     SetConfig("DiffPart: records cut to three of four items", (4,), _tree(m=3), 6, records=0, tight=True),
+    SetConfig("DiffPart paper: literal, four items", (4,), PAPER | {"literal": True}, 6, preset="paper", records=0,
+              tight=True),
     SetConfig("DiffPart paper: records cut to two of three items", (3,), PAPER | {"m": 2}, 4, preset="paper", records=0,
               tight=True),
     SetConfig("DiffPart: thresholds by the number of cells", (3,), _tree(eta="1/4"), 4, tight=True),

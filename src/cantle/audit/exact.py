@@ -22,7 +22,9 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from cantle.audit.enumerating import Enumerating, law
-from cantle.methods.base import grow
+from cantle.framework.ask import Ask
+from cantle.framework.regions import Cut, Regions
+from cantle.framework.run import SubRoutines, TreeRun, grow
 from cantle.methods.rps.method import RPS
 from cantle.schema.domain import Domain
 from cantle.schema.table import TableSchema
@@ -31,7 +33,7 @@ from cantle.trusted.core.budget import NANO, Budget, ReceiptFields, Unit
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.words import CHUNK_CELLS, WordEngine
-from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier
+from cantle.trusted.geometry.boxes import Bools, Cuts
 from cantle.trusted.noise import Lanes, Rate
 
 Record = tuple[int, ...]
@@ -103,6 +105,10 @@ class Config(Mechanism[Table]):
             fields.append({**target, "constraints": required})
         return TableSchema.from_dict({"fields": fields}).domain()
 
+    def method(self, domain: Domain) -> TreeRun:
+        """The run that is audited."""
+        return RPS(domain, preset=self.preset, **without_own_error(self.settings))
+
     def points(self) -> list[Record]:
         """Every possible record."""
         return list(product(*(range(size) for size in self.sizes), range(self.classes)))
@@ -125,13 +131,13 @@ class Config(Mechanism[Table]):
         rows = np.array(table, dtype=np.int64).reshape(len(table), len(self.sizes) + 1)
 
         def run(noise: Enumerating) -> tuple[Shown, Drawn]:
-            method = RPS(domain, preset=self.preset, **without_own_error(self.settings))
+            method = self.method(domain)
             closing = Closing(method, enumerate_leaves=enumerate_leaves)
             noise.closed = closing.closed
             batch = list(rows[:, :-1].T), rows[:, -1]
             engine = WordEngine([batch], sizes=method.sizes, class_count=method.classes, chunk_cells=chunk_cells)
             with Curator(engine, Budget(self.units * NANO, Unit(self.unit)), noise) as curator:
-                grow(closing, curator)
+                grow(closing, Ask(curator, method))
                 receipt = curator.seal()
             return shown(method, noise, receipt, leaves=enumerate_leaves), drawn_by(noise)
 
@@ -191,29 +197,29 @@ def base_two() -> Iterator[None]:
 class Closing:
     """The method, with the draws of `summarize` recorded instead of enumerated, because nothing depends on them."""
 
-    def __init__(self, method: RPS, *, enumerate_leaves: bool) -> None:
-        self.method, self.domain = method, method.domain
+    def __init__(self, method: SubRoutines, *, enumerate_leaves: bool) -> None:
+        self.method = method
         self.enumerate_leaves, self.summarizing = enumerate_leaves, False
 
     def closed(self, _lanes: Lanes) -> bool:
         return self.summarizing and not self.enumerate_leaves
 
-    def begin(self, root: Frontier, curator: Curator) -> None:
-        self.method.begin(root, curator)
+    def begin(self, regions: Regions, ask: Ask) -> None:
+        self.method.begin(regions, ask)
 
-    def stop(self, nodes: Frontier, curator: Curator) -> Bools:
-        return self.method.stop(nodes, curator)
+    def stop(self, regions: Regions, ask: Ask) -> Bools:
+        return self.method.stop(regions, ask)
 
-    def partition(self, nodes: Frontier, curator: Curator) -> Cuts:
-        return self.method.partition(nodes, curator)
+    def partition(self, regions: Regions, ask: Ask) -> Cut:
+        return self.method.partition(regions, ask)
 
-    def summarize(self, leaves: Frontier, curator: Curator) -> None:
+    def summarize(self, regions: Regions, ask: Ask) -> None:
         self.summarizing = True
-        self.method.summarize(leaves, curator)
+        self.method.summarize(regions, ask)
         self.summarizing = False
 
 
-def shown(method: RPS, noise: Enumerating, receipt: ReceiptFields, *, leaves: bool) -> Shown:
+def shown(method: TreeRun, noise: Enumerating, receipt: ReceiptFields, *, leaves: bool) -> Shown:
     """All that a release contains: tree, noisy values, one-way tables, declared count, receipt."""
     tree = method.tree
     lines = [f"depth {method.depth}, records {tree.declared}"]
@@ -222,7 +228,8 @@ def shown(method: RPS, noise: Enumerating, receipt: ReceiptFields, *, leaves: bo
     for ids, noisy in tree.sizes:
         lines.append(f"sizes of {ids.tolist()}: {noisy.value.tolist()} at {noisy.rate_num.tolist()}")
     for ids, cuts in tree.cuts.values():
-        lines.append(f"cuts of {ids.tolist()}: attributes {cuts.attribute.tolist()} points {cuts.point.tolist()}")
+        points = cuts.point if isinstance(cuts, Cuts) else cuts.points
+        lines.append(f"cuts of {ids.tolist()}: attributes {cuts.attribute.tolist()} points {points.tolist()}")
     cells: list[int] = []
     for nodes, measured, path in tree.leaves:
         rates = measured.rate_num.tolist() if measured is not None else None

@@ -19,7 +19,7 @@ import polars as pl
 from cantle import kernel_choice
 from cantle.data.file_forms import CSV, UNPACKED, Paths, are_paths, ending, files
 from cantle.data.tables import Lines, as_ids, read_batches, read_lines
-from cantle.schema.domain import MISSING, Attribute, Domain, Labels, unsigned
+from cantle.schema.domain import MISSING, Attribute, Domain, Labels, Plane, unsigned
 from cantle.schema.spelling import PLAIN
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
@@ -55,7 +55,7 @@ def _read_part(source: object, schema: TableSchema, domain: Domain) -> Iterator[
         for batch in read_batches(source, schema):
             yield batch.kind, *domain.encode_columns(batch.frame)
         return
-    wanted = [one.name for one in schema.fields if one.role != "identifier"]
+    wanted = schema.wanted
     scanner = None
     for lines in read_lines(source, schema, wanted, piece=_PIECE):
         if lines.quoted or len(lines.columns) == 1:
@@ -77,7 +77,7 @@ def person_codes(frame: pl.DataFrame, domain: Domain, person: str, missing: tupl
     without a person are left out."""
     ids = as_ids(frame[person], missing)
     read = domain.read
-    columns = [attribute.encode(frame[attribute.name]) for attribute in read.attributes]
+    columns = [attribute.encode(attribute.given(frame)) for attribute in read.attributes]
     classes = read.target.encode(frame[read.target.name]) if read.target else np.zeros(len(ids), np.int64)
     known = ids.is_not_null().to_numpy() & np.logical_and.reduce([column >= 0 for column in (*columns, classes)])
     kept = [column[known].astype(unsigned(one.size)) for column, one in zip(columns, read.attributes, strict=True)]
@@ -101,7 +101,7 @@ class _Scanner:
 
         self._domain, self._scan = domain, kernel.scan
         self._columns = [*domain.attributes, *([domain.target] if domain.target else [])]
-        place = {attribute.name: j for j, attribute in enumerate(self._columns)}
+        place = {name: j for j, one in enumerate(self._columns) for name in one.files}
         last = max(lines.columns.index(name) for name in place)
         tables = _Tables(lines)
         for name in lines.columns[: last + 1]:
@@ -142,17 +142,17 @@ class _Scanner:
 
     def _settle(self, lines: Lines, text: bytes, doubts: Codes, block: Codes) -> None:
         """Reads the kernel's columns in lines in doubt by the general path."""
-        wanted = [self._columns[j].name for j in self._plain]
+        wanted = [name for j in self._plain for name in self._columns[j].files]
         frame = lines.parse(wanted, b"".join(text[begin:end] for begin, end, _ in doubts.tolist()))
         for j in self._plain:
-            block[doubts[:, 2], j] = self._columns[j].encode(frame[self._columns[j].name])
+            block[doubts[:, 2], j] = self._columns[j].encode(self._columns[j].given(frame))
 
     def _read_others(self, lines: Lines) -> dict[int, Codes]:
         """The columns that the kernel does not read, by the general path."""
         if not self._others:
             return {}
-        frame = lines.parse([self._columns[j].name for j in self._others])
-        return {j: self._columns[j].encode(frame[self._columns[j].name]) for j in self._others}
+        frame = lines.parse([name for j in self._others for name in self._columns[j].files])
+        return {j: self._columns[j].encode(self._columns[j].given(frame)) for j in self._others}
 
 
 def _with_room_behind(text: bytes) -> tuple[tuple[bytes, int], tuple[bytes, int]]:
@@ -247,7 +247,7 @@ def _kind(attribute: Attribute) -> int:
     from cantle.data import _scan_kernel as kernel
 
     scale = attribute.scale
-    if attribute.size >= 2**31:
+    if attribute.size >= 2**31 or isinstance(scale, Plane):
         return kernel.SKIP
     if isinstance(scale, Labels):
         return kernel.TEXT if len(scale.texts) + len(scale.marks) <= MOST_TEXTS else kernel.SKIP

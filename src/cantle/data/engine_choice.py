@@ -1,16 +1,20 @@
-"""The choice of the engine that holds the data, and the checks of it before the data is opened."""
+"""The module that opens each kind of data, the choice of its engine, and the checks before the data is opened."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Any, Protocol, TypeVar, cast
 
 from cantle.data.arrow_batches import load as load_duckdb
 from cantle.data.database_tables import load_ibis, require_known_database
 from cantle.data.file_forms import files, is_path, is_pattern, require_files
 from cantle.errors import ParameterError
+from cantle.schema import Schema
 from cantle.trusted.counting.base import Engine
 from cantle.trusted.counting.stores import FILES
 
@@ -93,3 +97,48 @@ def refuse_nodes(nodes: object) -> None:
     """Refuses a list of nodes if the data is not a graph."""
     if nodes is not None:
         raise ParameterError("nodes is for graphs: a private list of the nodes that may have no edge")
+
+
+Kind = TypeVar("Kind", contravariant=True)
+Method = TypeVar("Method", contravariant=True)
+
+
+class Opener(Protocol[Kind, Method]):
+    """What the module of a kind of data provides; `Kind` and `Method` are the types of its schema and methods."""
+
+    @property
+    def ENGINES(self) -> tuple[str, ...]:  # noqa: N802 - a constant of the module
+        """The engines that can hold this kind of data."""
+
+    def refuse_early(self, data: object, schema: Kind, choice: EngineChoice, nodes: object) -> None:
+        """Refuses whatever can be refused without opening the data, so that nothing is charged."""
+
+    def open_engine(self, data: object, schema: Kind, method: Method, choice: EngineChoice, nodes: object) -> Opened:
+        """An engine that holds the data, and the form of the input; `nodes` is the private list of a graph's nodes."""
+
+
+_MODULES = {"table": "engines_for_tables", "sets": "sets", "graph": "graphs", "families": "families"}
+
+
+class _Openers(Mapping[str, Opener[Any, Any]]):
+    """The modules by kind. Each is loaded when it is asked for: a release loads the one of its own kind."""
+
+    def __getitem__(self, kind: str) -> Opener[Any, Any]:
+        return cast(Opener[Any, Any], import_module(f"cantle.data.{_MODULES[kind]}"))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
+OPENERS: Mapping[str, Opener[Any, Any]] = _Openers()
+
+
+def choose_engine(schema: Schema, engine: str, memory: str | int | None, table: str | None) -> EngineChoice:
+    """The engine with this name; refused if it cannot hold this kind of data."""
+    able = OPENERS[schema.kind].ENGINES
+    if engine in {*EVERY_ENGINE} - {*able}:
+        raise ParameterError(f"engine {engine} is for tables; data of kind {schema.kind} takes {' or '.join(able)}")
+    return EngineChoice.of(engine, memory, table)

@@ -80,10 +80,10 @@ def open_engine(data: object, schema: TableSchema, method: AsksTable, choice: En
     return openers[choice.engine](data, schema, method, choice)
 
 
-def _wanted(schema: TableSchema) -> list[str]:
+def wanted(schema: TableSchema) -> list[str]:
     """The columns that are read: those of the domain, and the column of persons if there is one."""
     persons = [] if schema.person is None else [schema.person]
-    return [one.name for one in schema.fields if one.role != "identifier"] + persons
+    return schema.wanted + persons
 
 
 # ---- memory and disk ------------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ def _open_memory(data: object, schema: TableSchema, method: AsksTable, choice: E
 
 def _open_duckdb(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:
     """An engine with words on disk; DuckDB reads databases."""
-    return POLARS, _counting(_batches(_sources(data, schema, choice), schema, method, OnDisk(), []), method, OnDisk())
+    return POLARS, _counting(_batches(sources(data, schema, choice), schema, method, OnDisk(), []), method, OnDisk())
 
 
 def _counting(batches: Iterator[Batch], method: AsksTable, store: Store) -> WordEngine:
@@ -126,19 +126,19 @@ def _batches(
         yield bounded(group, method.classes, schema.max_records)
 
 
-def _sources(data: object, schema: TableSchema, choice: EngineChoice) -> Iterator[object]:
+def sources(data: object, schema: TableSchema, choice: EngineChoice) -> Iterator[object]:
     """What is read one after the other: a frame, files of text, batches of typed files or of a DuckDB database."""
     if not are_paths(data):
         yield data
         return
     for path in files(cast("Paths", data)):
         if path.suffix.lower() in DUCKDB:
-            yield from map(polars_of, read_database(path, choice.table, _wanted(schema)))
+            yield from map(polars_of, read_database(path, choice.table, wanted(schema)))
         elif choice.table is not None:
             raise ParameterError(f"table names a table of a DuckDB database, and {path.name!r} is none; leave it out")
         elif ending(path) in PARQUET + ARROW:
             found = parquet_batches if ending(path) in PARQUET else arrow_batches
-            yield from map(polars_of, found(path, _wanted(schema)))
+            yield from map(polars_of, found(path, wanted(schema)))
         else:
             yield path
 
@@ -151,9 +151,9 @@ def _open_spark(data: object, schema: TableSchema, method: AsksTable, choice: En
 
     given = hasattr(data, "sparkSession")
     own = not given and not spark.is_running()
-    frame = cast("DataFrame", data) if given else spark_frame(spark.session(), data, schema, _wanted(schema))
+    frame = cast("DataFrame", data) if given else spark_frame(spark.session(), data, schema, wanted(schema))
     try:
-        frame = spark.select(frame, _wanted(schema))
+        frame = spark.select(frame, wanted(schema))
         list(read_codes(polars_of(spark.nothing_of(frame)), schema, method.domain))  # judges the types
         records = _spark_records(schema, method.domain)
         return POLARS, spark.SparkEngine(frame, records, sizes=method.sizes, class_count=method.classes, own=own)
@@ -193,14 +193,17 @@ def spark_frame(session: SparkSession, data: object, schema: TableSchema, wanted
 def _open_database(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
     """An engine with words on disk; the database is read once, and a connection of our own is closed then."""
     if hasattr(data, "get_backend"):
-        return POLARS, _from_database(data, schema, method)
-    url, place = _require_address(data, choice)
+        return POLARS, _from_database(table_frames(data, schema), schema, method)
+    return POLARS, _from_database(database_frames(*_require_address(data, choice), schema), schema, method)
+
+
+def database_frames(url: str, place: str, schema: TableSchema) -> Iterator[pl.DataFrame]:
+    """The columns of a table of a database, some rows at a time; the connection is closed then."""
     backend = None
     try:
         backend = load_ibis().connect(url)
         *above, name = place.split(".")
-        table = backend.table(name, database=".".join(above) or None)
-        return POLARS, _from_database(table, schema, method)
+        yield from table_frames(backend.table(name, database=".".join(above) or None), schema)
     except Exception as error:  # noqa: BLE001 - every backend has exceptions of its own, and some quote the URL
         if isinstance(error, CantleError):
             raise
@@ -222,6 +225,10 @@ def _require_address(data: object, choice: EngineChoice) -> tuple[str, str]:
     return data, choice.table
 
 
-def _from_database(table: Table, schema: TableSchema, method: AsksTable) -> TableEngine:
-    frames = map(polars_of, read_rows(table, _wanted(schema), schema.person))
+def table_frames(table: Table, schema: TableSchema) -> Iterator[pl.DataFrame]:
+    """The columns of an ibis table, some rows at a time."""
+    return map(polars_of, read_rows(table, wanted(schema), schema.person))
+
+
+def _from_database(frames: Iterable[pl.DataFrame], schema: TableSchema, method: AsksTable) -> TableEngine:
     return _counting(_batches(frames, schema, method, OnDisk(), []), method, OnDisk())

@@ -13,12 +13,15 @@ The nodes are those that an edge or a loop names, the nodes of a networkx graph,
 those of `nodes`, a private list of all nodes for `unit: node`. An edge list alone does not contain nodes without edges;
 the graph then has `listed` unset, and questions about the number of nodes are refused
 (cantle.trusted.bounding.projection).
+
+Edge lists larger than memory (engine duckdb, `unit: edge`) are read some records at a time, and their degrees counted
+on disk. Projection, for the other units, takes edges in a public order and needs the whole graph in memory.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat, SupportsIndex, TypeGuard, runtime_checkable
@@ -27,20 +30,23 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cantle.data.arrow_batches import parquet_batches, polars_of
 from cantle.data.engine_choice import POLARS, EngineChoice, Opened
-from cantle.data.frames import arrow_of, as_frame, as_polars, frame_or_series
+from cantle.data.file_forms import PARQUET, Paths, ending, files, is_path
+from cantle.data.frames import arrow_of, as_floats_where_large, as_frame, as_polars, frame_or_series, is_declared
 from cantle.data.objects import EXACT, meaning
-from cantle.data.pandas_columns import as_floats_where_large, is_declared
+from cantle.data.tables import column_types
 from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.schema.dialect import UNDECODABLE
 from cantle.schema.graph import GraphSchema, NodeRange
 from cantle.schema.identifier_lines import check_file, check_packing, matrix_market, pieces, read_fields
 from cantle.schema.values import in_microseconds, text_of
-from cantle.trusted.bounding.graph_arrays import Degrees as Degrees
-from cantle.trusted.bounding.graph_arrays import Graph as Graph
-from cantle.trusted.bounding.graph_pairs import Declared, Pairs
+from cantle.trusted.bounding.graph_pairs import Declared, Identified, Pairs
+from cantle.trusted.bounding.graph_pairs import Degrees as Degrees
+from cantle.trusted.bounding.graph_pairs import Graph as Graph
 from cantle.trusted.bounding.node_ids import Column, Identifier, identifier
-from cantle.trusted.counting.graph import GraphEngine
+from cantle.trusted.counting.graph import GraphEngine, count_degrees
+from cantle.trusted.counting.stores import OnDisk
 
 if TYPE_CHECKING:
     from cantle.data.frames import Series
@@ -51,7 +57,6 @@ Identifiers = Array | list[object]
 """A column of identifiers, one per record."""
 
 ENGINES = ("memory", "duckdb")
-PARQUET = (".parquet", ".pq")
 # any exception of a library; its message may quote a value, so only the fact that it failed is used
 _ANYTHING = (Exception, pl.exceptions.PanicException)
 _MISSING_TEXTS = ("none", "nan", "nat", "<na>", "")  # how missing values of frames print themselves
@@ -77,9 +82,7 @@ def refuse_early(data: object, schema: GraphSchema, choice: EngineChoice, nodes:
         if _is_path(one):
             check_packing(one)
     if choice.engine == "duckdb":
-        from cantle.data.filed_graphs import refuse_filed
-
-        refuse_filed(data, schema, choice)
+        refuse_on_disk(data, schema, choice)
     if nodes is None:
         return
     if schema.unit != "node":
@@ -92,9 +95,7 @@ def refuse_early(data: object, schema: GraphSchema, choice: EngineChoice, nodes:
 def open_engine(data: object, schema: GraphSchema, method: object, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
     """An engine that holds the graph; degrees are returned as a polars frame, whatever the form of the input."""
     if choice.engine == "duckdb":
-        from cantle.data.filed_graphs import open_filed
-
-        return open_filed(data, schema, choice)
+        return open_on_disk(data, schema, choice)
     graph = read_graph(data, schema, nodes)
     return POLARS, GraphEngine(graph, nodes=schema.node_count)
 
@@ -372,3 +373,57 @@ def _degrees(values: NDArray[np.float64]) -> Degrees:
     """Whole degrees from 0 to the number of other nodes, ascending."""
     most = max(len(values) - 1, 0)
     return Degrees(np.sort(np.clip(np.floor(np.nan_to_num(values, nan=0.0)), 0, most).astype(np.int64)))
+
+
+# -------------------------------------------------------------------------------------------------- larger than memory
+
+
+def refuse_on_disk(data: object, schema: GraphSchema, choice: EngineChoice) -> None:
+    """Refuses inputs and units that need the graph in memory, before anything is read."""
+    if schema.unit != "edge":
+        rule = f"engine duckdb takes graphs under `unit: edge`; projecting one for `unit: {schema.unit}` needs it"
+        raise ParameterError(f"{rule} in memory; use engine memory")
+    if schema.form in ("degrees", "matrix-market"):
+        raise ParameterError(f"engine duckdb takes edge lists, not `form: {schema.form}`; use engine memory")
+    if choice.table is not None:
+        raise ParameterError("table names a table of a database, and graphs are read from files; leave it out")
+    for path in files(_paths(data)):
+        if is_matrix_market(path, schema.form):
+            raise DataError(f"{path.name!r} is in Matrix Market form; use engine memory, or give an edge list.")
+
+
+def _paths(data: object) -> Paths:
+    """The paths of the files. In a list only `pathlib.Path` counts: texts may be nodes, which no message may name."""
+    if is_path(data):
+        return data
+    if isinstance(data, list) and data and all(isinstance(one, Path) for one in data):
+        return data
+    rule = "engine duckdb takes graphs from files of edges"
+    raise DataError(f"{rule}; give a file, a folder, a pattern or a list of pathlib.Path, or use engine memory.")
+
+
+def open_on_disk(data: object, schema: GraphSchema, choice: EngineChoice) -> Opened:
+    """An engine that holds the degrees of the nodes."""
+    refuse_on_disk(data, schema, choice)
+    nodes = schema.node_count
+    assert nodes is not None, "a schema that protects one edge states the number of nodes"
+    return POLARS, GraphEngine(count_degrees(_parts(files(_paths(data)), schema), nodes, OnDisk(choice.files)))
+
+
+def _parts(paths: list[Path], schema: GraphSchema) -> Iterator[Identified]:
+    """The clean pairs of all files, some at a time."""
+    declared = declared_nodes(schema)
+    for path in paths:
+        for columns in _ends_in(path):
+            pairs = Pairs(titles=True)
+            pairs.add(columns)
+            yield pairs.identified(declared)
+
+
+def _ends_in(path: Path) -> Iterable[list[Column]]:
+    """The two ends of the edges in a file, some at a time."""
+    check_file(path)
+    if ending(path) not in PARQUET:
+        return edge_columns(path, "edges")[1]
+    batches = parquet_batches(path, list(column_types(path))[:2])
+    return (two_ends(polars_of(batch)) for batch in batches)

@@ -3,7 +3,7 @@
 A library chooses the type of a column by all of its values: one blank makes pandas turn integers into floats, and one
 word makes it turn them into Python objects. So a value must mean the same in each of those columns (docs/privacy.md,
 cleaning). `meaning` is the definition for columns of objects, for lists of items, and for typed columns of pandas,
-which are read as arrays with the same result (cantle.data.pandas_columns).
+which are read as arrays with the same result (cantle.data.frames).
 
 * A number (int, float, numpy's, decimal, fraction, complex without imaginary part) is the nearest 64-bit float; NaN is
   missing. Where no library can have rounded a value before (lists, polars), 64-bit integers stay exact: `exact`.

@@ -5,7 +5,7 @@ items are removed, an item counts once, empty sets are dropped, and so are rows 
 are about the file or frame as a whole, in fixed texts.
 
 The schema declares the form of the data; otherwise it is recognised by the ending of the file's name and by the names
-and types of its columns, never by a value. In pandas most types depend on the values (cantle.data.pandas_columns), so
+and types of its columns, never by a value. In pandas most types depend on the values (cantle.data.frames), so
 there a table with columns `id` and `item` is long, and any column may be the one of lists. The order of the rows of a
 long table does not matter. **The order of the records of Baskets has no meaning**: it is that of the lines or lists, or
 of the ids, and nothing released may depend on it.
@@ -28,15 +28,12 @@ import numpy as np
 import polars as pl
 
 from cantle import kernel_choice
-from cantle.data.arrow_batches import parquet_batches, polars_of
-from cantle.data.arrow_texts import decodable_column
+from cantle.data.arrow_batches import decodable_column, parquet_batches, polars_of
 from cantle.data.engine_choice import EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import CSV, PARQUET, check_packing, ending, files
 from cantle.data.fimi import Ints, read_tokens
-from cantle.data.frames import as_polars, frame_or_series
+from cantle.data.frames import as_polars, frame_or_series, is_declared
 from cantle.data.objects import column_of
-from cantle.data.pandas_columns import is_declared
-from cantle.data.set_form import check_pair, list_column
 from cantle.data.tables import (
     _ANYTHING,
     _check_columns,
@@ -60,9 +57,51 @@ from cantle.trusted.counting.stores import InMemory, OnDisk, Store
 from cantle.trusted.geometry.item_partitions import ItemTree
 
 if TYPE_CHECKING:
+    import narwhals as nw
     import pyarrow
 
     from cantle.data.frames import Frame, Series
+
+
+def list_column(where: str, types: Mapping[str, nw.dtypes.DType], schema: SetSchema) -> str | None:
+    """The name of the column of lists, or None for a long table; chosen by names and types of columns only."""
+    import narwhals as nw
+
+    if schema.form == "fimi":
+        raise DataError(f"{where} is not text; write `form: long` or `form: list` in the schema, or leave it out.")
+    if schema.form == "long":
+        check_pair(where, types, schema)
+        return None
+    if schema.column is not None:
+        return schema.column
+    lists = [name for name, kind in types.items() if isinstance(kind, nw.List | nw.Array)]
+    objects = [name for name, kind in types.items() if isinstance(kind, nw.Object)]
+    anything = [name for name, kind in types.items() if isinstance(kind, nw.Unknown)]  # may hold lists, or any values
+    pair = schema.form is None and {"id", "item"} <= set(types) and "item" not in lists
+    if pair and (lists or "item" in objects):  # objects may be texts, or lists
+        raise DataError(f"{where} may be a long table or hold lists; write `form: long` or `form: list` in the schema.")
+    if pair:
+        return None
+    possible = lists or objects or anything
+    if len(possible) == 1 or ITEMS in possible:
+        return ITEMS if ITEMS in possible else possible[0]
+    if possible:
+        raise DataError(f"{where} has several columns that may hold lists; write in the schema which: `column: …`.")
+    fix = "write `id: …` and `item: …` in the schema (a long table), or `column: …` (lists)"
+    raise DataError(f"{where} has neither columns 'id' and 'item' nor a column of lists; {fix}.")
+
+
+def check_pair(where: str, given: Iterable[str], schema: SetSchema) -> None:
+    """Refuses a long table that lacks its column of ids, of items, or of persons if the schema names one."""
+    named = {"id": schema.id or "id", "item": schema.item or "item"}
+    if schema.person is not None:
+        named["person"] = schema.person
+    missing = [key for key, name in named.items() if name not in set(given)]
+    if missing:
+        listed = " and ".join(f"{named[key]!r}" for key in missing)
+        fix = " and ".join(f"`{key}: …`" for key in missing)
+        raise DataError(f"{where} has no column {listed}; write in the schema what it is called: {fix}.")
+
 
 ENGINES = ("memory", "duckdb", "spark")
 FIMI = (".dat", ".txt")

@@ -107,7 +107,7 @@ def _csv(session: SparkSession, path: str, schema: TableSchema, wanted: list[str
             "xxhash64(_metadata.file_path) AS file",
         )
         top = lines.where("start = 0").head(1) if dialect.header else []
-    names = [one.name for one in schema.fields]
+    names = schema.file_columns
     if dialect.header:
         first = bytes(top[0].line).decode(schema.dialect.encoding, "replace").removeprefix("\ufeff") if top else ""
         names, _ = _split_header(iter([first.encode("utf-8", "replace") + (b"\n" if top else b"")]), dialect)

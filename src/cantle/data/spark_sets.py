@@ -14,8 +14,7 @@ from cantle.data import sets
 from cantle.data.arrow_batches import polars_of
 from cantle.data.engine_choice import Opened
 from cantle.data.engines_for_tables import spark_frame
-from cantle.data.set_form import check_pair
-from cantle.data.sets import AsksSets
+from cantle.data.sets import AsksSets, check_pair
 from cantle.data.tables import read_batches
 from cantle.schema.sets import SetForm, SetSchema
 from cantle.trusted.counting import spark

@@ -43,9 +43,8 @@ from cantle.data.file_forms import (
     files,
     pieces,
 )
-from cantle.data.frames import as_frame, as_polars
+from cantle.data.frames import are_rounded, as_frame, as_polars, is_declared, read_column
 from cantle.data.objects import EXACT, column_of, is_rounded
-from cantle.data.pandas_columns import are_rounded, is_declared, read_column
 from cantle.data.sheets import read_sheet
 from cantle.data.statistics_files import column_names, read_statistics
 from cantle.errors import DataError, raise_alone
@@ -93,7 +92,7 @@ def read_batches(source: object, schema: TableSchema, ids: tuple[str, ...] = ())
 
     `ids` are columns that `as_ids` reads, like the schema's column of persons.
     """
-    wanted = [one.name for one in schema.fields if one.role != "identifier"]
+    wanted = schema.wanted
     if schema.person is not None:
         wanted.append(schema.person)
         ids = (*ids, schema.person)
@@ -110,7 +109,7 @@ def _read_file(path: Path, schema: TableSchema, wanted: list[str], ids: tuple[st
     if kind in PARQUET + ARROW:
         yield _read_typed(path, wanted, ids)
     elif kind in SHEETS:
-        names, columns = read_sheet(path, schema.dialect, [one.name for one in schema.fields], ids)
+        names, columns = read_sheet(path, schema.dialect, schema.file_columns, ids)
         _check_columns(f"{path.name!r}", names, wanted)
         yield pl.DataFrame({name: columns[names.index(name)] for name in wanted})
     elif kind in STATISTICS:
@@ -128,7 +127,7 @@ def as_ids(column: pl.Series, missing: tuple[str, ...]) -> pl.Series:
     An integer is its decimal text; booleans are 1 and 0. A whole float below 2**53 in absolute value is that integer;
     any other float is not an identifier. Only pandas has undeclared columns of floats: it makes them from integers if
     one is blank, and rounds those of 2**53 and more, so that two persons may become one float. Therefore such integers
-    are not identifiers in pandas' int64 either (cantle.data.pandas_columns reads them as those floats). Columns that
+    are not identifiers in pandas' int64 either (cantle.data.frames reads them as those floats). Columns that
     are declared to hold floats are refused.
 
     A text with U+FFFD is not an identifier: it stands for bytes that could not be decoded, which may differ between two
@@ -274,7 +273,7 @@ class Lines:
 def read_lines(path: Path, schema: TableSchema, wanted: list[str], piece: int | None = None) -> Iterator[Lines]:
     """The file in batches: the whole lines of each piece; from the first quote on, all the rest is one batch."""
     dialect, pieces = _csv_dialect(path, schema.dialect), _pieces(path, schema.dialect, piece)
-    names, first = [one.name for one in schema.fields], b""
+    names, first = schema.file_columns, b""
     if dialect.header:
         names, first = _split_header(pieces, dialect)
         _check_columns(f"{path.name!r}", names, wanted, _DIALECT)

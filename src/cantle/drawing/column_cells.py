@@ -8,10 +8,11 @@ both; noisy answers may refine them. Null is one more cell, always the last.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
-from cantle.schema.domain import Attribute, Steps
+from cantle.schema.domain import Attribute, Plane, Steps
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.value_classes import ValueClasses
 
@@ -43,6 +44,10 @@ class Column:
     categories)."""
     levels: tuple[tuple[int, ...], ...] = ()
     """Levels of a taxonomy, coarsest first: the edges of their spans of codes."""
+    place: bool = False
+    """Whether it holds places; noisy answers determine all of its cells."""
+    share: Fraction | None = None
+    """The share of epsilon that a place is declared to get."""
 
     @property
     def codes(self) -> int:
@@ -65,6 +70,8 @@ class Column:
 def column_of(attribute: Attribute) -> Column:
     """The public facts about a column of a domain."""
     scale = attribute.scale
+    if isinstance(scale, Plane):
+        return Column(attribute.name, attribute.bins, attribute.nullable, place=True, share=scale.budget)
     if isinstance(scale, Steps):
         each = scale.step * attribute.width
         rounds = scale.type in ("integer", "number") and scale.first % each == 0
@@ -88,6 +95,8 @@ def _levels(attribute: Attribute) -> tuple[tuple[int, ...], ...]:
 
 def starting_edges(column: Column, widths: int = WIDTHS) -> Ints:
     """Edges of the cells of a column's values before any answer; null is not included."""
+    if column.place:
+        return np.array([0, column.values], dtype=np.int64)
     if not column.wide:
         return np.arange(column.values + 1, dtype=np.int64)
     return ladder_edges(column.values, widths, None if column.origin is None else -column.origin)

@@ -1,4 +1,4 @@
-"""Post-processing of noisy counts: consistency, rounding to non-negative integers, drawing records.
+"""Post-processing of noisy counts: rounding to non-negative integers, drawing records.
 
 It costs no budget. Floats are allowed here, because everything depends only on answers already released. The generator
 that draws records is public; its seed is recorded in the release.
@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from cantle.trusted.core.arrays import Bools, Codes
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
 Floats = npt.NDArray[np.float64]
@@ -23,9 +23,6 @@ MOST_LISTED = 1 << 18
 
 LEAST_VARIANCE = 1e-100
 """At large rates variances and their squares would become 0, and quotients of them would not be numbers."""
-
-_NEVER = -1e15
-"""The estimate of a cell that no record can be in, so that it gets no records."""
 
 
 class Dice(np.random.Generator):
@@ -114,87 +111,6 @@ def round_rows(x: Floats, totals: Ints) -> Ints:
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.broadcast_to(np.arange(x.shape[1]), x.shape), axis=1)
     return floor + (rank < missing[:, None])
-
-
-def consistent(
-    levels: list[Ints], cells: dict[str, Floats], size: Floats, size_variance: Floats, may: Bools | None = None
-) -> Floats:
-    """Weighted least squares on a binary tree: estimates of every leaf's cells, consistent with all measurements.
-
-    `levels` are the ids of nodes by depth, children in pairs in the order of their parents. `cells` holds the `ids` of
-    leaves, their noisy `value` (leaves, cells), and the `variance` of a cell. `size` and `size_variance` are direct
-    measurements of nodes; the variance is inf where there is none. Where `may` is given and false, a cell is known to
-    be empty. The method is that of Hay et al. 2010, generalised to unequal variances.
-    """
-    leaf, value = cells["ids"].astype(np.int64), cells["value"]
-    number: Ints | int = value.shape[1]
-    if may is not None:
-        value, number = np.where(may, value, 0.0), may.sum(axis=1)
-    z, v = np.zeros(len(size)), np.zeros(len(size))
-    z[leaf], v[leaf] = value.sum(axis=1), cells["variance"] * number
-    parents = _parents(levels, leaf)
-    for depth in reversed(range(len(levels))):
-        inner = parents[depth]
-        if len(inner):
-            kids = levels[depth + 1].reshape(-1, 2)
-            z[inner], v[inner] = z[kids].sum(axis=1), v[kids].sum(axis=1)
-        ids = levels[depth]
-        known = np.isfinite(size_variance[ids])
-        weigh = ids[known]
-        gain = v[weigh] / (v[weigh] + size_variance[weigh])
-        z[weigh] += gain * (size[weigh] - z[weigh])
-        v[weigh] *= 1 - gain
-    x = z.copy()
-    for depth in range(len(levels) - 1):
-        kids, inner = levels[depth + 1].reshape(-1, 2), parents[depth]
-        spread = v[kids] / np.maximum(v[kids].sum(axis=1, keepdims=True), 1e-300)
-        x[kids] = z[kids] + spread * (x[inner] - z[kids].sum(axis=1))[:, None]
-    off = x[leaf] - value.sum(axis=1)
-    if may is None:
-        return value + off[:, None] / value.shape[1]
-    return np.where(may, value + (off / np.maximum(1, number))[:, None], 0.0)
-
-
-def _parents(levels: list[Ints], leaf: Ints) -> list[Ints]:
-    """The nodes of each level that have children, in order."""
-    split = np.ones(sum(len(level) for level in levels), dtype=np.bool_)
-    split[leaf] = False
-    return [level[split[level]] for level in levels]
-
-
-def integers(levels: list[Ints], leaf: Ints, cells: Floats, may: Bools | None = None) -> Ints:
-    """Leaf cells as non-negative integers, class by class from the root down.
-
-    Each class is a tree of its own: its total is rounded at the root, where it is most accurate, and then divided
-    between the two children of every node. Clipping leaf by leaf instead would inflate rare classes. Where `may` is
-    given and false, a cell gets nothing.
-    """
-    nodes = sum(len(level) for level in levels)
-    x = np.zeros((nodes, cells.shape[1]))
-    x[leaf] = cells
-    parents = _parents(levels, leaf)
-    for depth in reversed(range(len(levels) - 1)):
-        x[parents[depth]] = x[levels[depth + 1].reshape(-1, 2)].sum(axis=1)
-    total = np.maximum(0, np.rint(x[:1].sum(axis=1))).astype(np.int64)
-    if may is not None:
-        x[~_anywhere(levels, parents, leaf, may, nodes)] = _NEVER
-    count = np.zeros(x.shape, dtype=np.int64)
-    count[:1] = round_rows(project_rows(x[:1], total.astype(float)), total)
-    for depth in range(len(levels) - 1):
-        kids, whole = levels[depth + 1].reshape(-1, 2), count[parents[depth]].reshape(-1)
-        halves = x[kids].transpose(0, 2, 1).reshape(-1, 2)
-        parts = round_rows(project_rows(halves, whole.astype(float)), whole)
-        count[kids] = parts.reshape(len(kids), -1, 2).transpose(0, 2, 1)
-    return count[leaf]
-
-
-def _anywhere(levels: list[Ints], parents: list[Ints], leaf: Ints, may: Bools, nodes: int) -> Bools:
-    """For each node and class whether a leaf below it may hold records."""
-    some: Bools = np.zeros((nodes, may.shape[1]), dtype=np.bool_)
-    some[leaf] = may
-    for depth in reversed(range(len(levels) - 1)):
-        some[parents[depth]] = some[levels[depth + 1].reshape(-1, 2)].any(axis=1)
-    return some
 
 
 def distinct_spans(lo: Ints, hi: Ints, size: int) -> tuple[tuple[Ints, Ints], Ints]:

@@ -16,7 +16,7 @@ from cantle.drawing.tree import Leaves, Tree
 from cantle.errors import SchemaError
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.trusted.core.arrays import Bools, Codes, Floats
-from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.boxes import Cuts, Ints
 
 if TYPE_CHECKING:
     import polars as pl
@@ -134,13 +134,60 @@ def leaves_from(domain: Domain, groups: pl.DataFrame) -> Leaves:
     )  # fmt: skip
 
 
+def spans_frame(domain: Domain, tree: Tree) -> pl.DataFrame:
+    """Every node: parent, depth, what the last cut left of which column, in words and as a span of codes, and the noisy
+    size if it was asked for. A node has any number of children."""
+    import polars as pl
+
+    count = len(tree)
+    columns: dict[str, Ints] = {
+        name: np.full(count, -1) for name in ("by", "lo", "hi", "noisy", "rate_num", "rate_den")
+    }
+    for level in tree.levels[1:]:
+        ids, cuts = tree.cuts[level.depth - 1]
+        by = cuts.attribute[np.searchsorted(ids, level.parent)]
+        rows = np.arange(len(level))
+        columns["by"][level.ids], columns["lo"][level.ids] = by, level.lo[rows, by]
+        columns["hi"][level.ids] = level.hi[rows, by]
+    asked = np.zeros(count, dtype=np.bool_)
+    for ids, noisy in tree.sizes:
+        asked[ids] = True
+        columns["noisy"][ids], columns["rate_num"][ids] = noisy.value[:, 0], noisy.rate_num
+        columns["rate_den"][ids] = noisy.rate_den
+    spans = np.stack([columns["by"], columns["lo"], columns["hi"]], axis=1)[1:]
+    distinct, which = np.unique(spans, axis=0, return_inverse=True)
+    said = [domain.attributes[by].describe(lo, hi) for by, lo, hi in distinct.tolist()]
+    names = pl.Series([one.name for one in domain.attributes] + [None], dtype=pl.String)
+    cut, no_cut = columns["by"] >= 0, pl.Series([None], dtype=pl.String)
+    return pl.DataFrame(
+        {
+            "node": np.arange(count),
+            "parent": np.concatenate([level.parent for level in tree.levels]),
+            "depth": np.concatenate([np.full(len(level), level.depth) for level in tree.levels]),
+            "column": names.gather(np.where(cut, columns["by"], len(names) - 1)),
+            "values": pl.concat([no_cut, pl.Series(said, dtype=pl.String).gather(which.reshape(-1))]),
+        }
+        | {name: _where(cut, columns[name]) for name in ("lo", "hi")}
+        | {name: _where(asked, columns[name]) for name in ("noisy", "rate_num", "rate_den")}
+    )
+
+
+def _where(known: Bools, numbers: Ints) -> pl.Series:
+    """The numbers where they are known, and null elsewhere."""
+    import polars as pl
+
+    return pl.select(pl.when(pl.Series(known)).then(pl.Series(numbers))).to_series()
+
+
 def tree_frame(domain: Domain, tree: Tree) -> pl.DataFrame:
-    """Every node: parent, depth, and the cut that split it (attribute and first value of the right side)."""
+    """Every node of a tree of binary cuts: parent, depth, and the cut that split it (attribute and first value of the
+    right side)."""
     import polars as pl
 
     count = len(tree)
     attribute, point = np.full(count, -1, dtype=np.int64), np.zeros(count, dtype=np.int64)
     for ids, cuts in tree.cuts.values():
+        assert isinstance(cuts, Cuts), "such a frame has no place for more than two children"
         attribute[ids], point[ids] = cuts.attribute, cuts.point
     names = pl.Series([a.name for a in domain.attributes] + [None], dtype=pl.String)
     frame = pl.DataFrame(

@@ -18,6 +18,9 @@ from cantle.trusted.geometry.boxes import Ints
 ROUNDS = 30
 """Rounds of drawing again; records that still break a rule are then put into an allowed part of their region."""
 
+PARTS = 64
+"""Into how many parts the span of a place is cut to find one outside of an area."""
+
 _FLOOR = 1e-9
 
 Spans = tuple[Ints, Ints]
@@ -108,6 +111,8 @@ class Regions:
         for name in reversed([str(name) for name in self._rules.columns if name != self._target]):
             if len(left):  # columns on the right of an arrow are tried first
                 left = left[~self._change(name, left, codes_of, region, shapes[name], dice)]
+        if self._rules.places:  # an area may cut the part of its span that a place was drawn from
+            return np.flatnonzero(_breaking(self._rules, codes_of))
         return left
 
     def _change(
@@ -118,6 +123,8 @@ class Regions:
         lo, hi = (side[region[records]] for side in self._spans[name])
         cuts = np.array(self._rules.cuts(name))[:, None]  # all conditions are constant between two cuts
         more = [at for one in self._rules.sums for at in one.changes(name, lambda key: codes[str(key)])]
+        if name in self._rules.places:
+            more += [lo + (hi - lo) * part // PARTS for part in range(1, PARTS)]
         if more:  # those of sums differ from record to record
             rows = np.broadcast_arrays(*cuts, *(at.clip(0, cuts[-1]) for at in more), lo)[:-1]
             cuts = np.sort(np.stack(rows), axis=0)

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cantle.errors import MissingExtra, ParameterError, raise_alone
-from cantle.schema.domain import Attribute, Labels
+from cantle.schema.domain import Attribute, Labels, Plane
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
@@ -200,7 +200,7 @@ class Drawn:
         import polars as pl
 
         columns = zip(self.attributes, self.codes, strict=True)
-        return pl.DataFrame([attribute.values(codes[part]) for attribute, codes in columns])
+        return pl.DataFrame([one for attribute, codes in columns for one in attribute.written(codes[part])])
 
     def _frames(self) -> Iterator[pl.DataFrame]:
         for first in range(0, self.records, _MANY):
@@ -276,6 +276,8 @@ class Drawn:
         for j, attribute in enumerate(self.attributes):
             end = b"\n" if j == last else b","
             scale = attribute.scale
+            if isinstance(scale, Plane):
+                return None
             if attribute.grid > LISTED and not isinstance(scale, Labels) and scale.type == "integer":
                 tables.append(_Words.integers(scale.first, scale.step, attribute.grid, end))
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -27,6 +28,8 @@ class Results:
     structure: dict[str, JSON] = field(default_factory=dict)
     sets: tuple[Ints, Codes] | None = None
     """Released sets as item codes: where each begins, and the items of all."""
+    families: tuple[Sequence[Codes], Ints, Sequence[Codes]] | None = None
+    """Released families: the parents' codes, their numbers of children, and the children's codes."""
 
     @cached_property
     def records(self) -> pl.DataFrame:

@@ -43,6 +43,22 @@ def project_rows(values: Floats, totals: Floats) -> Floats:
     return np.maximum(values - shift, 0.0)
 
 
+def project_runs(values: Floats, starts: Ints, totals: Floats) -> Floats:
+    """Each run of values, projected onto those that are not negative and sum to its total; runs of similar length
+    together, since a group of nearly empty cells may hold hundreds."""
+    many = np.diff(np.append(starts, len(values)))
+    lengths = np.ceil(np.log2(many)).astype(np.int64)
+    projected = np.zeros(len(values))
+    for length in np.unique(lengths).tolist():
+        runs = np.flatnonzero((lengths == length) & (totals > 0))
+        places = np.arange(1 << length)
+        there = places < many[runs, None]
+        at = np.where(there, starts[runs, None] + places, 0)
+        low = np.where(there, values[at], -1e300)  # so low that it stays out of the projection
+        projected[at[there]] = project_rows(low, totals[runs])[there]
+    return projected
+
+
 def segments(counts: Floats, widths: Floats, variance: Floats) -> Ints:
     """Starts of the optimal pieces of constant density: least squares in units of the noise, plus a price per piece."""
     cells = len(counts)

@@ -8,17 +8,17 @@ import numpy as np
 
 from cantle.drawing.counts import Floats
 from cantle.trusted.core.answers import Noisy
-from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints
+from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, Slices
 
 
 @dataclass
 class Tree:
-    """A tree that grows level by level. Ids number nodes from 0; children come in pairs, in the order of parents."""
+    """A tree that grows level by level. Ids number nodes from 0; siblings follow each other, as their parents do."""
 
     attributes: int
     classes: int
     levels: list[Frontier] = field(default_factory=list)
-    cuts: dict[int, tuple[Ints, Cuts]] = field(default_factory=dict)
+    cuts: dict[int, tuple[Ints, Cuts | Slices]] = field(default_factory=dict)
     sizes: list[tuple[Ints, Noisy]] = field(default_factory=list)
     leaves: list[tuple[Frontier, Noisy | None, Ints]] = field(default_factory=list)
     declared: int | None = None
@@ -34,7 +34,7 @@ class Tree:
         """Records a noisy size of each region."""
         self.sizes.append((nodes.ids, noisy))
 
-    def note_cuts(self, nodes: Frontier, cuts: Cuts) -> None:
+    def note_cuts(self, nodes: Frontier, cuts: Cuts | Slices) -> None:
         self.cuts[nodes.depth] = (nodes.ids, cuts)
 
     def note_leaves(self, nodes: Frontier, noisy: Noisy | None, path: Ints) -> None:
@@ -44,8 +44,9 @@ class Tree:
     def __len__(self) -> int:
         return sum(len(level) for level in self.levels)
 
-    def ids_by_level(self) -> list[Ints]:
-        return [level.ids for level in self.levels]
+    def by_level(self) -> list[tuple[Ints, Ints]]:
+        """The ids of the nodes of each level, and of their parents."""
+        return [(level.ids, level.parent) for level in self.levels]
 
     def leaf_frontier(self) -> Frontier:
         """All leaves, ascending by id (depth is that of the deepest; see `leaf_depth`)."""

@@ -64,6 +64,11 @@ def _of_sets(run: Run) -> Iterator[str]:
     yield from _filled_in(run.summary)
 
 
+def _of_families(run: Run) -> Iterator[str]:
+    yield from _strength(run.summary["records"], run.strength)
+    yield from _fewer_records(run.summary)
+
+
 def _of_graph(run: Run) -> Iterator[str]:
     yield from _nothing(run.summary["records"])
     yield from _fewer_nodes(run.summary)
@@ -71,7 +76,12 @@ def _of_graph(run: Run) -> Iterator[str]:
         yield from _unlisted(run.summary)
 
 
-KINDS: dict[str, Callable[[Run], Iterator[str]]] = {"table": _of_table, "sets": _of_sets, "graph": _of_graph}
+KINDS: dict[str, Callable[[Run], Iterator[str]]] = {
+    "table": _of_table,
+    "sets": _of_sets,
+    "graph": _of_graph,
+    "families": _of_families,
+}
 """For each kind of data its notes."""
 
 

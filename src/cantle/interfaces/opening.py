@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from cantle.data.engine_choice import IN_MEMORY, EngineChoice, Form
-from cantle.data.openers import OPENERS, choose_engine
+from cantle.data.engine_choice import IN_MEMORY, OPENERS, EngineChoice, Form, choose_engine
 from cantle.errors import ParameterError
 from cantle.methods.base import ChecksBudget, Method
 from cantle.methods.catalogue import make_method
@@ -75,7 +74,7 @@ def preflight(
     schema: Schema | Mapping[str, object] | str | os.PathLike[str],
     *,
     epsilon: float | str | Fraction,
-    method: str = "auto",
+    method: object = "auto",
     preset: str = "default",
     engine: str = "memory",
     memory: str | int | None = None,

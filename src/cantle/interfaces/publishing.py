@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.metadata import version
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,7 @@ from cantle.drawing.results import Results
 from cantle.errors import CHARGE_NOTE, LedgerError, OutputError
 from cantle.interfaces.notes import notes_of
 from cantle.interfaces.opening import Order, open_data, preflight
-from cantle.methods.base import Method, UsesDice
+from cantle.methods.base import Authored, Method, UsesDice
 from cantle.methods.own_accuracy import MeasuresItself
 from cantle.methods.own_error.accuracy import Accuracy
 from cantle.methods.planning.words import caution
@@ -37,6 +37,9 @@ from cantle.trusted.core.curator import Curator
 from cantle.trusted.counting.base import Engine
 from cantle.trusted.ledger import Ledger, Ticket, now
 from cantle.trusted.noise import Noise, Secure, Seeded
+
+if TYPE_CHECKING:
+    from cantle.framework.partitioning import Partitioning
 
 MethodName = Literal["auto", "mosaic", "rps", "diffgen", "diffpart", "baskets", "degrees"]
 EngineName = Literal["memory", "duckdb", "spark", "database"]
@@ -57,7 +60,7 @@ def publish(
     schema: Schema | Mapping[str, object] | str | os.PathLike[str],
     *,
     epsilon: float | str | Fraction,
-    method: MethodName = "auto",
+    method: MethodName | str | Partitioning | type[Partitioning] = "auto",
     preset: PresetName = "default",
     engine: EngineName = "memory",
     memory: str | int | None = None,
@@ -80,8 +83,9 @@ def publish(
         What is public about the data; written without looking at it.
     epsilon : float, str or Fraction
         The whole privacy budget of this release. Text and fractions are exact: "0.1", Fraction(1, 3).
-    method : {"auto", "mosaic", "rps", "diffgen", "baskets", "diffpart", "degrees"}
-        How to publish; "auto" chooses by the kind of data.
+    method : {"auto", "mosaic", "rps", "diffgen", "baskets", "diffpart", "degrees"}, or a partitioning of your own
+        How to publish; "auto" chooses by the kind of data. Your own is an object, its class, or the address of the
+        class, "package.module:Class" (cantle.framework).
     preset : {"default", "paper"}
         The method as improved here, or as it was published.
     engine : {"memory", "duckdb", "spark", "database"}
@@ -240,6 +244,7 @@ def _release(order: Order, made: Made, form: Form, ticket: Ticket | None, starte
         },
         summary=results.summary,
         structure=results.structure,
+        author=order.method.author if isinstance(order.method, Authored) else {},
         facts=order.facts,
         notes=notes_of(order.schema, order.method.name, results, receipt.epsilon_nano / NANO, receipt.unit.max_records),
         accuracy=made.accuracy,

@@ -15,6 +15,7 @@ from cantle.errors import ParameterError
 from cantle.internal.check_tables import check_table
 from cantle.internal.compare_tables import compare_table
 from cantle.internal.comparison import Comparison
+from cantle.internal.families import check_families, compare_families
 from cantle.internal.findings import Checked, percent
 from cantle.internal.graphs import check_graph, compare_graph
 from cantle.internal.sets import check_sets, compare_sets
@@ -52,6 +53,7 @@ KINDS = {
     "table": InternalKind(check_table, compare_table, takes_frames=True),
     "sets": InternalKind(check_sets, compare_sets),
     "graph": InternalKind(check_graph, compare_graph, takes_nodes=True),
+    "families": InternalKind(check_families, compare_families, takes_frames=True),
 }
 
 

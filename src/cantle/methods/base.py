@@ -1,8 +1,7 @@
-"""The interface of methods, and recursive partitioning, one level at a time (RPS 3.1, Algorithm 1)."""
+"""The interface of methods, and what methods for tables share."""
 
 from __future__ import annotations
 
-import logging
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -10,12 +9,11 @@ from cantle.drawing.counts import Dice
 from cantle.drawing.group_frames import check_names
 from cantle.drawing.results import Results
 from cantle.errors import ParameterError, SchemaError
-from cantle.methods.settings import Echo
+from cantle.methods.settings import Echo, echo
 from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.schema.table import TableSchema
 from cantle.trusted.core.budget import words_of
 from cantle.trusted.core.curator import Curator
-from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier
 
 MOST_CLASSES = 1000
 LEAST_NANO = 10_000
@@ -61,6 +59,13 @@ class UsesDice(Protocol):
 
 
 @runtime_checkable
+class Authored(Protocol):
+    """A method that is not ours: what releases say of its author's class."""
+
+    author: dict[str, Any]
+
+
+@runtime_checkable
 class ChecksBudget(Protocol):
     """A method that cannot run with every epsilon, and refuses others before anything is charged."""
 
@@ -69,7 +74,26 @@ class ChecksBudget(Protocol):
         records."""
 
 
-class TableMethod:
+class Configured:
+    """The base class of methods: settings, which are public, and the name of the preset that they started from."""
+
+    settings: Any
+    preset: str
+
+    def __init__(self, about: Any, *, preset: str = "default", **given: object) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def for_schema(cls, schema: Any, *, preset: str, **given: object) -> Self:
+        """The method for this schema, with its settings checked."""
+        return cls(schema, preset=preset, **given)
+
+    def parameters(self) -> Echo:
+        """The value of every parameter, given or default."""
+        return {"preset": self.preset, **echo(self.settings)}
+
+
+class TableMethod(Configured):
     """The base class of methods for tables: the domain of the codes.
 
     The domain that the schema declares has one code per value; `Domain.coarsen` groups values into bins.
@@ -82,18 +106,20 @@ class TableMethod:
     """Whether weights stay with the records that have them."""
     domain: Domain
 
-    def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:
-        raise NotImplementedError
-
     @classmethod
     def for_schema(cls, schema: TableSchema, *, preset: str, **given: object) -> Self:
         """The method for the domain that the schema declares."""
+        return cls(cls.declared(schema), preset=preset, **given)
+
+    @classmethod
+    def declared(cls, schema: TableSchema) -> Domain:
+        """The domain that the schema declares, if its records can be released in groups."""
         domain = schema.domain()
         check_names(domain)
         if schema.weight is not None and not cls.keeps_weights:
             raise SchemaError(
-                f"field {schema.weight}: method {cls.__name__.lower()} does not keep weights with their records; use "
-                "mosaic, or leave out role: weight to publish it as any other column"
+                f"field {schema.weight}: this method does not keep weights with their records; use method mosaic, or "
+                "leave out role: weight to publish it as any other column"
             )
         if domain.target and domain.target.size > MOST_CLASSES and not cls._predicts(domain.target):
             numeric = isinstance(domain.target.scale, Steps)
@@ -102,7 +128,7 @@ class TableMethod:
                 f"field {domain.target.name}: a target {'of this method ' * numeric}has at most {MOST_CLASSES} "
                 f"classes, this one {domain.target.size}; {fix}, or drop role: target"
             )
-        return cls(domain, preset=preset, **given)
+        return domain
 
     @classmethod
     def _predicts(cls, target: Attribute) -> bool:
@@ -126,35 +152,3 @@ class TableMethod:
     def classes(self) -> int:
         """The number of classes of the target; 1 without a target."""
         return self.domain.target.size if self.domain.target else 1
-
-
-class Partitioning(Protocol):
-    """The three sub-routines of RPS 3.1, and the questions before them."""
-
-    def begin(self, root: Frontier, curator: Curator) -> None:
-        """Asks questions about the whole data, for which every path pays."""
-
-    def stop(self, nodes: Frontier, curator: Curator) -> Bools:
-        """Which regions are leaves."""
-
-    def partition(self, nodes: Frontier, curator: Curator) -> Cuts:
-        """A cut for each region that is not a leaf."""
-
-    def summarize(self, leaves: Frontier, curator: Curator) -> None:
-        """Asks for noisy summaries of the leaves, with all that is left on their paths."""
-
-
-def grow(method: Partitioning, curator: Curator) -> None:
-    """Grows the tree level by level with the sub-routines of the method, which keeps the noisy answers."""
-    nodes = curator.root()
-    method.begin(nodes, curator)
-    while len(nodes):
-        # The level and the number of regions follow from noisy answers, so they are public.
-        logging.getLogger("cantle").info("level %d: %d regions", nodes.depth, len(nodes))
-        leaf = method.stop(nodes, curator)
-        if leaf.any():
-            method.summarize(nodes.take(leaf), curator)
-        rest = nodes.take(~leaf)
-        if not len(rest):
-            return
-        nodes = curator.split(rest, method.partition(rest, curator))

@@ -1,6 +1,7 @@
 """The methods by name, and the method for each kind of data. A file of a method is loaded when it is asked for.
 
-METHODS lists all methods by name. AUTOMATIC says how `method="auto"` makes a method for each kind of data.
+METHODS lists our methods by name. AUTOMATIC says how `method="auto"` makes a method for each kind of data. A method can
+also be somebody's own partitioning: an object, its class, the address of the class, or the name of an entry point.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import difflib
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, cast
 
 from cantle.errors import ParameterError
@@ -23,8 +25,12 @@ _CLASSES = {
     "table": {"mosaic": "Mosaic", "rps": "RPS", "diffgen": "DiffGen"},
     "sets": {"diffpart": "DiffPart", "baskets": "Baskets"},
     "graph": {"degrees": "DegreeSequence"},
+    "families": {"families": "Families"},
 }
 """The class of each method, by the kind of data; the file has the name of the method."""
+
+ENTRY_POINTS = "cantle.methods"
+"""The group in which packages name partitionings of their own (docs/framework.md)."""
 
 
 class _Methods(Mapping[str, type[Method]]):
@@ -49,18 +55,63 @@ def methods_for(kind: str) -> list[str]:
     return [*_CLASSES[kind]]
 
 
-def make_method(schema: Schema, method: str, preset: str, parameters: Mapping[str, object]) -> Method:
-    """The method of this name with its settings checked; no data is read. `auto` chooses by the schema."""
-    if method not in ("auto", *METHODS):
-        near = difflib.get_close_matches(method, METHODS, 1, 0.75)
+def make_method(schema: Schema, method: object, preset: str, parameters: Mapping[str, object]) -> Method:
+    """The method of this name with its settings checked; no data is read. `auto` chooses by the schema. Whatever is no
+    name of ours must be somebody's partitioning."""
+    if not isinstance(method, str) or method not in ("auto", *METHODS):
+        found = _found(method)
+        if found is not None:
+            return _own(schema, found, preset, parameters)
+        near = difflib.get_close_matches(str(method), METHODS, 1, 0.75) if isinstance(method, str) else []
         hint = f"did you mean {near[0]}? Use" if near else "use"
-        raise ParameterError(f"method {method!r} is not known; {hint} one of auto, {', '.join(METHODS)}")
+        raise ParameterError(
+            f"method {method!r} is not known; {hint} one of auto, {', '.join(METHODS)}, or a partitioning: an object, "
+            "its class, or package.module:Class (cantle.framework)"
+        )
     able = methods_for(schema.kind)
     if method not in ("auto", *able):
         raise ParameterError(f"method {method} is not for {schema.kind} data; use {' or '.join(able)}, or auto")
     if method == "auto":
         return AUTOMATIC[schema.kind](schema, preset, parameters)
     return METHODS[method].for_schema(schema, preset=preset, **parameters)
+
+
+def _found(method: object) -> object:
+    """What an address (package.module:Class) or the name of an entry point stands for; other texts for nothing, and
+    anything else for itself."""
+    if not isinstance(method, str):
+        return method
+    if ":" not in method:
+        named = entry_points(group=ENTRY_POINTS, name=method)
+        return next(iter(named)).load() if named else None
+    module, _, name = method.partition(":")
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        told = str(error)
+    raise ParameterError(f"method {method}: there is no such class ({told}); write package.module:Class")
+
+
+def _own(schema: Schema, found: object, preset: str, parameters: Mapping[str, object]) -> Method:
+    """A run of somebody's partitioning; refuses what is none."""
+    from cantle.framework.partitioning import Partitioning
+    from cantle.framework.run import PartitioningRun
+
+    if isinstance(found, type) and issubclass(found, Partitioning):
+        found, parameters = found(**parameters), {}
+    if not isinstance(found, Partitioning):
+        what = found.__name__ if isinstance(found, type) else type(found).__name__
+        raise ParameterError(f"method: {what} is no partitioning; derive it from cantle.framework.Partitioning")
+    mine = type(found).__name__
+    if parameters:
+        raise ParameterError(f"give the parameters to the object: {mine}({min(parameters)}=…), not to publish or plan")
+    if preset != "default":
+        raise ParameterError(f"{mine} has no presets; leave preset out")
+    if found.name in ("auto", *METHODS):
+        raise ParameterError(f"{mine}: {found.name} is the name of a method of cantle; give the class another `name`")
+    if schema.kind != found.kind:
+        raise ParameterError(f"{mine} partitions tables, and this schema is for {schema.kind} data")
+    return cast(Method, PartitioningRun.of(schema, found))  # each object has a name of its own
 
 
 def _always(taken: str, schema: Schema, preset: str, parameters: Mapping[str, object]) -> Method:
@@ -83,5 +134,6 @@ AUTOMATIC: dict[str, Callable[[Any, str, Mapping[str, object]], Method]] = {
     "table": partial(_always, "mosaic"),
     "sets": _by_universe,
     "graph": partial(_always, "degrees"),
+    "families": partial(_always, "families"),
 }
 """For each kind of data the function that makes a method from a schema, a preset and parameters."""

@@ -28,6 +28,7 @@ from cantle.methods.own_error.accuracy import (
     kinds_of,
     measured_pairs,
 )
+from cantle.methods.own_error.family_workload import family_workload
 from cantle.methods.own_error.set_workload import Counted, set_workload
 from cantle.methods.own_error.table_workload import columns_of, engine_codes, table_workload
 from cantle.methods.settings import Rule, portion, share_up_to
@@ -37,12 +38,16 @@ from cantle.trusted.claims.queries import Size
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.views import FamilyDomain
 from cantle.trusted.geometry.workloads import (
+    FamilyWorkload,
     SetWorkload,
     TableWorkload,
     count_sets,
     fingerprint,
 )
+
+AnyWorkload = TableWorkload | SetWorkload | FamilyWorkload
 
 DEFAULT_SHARE = "1/25"
 SIZE_SHARE = Fraction(1, 100)
@@ -68,8 +73,15 @@ class OwnAccuracy:
     All of this is public.
     """
 
-    def __init__(self, share: Fraction, *, universe: Universe | None = None, domain: Domain | None = None) -> None:
-        self._universe, self._domain = universe, domain
+    def __init__(
+        self,
+        share: Fraction,
+        *,
+        universe: Universe | None = None,
+        domain: Domain | None = None,
+        families: FamilyDomain | None = None,
+    ) -> None:
+        self._universe, self._domain, self._families = universe, domain, families
         # If no column has two values, there are no questions to ask.
         able = domain is None or any(attribute.size > 1 for attribute in columns_of(domain))
         self.share = share if able else Fraction(0)
@@ -141,13 +153,16 @@ class OwnAccuracy:
 
     def _workload(
         self, results: Results, pairs: tuple[set[Pair], set[Pair]], dice: Dice
-    ) -> tuple[TableWorkload | SetWorkload, Ints] | None:
+    ) -> tuple[AnyWorkload, Ints] | None:
         """The questions, and their answers from the released records; None if there is no question."""
-        asked: tuple[TableWorkload | SetWorkload, Ints] | None
+        asked: tuple[AnyWorkload, Ints] | None
         if self._domain is not None:
             assert isinstance(results.drawn, Drawn)
             codes: Sequence[Any] = engine_codes(self._domain, results.drawn)
             asked = table_workload(columns_of(self._domain), codes, dice, pairs[1], self._numbers)
+        elif self._families is not None:
+            assert results.families is not None
+            asked = family_workload(self._families, *results.families, dice)
         else:
             assert results.sets is not None
             assert self._universe is not None

@@ -7,5 +7,6 @@ STRUCTURE_OF = {
     "diffpart": "sets",
     "baskets": "patterns",
     "degrees": "degrees",
+    "families": "families",
 }
 """Releases of these methods need not name their structure."""

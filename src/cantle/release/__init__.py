@@ -13,11 +13,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+import polars as pl
+
 from cantle.drawing.results import as_frame
 from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
 from cantle.methods.own_error.accuracy import Accuracy
 from cantle.release.data_file import ENDINGS, choose, write
-from cantle.release.kinds import KINDS, texts_of
+from cantle.release.kinds import KINDS, files_of, texts_of
 from cantle.release.manifest import Manifest
 from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
@@ -27,8 +29,6 @@ from cantle.schema.outlines import table
 from cantle.trusted.core.budget import NANO
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.data.frames import NativeFrame
     from cantle.drawing.records import Drawn
     from cantle.release.answers.asking import Asker
@@ -95,6 +95,16 @@ class Release:
     def records(self) -> NativeFrame:
         """The released records: a frame of the kind that was given, or a polars frame."""
         return as_frame(self.drawn)
+
+    @property
+    def tables(self) -> dict[str, NativeFrame]:
+        """Of a release of families, both linked tables by the names of their resources, with new keys; of others, the
+        records as table `data`."""
+        from cantle.release import families
+
+        if len(files_of(self.manifest)) > 1:
+            return families.tables(self)
+        return {"data": self.records}
 
     @property
     def private(self) -> bool:
@@ -168,7 +178,6 @@ class Release:
             aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         except OSError as error:
             raise_alone(OutputError(f"cannot write in {target.parent}: {error.strerror}; choose another -o folder"))
-        import polars as pl
 
         try:
             own_hash = self._write(aside, data)
@@ -193,14 +202,15 @@ class Release:
     def _write(self, folder: Path, data: str) -> str:
         """Writes all files; returns the hash of release.json, which identifies the release."""
         prefix = mark_of(self.manifest)
-        names = {kind: prefix + name for kind, name in FILES.items()} | {"data": f"{prefix}data.{ENDINGS[data]}"}
-        meta = {"cantle": self.manifest.guarantee}
-        known = {names["data"]: write(self.drawn, folder / names["data"], data, self.manifest)}
+        names = {kind: prefix + name for kind, name in FILES.items()}
+        meta, data_file = {"cantle": self.manifest.guarantee}, f"{prefix}data.{ENDINGS[data]}"
+        known = {data_file: write(self.drawn, folder / data_file, data, self.manifest)}
         for name, frame in {"groups": self.groups, **self.frames}.items():
             frame.write_parquet(folder / names[name], metadata=meta, statistics=False, compression_level=1)
         (folder / names["statement"]).write_text(statement(self.manifest), encoding="utf-8", newline="\n")
         (folder / names["registry"]).write_text(registry(self.manifest), encoding="utf-8", newline="\n")
-        package = datapackage(self.manifest, names["data"])
+        stems = files_of(self.manifest)
+        package = datapackage(self.manifest, [f"{prefix}{stem}.{ENDINGS[data]}" for stem in stems])
         (folder / names["datapackage"]).write_bytes(canonical_json.dumps(package))
         files = {p.name: known.get(p.name) or sha256_of(p) for p in sorted(folder.iterdir())}
         stated = replace(self.manifest, files=files, sha256="").to_dict()
@@ -357,6 +367,33 @@ class Release:
         True
         """
         return self._asker.regress(formula, confidence)
+
+    def itemsets(self, min_support: float, *, longest: int | None = None, confidence: float = 0.95) -> pl.DataFrame:
+        """The frequent itemsets of a release of sets: groups of items that many of the released sets hold.
+
+        Parameters
+        ----------
+        min_support : float
+            The least share of the sets (below 1), or their number (from 1 on).
+        longest : int, optional
+            The most items of a group.
+        confidence : float
+            As in `count`.
+
+        Returns
+        -------
+        polars.DataFrame
+            items, value, low, high, covers; the most frequent first. The intervals are those of `count`.
+
+        Examples
+        --------
+        >>> import cantle
+        >>> release = cantle.publish([["a"], ["a", "b"]] * 500, {"kind": "sets", "items": ["a", "b", "c"]},
+        ...                          epsilon=5, insecure_seed=1)
+        >>> release.itemsets(0.2)["items"].to_list()
+        [['a'], ['b'], ['a', 'b']]
+        """
+        return self._asker.itemsets(min_support, longest, confidence)
 
     # ---- further records ----------------------------------------------------------------------------------
 

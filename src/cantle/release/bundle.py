@@ -1,24 +1,25 @@
 """A release in one file for programs of statistics: Excel, SPSS or Stata, with the labels of its code book.
 
-It is made from the release alone. R reads the last two with labels (package haven).
+It is made from the release alone. R reads the last two with labels (package haven), or the folder by a script.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from cantle.errors import MissingExtra, OutputError, ParameterError, install_command, raise_alone
 from cantle.release import Release
 from cantle.release.data_file import as_polars
 from cantle.release.kinds import texts_of
 from cantle.release.load import attributes_of
-
-if TYPE_CHECKING:
-    import polars as pl
+from cantle.release.words import labels_of
 
 MOST_ROWS = 1_048_575
 """Rows that a sheet holds below its first one."""
@@ -37,20 +38,6 @@ def bundle(release: Release, target: Path) -> None:
         raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
 
 
-def labels_of(release: Release) -> dict[str, dict[Any, str]]:
-    """For each column of a table with labels, the label of each of its values."""
-    labels = {
-        one["name"]: {
-            value["value"]: value["label"]
-            for value in one.get("categories") or []
-            if isinstance(value, Mapping) and "label" in value
-        }
-        for one in _columns(release)
-        if one.get("role") != "identifier"
-    }
-    return {name: some for name, some in labels.items() if some}
-
-
 def _titles(release: Release, frame: pl.DataFrame) -> list[str]:
     """The full name of each column, where the schema has one."""
     titles = {one["name"]: str(one.get("title") or one["name"]) for one in _columns(release)}
@@ -67,12 +54,13 @@ def _excel(release: Release, frame: pl.DataFrame, target: Path) -> None:
     """Four sheets: the data, the codes with their labels, the statement, the accuracy."""
     if find_spec("xlsxwriter") is None:
         raise MissingExtra(f"Excel files need the package xlsxwriter; install it with: {install_command('excel')}")
-    import polars as pl
     from xlsxwriter import Workbook
 
     if len(frame) > MOST_ROWS:
         raise ParameterError(f"a sheet holds at most {MOST_ROWS:,} records; the release has {len(frame):,}")
-    codes = [(name, str(value), label) for name, some in labels_of(release).items() for value, label in some.items()]
+    codes = [
+        (name, str(value), label) for name, some in labels_of(release.manifest).items() for value, label in some.items()
+    ]
     titles = [(name, "", title) for name, title in zip(frame.columns, _titles(release, frame), strict=True)]
     sheets = {
         "data": frame,
@@ -99,7 +87,6 @@ def _statistics(release: Release, frame: pl.DataFrame, target: Path, writer: str
     """Writes a file of SPSS or Stata. Their names of columns are narrower than ours."""
     if find_spec("pyreadstat") is None:
         raise MissingExtra(f"this needs the package pyreadstat; install it with: {install_command('statistics')}")
-    import polars as pl
     import pyreadstat
 
     for name in frame.columns:
@@ -107,7 +94,7 @@ def _statistics(release: Release, frame: pl.DataFrame, target: Path, writer: str
             raise ParameterError(
                 f"column {name!r} has a name that this format does not allow (up to 32 letters, digits, _): use .xlsx"
             )
-    labels = labels_of(release)
+    labels = labels_of(release.manifest)
     if writer == "write_dta":  # Stata labels whole numbers only
         labels = {name: some for name, some in labels.items() if all(type(value) is int for value in some)}
     flags = [name for name, kind in frame.schema.items() if kind == pl.Boolean]
@@ -118,5 +105,16 @@ def _statistics(release: Release, frame: pl.DataFrame, target: Path, writer: str
     )
 
 
-WRITERS: dict[str, Callable[[Release, pl.DataFrame, Path], None]] = {".xlsx": _excel, ".sav": _spss, ".dta": _stata}
+def _r_script(release: Release, frame: pl.DataFrame, target: Path) -> None:  # noqa: ARG001 - it reads any release
+    """Writes the R functions that read a release with its labels."""
+    script = files("cantle.release").joinpath("read_release.R").read_text("utf-8")
+    target.write_text(script, encoding="utf-8", newline="\n")
+
+
+WRITERS: dict[str, Callable[[Release, pl.DataFrame, Path], None]] = {
+    ".xlsx": _excel,
+    ".sav": _spss,
+    ".dta": _stata,
+    ".r": _r_script,
+}
 """What writes the file, by its ending."""

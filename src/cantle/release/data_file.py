@@ -1,22 +1,22 @@
-"""The data file of a release, `data.<ending>`: written and read for each kind of data. Released values only."""
+"""The data files of a release, mostly one (`data.<ending>`): written and read. Released values only."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from cantle.data.pandas_columns import read_column
+import polars as pl
+
+from cantle.data.frames import read_column
 from cantle.drawing.records import Drawn
 from cantle.errors import ParameterError
-from cantle.release.kinds import KINDS
+from cantle.release.kinds import KINDS, files_of
 from cantle.release.manifest import Manifest
+from cantle.release.words import file_metadata
 from cantle.schema import Schema
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from cantle.data.frames import NativeFrame
-    from cantle.data.pandas_columns import Series
+    from cantle.data.frames import NativeFrame, PandasSeries
     from cantle.schema.sets import SetSchema
 
 ENDINGS = {"csv": "csv", "parquet": "parquet", "fimi": "dat"}
@@ -51,13 +51,14 @@ def write(records: Drawn | NativeFrame, path: Path, data: str, manifest: Manifes
         return None
     if data == "csv":
         return records.write_csv(path)
-    records.write_parquet(path, {"cantle": manifest.guarantee})
+    records.write_parquet(path, file_metadata(manifest))
     return None
 
 
 def read(folder: Path, prefix: str, manifest: Manifest, schema: Schema) -> pl.DataFrame:
     """The records of a saved release, in the shape in which they were released."""
-    stored = next(data for data, ending in ENDINGS.items() if (folder / f"{prefix}data.{ending}").exists())
+    stem = files_of(manifest)[0]
+    stored = next(data for data, ending in ENDINGS.items() if (folder / f"{prefix}{stem}.{ending}").exists())
     return KINDS[manifest.kind].read(folder / f"{prefix}data.{ENDINGS[stored]}", stored, manifest, schema)
 
 
@@ -78,7 +79,6 @@ def as_polars(records: NativeFrame, manifest: Manifest) -> pl.DataFrame:
     pandas has no type for days or lists, so the types are taken from the schema.
     """
     import narwhals as nw
-    import polars as pl
 
     frame = nw.from_native(records, eager_only=True)
     if frame.implementation.is_pandas_like():
@@ -91,10 +91,8 @@ def as_polars(records: NativeFrame, manifest: Manifest) -> pl.DataFrame:
     return frame.to_polars()
 
 
-def _typed(series: Series, kind: pl.DataType) -> pl.Series:
+def _typed(series: PandasSeries, kind: pl.DataType) -> pl.Series:
     """A pandas column converted to this type; pandas writes a missing number as NaN."""
-    import polars as pl
-
     if isinstance(kind, pl.List):
         return pl.Series(series.name, series.tolist(), dtype=kind)
     column = read_column(series).alias(series.name)

@@ -41,6 +41,10 @@ class Previous:
         )
 
 
+def _stated(one: Previous) -> dict[str, str]:
+    return {name: value for name, value in vars(one).items() if value}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Facts:
     """The facts; each may be left out. Texts are single lines.
@@ -98,7 +102,7 @@ class Facts:
         """The facts that are there, as in release.json."""
         stated: dict[str, Any] = {name: value for name, value in vars(self).items() if value}
         return stated | {
-            name: [vars(one) if isinstance(one, Previous) else one for one in value]
+            name: [_stated(one) if isinstance(one, Previous) else one for one in value]
             for name, value in stated.items()
             if isinstance(value, tuple)
         }

@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from cantle.drawing.records import csv_of
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
@@ -17,8 +19,6 @@ from cantle.release.words import declared_names, write_plain
 from cantle.schema.graph import GraphSchema
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.release import Release
     from cantle.release.answers.degree_answers import DegreeAsker
     from cantle.release.answers.estimates import Estimate
@@ -70,13 +70,10 @@ def _middle(release: Release) -> Estimate:
 
 
 def _column_types(_: Manifest) -> dict[str, pl.DataType]:
-    import polars as pl
-
     return {"degree": pl.Int64()}
 
 
 def _read(path: Path, stored: str, manifest: Manifest, schema: GraphSchema) -> pl.DataFrame:  # noqa: ARG001
-    import polars as pl
 
     return pl.read_parquet(path) if stored == "parquet" else pl.read_csv(path, schema=_column_types(manifest))
 

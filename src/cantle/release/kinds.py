@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from cantle.release import graphs, sets, tables
+from cantle.release import families, graphs, sets, tables
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import ReleasedKind, Texts
 
-KINDS: dict[str, ReleasedKind] = {"table": tables.KIND, "sets": sets.KIND, "graph": graphs.KIND}
+KINDS: dict[str, ReleasedKind] = {
+    "table": tables.KIND,
+    "sets": sets.KIND,
+    "graph": graphs.KIND,
+    "families": families.KIND,
+}
+
+
+def files_of(manifest: Manifest) -> tuple[str, ...]:
+    """The names of the data files, without their endings: mostly one."""
+    return tuple(texts_of(manifest).resources) or ("data",)
 
 
 def texts_of(manifest: Manifest) -> Texts:

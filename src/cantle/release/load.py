@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import polars as pl
 
 from cantle.errors import CantleError, VerifyError, raise_alone
 from cantle.release import FILES, MARK, Release
@@ -18,9 +20,8 @@ from cantle.schema import Schema
 from cantle.schema.domain import Attribute, Domain
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.schema.canonical_json import JSON
+    from cantle.schema.families import FamilySchema
     from cantle.schema.graph import GraphSchema
     from cantle.schema.items import Universe
     from cantle.schema.sets import SetSchema
@@ -33,8 +34,6 @@ Kind = TypeVar("Kind", bound=Schema)
 
 def load(folder: Path) -> Release:
     """The release in a folder; files are checked by `verify`, not here."""
-    import polars as pl
-
     prefix = MARK if os.path.exists(folder / (MARK + FILES["manifest"])) else ""
     manifest = read_manifest(folder)
     try:
@@ -76,15 +75,23 @@ def read_document(folder: Path) -> dict[str, JSON]:
 
 def schema_of(manifest: Manifest) -> Schema:
     """The schema of a release. Hierarchies must be inline: with a path, a release could make cantle open any file."""
-    fields = manifest.schema.get("fields")
     inline = manifest.schema.get("items"), manifest.schema.get("nodes")
     if isinstance(manifest.schema.get("hierarchy"), str):
         raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
     if any(isinstance(one, str) for one in inline):
         raise VerifyError("items or nodes in release.json are a path; a release holds them inline")
-    if isinstance(fields, list) and any(isinstance(field.get("hierarchy"), str) for field in fields):
-        raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
+    for table in _tables(manifest.schema):
+        fields = table.get("fields")
+        if isinstance(fields, list) and any(isinstance(field.get("hierarchy"), str) for field in fields):
+            raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
     return Schema.from_dict({**KINDS[manifest.kind].unsaid, **manifest.schema})
+
+
+def _tables(schema: Mapping[str, JSON]) -> list[Mapping[str, Any]]:
+    """The schema, and those of the tables that it lists as resources."""
+    listed = schema.get("resources")
+    resources = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return [schema, *(one["schema"] for one in resources if isinstance(one.get("schema"), dict))]
 
 
 def table_schema_of(manifest: Manifest) -> TableSchema:
@@ -113,6 +120,13 @@ def graph_schema_of(manifest: Manifest) -> GraphSchema:
     return _of_kind(schema_of(manifest), GraphSchema)
 
 
+def family_schema_of(manifest: Manifest) -> FamilySchema:
+    """The schema of a release of families."""
+    from cantle.schema.families import FamilySchema
+
+    return _of_kind(schema_of(manifest), FamilySchema)
+
+
 def _of_kind(schema: Schema, kind: type[Kind]) -> Kind:
     if not isinstance(schema, kind):
         raise VerifyError(f"release.json has a method that is not for data of kind {schema.kind}")
@@ -133,10 +147,10 @@ def code_reader(manifest: Manifest, frame: pl.DataFrame) -> Callable[[str], Code
     """The places of a frame with the declared columns of a table, by the names of `attributes_of`."""
     columns, domain = attributes_of(manifest), table_schema_of(manifest).domain().with_target_as_column().on_places
     if domain.relations is None:
-        return lambda name: columns[name].encode(frame[name])
+        return lambda name: columns[name].encode(columns[name].given(frame))
     codes, _ = domain.encode_columns(frame)
     counted = {one.name: part for one, part in zip(domain.attributes, codes, strict=True)}
-    return lambda name: counted[name] if name in counted else columns[name].encode(frame[name])
+    return lambda name: counted[name] if name in counted else columns[name].encode(columns[name].given(frame))
 
 
 def domain_of(manifest: Manifest) -> Domain:

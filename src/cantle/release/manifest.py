@@ -18,7 +18,7 @@ from cantle.schema.canonical_json import JSON
 from cantle.trusted.core.budget import Charge, Unit
 
 FORMAT = "cantle-release/1"
-_MAY_BE_LEFT_OUT = ("form", "notes", "facts", "files", "sha256")
+_MAY_BE_LEFT_OUT = ("author", "form", "notes", "facts", "files", "sha256")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +71,7 @@ class LedgerLine:
 class Manifest:
     """All that a release says about itself.
 
+    `author` says whose partitioning made it, if it is not ours: the address of the class, its package, what it does.
     `facts` are what only the curator knows; they are public input. `form` is the public form of the sets that were
     given (empty for other kinds of data). `notes` are sentences about where the release is too noisy or the data may
     not fit the schema. `accuracy` is how far the records are off, measured privately; None if that was switched off.
@@ -95,6 +96,7 @@ class Manifest:
     structure: Document
     created: str | None
     ledger: LedgerLine | None
+    author: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     form: dict[str, str] = field(default_factory=dict)
     accuracy: Accuracy | None = None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from cantle.errors import MissingExtra, ParameterError, install_command, raise_alone
 from cantle.release.facts import Facts
-from cantle.release.kinds import KINDS, texts_of
+from cantle.release.kinds import KINDS, files_of, texts_of
 from cantle.release.manifest import Manifest
 from cantle.schema.canonical_json import JSON
 
@@ -21,23 +22,27 @@ _ADDRESS = re.compile(r"https?://\S+")
 _PERIOD = re.compile(r"(\d{4}(?:-\d\d){0,2})(?: to |/)(\d{4}(?:-\d\d){0,2})")
 
 
-def datapackage(manifest: Manifest, data_name: str) -> dict[str, JSON]:
-    """datapackage.json: the records as a Frictionless resource with the public schema, and what the curator told."""
-    stored = data_name.rsplit(".", 1)[-1]
+def datapackage(manifest: Manifest, data_names: Sequence[str]) -> dict[str, JSON]:
+    """datapackage.json: the data files as Frictionless resources with the public schema, and what the curator told."""
+    stems, texts = files_of(manifest), texts_of(manifest)
+    resources: list[JSON] = []
+    for stem, name in zip(stems, data_names, strict=True):
+        stored = name.rsplit(".", 1)[-1]
+        resources.append(
+            {
+                "name": stem,
+                "path": name,
+                "format": stored,
+                "mediatype": MEDIA[stored],
+                "encoding": "utf-8",
+                **(texts.resources.get(stem) or texts.stored[stored]),
+            }
+        )
     return {
         "name": "cantle-release",
         "title": manifest.facts.title or f"Release by cantle ({manifest.guarantee})",
         **_told(manifest.facts),
-        "resources": [
-            {
-                "name": "data",
-                "path": data_name,
-                "format": stored,
-                "mediatype": MEDIA[stored],
-                "encoding": "utf-8",
-                **texts_of(manifest).stored[stored],
-            }
-        ],
+        "resources": resources,
     }
 
 
@@ -101,27 +106,14 @@ def croissant(manifest: Manifest) -> str:
         raise_alone(MissingExtra(needed))
     facts = manifest.facts
     _need(manifest, "title", "licence", "source")
-    name = next(one for one in sorted(manifest.files) if ".data." in f".{one}")
-    stored = name.rsplit(".", 1)[-1]
-    file = mlc.FileObject(
-        id=name,
-        name=name,
-        content_url=name,
-        encoding_formats=[MEDIA[stored]],
-        sha256=manifest.files[name],
-    )
-    described = texts_of(manifest).stored[stored].get("schema")
-    listed: Any = described.get("fields", []) if isinstance(described, Mapping) else []
-    fields = [
-        mlc.Field(
-            id=f"records/{one['name']}",
-            name=one["name"],
-            description=str(one.get("title") or one["name"]),
-            data_types=getattr(mlc.DataType, _TYPES.get(one.get("type", ""), "TEXT")),
-            source=mlc.Source(file_object=name, extract=mlc.Extract(column=one["name"])),
-        )
-        for one in listed
-    ]
+    files, record_sets = [], []
+    for stem in files_of(manifest):
+        name = next(one for one in sorted(manifest.files) if f".{stem}." in f".{one}")
+        file, fields = _croissant_file(mlc, manifest, stem, name)
+        files.append(file)
+        if fields:
+            called = "records" if stem == "data" else stem
+            record_sets.append(mlc.RecordSet(id=called, name=called, fields=fields))
     made = mlc.Metadata(
         name=facts.title,
         description=f"{facts.description or facts.title}. {manifest.guarantee}, epsilon {manifest.epsilon}.",
@@ -131,10 +123,36 @@ def croissant(manifest: Manifest) -> str:
         keywords=list(facts.keywords) or None,
         creators=[mlc.Organization(name=one) for one in facts.curator] or None,
         date_published=_day(manifest),
-        distribution=[file],
-        record_sets=[mlc.RecordSet(id="records", name="records", fields=fields)] if fields else [],
+        distribution=files,
+        record_sets=record_sets,
     )
     return json.dumps(made.to_json(), indent=2, ensure_ascii=False, default=str) + "\n"
+
+
+def _croissant_file(mlc: ModuleType, manifest: Manifest, stem: str, name: str) -> tuple[Any, list[Any]]:
+    """A data file, and its fields."""
+    stored, texts = name.rsplit(".", 1)[-1], texts_of(manifest)
+    file = mlc.FileObject(
+        id=name,
+        name=name,
+        content_url=name,
+        encoding_formats=[MEDIA[stored]],
+        sha256=manifest.files[name],
+    )
+    described = (texts.resources.get(stem) or texts.stored[stored]).get("schema")
+    listed: Any = described.get("fields", []) if isinstance(described, Mapping) else []
+    called = "records" if stem == "data" else stem
+    fields = [
+        mlc.Field(
+            id=f"{called}/{one['name']}",
+            name=one["name"],
+            description=str(one.get("title") or one["name"]),
+            data_types=getattr(mlc.DataType, _TYPES.get(one.get("type", ""), "TEXT")),
+            source=mlc.Source(file_object=name, extract=mlc.Extract(column=one["name"])),
+        )
+        for one in listed
+    ]
+    return file, fields
 
 
 _TYPES = {

@@ -12,7 +12,7 @@ import re
 
 from cantle.release.kinds import KINDS, texts_of
 from cantle.release.manifest import EarlierRelease, Manifest
-from cantle.release.statement import beyond, declared_records, neighbours, noise
+from cantle.release.statement import became, beyond, declared_records, neighbours, noise
 from cantle.release.words import method_in_words, printable
 from cantle.trusted.core.budget import words_of
 
@@ -68,6 +68,7 @@ _PARAMETERS = """\
     privacy_parameters:
       epsilon: {epsilon}
 """
+_SPEND = "The whole spend of this release; pure DP, so delta is 0."
 _PREPROCESSING = (
     "Records are cleaned one by one by public rules of the schema. Parameters are public, or follow from public values "
     "and charged noisy counts; every parameter is in release.json."
@@ -87,7 +88,7 @@ def registry(manifest: Manifest) -> str:
         "unprotected_quantities": _unprotected(m),
         "privacy_unit": m.unit,
         "privacy_unit_details": f"Adjacent data sets: {neighbours(m)}.",
-        "privacy_parameters_details": _spend(m) + _all_releases(m),
+        "privacy_parameters_details": (_SPEND if m.private else f"{m.guarantee}.") + _all_releases(m),
         "release_type": "Many releases" if earlier or m.facts.previous else "One release",
         "release_type_details": "\n".join(filter(None, [_earlier(earlier), *_stated(m)])),
         "post_processing": _post_processing(m),
@@ -150,10 +151,6 @@ def _description(m: Manifest) -> str:
     return " ".join(filter(None, [m.facts.description, said, period]))
 
 
-def _made_by(m: Manifest) -> str:
-    return f"Made by cantle {m.software.get('cantle')}. {m.guarantee}."
-
-
 def _unprotected(m: Manifest) -> str:
     if not m.private:
         return f"{m.guarantee}."
@@ -164,10 +161,6 @@ def _unprotected(m: Manifest) -> str:
     if declared_records(m) is not None:
         text += f", among them the number of records, declared as {declared_records(m)}"
     return f"{text}. Not covered: {beyond(m)}"
-
-
-def _spend(m: Manifest) -> str:
-    return "The whole spend of this release; pure DP, so delta is 0." if m.private else f"{m.guarantee}."
 
 
 def _all_releases(m: Manifest) -> str:
@@ -182,7 +175,7 @@ def _all_releases(m: Manifest) -> str:
 
 
 def _earlier(earlier: tuple[EarlierRelease, ...]) -> str:
-    listed = [f"- {e.time}: {e.method}, epsilon {words_of(e.epsilon_nano)}, {_became(e)}" for e in earlier]
+    listed = [f"- {e.time}: {e.method}, epsilon {words_of(e.epsilon_nano)}, {became(e)}" for e in earlier]
     return "\n".join(["Earlier releases from the same data, from the ledger:", *listed]) if listed else ""
 
 
@@ -193,10 +186,6 @@ def _legal(m: Manifest) -> list[str]:
 def _stated(m: Manifest) -> list[str]:
     """Earlier releases outside of the ledger, and plans, in the words of the curator."""
     return [*(f"- {one} (stated by the curator)" for one in m.facts.previous), m.facts.plans]
-
-
-def _became(entry: EarlierRelease) -> str:
-    return f"sha256 {entry.sha256}" if entry.sha256 else "charged, no release recorded"
 
 
 def _post_processing(m: Manifest) -> str:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from cantle.release.manifest import Manifest
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.data.frames import NativeFrame
     from cantle.drawing.records import Drawn
     from cantle.release import Release
@@ -39,6 +39,8 @@ class Texts:
     """The schema of the data file in datapackage.json, by the ending of its name."""
     accuracy: tuple[str, ...] = ()
     """How accurate the release is, the most important sentence first; none if the error is not measured."""
+    resources: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)
+    """The schemas of the data files by their names, if there are several."""
 
 
 @dataclass(frozen=True, kw_only=True)

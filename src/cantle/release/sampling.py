@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle import kernel_choice
 from cantle.drawing.counts import Dice, fresh_seed, public_dice
@@ -18,8 +19,6 @@ from cantle.release.structures import opened, traits_of
 from cantle.trusted.core.arrays import Bools, Ints
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.data.frames import NativeFrame
 
 _MOST_TRIED = 10_000_000
@@ -44,8 +43,6 @@ def sample(release: Release, n: int, seed: int | None, where: str | None = None)
 
 def _drawn_where(release: Release, where: str, n: int, generator: Dice) -> pl.DataFrame:
     """Draws records until n of them satisfy a question; as many at a time as the released records suggest."""
-    import polars as pl
-
     if traits_of(release.manifest).counted is None:
         raise ParameterError("only records of a table can be chosen by a question; leave `where` out")
     asker, draw = TableAsker(release), opened(release).draw

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.data.fimi import read_tokens
 from cantle.drawing.records import csv_of
@@ -28,8 +29,6 @@ from cantle.schema.items import SPACE, Universe
 from cantle.schema.sets import SetForm, SetSchema
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.data.frames import NativeFrame
     from cantle.drawing.records import Drawn
     from cantle.release import Release
@@ -116,8 +115,6 @@ def _lost(manifest: Manifest) -> Iterator[str]:
 
 
 def _column_types(manifest: Manifest) -> dict[str, pl.DataType]:
-    import polars as pl
-
     form, item = manifest.form, _item_type(manifest)
     if form["form"] == "long":
         return {form["id"]: pl.Int64(), form["item"]: item}
@@ -140,8 +137,6 @@ def _write(frame: pl.DataFrame, path: Path, data: str, manifest: Manifest) -> No
 
 
 def _read(path: Path, stored: str, manifest: Manifest, schema: SetSchema) -> pl.DataFrame:
-    import polars as pl
-
     form = manifest.form
     if stored == "fimi":
         frame = read_fimi_frame(path, schema.universe)
@@ -181,8 +176,6 @@ def form_of(manifest: Manifest) -> SetForm:
 
 def list_frame(records: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
     """Released sets as one column of lists `items`, whatever form they were returned in."""
-    import polars as pl
-
     form = manifest.form
     if form["form"] == "long":
         return _lists(records.rename({form["id"]: "id", form["item"]: "item"}))
@@ -193,22 +186,16 @@ def list_frame(records: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
 
 def _item_type(manifest: Manifest) -> pl.DataType:
     """Int64, or String if an item is declared as a text."""
-    import polars as pl
-
     declared = manifest.schema["items"]
     return pl.String() if isinstance(declared, list) and isinstance(declared[0], str) else pl.Int64()
 
 
 def _lists(long: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
     return long.group_by("id", maintain_order=True).agg(pl.col("item").alias("items")).select("items")
 
 
 def _as_text(frame: pl.DataFrame, manifest: Manifest) -> str:
     """FIMI lines, if the sets were not a long table and their items allow it; otherwise CSV."""
-    import polars as pl
-
     if manifest.form["form"] == "long":
         return csv_of(frame)
     sets = list_frame(frame, manifest)

@@ -121,17 +121,20 @@ _DRAWN = {
     "record": _MADE_UP.format(noun="record"),
     "person": _MADE_UP.format(noun="record"),
     "set": _MADE_UP.format(noun="set"),
+    "family": _MADE_UP.format(noun="family"),
 }
 _DEGREES = "No released number is yours. The numbers of neighbours are made up from counts with random noise."
 _YOURS = {
     "record": "your record",
     "set": "your set of items",
     "person": "any record of yours",
+    "family": "your family (all rows of your key)",
     "node": "you, as a node,",
     "node-isolate": "any edge of yours",
     "edge": "a certain edge of yours",
 }
 _SEVERAL = {
+    "family": " If you belong to several families in the data, they are less protected together.",
     "record": " If the data has several records of yours, they are less protected together.",
     "set": " If the data has several sets of yours, they are less protected together.",
     "edge": " All your edges together are less protected.",
@@ -269,6 +272,11 @@ _UNITS = {
         "two data sets that are equal except for all records of one person; at most {k} records per person are used",
         "People who are known under several identifiers, and records of different people that are correlated.",
     ),
+    "family": (
+        "one family",
+        "two pairs of files that are equal except for all rows of one key, in both files",
+        "Somebody who appears in two families, in both together; and families that are correlated.",
+    ),
     "node": (
         "one node with all its edges",
         "two graphs that are equal except for one node and its edges",
@@ -291,6 +299,7 @@ _SIZES = {
     "record": "the number of records is private",
     "set": "the number of records is private",
     "person": "the numbers of records and of people are private",
+    "family": "the numbers of families and of rows are private",
     "node": "the number of nodes is private",
 }
 _DECLARED = {
@@ -362,9 +371,13 @@ someone who has all of them, the odds of any outcome change {odds(spent / NANO)}
 """
 
 
+def became(entry: EarlierRelease) -> str:
+    """What became of an earlier release."""
+    return f"sha256 {entry.sha256}" if entry.sha256 else "charged, no release recorded"
+
+
 def _became(entry: EarlierRelease) -> str:
-    sound = "" if entry.guarantee.startswith("pure") else f"{entry.guarantee}; "
-    return f"{sound}sha256 {entry.sha256}" if entry.sha256 else f"{sound}charged, no release recorded"
+    return became(entry) if entry.guarantee.startswith("pure") else f"{entry.guarantee}; {became(entry)}"
 
 
 # -------------------------------------------------------------------------------------------------- the rest

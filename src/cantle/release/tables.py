@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.records import csv_of, give_back, records_meant
 from cantle.drawing.results import as_frame
@@ -30,8 +31,6 @@ from cantle.schema.field_keys import WRITING
 from cantle.schema.table import TableSchema
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.data.frames import NativeFrame
     from cantle.drawing.records import Drawn
     from cantle.release import Release
@@ -250,8 +249,6 @@ def _schema_of(manifest: Manifest) -> TableSchema:
 
 
 def _types(schema: TableSchema, manifest: Manifest) -> dict[str, pl.DataType]:
-    import polars as pl
-
     domain = schema.domain()
     nobody = np.zeros((0, len(domain.attributes)))
     kinds = dict(domain.decode(nobody.astype(np.int64), np.zeros(0, np.int64), nobody).schema)
@@ -261,8 +258,6 @@ def _types(schema: TableSchema, manifest: Manifest) -> dict[str, pl.DataType]:
 
 
 def _read(path: Path, stored: str, manifest: Manifest, schema: TableSchema) -> pl.DataFrame:
-    import polars as pl
-
     if stored == "parquet":
         return pl.read_parquet(path)
     frame = pl.read_csv(path, schema=_types(schema, manifest))

@@ -21,7 +21,8 @@ from cantle.methods.own_error.accuracy import KINDS as KINDS_OF_NUMBERS
 from cantle.methods.own_error.accuracy import WHY, Accuracy, PairError, affordable, kinds_of
 from cantle.release import FILES, Release, mark_of, sha256, sha256_of
 from cantle.release.answers.asking import Asker
-from cantle.release.kinds import KINDS
+from cantle.release.data_file import ENDINGS
+from cantle.release.kinds import KINDS, files_of
 from cantle.release.load import load, read_document, schema_of
 from cantle.release.manifest import Manifest, Receipt
 from cantle.release.metadata import datapackage
@@ -208,9 +209,18 @@ def _texts(folder: Path, prefix: str, manifest: Manifest, there: set[str]) -> It
         said = prefix + FILES[name]
         if said in there and (folder / said).read_bytes() != text(manifest).encode():
             yield f"{said} does not say what the release says"
-    data = sorted(name for name in there if name.startswith(f"{prefix}data."))
+    stems = files_of(manifest)
+    data = [
+        name
+        for stem in stems
+        for name in sorted(there)
+        if name.rpartition(".")[0] == f"{prefix}{stem}"
+        and name.rpartition(".")[2] in ENDINGS.values()
+        and name not in FILES.values()
+    ]
     package = prefix + FILES["datapackage"]
-    if package in there and data and (folder / package).read_bytes() != rfc8785.dumps(datapackage(manifest, data[0])):
+    made = rfc8785.dumps(datapackage(manifest, data)) if len(data) == len(stems) else None
+    if package in there and made is not None and (folder / package).read_bytes() != made:
         yield f"{package} does not describe this release"
 
 

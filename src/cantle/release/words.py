@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
+
+import polars as pl
 
 from cantle.drawing.records import share_drawn, write_csv
 from cantle.release.manifest import Manifest
 from cantle.schema.outlines import printable as printable
 from cantle.schema.outlines import text_of
 
-if TYPE_CHECKING:
-    import polars as pl
-
 
 def method_in_words(m: Manifest) -> str:
-    """The method, and its preset if it has presets."""
+    """The method, and its preset if it has presets; or whose partitioning it is."""
+    if m.author:
+        return f"{printable(m.method)}, a partitioning by the author of {whose(m)}"
     return f"{m.method}, preset {m.parameters['preset']}" if "preset" in m.parameters else m.method
+
+
+def whose(m: Manifest) -> str:
+    """The class of an author's partitioning, and the package that it came with."""
+    package = f" ({printable(m.author['package'])})" if "package" in m.author else ""
+    return f"{printable(m.author.get('class', 'a class'))}{package}"
 
 
 def declared_names(m: Manifest, what: str) -> str:
@@ -62,7 +70,29 @@ def write_plain(frame: pl.DataFrame, path: Path, data: str, manifest: Manifest) 
     if data == "csv":
         write_csv(frame, path)
     else:
-        frame.write_parquet(path, metadata={"cantle": manifest.guarantee})
+        frame.write_parquet(path, metadata=file_metadata(manifest))
+
+
+def labels_of(manifest: Manifest) -> dict[str, dict[Any, str]]:
+    """For each column of a table with labels, the label of each of its values."""
+    fields: Any = manifest.schema.get("fields", [])
+    labels = {
+        one["name"]: {
+            value["value"]: value["label"]
+            for value in one.get("categories") or []
+            if isinstance(value, Mapping) and "label" in value
+        }
+        for one in fields
+        if one.get("role") != "identifier"
+    }
+    return {name: some for name, some in labels.items() if some}
+
+
+def file_metadata(manifest: Manifest) -> dict[str, str]:
+    """What a Parquet file of records says about them: the guarantee, and the labels of codes if there are any."""
+    labels = labels_of(manifest)
+    known = {"labels": json.dumps(labels, ensure_ascii=False)} if labels else {}
+    return {"cantle": manifest.guarantee, **known}
 
 
 def value_in_words(value: object, captions: Mapping[str, str]) -> str:

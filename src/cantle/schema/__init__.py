@@ -15,15 +15,17 @@ from cantle.schema.documents import fail, parse_document
 from cantle.schema.problems import with_lines
 
 DEFAULT = "table"
+PACKAGE = "families"
 
 
 def kinds() -> dict[str, type[Schema]]:
-    """The class of schemas of each kind of data; imported when needed, because sets and graphs need numpy."""
+    """The class of schemas of each kind of data; imported when needed, because most need numpy."""
+    from cantle.schema.families import FamilySchema
     from cantle.schema.graph import GraphSchema
     from cantle.schema.sets import SetSchema
     from cantle.schema.table import TableSchema
 
-    return {one.kind: one for one in (TableSchema, SetSchema, GraphSchema)}
+    return {one.kind: one for one in (TableSchema, SetSchema, GraphSchema, FamilySchema)}
 
 
 def load_schema(path: str | os.PathLike[str]) -> Schema:
@@ -51,10 +53,11 @@ def as_schema(schema: Schema | Mapping[str, object] | str | os.PathLike[str]) ->
 
 
 def class_for(document: object) -> type[Schema]:
-    """The class of schemas that a document declares; without `kind` it describes a table."""
+    """The class of schemas that a document declares; without `kind` it describes a table, or, if it lists
+    `resources`, families."""
     kind, known = DEFAULT, kinds()
     if isinstance(document, Mapping):
-        kind = document.get("kind", DEFAULT)
+        kind = document.get("kind", PACKAGE if "resources" in document else DEFAULT)
     if not isinstance(kind, str) or kind not in known:
         first, *others = known
         listed = ", ".join(f"`{one}`" for one in others[:-1])

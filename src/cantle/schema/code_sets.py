@@ -21,7 +21,8 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.trusted.core.arrays import Bools, Codes, Ints
+from cantle.schema.places import Area
+from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
 
 Key = str | int
 """A column by its name; for sets, an item by its code, as a column of the codes 0 (absent) and 1 (present)."""
@@ -154,9 +155,6 @@ class Linear:
                     found += [place, place + 1, place + 2]
         return found
 
-    def with_terms(self, change: Callable[[Term], Term]) -> Linear:
-        return replace(self, terms=tuple(map(change, self.terms)))
-
 
 def _single(codes: Codes) -> tuple[Ints, Ints]:
     """Single codes as spans."""
@@ -249,6 +247,10 @@ class CodeSet:
         beyond = np.where(place > 0, np.maximum(end[place - 1] - codes, 0) if len(end) else 0, 0)
         return whole[place] - beyond
 
+    def share(self, first: Codes, end: Codes) -> Floats:
+        """The share of each span of codes that is in the set."""
+        return (self.below(end) - self.below(first)) / np.maximum(1, np.asarray(end) - np.asarray(first))
+
     def overlap(self, first: int, end: int) -> int:
         """How many of the codes from `first` to below `end` are in the set."""
         return self._number_below(end) - self._number_below(first)
@@ -267,12 +269,16 @@ class CodeSet:
         return np.array(self.edges, dtype=np.int64)
 
 
+AnySet = CodeSet | Area
+"""Some of the codes of a column."""
+
+
 @dataclass(frozen=True)
 class OneColumn:
     """The question whether the code of one column is in a set."""
 
     key: Key
-    codes: CodeSet
+    codes: AnySet
 
 
 @dataclass(frozen=True)
@@ -284,17 +290,20 @@ class Joined:
 
 
 Question = OneColumn | Linear | Joined
+Box = dict[Key, AnySet]
+"""For some columns the codes that a record may have."""
+
 EVERYTHING = Joined(True, ())
 
 
 def join(every: bool, parts: Iterable[Question]) -> Question:
-    """The parts joined; conditions on the same column become one."""
+    """The parts joined; conditions on the same column become one, but for areas of a map."""
     columns: dict[Key, CodeSet] = {}
     others: list[Question] = []
     for part in parts:
         inner = part.parts if isinstance(part, Joined) and part.every == every else (part,)
         for one in inner:
-            if isinstance(one, OneColumn):
+            if isinstance(one, OneColumn) and isinstance(one.codes, CodeSet):
                 before = columns.get(one.key)
                 merge = CodeSet.intersection if every else CodeSet.union
                 columns[one.key] = one.codes if before is None else merge(before, one.codes)
@@ -307,7 +316,15 @@ def join(every: bool, parts: Iterable[Question]) -> Question:
 def is_box(question: Question) -> bool:
     """Whether a question is one set of codes per column, joined by `and`; its hull is then the question itself."""
     parts = question.parts if isinstance(question, Joined) and question.every else (question,)
-    return all(isinstance(part, OneColumn) for part in parts)
+    return all(isinstance(part, OneColumn) and isinstance(part.codes, CodeSet) for part in parts)
+
+
+def areas_in(question: Question) -> list[tuple[Key, Area]]:
+    """All areas of maps in a question, with the column of each."""
+    if isinstance(question, Joined):
+        return [one for part in question.parts for one in areas_in(part)]
+    is_area = isinstance(question, OneColumn) and isinstance(question.codes, Area)
+    return [(question.key, question.codes)] if is_area else []  # type: ignore[union-attr,list-item]
 
 
 def sums_in(question: Question) -> list[Linear]:
@@ -318,10 +335,23 @@ def sums_in(question: Question) -> list[Linear]:
 
 
 def changed(question: Question, change: Callable[[OneColumn | Linear], Question]) -> Question:
-    """The question with every condition replaced."""
+    """The question with every condition replaced, and conditions on the same column joined."""
     if isinstance(question, Joined):
         return join(question.every, [changed(part, change) for part in question.parts])
     return change(question)
+
+
+def recoded(
+    question: Question,
+    codes: Callable[[Key, AnySet], AnySet],
+    terms: Callable[[Term], Term] = lambda term: term,
+) -> Question:
+    """The question with every set of codes and every term of a sum replaced; questions know no `not`."""
+    if isinstance(question, Joined):
+        return Joined(question.every, tuple(recoded(part, codes, terms) for part in question.parts))
+    if isinstance(question, Linear):
+        return replace(question, terms=tuple(map(terms, question.terms)))
+    return OneColumn(question.key, codes(question.key, question.codes))
 
 
 def negated(question: Question) -> Question:
@@ -366,7 +396,7 @@ def edges_of(question: Question, key: Key) -> set[int]:
     return {edge for part in question.parts for edge in edges_of(part, key)}
 
 
-def hull(question: Question) -> dict[Key, CodeSet]:
+def hull(question: Question) -> Box:
     """For some columns the codes outside of which the question cannot hold; exact if the question joins columns only by
     `and`."""
     if isinstance(question, OneColumn):
@@ -381,15 +411,22 @@ def hull(question: Question) -> dict[Key, CodeSet]:
     return {key: _any_of([part[key] for part in inner]) for key in everywhere}
 
 
-def _all_of(sets: list[CodeSet]) -> CodeSet:
+def _all_of(sets: list[AnySet]) -> AnySet:
+    """The codes in all sets; the first of several areas, which holds them."""
     common = sets[0]
     for other in sets[1:]:
-        common = common.intersection(other)
+        if isinstance(common, Area) or isinstance(other, Area):
+            common = common if isinstance(common, Area) else other
+        else:
+            common = common.intersection(other)
     return common
 
 
-def _any_of(sets: list[CodeSet]) -> CodeSet:
+def _any_of(sets: list[AnySet]) -> AnySet:
+    """The codes in one of the sets; all codes, if areas are among several."""
     union = sets[0]
     for other in sets[1:]:
+        if isinstance(union, Area) or isinstance(other, Area):
+            return CodeSet.span(0, union.size, union.size)
         union = union.union(other)
     return union

@@ -143,6 +143,12 @@ def check_text(text: str, where: str) -> None:
         fail(where, f"{text[:80]!a} holds half a character (a lone surrogate)", "write it in full")
 
 
+def one_line(value: object) -> str:
+    """JSON on one line that is YAML too: characters YAML does not allow in a file are escaped."""
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in text)
+
+
 def _refuse_depth(where: str) -> NoReturn:
     fail(where, f"it is nested more than {MAX_DEPTH} levels deep", "make it flatter")
 

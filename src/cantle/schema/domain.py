@@ -25,6 +25,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cantle.errors import ParameterError
+from cantle.schema.places import Plane as Plane
 from cantle.schema.scales import DROP as DROP
 from cantle.schema.scales import MISSING as MISSING
 from cantle.schema.scales import Labels as Labels
@@ -117,6 +118,19 @@ class Attribute:
         labels = tuple(self.scale.labels[i] for i in order)
         return replace(self, scale=replace(self.scale, labels=labels))
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The columns of a file that hold it: itself, or the two of a place."""
+        return (isinstance(self.scale, Plane) and self.scale.columns) or (self.name,)
+
+    def given(self, frame: pl.DataFrame) -> pl.Series:
+        """What a frame of records has for the column; of a place in two columns both."""
+        return frame[self.name] if len(self.files) == 1 else frame.select(self.files).to_struct(self.name)
+
+    def written(self, fine: Codes) -> list[pl.Series]:
+        """The columns of a file that hold these places, in the natural type."""
+        return self.scale.written(self.name, fine) if isinstance(self.scale, Plane) else [self.values(fine)]
+
     def encode(self, series: pl.Series) -> Codes:
         """Code of each value, -1 where the record is to be dropped; int32, or int64 past 2**31 codes."""
         return self.codes(by_kind(series, self.scale.locate))
@@ -183,7 +197,7 @@ class Attribute:
             return self.taxonomy.name(lo, hi)
         first, end = lo * self.width, min(hi * self.width, self.grid)
         if isinstance(self.scale, Steps):
-            return f"[{self.scale.text(first)}, {self.scale.text(end)})"
+            return self.scale.between(first, end)
         if end - first <= _SHOWN:
             return " | ".join(self.scale.text(k) for k in range(first, end))
         ends = f"{self.scale.text(first)} | … | {self.scale.text(end - 1)}"
@@ -249,7 +263,7 @@ class Domain:
         keep = np.ones(n, dtype=bool)
         codes = np.empty((n, len(self.attributes)), dtype=unsigned(max((a.size for a in self.attributes), default=1)))
         for j, attribute in enumerate(self.attributes):
-            codes[:, j] = _kept(attribute.encode(frame[attribute.name]), keep)
+            codes[:, j] = _kept(attribute.encode(attribute.given(frame)), keep)
         classes = self._classes(frame, keep)
         return (codes, classes) if keep.all() else (codes[keep], classes[keep])
 
@@ -262,7 +276,7 @@ class Domain:
             return self.counted(*self.read.encode_columns(frame))
         keep = np.ones(frame.height, dtype=bool)
         columns = [
-            _kept(attribute.encode(frame[attribute.name]), keep).astype(unsigned(attribute.size), order="C")
+            _kept(attribute.encode(attribute.given(frame)), keep).astype(unsigned(attribute.size), order="C")
             for attribute in self.attributes
         ]
         classes = self._classes(frame, keep)
@@ -303,7 +317,7 @@ class Domain:
         """A function that returns the places of a frame's column by name, for rules."""
         both = (*self.attributes, *([] if self.target is None else [self.target]))
         every = {one.name: one.on_places for one in both}
-        return lambda name: every[str(name)].encode(frame[str(name)])
+        return lambda name: every[str(name)].encode(every[str(name)].given(frame))
 
     def _classes(self, frame: pl.DataFrame, keep: Mask) -> Codes:
         if self.target is None:
@@ -316,7 +330,7 @@ class Domain:
         if self.target is not None:
             last = within[:, -1] if within.shape[1] > len(self.attributes) else np.zeros(len(classes))
             places[self.target.name] = self.target, self.target.fine(classes, last)
-        return pl.DataFrame([one.values(fine) for one, fine in self.as_written(places)])
+        return pl.DataFrame([part for one, fine in self.as_written(places) for part in one.written(fine)])
 
 
 def _kept(codes: Codes, keep: Mask) -> Codes:

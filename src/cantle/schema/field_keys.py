@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 GRIDS = ("integer", "number", "date", "datetime")
 LISTED = ("string", "integer")
-TYPES = (*GRIDS, "string", "boolean")
+PLACE = "geopoint"
+TYPES = (*GRIDS, "string", "boolean", PLACE)
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,11 @@ FIELD_KEYS: dict[str, Key] = {
     "from": Key((*LISTED, "boolean"), categories=True),
     "map": Key((*LISTED, "boolean"), categories=True),
     "unknown": Key((*LISTED, "boolean"), categories=True),
-    "step": Key(GRIDS, categories=False),
-    "format": Key(("date", "datetime")),
+    "step": Key((*GRIDS, PLACE), categories=False),
+    "bounds": Key((PLACE,)),
+    "columns": Key((PLACE,)),
+    "share": Key((PLACE,)),
+    "format": Key(("date", "datetime", PLACE)),
     "trueValues": Key(("boolean",)),
     "falseValues": Key(("boolean",)),
     "missingValues": Key(),
@@ -62,6 +66,7 @@ _WORDS = {
     "boolean": "bool boolean logical binary",
     "date": "date",
     "datetime": "datetime timestamp datetime64 time",
+    PLACE: "point geo place location coordinates latlon geopoint geography geometry geojson",
 }
 TYPE_WORDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
 """Words of other tools for the types of columns."""

@@ -26,8 +26,8 @@ from cantle.schema.declared_values import (
     texts,
 )
 from cantle.schema.documents import MAX_INTEGER, fail
-from cantle.schema.field_keys import CONSTRAINT_KEYS, FIELD_KEYS, TYPE_WORDS, TYPES
-from cantle.schema.fields import MAX_DIGITS, MAX_GRID, Bound, Field, grid_of, since_1970
+from cantle.schema.field_keys import CONSTRAINT_KEYS, FIELD_KEYS, PLACE, TYPE_WORDS, TYPES
+from cantle.schema.fields import MAX_DIGITS, MAX_GRID, MOST_STEPS, Bound, Field, grid_of, since_1970
 from cantle.schema.maps import parse_map
 from cantle.schema.problems import Problems
 from cantle.schema.written_values import BOUNDS, check_place, with_number_form, with_spellings
@@ -92,6 +92,8 @@ def parse_field(
     if role == "identifier":  # it is not read as a value, so no other key matters
         return common
     _refuse_ignored(where, {**entry, **constraints})
+    if kind == PLACE:
+        return _with_map(common, where, entry, constraints)
     listed, tree = entry.get("categories", constraints.get("enum")), entry.get("hierarchy")
     unbounded = kind == "integer" and not {"minimum", "maximum"} & {*entry, *constraints}
     if listed is None and tree is not None and (kind == "string" or unbounded):
@@ -253,6 +255,52 @@ def _with_grid(common: Field, where: str, entry: Mapping[str, object], constrain
     field = replace(common, minimum=low, maximum=high, step=step, multiple_of=multiple)
     _check_grid(where, field)
     return field
+
+
+def _with_map(common: Field, where: str, entry: Mapping[str, object], constraints: Mapping[str, object]) -> Field:
+    """A place: the bounds of the map, its step, and how the file has it."""
+    ignored = [key for key in FIELD_KEYS if key in entry and PLACE not in FIELD_KEYS[key].types]
+    for key in [*ignored, *(key for key in ("minimum", "maximum", "enum", "multipleOf") if key in constraints)]:
+        fail(where, f"`{key}` is not for places", "give `bounds: [[low lat, low lon], [high lat, high lon]]`", key)
+    if common.role == "target":
+        fail(where, "a place cannot be the target", "give the role to another column", "role")
+    problems, bounds = Problems(), list[tuple[Fraction, Fraction]]()
+    with problems.during("bounds"):
+        bounds = _corners(where, entry.get("bounds"))
+    step = problems.value(Fraction(1), exact, where, "step", entry.get("step", constraints.get("step")))
+    with problems.during("step"):
+        if step <= 0 or any((high - low) / step >= MOST_STEPS for low, high in bounds):
+            rule = "`step` makes more than 2**26 steps on an axis" if step > 0 else f"step {step} is not positive"
+            fail(where, rule, "use a larger step: 0.0001 degrees are 11 metres")
+    layout = common.formats[0] if common.formats else "default"
+    with problems.during("format"):
+        if layout not in ("default", "array", "object"):
+            fail(where, f"format {layout!r} is not known", 'use default ("lon, lat"), array or object')
+    columns = problems.value((), texts, where, "columns", entry.get("columns", []))
+    with problems.during("columns"):
+        if columns and (len(set(columns)) != 2 or common.formats):
+            fail(where, "`columns` are two, latitude first, and have no `format`", "write `columns: [lat, lon]`")
+    given = entry.get("share")
+    share = None if given is None else problems.value(None, exact, where, "share", given)
+    with problems.during("share"):
+        if share is not None and not Fraction(1, 20) <= share <= Fraction(9, 10):
+            fail(where, f"share {given} is not a share from 0.05 to 0.9", "give the share of epsilon for the place")
+    problems.refuse()
+    return replace(common, bounds=tuple(bounds), step=step, columns=columns, share=share)
+
+
+def _corners(where: str, given: object) -> list[tuple[Fraction, Fraction]]:
+    """The lowest and the highest latitude and longitude."""
+    pairs = given if isinstance(given, list | tuple) and len(given) == 2 else ()
+    if not pairs or not all(isinstance(one, list | tuple) and len(one) == 2 for one in pairs):
+        rule = "it has no `bounds`" if given is None else "`bounds` are not two corners"
+        fail(where, rule, "write `bounds: [[40.48, -74.26], [40.93, -73.70]]`, low [lat, lon] and high")
+    low, high = ([exact(where, "bounds", one) for one in corner] for corner in pairs)
+    for name, least, most, end in zip(("latitude", "longitude"), low, high, (90, 360), strict=True):
+        if not -end <= least < most <= end:
+            rule = f"the bounds of {name} go from {plain(least)} to {plain(most)}"
+            fail(where, rule, f"give a low end below the high one, within -{end} to {end}, latitude first")
+    return list(zip(low, high, strict=True))
 
 
 def _bound(where: str, kind: str, key: str, entry: Mapping[str, object], constraints: Mapping[str, object]) -> Bound:

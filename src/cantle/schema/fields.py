@@ -32,6 +32,9 @@ MAX_DIGITS = 10**15  # a float holds numbers of up to 15 digits without change
 
 MAX_GRID = 2**53
 
+MOST_STEPS = 1 << 26
+"""Most steps of an axis of a map, so that codes of places are below 2^52."""
+
 _PLACES = 100
 """Places inside a step of decimals, which could be anything."""
 _MOST_PLACES = 2**31
@@ -46,7 +49,8 @@ class Field:
     """One declared column. Bounds are exact: int, Fraction, date or datetime; a datetime's step is in seconds.
 
     `old_step` is the meaning of `step` in schema version 1. `source` is the column from which this one follows, and
-    `mapped` has the category that follows from each of that column's.
+    `mapped` has the category that follows from each of that column's. A place has `bounds` for latitude and longitude,
+    perhaps two `columns` of the file, and a `share` (cantle.schema.places).
     """
 
     name: str
@@ -73,6 +77,9 @@ class Field:
     hierarchy: Taxonomy | None = None
     source: str | None = None
     mapped: tuple[tuple[str, str], ...] = ()
+    bounds: tuple[tuple[Fraction, Fraction], ...] = ()
+    columns: tuple[str, ...] = ()
+    share: Fraction | None = None
     extra: Mapping[str, JSON] = field(default_factory=dict)
     extra_constraints: Mapping[str, JSON] = field(default_factory=dict)
 
@@ -93,6 +100,9 @@ class Field:
             "categories": None if self.categories is None else self._listed(),
             "categoriesOrdered": self.ordered or None,
             "unknown": self.unknown,
+            "bounds": [[plain(ends[side]) for ends in self.bounds] for side in (0, 1)] if self.bounds else None,
+            "columns": list(self.columns) or None,
+            "share": plain(self.share),
             "step": plain(self.step),
             "hierarchy": None if self.hierarchy is None else self.hierarchy.to_nested(),
             "from": self.source,
@@ -127,6 +137,11 @@ class Field:
         given = self.extra.get("title")
         return given.strip() if isinstance(given, str) else ""
 
+    @property
+    def file_columns(self) -> tuple[str, ...]:
+        """The columns of the file that hold it."""
+        return self.columns or (self.name,)
+
     def attribute(self, missing_values: tuple[str, ...] = ()) -> Attribute:
         """The column as a span of codes; a missing target drops its record, so a target has no null code.
 
@@ -135,6 +150,13 @@ class Field:
         from cantle.schema.domain import Attribute
 
         marks = self.missing_values if self.missing_values is not None else missing_values
+        if self.bounds:
+            from cantle.schema.places import Plane
+
+            assert self.step is not None
+            layout = self.formats[0] if self.formats else "default"
+            plane = Plane.of(self.bounds, Fraction(self.step), marks, layout, self.columns, self.share)
+            return Attribute(self.name, plane, not self.required)
         scale = self._labels(marks) if self.categories or self.type == "boolean" else self._steps(marks)
         nullable = not (self.required or self.role in ("target", "weight"))
         width = 1 if self.categories or self.type == "boolean" else grid_of(self).width

@@ -25,6 +25,7 @@ _FILLED: Part = {"not": {"const": BLANK}}
 _TEXT: Part = {"type": "string", **_FILLED}
 _TEXTS: Part = {"type": "array", "items": {"type": ["string", "integer"], **_FILLED}}
 _BOUND: Part = {"type": ["number", "string"], **_FILLED}
+_PAIR: Part = {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "number"}}
 _CHARACTER: Part = {"type": ["string", "null"], "maxLength": 1}
 _ANY: Part = {}
 _TREE: Part = {"type": ["string", "array", "object"], **_FILLED}
@@ -68,6 +69,15 @@ FIELD: dict[str, Part] = {
         "Values are counted in cells of this width, and written at places inside: 0.1, or 15min, 1h, 1d for datetimes.",
         {"type": ["number", "string"], **_FILLED},
     ),
+    "bounds": _said(
+        "The map of a place: its low corner and its high corner, each [latitude, longitude].",
+        {"type": "array", "minItems": 2, "maxItems": 2, "items": _PAIR},
+    ),
+    "columns": _said("The two columns of the file that hold a place: latitude, longitude.", {**_TEXTS, "maxItems": 2}),
+    "share": _said(
+        "The share of epsilon that counts a place by itself, 0.05 to 0.9; by default .4 for all places together.",
+        {"type": "number", "minimum": 0.05, "maximum": 0.9},
+    ),
     "hierarchy": _said("Groups of categories: nested, a file beside the schema, or a rule such as {fanout: 4}.", _TREE),
     "from": _said("The column of categories that this one follows from, such as the city of a country.", _TEXT),
     "map": _said(
@@ -75,7 +85,11 @@ FIELD: dict[str, Part] = {
         "without it, the hierarchy of that column.",
         {"type": ["string", "object"], **_FILLED},
     ),
-    "format": _said('How dates are written, such as "%d.%m.%Y", or a list of formats; ISO by default.', _ANY),
+    "format": _said(
+        'How dates are written, such as "%d.%m.%Y", or a list of formats; ISO by default. Of a place: default, '
+        "array or object.",
+        _ANY,
+    ),
     "trueValues": _said("Texts that mean true.", _TEXTS),
     "falseValues": _said("Texts that mean false.", _TEXTS),
     "missingValues": _said("Texts that mean null in this column.", _TEXTS),
@@ -246,6 +260,7 @@ def _field() -> Part:
         {"if": _is("type", "integer"), "then": {"anyOf": [bounded, listed]}},
         {"if": _is("type", "date"), "then": bounded},
         {"if": _is("type", "number", "datetime"), "then": {"allOf": [bounded, stepped]}},
+        {"if": _is("type", "geopoint"), "then": {"required": ["bounds", "step"]}},
         {"if": {"anyOf": [_is("type", "string"), {"not": {"required": ["type"]}}]}, "then": listed},
     ]
     return {**properties, "if": _is("role", "identifier"), "else": {"allOf": needs}}

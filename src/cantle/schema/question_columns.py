@@ -11,21 +11,23 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor
 from typing import NoReturn, Protocol
 
+import numpy as np
 import polars as pl
 
 from cantle.errors import ParameterError, raise_alone
-from cantle.schema.code_sets import CodeSet, Key
+from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, join
 from cantle.schema.domain import Attribute
 from cantle.schema.fields import Field
 from cantle.schema.items import Universe
 from cantle.schema.outlines import Label, printable
+from cantle.schema.places import Area, Plane
 from cantle.schema.scales import EPOCH, Labels, Steps
 
 LONGEST = 20_000
@@ -217,6 +219,91 @@ class Points:
         return seconds / 86_400 if kind == "date" else seconds
 
 
+class Place:
+    """Points on a map."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        assert isinstance(attribute.scale, Plane)
+        self.name = self.key = attribute.name
+        self.plane, self.values, self.size = attribute.scale, attribute.grid, attribute.on_places.size
+
+    def codes(self, sign: str, value: Token) -> CodeSet:  # noqa: ARG002
+        box = "(40.7, -74.02, 40.8, -73.93)"
+        raise Misfit(f"{self.name} is a place; write `{self.name} within {box}`, or compare {self.name}.lat")
+
+    def truth(self) -> CodeSet | None:
+        return None
+
+    def exact_around(self, edge: int) -> None:  # noqa: ARG002 - places are shown in their cells
+        return None
+
+    def box(self, corners: Sequence[Token]) -> Area:
+        lat, lon, high_lat, high_lon = map(self._number, corners)
+        if lat > high_lat or lon > high_lon:
+            raise Misfit("the low corner comes first: (low lat, low lon, high lat, high lon)")
+        return self.area(self.plane.corners((lat, lon), (high_lat, high_lon)))
+
+    def circle(self, radius: Token, unit: int, centre: Sequence[Token]) -> Area:
+        lat, lon = map(self._number, centre)
+        metres = self._number(radius) * unit
+        if metres <= 0 or abs(lat) > 90 or abs(lon) > 360:
+            raise Misfit("a circle has a positive radius, and a centre (lat, lon)")
+        try:
+            return self.area(self.plane.circle((float(lat), float(lon)), float(metres)))
+        except ValueError:
+            raise_alone(Misfit("this circle is too large for the step of the place; write a box"))
+
+    def area(self, area: Area) -> Area:
+        return replace(area, nullable=self.size > self.values)
+
+    @staticmethod
+    def _number(value: Token) -> Fraction:
+        number = number_in(value.text)
+        if number is None:
+            raise Misfit(f"{value.text!r} is no number")
+        return number
+
+    def coordinates(self) -> list[Coordinate]:
+        return [Coordinate(self, one) for one in ("lat", "lon")]
+
+
+class Coordinate:
+    """The latitude or longitude of a place, which is compared with numbers."""
+
+    def __init__(self, place: Place, name: str) -> None:
+        self.name, self.key, self._place = f"{place.name}.{name}", place.key, place
+        self._axis = place.plane.lat if name == "lat" else place.plane.lon
+        self._points = Points(Attribute(self.name, self._axis.places, place.size > place.values))
+        self.values, self.size = self._points.values, self._points.size
+
+    def codes(self, sign: str, value: Token) -> CodeSet:
+        return self._points.codes(sign, value)
+
+    def truth(self) -> CodeSet | None:
+        return None
+
+    def exact_around(self, edge: int) -> None:  # noqa: ARG002
+        return None
+
+    @property
+    def there(self) -> CodeSet:
+        """All coordinates, without null."""
+        return CodeSet.span(0, self.values, self.size)
+
+    def question(self, codes: CodeSet) -> Question:
+        """The question whether the place's coordinate is one of these."""
+        place, parts = self._place, list[Question]()
+        for first, end in codes.spans():
+            if first < self.values:
+                low, high = self._axis.first(np.array([first, end])).tolist()
+                spans = [(0, 1 << axis.bits) for axis in (place.plane.lat, place.plane.lon)]
+                spans[self._axis is place.plane.lon] = low, high
+                parts.append(OneColumn(place.key, place.area(place.plane.box(*spans))))
+        if codes.holds(np.array([self.values]))[0]:
+            parts.append(OneColumn(place.key, CodeSet.span(place.values, place.size, place.size)))
+        return join(False, parts)
+
+
 def _with_commas(text: str) -> str:
     """A number as text with commas between thousands; a date as it is."""
     return f"{int(text):,}" if text.lstrip("-").isdigit() else text
@@ -363,7 +450,9 @@ class Vocabulary:
     """All that a question about one release may name."""
 
     def __init__(self, columns: Iterable[Column], universe: Universe | None = None) -> None:
-        self.columns = {column.name: column for column in columns}
+        every = list(columns)
+        coordinates = [part for one in every if isinstance(one, Place) for part in one.coordinates()]
+        self.columns = {column.name: column for column in [*coordinates, *every]}
         self._universe = universe
 
     @property
@@ -409,6 +498,8 @@ def unknown(what: str, given: str, known: Sequence[str], plural: str, total: int
 
 def column_of(attribute: Attribute, field: Field) -> Column:
     """A column of a table, as questions see it."""
+    if isinstance(attribute.scale, Plane):
+        return Place(attribute)
     if isinstance(attribute.scale, Steps):
         return Points(attribute)
     return Categories(attribute, field.categories if field.ordered else None, field.value_labels)

@@ -7,6 +7,8 @@
                | column [ "not" ] "in" "(" value { "," value } ")"
                | side [ "not" ] "between" side "and" side
                | column "is" [ "not" ] "null"
+               | place [ "not" ] "within" "(" low lat "," low lon "," high lat "," high lon ")"
+               | place [ "not" ] "within" number ("m" | "km") "of" "(" lat "," lon ")"
                | column                                            (of truth values)
     side       = part { ("+" | "-") part }                         (see cantle.schema.sums)
     part       = value | [ number "*" ] column | column "*" number
@@ -17,15 +19,19 @@ language, or that has blanks in it, needs them. Everything that a question names
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import NoReturn
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.schema.code_sets import EVERYTHING, CodeSet, OneColumn, Question, join, negated
+from cantle.schema.places import Area
 from cantle.schema.question_columns import (
     KEYWORDS,
     Column,
+    Coordinate,
     Misfit,
+    Place,
     Points,
     Token,
     Vocabulary,
@@ -165,23 +171,62 @@ class _Parser:
     def _of_column(self, column: Column) -> Question | None:
         """What is said about a single column; None if it is compared."""
         turned = self._took("not")
+        if isinstance(column, Place) and self._took("within"):
+            area: Area = self._area(column)
+            there = [OneColumn(column.key, CodeSet.span(0, column.values, column.size))] if turned else []
+            return join(True, [OneColumn(column.key, replace(area, outside=turned)), *there])
         if self._took("in"):
             codes = self._listed(column)
         elif self._took("between"):
             question = self._between(Side([(Fraction(1), column)]))
-            if not isinstance(question, OneColumn) or question.key != column.key:
+            is_set = isinstance(question, OneColumn) and question.key == column.key
+            if not is_set or not isinstance(question.codes, CodeSet):  # type: ignore[union-attr]
+                if turned and isinstance(column, Coordinate):  # a missing place is not outside either
+                    return join(True, [negated(question), self._about(column, column.there)])
                 return negated(question) if turned else question
-            codes = question.codes
+            codes = question.codes  # type: ignore[union-attr]
         elif turned:
             self._refuse("expected in or between after not")
         elif self._took("is"):
-            return OneColumn(column.key, self._null(column))
+            return self._about(column, self._null(column))
         elif self._is_comparison():
             return None
         else:
-            return OneColumn(column.key, self._truth(column))
+            return self._about(column, self._truth(column))
         not_null = CodeSet.span(0, column.values, column.size)
-        return OneColumn(column.key, codes.complement().intersection(not_null) if turned else codes)
+        return self._about(column, codes.complement().intersection(not_null) if turned else codes)
+
+    def _about(self, column: Column, codes: CodeSet) -> Question:
+        """The question whether a column has one of these codes; a coordinate asks about its place."""
+        return column.question(codes) if isinstance(column, Coordinate) else OneColumn(column.key, codes)
+
+    def _area(self, column: Place) -> Area:
+        """The area after `within`: a box, or a circle."""
+        start = self._next
+        try:
+            if self._next.says("(", "["):
+                return column.box(self._point(4))
+            radius, unit = self._value(), self._take()
+            if not unit.says("m", "km"):
+                self._refuse("expected m or km after the radius, with a blank between", unit)
+            self._expect("of", "and a point (lat, lon) after the radius")
+            return column.circle(radius, 1000 if unit.says("km") else 1, self._point(2))
+        except Misfit as why:
+            raise_alone(self._error(why, start))
+
+    def _point(self, numbers: int) -> list[Token]:
+        """So many numbers in brackets."""
+        start = self._next
+        if not self._took("(", "["):
+            self._refuse("expected a point such as (40.75, -73.99), latitude first")
+        found = [self._value()]
+        while self._took(","):
+            found.append(self._value())
+        self._expect(_CLOSING[start.text], "or a comma after the coordinates")
+        if len(found) != numbers:
+            what = "(low lat, low lon, high lat, high lon)" if numbers == 4 else "(lat, lon)"
+            self._refuse(f"expected {numbers} numbers {what}", start)
+        return found
 
     def _between(self, side: Side) -> Question:
         low = self._side(side)
@@ -192,9 +237,9 @@ class _Parser:
     def _compared(self, left: Side, sign: str, right: Side) -> Question:
         """One side compared with another."""
         if left.column is not None and right.value is not None:
-            return OneColumn(left.column.key, self._codes(left.column, sign, right.value))
+            return self._about(left.column, self._codes(left.column, sign, right.value))
         if right.column is not None and left.value is not None:
-            return OneColumn(right.column.key, self._codes(right.column, _TURNED[sign], left.value))
+            return self._about(right.column, self._codes(right.column, _TURNED[sign], left.value))
         if not left.columns and not right.columns:
             self._refuse("expected a column on one side of the comparison", right.start)
         try:

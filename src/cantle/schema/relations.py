@@ -23,6 +23,7 @@ import numpy as np
 
 from cantle.schema.code_sets import CodeSet, Joined, Key, Linear, OneColumn, Question, Term, changed, join, reduced
 from cantle.schema.domain import Attribute, Labels, unsigned
+from cantle.schema.places import Area
 from cantle.schema.scales import Steps
 from cantle.schema.taxonomy import Label
 from cantle.trusted.core.arrays import Codes
@@ -99,7 +100,7 @@ class Forms:
             size = self.declared[source].size
             kept = np.flatnonzero(one.codes.holds(np.array(codes[:size])))
             return self.translated(OneColumn(source, CodeSet.of(kept.tolist(), size)))
-        if one.key in self.counted or name not in self.forms:
+        if isinstance(one.codes, Area) or one.key in self.counted or name not in self.forms:
             return one
         grid, size = self.declared[name].grid, self.declared[name].size
         parts = [

@@ -23,24 +23,29 @@ import numpy as np
 from cantle.errors import ParameterError, SchemaError
 from cantle.schema.code_sets import (
     EVERYTHING,
+    AnySet,
     CodeSet,
     Joined,
     Key,
     Linear,
     OneColumn,
     Question,
+    Term,
     Verdicts,
+    areas_in,
     changed,
     columns_of,
     edges_of,
     holds,
     join,
+    recoded,
     sums_in,
 )
 from cantle.schema.code_sets import EVERYWHERE as EVERYWHERE
 from cantle.schema.code_sets import NOWHERE as NOWHERE
 from cantle.schema.code_sets import SOMEWHERE as SOMEWHERE
 from cantle.schema.documents import fail
+from cantle.schema.places import Area
 from cantle.trusted.core.arrays import Bools, Codes, Ints
 
 if TYPE_CHECKING:
@@ -108,7 +113,7 @@ class Rules:
 
     def _halved(self, box: dict[Key, tuple[int, int]]) -> list[dict[Key, tuple[int, int]]]:
         """The box in two parts, cut in the column with the most places at which a condition changes; if only sums of
-        columns are left, in the middle of the longest of these."""
+        columns and areas are left, in the middle of the longest column of these."""
         places = {key: [edge for edge in self._edges[key] if lo < edge < hi] for key, (lo, hi) in box.items()}
         key = max(places, key=lambda one: len(places[one]))
         if not places[key]:
@@ -128,7 +133,14 @@ class Rules:
 
     @cached_property
     def _summed(self) -> list[Key]:
-        return list(dict.fromkeys(key for one in self.sums for key in columns_of(one)))
+        """The columns in sums, and places in areas."""
+        sums = [key for one in self.sums for key in columns_of(one)]
+        return list(dict.fromkeys([*sums, *self.places]))
+
+    @cached_property
+    def places(self) -> list[Key]:
+        """The places that rules name with an area."""
+        return list(dict.fromkeys(key for one in self.broken for key, _ in areas_in(one)))
 
     def on_cells(self, edges: Mapping[Key, Ints]) -> Rules:
         """The rules over cells, given the edges of each column's cells; a cell breaks a rule if all its points do.
@@ -173,8 +185,8 @@ def _verdict(question: Question, spans: Callable[[Key], tuple[Ints, Ints]]) -> V
         return question.verdict(spans)
     if isinstance(question, OneColumn):
         lo, hi = spans(question.key)
-        inside = question.codes.below(hi) - question.codes.below(lo)
-        return (SOMEWHERE + (inside == hi - lo).astype(np.int8) - (inside == 0).astype(np.int8)).astype(np.int8)
+        inside = question.codes.share(lo, hi)
+        return (SOMEWHERE + (inside == 1).astype(np.int8) - (inside == 0).astype(np.int8)).astype(np.int8)
     verdicts: Verdicts = np.array(EVERYWHERE if question.every else NOWHERE, dtype=np.int8)
     for part in question.parts:
         verdicts = (np.minimum if question.every else np.maximum)(verdicts, _verdict(part, spans))
@@ -194,43 +206,39 @@ def _of_box(question: Question, box: Box) -> int:
 
 
 def _on_cells(question: Question, edges: Mapping[Key, Ints]) -> Question:
-    if isinstance(question, Joined):
-        return Joined(question.every, tuple(_on_cells(part, edges) for part in question.parts))
-    if isinstance(question, Linear):
-        return question.with_terms(
-            lambda term: replace(term, edges=np.asarray(edges[term.key]), size=len(edges[term.key]) - 1)
-        )
-    lo, hi = edges[question.key][:-1], edges[question.key][1:]
-    whole = question.codes.below(hi) - question.codes.below(lo) == hi - lo
-    return OneColumn(question.key, CodeSet.of(np.flatnonzero(whole).tolist(), len(lo)))
+    def inside(key: Key, codes: AnySet) -> CodeSet:
+        lo, hi = edges[key][:-1], edges[key][1:]
+        return CodeSet.of(np.flatnonzero(codes.share(lo, hi) == 1).tolist(), len(lo))
+
+    def of_cells(term: Term) -> Term:
+        return replace(term, edges=np.asarray(edges[term.key]), size=len(edges[term.key]) - 1)
+
+    return recoded(question, inside, of_cells)
 
 
 def _on_codes(question: Question, columns: Mapping[Key, Attribute]) -> Question:
-    if isinstance(question, Joined):
-        return Joined(question.every, tuple(_on_codes(part, columns) for part in question.parts))
-    if isinstance(question, Linear):
-        return question.with_terms(
-            lambda term: (
-                replace(term, width=columns[term.key].width, size=columns[term.key].size)
-                if term.key in columns
-                else term
-            )
-        )
-    mine = columns.get(question.key)
-    if mine is None:
-        return question
-    edges = (mine.bins + edge - mine.grid if edge >= mine.grid else edge // mine.width for edge in question.codes.edges)
-    return OneColumn(question.key, CodeSet(tuple(edges), mine.size))
+    def whole(key: Key, codes: AnySet) -> AnySet:
+        mine = columns.get(key)
+        if mine is None or isinstance(codes, Area):
+            return codes
+        edges = (mine.bins + edge - mine.grid if edge >= mine.grid else edge // mine.width for edge in codes.edges)
+        return CodeSet(tuple(edges), mine.size)
+
+    def of_steps(term: Term) -> Term:
+        mine = columns.get(term.key)
+        return term if mine is None else replace(term, width=mine.width, size=mine.size)
+
+    return recoded(question, whole, of_steps)
 
 
 def _reordered(question: Question, key: Key, order: Sequence[int]) -> Question:
-    if isinstance(question, Joined):
-        return Joined(question.every, tuple(_reordered(part, key, order) for part in question.parts))
-    if isinstance(question, Linear) or question.key != key:
-        return question
-    size = question.codes.size
-    was = question.codes.holds(np.array([*order, *range(len(order), size)]))
-    return OneColumn(key, CodeSet.of(np.flatnonzero(was).tolist(), size))
+    def moved(one: Key, codes: AnySet) -> AnySet:
+        if one != key:
+            return codes
+        was = codes.holds(np.array([*order, *range(len(order), codes.size)]))
+        return CodeSet.of(np.flatnonzero(was).tolist(), codes.size)
+
+    return recoded(question, moved)
 
 
 # ---------------------------------------------------------------------------------------------------------- declared

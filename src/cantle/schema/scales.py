@@ -78,6 +78,10 @@ class Steps:
             return f"{value:.15g}"
         return value.isoformat() if isinstance(value, date) else str(value)
 
+    def between(self, first: int, end: int) -> str:
+        """The grid values from the first to before the last, as people write them."""
+        return f"[{self.text(first)}, {self.text(end)})"
+
     def distance(self, places: int) -> str:
         """The distance of so many places as a schema has it: 0.5, 7 (days), 15min."""
         whole = self.step * places

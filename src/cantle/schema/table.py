@@ -145,6 +145,16 @@ class TableSchema(RecordSchema):
         return {**self.extra, "fields": fields, **rules, **version, **self._common_keys()}
 
     @property
+    def file_columns(self) -> list[str]:
+        """The columns of a file that has no header, in order."""
+        return [name for one in self.fields for name in one.file_columns]
+
+    @property
+    def wanted(self) -> list[str]:
+        """The columns that are read from a file, without identifiers."""
+        return [name for one in self.fields if one.role != "identifier" for name in one.file_columns]
+
+    @property
     def target(self) -> str | None:
         return self._with_role("target")
 
@@ -257,6 +267,12 @@ def _check_together(listed: Sequence[object], fields: Sequence[Field]) -> None:
         places = [f"fields.{place}" for place, name in enumerate(names) if name == twice]
         with problems.during():
             fail(f"field {twice!r}", "two fields have the same name", "rename or remove one", *places)
+    own = {one.name for one in fields if not one.columns}
+    for twice in repeated([name for one in fields if one.columns for name in (*one.columns, *own & {*one.columns})]):
+        with problems.during():
+            fail(
+                f"column {twice!r}", "two fields are read from it", "correct `columns` of the place, or remove a field"
+            )
     for role in ("target", "weight"):
         alike = [f"fields.{place}" for place, entry in enumerate(entries) if entry.get("role") == role]
         with problems.during():

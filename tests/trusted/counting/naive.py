@@ -16,11 +16,12 @@ from cantle.trusted.core.keys import (
     GridBins,
     GridCells,
     Key,
+    LeafCounts,
     OneWayEach,
     OneWays,
     Sizes,
+    TableCounts,
 )
-from cantle.trusted.core.table_keys import LeafCounts, TableCounts
 from cantle.trusted.counting.base import Tables
 from cantle.trusted.geometry.boxes import Cuts, Slices
 from cantle.trusted.geometry.cross_tables import CrossTable, LabelTree

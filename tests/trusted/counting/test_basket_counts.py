@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cantle.trusted.counting import basket_counts
-from cantle.trusted.geometry.set_parts import LONGEST_PAIRED, PARTS, item_parts, pair_parts
+from cantle.trusted.geometry.item_partitions import LONGEST_PAIRED, PARTS, item_parts, pair_parts
 
 
 def ragged(records):

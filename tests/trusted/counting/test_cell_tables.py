@@ -26,8 +26,8 @@ from cantle.trusted.claims.table_queries import CrossTables, LabelCounts, Spikes
 from cantle.trusted.claims.value_trees import ValueTrees
 from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.keys import LeafCounts, TableCounts
 from cantle.trusted.core.stop_test import PrivTree
-from cantle.trusted.core.table_keys import LeafCounts, TableCounts
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry import count_tables
 from cantle.trusted.geometry.boxes import Cuts

@@ -16,7 +16,7 @@ from cantle.trusted.core.budget import Budget, Unit
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.keys import Sizes
 from cantle.trusted.counting import words
-from cantle.trusted.geometry import span_values
+from cantle.trusted.geometry import grid
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.noise import Seeded
 from tests.effort import examples
@@ -50,7 +50,7 @@ def test_every_engine_counts_regions_like_the_naive_one(name: str, batch: int, d
 def test_every_engine_counts_grids_like_the_naive_one(name: str, looked_up: int, dense: int, data) -> None:
     table = data.draw(tables(max_records=15))
     with batches_of(data.draw(st.sampled_from([3, 1 << 16]))), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(span_values, "LOOKED_UP", looked_up)
+        patch.setattr(grid, "LOOKED_UP", looked_up)
         patch.setattr(words, "DENSE", dense)
         grids(data.draw, table, opened(WORD_ENGINES[name], table))
 

@@ -22,7 +22,7 @@ from tests.neighbours.graphs import WRITTEN
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed (extra duckdb)")
 
-from cantle.trusted.counting import degrees_on_disk  # noqa: E402
+from cantle.trusted.counting import graph  # noqa: E402
 
 EDGE: dict[str, Any] = {"kind": "graph", "unit": "edge", "nodes": 200}
 DUCKDB = EngineChoice("duckdb")
@@ -122,7 +122,7 @@ def test_identifiers_declared_as_floats_are_refused_and_no_file_is_left(
     pl.DataFrame({"a": [1.0], "b": [2.0]}).write_parquet(path)
     with pytest.raises(DataError, match="declared as floats"):
         cantle.publish(path, EDGE, epsilon=1, engine="duckdb")
-    monkeypatch.setattr(degrees_on_disk, "_ends", lambda _: 1 // 0)
+    monkeypatch.setattr(graph, "_ends", lambda _: 1 // 0)
     pl.DataFrame({"a": [1], "b": [2]}).write_parquet(path)
     with pytest.raises(ZeroDivisionError):
         cantle.publish(path, EDGE, epsilon=1, engine="duckdb")

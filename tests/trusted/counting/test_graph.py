@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from cantle.data.graphs import read_graph
 from cantle.errors import ParameterError
 from cantle.schema.graph import GraphSchema
-from cantle.trusted.bounding.graph_arrays import Degrees
-from cantle.trusted.bounding.graph_pairs import Pairs
+from cantle.trusted.bounding.graph_pairs import Degrees, Pairs
 from cantle.trusted.bounding.node_ids import identifier
 from cantle.trusted.bounding.projection import order, project
 from cantle.trusted.claims.degree_queries import Nodes

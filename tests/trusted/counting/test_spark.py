@@ -21,7 +21,7 @@ from cantle.data.engine_choice import EngineChoice
 from cantle.errors import CantleError, MissingExtra
 from cantle.trusted.core.keys import OneWays, Sizes
 from cantle.trusted.counting import spark as module
-from cantle.trusted.counting.spark import SparkEngine, tree
+from cantle.trusted.counting.spark import SparkEngine, workers
 from tests.laws.strategies import Table, tables
 from tests.release.people import SCHEMA, people
 from tests.trusted.counting.awkward import awkward
@@ -52,7 +52,7 @@ def test_the_engine_counts_like_the_others(
     asked: Any, spark: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "ALL_CELLS", 90)  # several jobs per question
-    monkeypatch.setattr(tree, "MOST", 2)  # the counts of three partitions are added up in a tree
+    monkeypatch.setattr(workers, "MOST", 2)  # the counts of three partitions are added up in a tree
 
     @settings(max_examples=3)
     @given(data=st.data())
@@ -238,8 +238,8 @@ def test_the_drivers_work_does_not_grow_with_the_partitions(
     monkeypatch.setattr(RDD, "collect", counted)
     engine = SparkEngine(frame, encode, sizes=(2**12,) * 3, class_count=1)
     key, root, shown, exact = OneWays((0, 1, 2), (2**12,) * 3, 1), np.zeros(1, np.int64), {}, []
-    for most in (10**6, 10**6, tree.MOST):  # the first time also reads the records
-        monkeypatch.setattr(tree, "MOST", most)
+    for most in (10**6, 10**6, workers.MOST):  # the first time also reads the records
+        monkeypatch.setattr(workers, "MOST", most)
         received.clear()
         start = time.process_time()
         exact.append(np.concatenate([counts for _, _, counts in engine.tally(root, key)], axis=1))

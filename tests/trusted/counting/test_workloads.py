@@ -16,8 +16,7 @@ from cantle.trusted.geometry import count_tables, workloads
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept
-from cantle.trusted.geometry.rectangles import WHOLE, Rectangles
-from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload, count_sets
+from cantle.trusted.geometry.workloads import WHOLE, Rectangles, SetWorkload, TableWorkload, count_sets
 from tests.laws.strategies import Table
 from tests.trusted.counting.naive import NaiveEngine
 from tests.trusted.counting.word_engines import WORD_ENGINES, batches_of

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle.trusted.geometry import span_values as module
+from cantle.trusted.geometry import grid as module
 from cantle.trusted.geometry.grid import MOST_CELLS, Grid
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle.trusted.geometry.subsets import BINOMIAL, MOST_CHILDREN, UP_TO, number, popcount, rank, unrank
+from cantle.trusted.geometry.item_partitions import BINOMIAL, MOST_CHILDREN, UP_TO, number, popcount, rank, unrank
 
 
 def ints(*values: int) -> np.ndarray:

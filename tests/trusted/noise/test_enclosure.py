@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cantle.trusted.noise import enclosure, exact
+from cantle.trusted.noise import exact
 from cantle.trusted.noise.base import Rate
 
 HIGH = Context(prec=80)
@@ -52,12 +52,12 @@ def arguments() -> tuple[Any, list[Decimal]]:
 
 def worst_error() -> float:
     x, expected = arguments()
-    got = [Decimal(value) for value in enclosure.exp_minus(x).tolist()]
+    got = [Decimal(value) for value in exact.exp_minus(x).tolist()]
     return float(max(abs(approximate - true) / approximate for approximate, true in zip(got, expected, strict=True)))
 
 
 def test_exp_minus_is_within_its_proved_spread() -> None:
-    assert worst_error() <= enclosure.SPREAD
+    assert worst_error() <= exact.SPREAD
 
 
 def test_a_spread_of_two_to_the_minus_48_would_be_too_small() -> None:
@@ -68,29 +68,29 @@ def test_a_spread_of_two_to_the_minus_48_would_be_too_small() -> None:
 @pytest.mark.parametrize("mutation", ["ln2", "taylor"])
 def test_a_wrong_constant_is_noticed(mutation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if mutation == "ln2":
-        monkeypatch.setattr(enclosure, "_LN2_LOW", enclosure._LN2_LOW * 1.001)
+        monkeypatch.setattr(exact, "_LN2_LOW", exact._LN2_LOW * 1.001)
     else:
-        monkeypatch.setattr(enclosure, "_TAYLOR", [*enclosure._TAYLOR[:11], 0.0])
-    assert worst_error() > enclosure.SPREAD
+        monkeypatch.setattr(exact, "_TAYLOR", [*exact._TAYLOR[:11], 0.0])
+    assert worst_error() > exact.SPREAD
 
 
 def test_exp_minus_is_constant_beyond_the_largest_argument() -> None:
-    far = enclosure.exp_minus(np.array([128.0, 129.0, 1e6, 1e300]))
+    far = exact.exp_minus(np.array([128.0, 129.0, 1e6, 1e300]))
     assert np.all(far == far[0])
     assert 0 < far[0] < 2.0**-184
 
 
 def test_the_two_parts_of_ln2_add_up() -> None:
-    parts = Fraction(enclosure._LN2_HIGH) + Fraction(enclosure._LN2_LOW)
+    parts = Fraction(exact._LN2_HIGH) + Fraction(exact._LN2_LOW)
     error = HIGH.subtract(HIGH.divide(Decimal(parts.numerator), Decimal(parts.denominator)), HIGH.ln(Decimal(2)))
     assert abs(error) < Decimal(2) ** -90
-    assert all(Fraction(k * enclosure._LN2_HIGH) == k * Fraction(enclosure._LN2_HIGH) for k in range(200))
+    assert all(Fraction(k * exact._LN2_HIGH) == k * Fraction(exact._LN2_HIGH) for k in range(200))
 
 
 def test_minus_log_complement_is_accurate() -> None:
     for p in np.concatenate([2.0 ** -np.arange(6, 200, 7), np.linspace(1e-5, 1 / 64, 200)]):
         true = -HIGH.ln(HIGH.subtract(1, Decimal(float(p))))
-        got = Decimal(float(enclosure.minus_log_complement(np.asarray(p))))
+        got = Decimal(float(exact.minus_log_complement(np.asarray(p))))
         if p > 2.0**-100:
             assert abs(got - true) <= Decimal(2) ** -48 * true
 

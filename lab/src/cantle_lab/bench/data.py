@@ -108,6 +108,16 @@ def _labels(field: FieldDocument, codes: npt.NDArray[np.int64]) -> pl.Series:
     return pl.Series(field["name"], field["categories"]).gather(codes)
 
 
+def make_families(records: int, width: int | None, path: Path, data: Path | None) -> Mapping[str, object]:  # noqa: ARG001
+    """A folder with patients and visits; returns the package."""
+    from cantle_lab.papers.made_families import CLINIC, clinic
+
+    path.mkdir(parents=True, exist_ok=True)
+    for name, frame in clinic(records, SEED).items():
+        frame.write_csv(path / f"{name}.csv")
+    return CLINIC
+
+
 def edges(number: int) -> pl.DataFrame:
     """A simple graph of this many edges, one per row (`a`, `b`).
 
@@ -163,6 +173,7 @@ KINDS = {
     "table": BenchKind(".csv", make_table, _ATTRIBUTES, every_engine=True, from_data=True),
     "sets": BenchKind(".dat", make_sets, _ITEMS),
     "graph": BenchKind(".txt", make_graph),
+    "families": BenchKind("", make_families),
 }
 
 

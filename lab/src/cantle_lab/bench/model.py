@@ -28,7 +28,7 @@ from cantle.methods.diffgen.method import MOST_ROUNDS
 from cantle.methods.diffpart.method import PRESETS, DiffPartSettings
 from cantle.methods.rps.method import DEEPEST
 from cantle.methods.settings import read_settings
-from cantle.trusted.counting.spark.tree import MOST
+from cantle.trusted.counting.spark.workers import MOST
 
 ENTRY = 16
 HOUR = 3600.0

@@ -10,6 +10,7 @@ from cantle_lab.mutants.baskets import BASKET_BREAKAGES
 from cantle_lab.mutants.degrees import DEGREE_BREAKAGES
 from cantle_lab.mutants.diffgen import DIFFGEN_BREAKAGES
 from cantle_lab.mutants.diffpart import DIFFPART_BREAKAGES
+from cantle_lab.mutants.families import FAMILY_BREAKAGES
 from cantle_lab.mutants.instances import INSTANCES
 from cantle_lab.mutants.mosaic import MOSAIC_BREAKAGES
 from cantle_lab.mutants.own_error import OWN_ERROR_BREAKAGES
@@ -23,6 +24,7 @@ BREAKAGES: tuple[Flaw[Table] | Flaw[Drawing], ...] = (
     *BASKET_BREAKAGES,
     *DEGREE_BREAKAGES,
     *OWN_ERROR_BREAKAGES,
+    *FAMILY_BREAKAGES,
 )
 
 __all__ = ["BREAKAGES", "INSTANCES"]

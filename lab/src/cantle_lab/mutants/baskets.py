@@ -14,8 +14,8 @@ from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.draws import Draws
 from cantle.trusted.core.segments import Segments
 from cantle.trusted.counting import basket_counts, sets
-from cantle.trusted.geometry import set_parts
 from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.item_partitions import PARTS
 from cantle.trusted.noise import Lanes, Rate
 from cantle_lab.mutants.patches import INFINITE, Call, inside, instead, variant
 
@@ -31,13 +31,13 @@ def _cut_by_popularity(
         mine = sorted(items[first:last].tolist(), key=lambda item: (-held[item], item))[:most]
         stratum = 2 if last - first > most else int(last - first > 1)
         times = most if singles and stratum == 0 else 1
-        counts[np.array(mine) + universe * stratum] += times * set_parts.PARTS
+        counts[np.array(mine) + universe * stratum] += times * PARTS
     return basket_counts.merge_strata(counts, strata, singles)
 
 
 def _whole_items(_original: object) -> Callable[..., Ints]:
     """Every item of a long record counts in full."""
-    return lambda size, _most: np.full_like(size, set_parts.PARTS)
+    return lambda size, _most: np.full_like(size, PARTS)
 
 
 @variant
@@ -51,7 +51,7 @@ def _head_of_the_data(original: Call, self: CuratorAsker, items: Ints, price: in
 
 def _whole_pairs(_original: object) -> Callable[..., Ints]:
     """Every pair counts `most` + 1 times, however many pairs its record has, so that the cap is exceeded."""
-    return lambda top, most: np.where(top >= 2, set_parts.PARTS * (most + 1), 0)
+    return lambda top, most: np.where(top >= 2, PARTS * (most + 1), 0)
 
 
 @variant

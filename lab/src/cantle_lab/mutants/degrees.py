@@ -11,7 +11,7 @@ from cantle.audit import degrees as configs
 from cantle.audit.degrees import Drawing, GraphConfig
 from cantle.audit.exact import Flaw
 from cantle.methods.degrees.method import DegreeSequence
-from cantle.trusted.bounding.graph_arrays import Graph
+from cantle.trusted.bounding.graph_pairs import Graph
 from cantle.trusted.claims.degree_queries import AtLeast, Bounds, SortedDegrees
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.curator import Curator

@@ -17,8 +17,8 @@ from cantle.trusted.claims.table_candidates import HeavyValues, _ScoredValues, c
 from cantle.trusted.claims.table_queries import CrossTables, Spikes
 from cantle.trusted.claims.value_trees import ValueTrees
 from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.keys import TableCounts
 from cantle.trusted.core.stop_test import PrivTree
-from cantle.trusted.core.table_keys import TableCounts
 from cantle.trusted.counting import words
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
 from cantle.trusted.geometry.subset import Subset

@@ -6,8 +6,7 @@ import numpy as np
 
 from cantle.audit.exact import Breakage
 from cantle.audit.own_error import ONE_NUMBER, THREE_VALUES, TWO_NUMBERS
-from cantle.trusted.claims.error_levels import PERCENT, ranked, weighted_errors
-from cantle.trusted.claims.own_error import OwnError
+from cantle.trusted.claims.own_error import PERCENT, OwnError, ranked, weighted_errors
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.curator import Curator

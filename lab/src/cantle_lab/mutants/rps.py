@@ -10,6 +10,8 @@ import numpy as np
 from cantle.audit import rps
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Breakage, Config, Record, Table, replaced
+from cantle.framework.ask import Ask
+from cantle.framework.regions import Cut, Regions
 from cantle.methods.rps.method import RPS
 from cantle.trusted.claims.queries import Marginals, Size
 from cantle.trusted.claims.scores import Mix
@@ -129,47 +131,49 @@ def _parent_again() -> AbstractContextManager[None]:
 
 
 @variant
-def _observed_cuts(_original: Call, self: RPS, nodes: Frontier, curator: Curator) -> Cuts:
-    seen = np.flatnonzero(_codes(curator, nodes, self)[0])
+def _observed_cuts(_original: Call, self: RPS, regions: Regions, ask: Ask) -> Cut:
+    seen = np.flatnonzero(_codes(ask.curator, regions.nodes, self)[0])
     points = seen[seen > 0] if (seen > 0).any() else np.array([1])
-    die = curator.coin(nodes, np.array([len(points)]))
-    return Cuts(np.zeros(1, dtype=np.int64), points[die])
+    die = ask.coin(regions, np.array([len(points)]))
+    return Cut(regions, Cuts(np.zeros(1, dtype=np.int64), points[die]))
 
 
 @variant
-def _narrow_by_data(original: Call, self: RPS, nodes: Frontier, curator: Curator) -> Bools:
-    leaf = original(self, nodes, curator)
-    return np.asarray(leaf | ((_codes(curator, nodes, self) > 0).sum(axis=1) <= 1), dtype=np.bool_)
+def _narrow_by_data(original: Call, self: RPS, regions: Regions, ask: Ask) -> Bools:
+    leaf = original(self, regions, ask)
+    return np.asarray(leaf | ((_codes(ask.curator, regions.nodes, self) > 0).sum(axis=1) <= 1), dtype=np.bool_)
 
 
 @variant
-def _attribute_by_data(_original: Call, self: RPS, nodes: Frontier, curator: Curator) -> Ints:
-    varies = (_codes(curator, nodes, self)[:, : self.sizes[0]] > 0).sum(axis=1) > 1
+def _attribute_by_data(_original: Call, self: RPS, regions: Regions, ask: Ask) -> Ints:
+    varies = (_codes(ask.curator, regions.nodes, self)[:, : self.sizes[0]] > 0).sum(axis=1) > 1
     return np.where(varies, 0, 1)
 
 
 @variant
-def _exact_records(original: Call, self: RPS, root: Frontier, curator: Curator) -> None:
-    original(self, root, curator)
-    self.tree.declare(int(exact_of(curator, root, Sizes())[0, 0]))
+def _exact_records(original: Call, self: RPS, root: Regions, ask: Ask) -> None:
+    original(self, root, ask)
+    self.tree.declare(int(exact_of(ask.curator, root.nodes, Sizes())[0, 0]))
 
 
 @variant
-def _exact_depth(original: Call, self: RPS, root: Frontier, curator: Curator) -> None:
-    original(self, root, curator)
-    self._plan(int(curator.left(root)[0]), int(exact_of(curator, root, Sizes())[0, 0]), curator.unit)
+def _exact_depth(original: Call, self: RPS, root: Regions, ask: Ask) -> None:
+    original(self, root, ask)
+    left = int(ask.curator.left(root.nodes)[0])
+    self._plan(left, int(exact_of(ask.curator, root.nodes, Sizes())[0, 0]), ask.unit)
 
 
 @variant
-def _occupied_leaves_only(original: Call, self: RPS, leaves: Frontier, curator: Curator) -> None:
-    occupied = leaves.take(exact_of(curator, leaves, Sizes())[:, 0] > 0)
+def _occupied_leaves_only(original: Call, self: RPS, leaves: Regions, ask: Ask) -> None:
+    occupied = leaves.take(exact_of(ask.curator, leaves.nodes, Sizes())[:, 0] > 0)
     if len(occupied):
-        original(self, occupied, curator)
+        original(self, occupied, ask)
 
 
 @variant
-def _unpaid_vote(_original: Call, self: RPS, leaves: Frontier, curator: Curator) -> None:
+def _unpaid_vote(_original: Call, self: RPS, regions: Regions, ask: Ask) -> None:
     """Leaves as in the paper: a count with all that is left, and a majority vote at one unit that is not charged."""
+    curator, leaves = ask.curator, regions.nodes
     counted = curator.measure(leaves, Size(), curator.left(leaves), why="leaf")
     votes = exact_of(curator, leaves, Classes(self.classes))
     lanes = Lanes(99, leaves.ids)
@@ -246,7 +250,7 @@ RPS_BREAKAGES: tuple[Breakage, ...] = (
     Breakage("records at the border in both children", "2.3 (b): exactly one child", rps.COUNTED_MIDDLE, (),
              (1, 0), 16, instead(WordEngine, "split", _in_both_children)),
     Breakage("cuts from observed values", "2.1: public candidates (I7)", _SEEN, ((5, 0),), (7, 0),
-             INFINITE, instead(RPS, "_best_of_all", _observed_cuts)),
+             INFINITE, instead(RPS, "partition", _observed_cuts)),
     Breakage("attribute picked by the data", "2.1: drawn by a public coin", rps.PICK, ((0, 0, 0),), (1, 0, 0),
              INFINITE, instead(RPS, "_random_attribute", _attribute_by_data)),
     Breakage("narrow judged on the data", "3.3: the width of the region (I6)", rps.CHOICE, ((0, 0),), (1, 0),

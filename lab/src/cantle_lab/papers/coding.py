@@ -35,7 +35,8 @@ class Grid:
             codes = np.rint((column.to_numpy() - self.low) / self.step).astype(np.int64)
             return np.clip(codes, 0, self.size - 1)
         try:
-            return column.cast(pl.Enum(self.categories)).to_physical().to_numpy().astype(np.int64)
+            texts = column.cast(pl.String)
+            return texts.cast(pl.Enum(self.categories)).to_physical().to_numpy().astype(np.int64)
         except pl.exceptions.PolarsError:
             raise_alone(DataError(f"column {self.name} has values outside its categories; list them all"))
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Protocol
 
-from cantle.data.draft_schema import graphs, sets, tables
+from cantle.data.draft_schema import families, graphs, sets, tables
 from cantle.errors import ParameterError
 from cantle.schema import DEFAULT
 
@@ -33,7 +33,7 @@ class DraftedKind(Protocol):
         """The text of the draft; `header_row` is the line that holds column names (0: none), if that is needed."""
 
 
-KINDS: dict[str, DraftedKind] = {"table": tables, "sets": sets, "graph": graphs}
+KINDS: dict[str, DraftedKind] = {"table": tables, "sets": sets, "graph": graphs, "families": families}
 
 
 def kind_of(path: Path, asked: str | None) -> str:

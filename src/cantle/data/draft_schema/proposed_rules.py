@@ -25,7 +25,7 @@ _DATES = ("date", "datetime", "???", None)
 def proposed_rules(fields: Sequence[Mapping[str, JSON]]) -> list[str]:
     """Rules for pairs of columns of dates, or of a type that is not known, whose names say which comes first."""
     able = [one for one in fields if one.get("role") is None and one.get("type") in _DATES]
-    words = {str(one["name"]): _words(str(one["name"])) for one in able}
+    words = {str(one["name"]): words_of(str(one["name"])) for one in able}
     named = [name for name, parts in words.items() if parts]
     return [
         f"{quoted(later)} >= {quoted(first)}"
@@ -34,7 +34,7 @@ def proposed_rules(fields: Sequence[Mapping[str, JSON]]) -> list[str]:
     ]
 
 
-def _words(name: str) -> list[str]:
+def words_of(name: str) -> list[str]:
     """The words of a name, without those that only say that it is a date."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
     return [word for word in re.split(r"[^a-z0-9]+", spaced) if word and word not in _FILLERS]

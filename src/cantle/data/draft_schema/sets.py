@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 
 from cantle.data.draft_schema.declared import declared, require_file
-from cantle.data.draft_schema.table_text import one_line
 from cantle.data.file_forms import PARQUET
 from cantle.data.file_forms import ending as ending_of
 from cantle.data.tables import column_types
 from cantle.schema.declared_values import BLANK
 from cantle.schema.dialect import Dialect
+from cantle.schema.documents import one_line
 from cantle.schema.json_schema import EDITOR_LINE
 
 LISTS_COLUMNS = False

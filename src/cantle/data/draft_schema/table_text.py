@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 
@@ -10,6 +9,7 @@ from cantle.data.draft_schema.proposed_rules import as_comment, proposed_rules
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK
 from cantle.schema.dialect import Dialect
+from cantle.schema.documents import one_line
 from cantle.schema.json_schema import EDITOR_LINE
 
 Known = dict[str, JSON]
@@ -25,6 +25,7 @@ _INTRO = f"""\
 #   {{name: income, type: number, step: 500, constraints: {{minimum: 0, maximum: 99999}}}}  counted in steps of 500
 #   {{name: seen, type: datetime, step: 15min, constraints: {{minimum: 2024-01-01, maximum: 2025-01-01}}}}  or date
 #   {{name: price, type: number, constraints: {{minimum: 0, maximum: 99, multipleOf: 0.01}}}}  whole cents in the data
+#   {{name: home, type: geopoint, columns: [lat, lon], bounds: [[40.4, -74.3], [41.0, -73.6]], step: 0.0001}}    a place
 #   {{name: job, type: string, categories: ["Clerk", "Farmer"]}}   every value that could occur;  or type: boolean
 #   {{name: ssn, role: identifier}}                               never published
 #
@@ -107,9 +108,3 @@ def _key(name: str) -> str:
     """A key as YAML: without quotes if it is a plain word that means nothing else there."""
     plain = re.fullmatch(r"[A-Za-z]\w+", name, re.ASCII) and name.lower() not in _WORDS
     return name if plain else one_line(name)
-
-
-def one_line(value: object) -> str:
-    """JSON on one line that is YAML too: characters YAML does not allow in a file are escaped."""
-    text = json.dumps(value, ensure_ascii=False)
-    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in text)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cantle.data.draft_schema.declared import declared, frame_columns, names_its_columns
 from cantle.data.draft_schema.inferred import inferred
+from cantle.data.draft_schema.proposed_places import with_places
 from cantle.data.draft_schema.table_text import entry_of, text_of
 from cantle.data.file_forms import STATISTICS, ending
 from cantle.data.statistics_files import book_of
@@ -81,4 +82,6 @@ def draft(
         columns, marks = inferred(str(data), [name for name, _, _ in columns], dialect)
     known = {one.name: one.entry() for one in book}
     fields = [known.get(name) or entry_of(name, kind, facts) for name, kind, facts in columns]
+    if dialect.header:  # otherwise fields stand for columns by their order
+        fields = with_places(fields)
     return text_of(fields, marks, dialect, inferred=infer)

@@ -8,23 +8,24 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 import typer.core
 
 from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError
 from cantle.interfaces.cli.audit import audit_command
-from cantle.interfaces.cli.config import chosen, needed, public_facts, settings_of
+from cantle.interfaces.cli.config import chosen, needed, public_facts, schema_for, settings_of
 from cantle.interfaces.cli.demo import demo_command
 from cantle.interfaces.cli.internal import check_command, evaluate_command
 from cantle.interfaces.cli.lab import COMMANDS, command_of, unloaded
 from cantle.interfaces.cli.ledger import ledger_app
-from cantle.interfaces.cli.output import Json, print_result, progress, speak_utf8
+from cantle.interfaces.cli.output import Json, NodesFile, Parameters, SchemaFile, print_result, progress, speak_utf8
 from cantle.interfaces.cli.plan import (
     MethodName,
     Preset,
     make_plans,
+    method_named,
     note_caution,
     plan_command,
     require_yes,
@@ -37,14 +38,12 @@ from cantle.interfaces.cli.schema import init_command, schema_command
 from cantle.interfaces.cli.statement import bundle_command, metadata_command, sign_command, statement_command
 from cantle.interfaces.cli.studio import studio_command
 
-if TYPE_CHECKING:
-    pass
-
 _NO_LEDGER = "no ledger is charged, so earlier releases of this data are unknown; see `cantle ledger`"
 
 _ORDER = (
     "demo", "init", "schema", "check", "plan", "publish", "show", "query", "report", "statement", "sign", "metadata",
-    "bundle", "verify", "sample", "apply", "graph", "evaluate", "studio", "ledger", "audit", "reproduce", "bench",
+    "bundle", "verify", "sample", "apply", "graph", "evaluate", "studio", "ledger", "audit", "reproduce",
+    "experiment", "bench",
 )  # fmt: skip
 """The commands in the order in which people need them."""
 
@@ -136,9 +135,7 @@ def publish_command(
         str,
         typer.Argument(metavar="DATA", help="A table (CSV, Excel, Parquet), sets of items (FIMI lines, …), or edges."),
     ],
-    schema: Annotated[
-        Path | None, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")
-    ] = None,
+    schema: SchemaFile = None,
     epsilon: Annotated[str | None, typer.Option(metavar="E", help="The whole privacy budget of this release.")] = None,
     method: MethodName = None,
     preset: Preset = "default",
@@ -169,10 +166,8 @@ def publish_command(
             help="csv, parquet, or fimi (sets only). Default: csv; sets in the form of the data.",
         ),
     ] = None,
-    nodes: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File listing all nodes, one per line (graphs only).")
-    ] = None,
-    settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method.")] = [],  # noqa: B006
+    nodes: NodesFile = None,
+    settings: Parameters = [],  # noqa: B006
     ledger: Annotated[
         str | None, typer.Option(metavar="FILE", help="The ledger to charge first: a SQLite file or postgresql:// URL.")
     ] = None,
@@ -196,7 +191,7 @@ def publish_command(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a private release of a table, sets of items, or a graph.
+    """Make a private release of a table, sets of items, a graph, or two linked tables.
 
     Only the degrees of a graph are released.
 
@@ -205,6 +200,8 @@ def publish_command(
     Example: cantle publish baskets.dat --schema sets.yaml --epsilon 1 -o baskets
 
     Example: cantle publish friends.txt --schema graph.yaml --epsilon 1 -o degrees
+
+    Example: cantle publish datapackage.yaml --epsilon 1 -o households
 
     Example: cantle publish adult.csv --schema schema.yaml --epsilon 1 --dry-run --records 45000
 
@@ -229,8 +226,8 @@ def publish_command(
     from cantle.trusted.core.budget import NANO
 
     parameters = settings_of(settings, preset)
-    public, budget = Path(needed(schema, "schema", "--schema")), needed(epsilon, "epsilon", "--epsilon")
-    method, engine = chosen(method, "method", "auto"), chosen(engine, "engine", "memory")
+    public, budget = Path(schema_for(data, schema)), needed(epsilon, "epsilon", "--epsilon")
+    method, engine = method_named(method), chosen(engine, "engine", "memory")
     memory, table, form = chosen(memory, "memory"), chosen(table, "table"), chosen(form, "format")
     ledger, dataset = chosen(ledger, "ledger"), chosen(dataset, "dataset")
     folder = Path(chosen(None if output is None else str(output), "out", "release"))
@@ -295,24 +292,12 @@ def _name_files(data: str, engine: str) -> None:
         print(f"note: {words}", file=sys.stderr)
 
 
-app.command("demo")(demo_command)
-app.command("init")(init_command)
-app.command("schema")(schema_command)
-app.command("check")(check_command)
-app.command("show")(show_command)
-app.command("verify")(verify_command)
-app.command("plan")(plan_command)
-app.command("query")(query_command)
-app.command("sample")(sample_command)
-app.command("graph")(graph_command)
-app.command("apply")(apply_command)
-app.command("evaluate")(evaluate_command)
-app.command("report")(report_command)
-app.command("statement")(statement_command)
-app.command("sign")(sign_command)
-app.command("metadata")(metadata_command)
-app.command("bundle")(bundle_command)
-app.command("studio")(studio_command)
+for command in (
+    demo_command, init_command, schema_command, check_command, show_command, verify_command, plan_command,
+    query_command, sample_command, graph_command, apply_command, evaluate_command, report_command, statement_command,
+    sign_command, metadata_command, bundle_command, studio_command, audit_command,
+):  # fmt: skip
+    app.command(command.__name__.removesuffix("_command"))(command)
 
 
 @app.callback(invoke_without_command=True)
@@ -325,6 +310,5 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
 
 app.add_typer(ledger_app, name="ledger")
-app.command("audit")(audit_command)
 for name, words in COMMANDS.items():
     app.command(name, help=words)(unloaded)

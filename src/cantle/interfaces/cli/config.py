@@ -86,6 +86,17 @@ def needed(option: str | Path | None, key: str, flag: str) -> str:
     return value
 
 
+PACKAGES = (".yaml", ".yml", ".json")
+"""The endings of data packages, which name their data themselves."""
+
+
+def schema_for(data: str, option: Path | None) -> str:
+    """The schema of the data: as given, or the data package itself; else from `cantle.toml`."""
+    if option is None and data.lower().endswith(PACKAGES):
+        return data
+    return needed(option, "schema", "--schema")
+
+
 Scalar = str | int | float | bool | None
 
 

@@ -10,23 +10,19 @@ from typing import Annotated
 import typer
 
 from cantle.errors import OutputError, ParameterError
-from cantle.interfaces.cli.config import needed
-from cantle.interfaces.cli.output import Json, print_result, write_internal
+from cantle.interfaces.cli.config import schema_for
+from cantle.interfaces.cli.output import Json, NodesFile, SchemaFile, print_result, write_internal
 from cantle.interfaces.cli.release import ReleaseDirOrDefault, release_folder
 
 
 def check_command(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A file: a table, sets of items, or edges.")],
-    schema: Annotated[
-        Path | None, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")
-    ] = None,
+    schema: SchemaFile = None,
     limit: Annotated[
         str,
         typer.Option(metavar="SHARE", help="Exit with 1 if a larger share of values or records is changed or lost."),
     ] = "5%",
-    nodes: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File listing all nodes, one per line (graphs only).")
-    ] = None,
+    nodes: NodesFile = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="A new file named *.internal.json or *.internal.txt."),
@@ -45,7 +41,7 @@ def check_command(
     from cantle.internal.check_and_evaluate import check, conclusion, limit_of
     from cantle.schema import load_schema
 
-    most, public = limit_of(limit), needed(schema, "schema", "--schema")
+    most, public = limit_of(limit), schema_for(str(data), schema)
     target = None if output is None else internal_file(output, (".json", ".txt"))
     warn()
     checked = check(data, load_schema(public), nodes)
@@ -68,9 +64,7 @@ def check_command(
 def evaluate_command(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="The file that was published.")],
     folder: ReleaseDirOrDefault = None,
-    nodes: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File listing all nodes, one per line (graphs only).")
-    ] = None,
+    nodes: NodesFile = None,
     as_json: Json = False,
 ) -> None:
     """Compare a release with the data it was made from. INTERNAL: do not publish what it prints.

@@ -11,6 +11,7 @@ from cantle.errors import MissingExtra
 
 COMMANDS = {
     "reproduce": "Rebuild figures of the papers (needs cantle-lab).",
+    "experiment": "Try methods on a table of yours (needs cantle-lab).",
     "bench": "Measure speed and memory of whole runs (needs cantle-lab).",
 }
 """The commands of the lab, and their lines in the list of all commands."""

@@ -1,4 +1,4 @@
-"""Output of commands: results as JSON or for people, tables, progress."""
+"""Options that several commands share, and output: results as JSON or for people, tables, progress."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ import typer
 from cantle.errors import OutputError, raise_alone
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+SchemaFile = Annotated[Path | None, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")]
+NodesFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="File listing all nodes, one per line (graphs only).")
+]
+Parameters = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method.")]
 
 
 def speak_utf8() -> None:

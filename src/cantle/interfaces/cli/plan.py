@@ -11,7 +11,7 @@ import typer
 
 from cantle.errors import ParameterError
 from cantle.interfaces.cli.config import Scalar, chosen, needed, settings_of
-from cantle.interfaces.cli.output import Json, print_result, table
+from cantle.interfaces.cli.output import Json, Parameters, SchemaFile, print_result, table
 
 if TYPE_CHECKING:
     from cantle.methods.planning.outline import Part, Plan
@@ -21,7 +21,7 @@ MethodName = Annotated[
     typer.Option(
         metavar="NAME",
         autocompletion=lambda: ["auto", "mosaic", "rps", "diffgen", "baskets", "diffpart", "degrees"],
-        help="auto (default), mosaic, rps, diffgen, baskets, diffpart or degrees.",
+        help="auto (default), mosaic, rps, diffgen, baskets, diffpart or degrees; or your own, package.module:Class.",
     ),
 ]
 Preset = Annotated[
@@ -43,9 +43,7 @@ NAMED = 8
 
 
 def plan_command(
-    schema: Annotated[
-        Path | None, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")
-    ] = None,
+    schema: SchemaFile = None,
     epsilons: Annotated[
         list[str] | None, typer.Argument(metavar="EPSILON", help="More values, for comparison.")
     ] = None,
@@ -61,7 +59,7 @@ def plan_command(
     ] = None,
     method: MethodName = None,
     preset: Preset = "default",
-    settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method.")] = [],  # noqa: B006
+    settings: Parameters = [],  # noqa: B006
     as_json: Json = False,
 ) -> None:
     """Say what a release would be like before anything is spent. This reads no data.
@@ -75,13 +73,21 @@ def plan_command(
     parameters = settings_of(settings, preset)
     if records is None:
         raise ParameterError("plan needs --records N: about how many records there are, from public knowledge")
-    public, method = Path(needed(schema, "schema", "--schema")), chosen(method, "method", "auto")
+    public, method = Path(needed(schema, "schema", "--schema")), method_named(method)
     values = [*([epsilon] if epsilon is not None else []), *(epsilons or [])]
     if not values and want is None:
         values = [one for one in (chosen(None, "epsilon"),) if one is not None]
     if bool(values) == (want is not None):
         raise ParameterError('plan takes either --epsilon E (and more values after it) or --want "one-way 0.5%"')
     show_plans(make_plans(public, records, values, want, method, parameters), as_json)
+
+
+def method_named(option: str | None) -> str:
+    """The method; if it is the address of a class, modules in the working folder are found too."""
+    named = chosen(option, "method", "auto")
+    if ":" in named and "" not in sys.path:
+        sys.path.insert(0, "")
+    return named
 
 
 def make_plans(

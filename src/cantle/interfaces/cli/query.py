@@ -37,6 +37,10 @@ def query_command(
         str | None,
         typer.Option("--regress", metavar="FORMULA", help='A linear regression, such as "income ~ age + sex".'),
     ] = None,
+    itemsets: Annotated[
+        float | None,
+        typer.Option("--itemsets", metavar="SUPPORT", help="Sets: list what this share (or number) of the sets holds."),
+    ] = None,
     confidence: Annotated[
         float, typer.Option(metavar="SHARE", help="In what share of cases the interval holds the true value.")
     ] = 0.95,
@@ -60,24 +64,37 @@ def query_command(
 
     Example: cantle query baskets "contains 'bread' and not contains 'milk'"
 
+    Example: cantle query baskets --itemsets 0.02
+
     Example: cantle query degrees "degree >= 10"
     """
+    import polars as pl
+
     from cantle.release import Release
     from cantle.release.answers.estimates import LIMITS, NOISE_ONLY, WITHOUT_CONFIDENCE
     from cantle.release.kinds import KINDS
 
     if output is not None and output.suffix.lower() != ".csv":
         raise ParameterError(f"query writes CSV; choose a name that ends in .csv, not {output.name!r}")
+    if itemsets is not None and (question or by or mean or weighted):
+        raise ParameterError("--itemsets lists groups of items; it goes with --confidence and -o, and nothing else")
     release = Release.load(folder)
     warn_unless_private(release)
     target = None if output is None else marked_file(output, release)
     facts: dict[str, object] = {"question": question, "mean": mean, "weighted": weighted, "confidence": confidence}
-    given = confidence
+    given, answer = confidence, dict[str, object]()
     if regress is not None:
-        _refuse_beside_regress(question, by, mean, weighted)
+        beside = {"a question": question, "--by": by, "--mean": mean, "--weighted": weighted, "--itemsets": itemsets}
+        if given_too := [name for name, value in beside.items() if value]:
+            raise ParameterError(f"--regress uses all records as they are; leave out {' and '.join(given_too)}")
         fit = release.regress(regress, confidence=given)
         rows, answer = fit.frame(), {"regress": regress, "records": fit.records, "notes": list(fit.notes)}
         answer |= {"confidence": given, "rows": _plain(rows)}
+    elif itemsets is not None:
+        by, rows = ["items"], release.itemsets(itemsets, confidence=given)
+        stated = None if set(rows["covers"]) & set(WITHOUT_CONFIDENCE) else given
+        answer = {"itemsets": itemsets, "confidence": stated, "rows": _plain(rows)}
+        rows = rows.with_columns(pl.col("items").cast(pl.List(pl.String)).list.join(", "))
     elif by:
         rows = (
             release.mean(mean, question, by=by, confidence=given, weighted=weighted)
@@ -108,12 +125,6 @@ def query_command(
         return
     told = fit if regress is not None else None if by else one
     print_result(as_json, answer, lambda: _show(release, rows, by, confidence) if told is None else print(told))
-
-
-def _refuse_beside_regress(question: str, by: list[str], mean: str | None, weighted: bool) -> None:
-    given = {"a question": question, "--by": by, "--mean": mean, "--weighted": weighted}
-    if beside := [name for name, value in given.items() if value]:
-        raise ParameterError(f"--regress uses all records as they are; leave out {' and '.join(beside)}")
 
 
 def _frame(one: Estimate) -> pl.DataFrame:
@@ -151,7 +162,7 @@ def _show(release: Release, rows: pl.DataFrame, by: list[str], confidence: float
     from cantle.release.load import table_schema_of
     from cantle.release.words import value_in_words
 
-    captions = table_schema_of(release.manifest).captions()
+    captions = {} if by == ["items"] else table_schema_of(release.manifest).captions()
     unsure = set(rows["covers"]) & set(WITHOUT_CONFIDENCE)
     columns = (
         *by,
@@ -163,7 +174,7 @@ def _show(release: Release, rows: pl.DataFrame, by: list[str], confidence: float
     lines = []
     for row in rows.iter_rows(named=True):
         width = row["high"] - row["low"]
-        words = [value_in_words(row[name], captions[name]) for name in by]
+        words = [value_in_words(row[name], captions.get(name, {})) for name in by]
         numbers = [in_words(row[name], width) for name in ("value", "low", "high")]
         lines.append((*words, *numbers, *([row["covers"]] if unsure else [])))
     table("", columns, lines)

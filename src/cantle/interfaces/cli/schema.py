@@ -38,6 +38,13 @@ def init_command(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file. Default: print the schema.")
     ] = None,
+    child: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The second of two linked tables, whose rows belong to rows of DATA."),
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="With --child: the column that links both tables.")
+    ] = None,
     kind: Annotated[str | None, typer.Option(metavar="table|sets|graph", help="Default: by the file's name.")] = None,
     header: Annotated[
         str | None,
@@ -76,12 +83,21 @@ def init_command(
     Example: cantle init --codebook variables.csv -o schema.yaml
 
     Example: cantle init baskets.dat --kind sets -o schema.yaml
+
+    Example: cantle init households.csv --child persons.csv --key hid --header yes -o datapackage.yaml
     """
     from cantle.schema.json_schema import FILE_NAME
 
     if sum((codebook is not None, ask, infer)) > 1:
         raise ParameterError("--codebook, --ask and --infer are three ways to fill in a schema; choose one")
-    text = _draft(data, kind, header, codebook, ask, infer, as_json)
+    if child is not None or key is not None:
+        if any((kind, codebook, ask, infer)):
+            raise ParameterError(
+                "--child drafts a data package of two tables; leave out --kind, --codebook, --ask and --infer"
+            )
+        text = _package(data, child, key, header, as_json)
+    else:
+        text = _draft(data, kind, header, codebook, ask, infer, as_json)
     if output is None:
         print_result(as_json, {"schema": text, "guarantee": not infer}, lambda: print(text, end=""))
         return
@@ -91,6 +107,20 @@ def init_command(
         _write_new(beside, _json_schema())
     todo = _to_do(output, data, infer)
     print_result(as_json, {"schema": str(output), "guarantee": not infer}, lambda: print(f"wrote {output}. {todo}"))
+
+
+def _package(data: Path | None, child: Path | None, key: str | None, header: str | None, as_json: bool) -> str:
+    """The text of the draft of a data package."""
+    from cantle.data.draft_schema.families import draft_package, needs_header
+    from cantle.errors import DataError
+
+    if data is None or child is None or key is None:
+        raise ParameterError("two linked tables need DATA (the parents), --child FILE and --key COLUMN")
+    for path in (data, child):
+        if not os.path.exists(path):
+            raise DataError(f"there is no file {path.name!r}; check the path.")
+    asked = any(needs_header(path) for path in (data, child))
+    return draft_package(data, child, key, _header_row(data, header, as_json) if asked else None)
 
 
 def _draft(

@@ -107,14 +107,15 @@ def metadata_command(
 
 def bundle_command(
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="A new file: .xlsx, .sav (SPSS) or .dta (Stata).")
+        Path, typer.Option("-o", "--output", metavar="FILE", help="A new file: .xlsx, .sav (SPSS), .dta (Stata) or .R.")
     ],
     given: ReleaseDirOrDefault = None,
     as_json: Json = False,
 ) -> None:
     """Write a release of a table as one file for Excel, SPSS, Stata or R, with the labels of its code book.
 
-    A workbook has the data, the codes, the statement and the accuracy. R reads .sav and .dta with haven.
+    A workbook has the data, the codes, the statement and the accuracy. R reads .sav and .dta with haven; a file .R is a
+    script that reads the folder of the release with its labels.
 
     Example: cantle bundle release -o release.xlsx
     """

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from cantle.errors import CantleError, SchemaError
 from cantle.interfaces.studio.project import write
-from cantle.schema import DEFAULT, Schema
+from cantle.schema import DEFAULT, PACKAGE, Schema
 from cantle.schema.declared_values import BLANK
-from cantle.schema.documents import parse_document
+from cantle.schema.documents import one_line, parse_document
 from cantle.schema.problems import with_lines
 
 
@@ -48,6 +48,11 @@ KINDS = {
         ("An ", "edge", " of a graph: who is connected to whom"),
         question="degree >= 10",
         unit="For a graph, the unit (a node with its edges, or one edge) is in the schema.",
+    ),
+    "families": StudioKind(
+        ("Two ", "linked tables", " of a data package: parents, and children with their parent's key"),
+        question="number_of_persons >= 5",
+        unit="For linked tables, the unit (one family, with at most so many children) is in the package.",
     ),
 }
 
@@ -114,14 +119,8 @@ def flow(value: object) -> str:
         return "[" + ", ".join(map(flow, value)) + "]"
     if isinstance(value, str):
         plain = _WORD.fullmatch(value) is not None and value.lower() not in _MISREAD
-        return value if plain else _quoted(value)
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _quoted(text: str) -> str:
-    """JSON's quotes, with escapes for the characters that YAML does not allow in a file."""
-    quoted = json.dumps(text, ensure_ascii=False)
-    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)
+        return value if plain else one_line(value)
+    return one_line(value)
 
 
 _OTHER = {"name": "another column of the table", "type": "boolean"}
@@ -149,7 +148,7 @@ class SchemaFile:
 
     @property
     def kind(self) -> StudioKind:
-        kind = self.document.get("kind", DEFAULT)
+        kind = self.document.get("kind", PACKAGE if "resources" in self.document else DEFAULT)
         return KINDS.get(kind, UNKNOWN) if isinstance(kind, str) else KINDS[DEFAULT]
 
     @property

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from cantle.drawing.counts import Dice
 from cantle.drawing.results import Results
 from cantle.errors import ParameterError
+from cantle.methods.base import Configured
 from cantle.methods.baskets.model.pair_plan import PairPlan
 from cantle.methods.baskets.model.questions import (
     PAID,
@@ -28,14 +29,13 @@ from cantle.methods.baskets.model.questions import (
 from cantle.methods.baskets.model.synthesis import KERNELS_FROM, Measured
 from cantle.methods.baskets.results import basket_results
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
-from cantle.methods.settings import Echo, echo, one_of, read_settings, setting
+from cantle.methods.settings import one_of, read_settings, setting
 from cantle.schema.sets import SetSchema
 from cantle.trusted.claims.set_queries import HeadPatterns, ItemSupports, PairSupports, SetSizes
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.item_partitions import ItemTree
-from cantle.trusted.geometry.subsets import MOST_CHILDREN
+from cantle.trusted.geometry.item_partitions import MOST_CHILDREN, ItemTree
 
 PRESETS: Mapping[str, Mapping[str, object]] = {"default": {"pairs": "on", "accuracy_share": DEFAULT_SHARE}}
 MOST_RECORDS = 10_000
@@ -53,7 +53,7 @@ class BasketSettings:
     accuracy_share: Fraction = setting(accuracy_share(), shown=True)
 
 
-class Baskets:
+class Baskets(Configured):
     """One run: its settings, the noisy answers and what is fitted to them. All of these are public."""
 
     name: ClassVar[str] = "baskets"
@@ -77,13 +77,6 @@ class Baskets:
         self.answers: Answers | None = None
         self.measured: Measured | None = None
         self.path = 0
-
-    @classmethod
-    def for_schema(cls, schema: SetSchema, *, preset: str, **given: object) -> Self:
-        return cls(schema, preset=preset, **given)
-
-    def parameters(self) -> Echo:
-        return {"preset": self.preset, **echo(self.settings)}
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:  # noqa: ARG002 (units cost no more)
         """Refuses an epsilon that is too small to be divided among the questions."""

@@ -10,9 +10,9 @@ those of a pair.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import Dice, Floats, variance
 from cantle.drawing.results import Results
@@ -26,11 +26,7 @@ from cantle.schema.items import Codes, Universe
 from cantle.schema.sets import ITEMS
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.item_partitions import bits_of
-from cantle.trusted.geometry.set_parts import PARTS
-
-if TYPE_CHECKING:
-    import polars as pl
+from cantle.trusted.geometry.item_partitions import PARTS, bits_of
 
 SINGLE, SHORT, LONG = "items, records of one item", "items, short records", "items, long records"
 OTHER = "items, other records"
@@ -88,8 +84,6 @@ def summary_of(answers: Answers, records: int, sizes: SizeModel | None) -> dict[
 
 def basket_groups(universe: Universe, answers: Answers, measured: Measured, path: int) -> pl.DataFrame:
     """One row per noisy number."""
-    import polars as pl
-
     blocks = [_sizes(answers, measured.sizes), *_items(answers, measured.items)]
     if answers.head is not None:
         blocks.append(_head(answers, answers.head, measured.head))
@@ -113,8 +107,6 @@ class _Block:
     estimate: Floats
 
     def frame(self, universe: Universe, path: int) -> pl.DataFrame:
-        import polars as pl
-
         rows, rate_num = len(self.value), int(self.answer.rate_num[0])
         held = basket_frame(self.starts, self.codes, universe)
         none = pl.DataFrame({ITEMS: pl.Series([[]] * self.empty, dtype=held[ITEMS].dtype)})

@@ -12,15 +12,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from cantle.drawing.counts import Dice
 from cantle.drawing.records import RECORDS_WANTED
 from cantle.drawing.results import Results
 from cantle.errors import ParameterError
+from cantle.methods.base import Configured
 from cantle.methods.degrees.results import FEW_EDGES, Answers, degree_results, edges_bound, known_nodes, nodes_error
 from cantle.methods.rps.method import RPS
-from cantle.methods.settings import Echo, echo, maybe, one_of, portion, read_settings, setting, share, whole
+from cantle.methods.settings import maybe, one_of, portion, read_settings, setting, share, whole
 from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.schema.graph import GraphSchema
 from cantle.trusted.claims.degree_queries import (
@@ -78,7 +79,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 }
 
 
-class DegreeSequence:
+class DegreeSequence(Configured):
     """One run: settings, the bound, and the noisy answers. All of these are public."""
 
     name: ClassVar[str] = "degrees"
@@ -102,13 +103,6 @@ class DegreeSequence:
         self.answers = Answers(schema.unit, schema.node_count, schema.max_degree)
         self.inner: RPS | None = None
 
-    @classmethod
-    def for_schema(cls, schema: GraphSchema, *, preset: str, **given: object) -> Self:
-        return cls(schema, preset=preset, **given)
-
-    def parameters(self) -> Echo:
-        return {"preset": self.preset, **echo(self.settings)}
-
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:  # noqa: ARG002 (units cost no more)
         """Refuses an epsilon too small to be divided, and the choice of a bound if no share pays for it."""
         s, rest = self.settings, epsilon_nano
@@ -126,7 +120,7 @@ class DegreeSequence:
             rest -= for_bound
         if s.mode == "rps":
             theta = s.theta or self._bounds()[-1]
-            self._rps(theta).refuse_shares(rest, Projection(theta).unit(Unit(1)))
+            self._rps(theta).refuse_shares(rest, Projection(theta).unit(Unit(1)).max_records)
 
     def run(self, curator: Curator) -> None:
         """Asks all questions, about the graph as a whole."""

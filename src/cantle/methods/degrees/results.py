@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from cantle.drawing.counts import Floats, variance
@@ -15,9 +15,6 @@ from cantle.drawing.sums import dot
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
-
-if TYPE_CHECKING:
-    import polars as pl
 
 WINDOW = 0.15
 """Degrees within this share of each other are smoothed together: sparse tails say little about a single degree."""
@@ -177,8 +174,6 @@ class Answers:
 
     def frame(self, estimates: dict[str, Floats]) -> pl.DataFrame:
         """One row per noisy number: question, k, the number, its rate, and the estimate after fitting."""
-        import polars as pl
-
         parts = []
         for question, (noisy, first) in self._held.items():
             value = noisy.value[0]
@@ -197,8 +192,6 @@ class Answers:
 
 def degree_results(answers: Answers, inner: Results | None) -> Results:
     """Everything a release of degrees holds; `inner` is the result of RPS on projected degrees, if that was run."""
-    import polars as pl
-
     if inner is not None:
         degrees = np.sort(inner.records["degree"].to_numpy())
         summary = inner.summary | {"theta": answers.theta, "nodes_listed": int(answers.listed)}

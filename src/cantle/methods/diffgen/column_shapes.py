@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.column_cells import WIDTHS, column_of, starting_edges, with_null
 from cantle.drawing.counts import Dice, Floats, Strata, draw_uniform
@@ -17,9 +17,6 @@ from cantle.schema.domain import Attribute, Domain
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.grid import Grid
-
-if TYPE_CHECKING:
-    import polars as pl
 
 LEAST_WIDTHS = 4
 MOST_CATEGORIES = 1 << 10
@@ -119,8 +116,6 @@ def _spread(edges: Ints, mass: Floats, cuts: Ints) -> tuple[Ints, Floats]:
 
 def tables_frame(domain: Domain, tables: Sequence[ColumnTable]) -> pl.DataFrame:
     """The noisy tables in long form: attribute, cell, its values in words, noisy count, rate."""
-    import polars as pl
-
     parts = []
     for table in tables:
         attribute, cell = domain.attributes[table.attribute], table.cells
@@ -139,8 +134,6 @@ def tables_frame(domain: Domain, tables: Sequence[ColumnTable]) -> pl.DataFrame:
 
 def tables_from(domain: Domain, edges: dict[str, list[int]], frame: pl.DataFrame | None) -> list[ColumnTable]:
     """The tables behind such a frame, and the edges of their cells."""
-    import polars as pl
-
     tables = []
     for number, attribute in enumerate(domain.attributes):
         part = None if frame is None else frame.filter(pl.col("attribute") == attribute.name)

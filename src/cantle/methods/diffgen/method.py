@@ -23,8 +23,6 @@ from cantle.methods.diffgen.column_shapes import ColumnTable, table_edges
 from cantle.methods.diffgen.results import cell_results
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
 from cantle.methods.settings import (
-    Echo,
-    echo,
     literal_switch,
     maybe,
     one_of,
@@ -35,7 +33,7 @@ from cantle.methods.settings import (
     share,
     whole,
 )
-from cantle.schema.domain import Attribute, Domain, Labels
+from cantle.schema.domain import Attribute, Domain, Labels, Plane
 from cantle.schema.taxonomy import Taxonomy
 from cantle.trusted.claims.queries import Cells, Histogram
 from cantle.trusted.claims.scores import Gini, HalfGini, InfoGain, JointMajority, Max, Quality, WeightedMajority
@@ -108,6 +106,9 @@ class DiffGen(TableMethod):
     def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:
         self.settings = read_settings(DiffGenSettings, "diffgen", PRESETS, preset, given)
         self.preset = preset
+        place = next((one.name for one in domain.attributes if isinstance(one.scale, Plane)), None)
+        if place is not None:
+            raise SchemaError(f"field {place!r}: diffgen cuts numbers, a place is two: use mosaic or rps")
         refuse_literal("diffgen", preset, given)
         if domain.target is None:
             raise SchemaError("diffgen needs a class to train for; give one field role: target, or use method mosaic")
@@ -139,9 +140,6 @@ class DiffGen(TableMethod):
             raise ParameterError("diffgen parameters rounds and structure_share: preset paper needs numbers, not auto")
         if self.preset == "default" and s.records is None and not s.count_share:
             raise ParameterError("diffgen needs the number of records: declare records=N or pay count_share=0.01")
-
-    def parameters(self) -> Echo:
-        return {"preset": self.preset, **echo(self.settings)}
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
         """Refuses an epsilon so small that records cannot be drawn, or that some question would get nothing."""

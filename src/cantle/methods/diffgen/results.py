@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import Dice, Floats, project_rows, round_rows
 from cantle.drawing.group_frames import column_of, span_columns
@@ -20,8 +21,6 @@ from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.grid import Grid
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.schema.canonical_json import JSON
 
 
@@ -98,8 +97,6 @@ def projected(
 
 def cells_frame(domain: Domain, grid: Grid, noisy: NoisyCells, estimate: Floats, count: Ints) -> pl.DataFrame:
     """The listed cells, one row per cell and class: spans, noisy count, its rate, estimate and released count."""
-    import polars as pl
-
     cell, label = np.divmod(noisy.cells, _classes(domain))
     place = grid.unravel(cell)
     columns: dict[str, pl.Series | Codes | Floats] = {"leaf": cell, "path": np.zeros(len(cell), dtype=np.int64)}
@@ -176,8 +173,6 @@ def generalise(domain: Domain, grid: Grid, frame: pl.DataFrame, *, numbered: boo
     This adds no noise: if the table is private, so is the result. A value that the schema drops has no label. With
     `numbered`, groups have numbers in the order of the column instead of labels, as classifiers need them.
     """
-    import polars as pl
-
     columns: dict[str, pl.Series] = {}
     for attribute, edge in zip(domain.attributes, grid.edges, strict=True):
         code = attribute.encode(frame[attribute.name])
@@ -198,8 +193,6 @@ def _labels(attribute: Attribute, edge: Ints) -> list[str]:
 
 def generalised(domain: Domain, grid: Grid, groups: pl.DataFrame) -> pl.DataFrame:
     """The released records in generalised form: the labels of `generalise`, the target, and the number of records."""
-    import polars as pl
-
     place = grid.unravel(groups["leaf"].to_numpy())
     columns: dict[str, pl.Series] = {}
     for a, (attribute, edge) in enumerate(zip(domain.attributes, grid.edges, strict=True)):

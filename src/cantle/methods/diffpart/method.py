@@ -17,13 +17,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.results import Results
 from cantle.errors import ParameterError
+from cantle.methods.base import Configured
 from cantle.methods.baskets.method import CuratorAsker
 from cantle.methods.baskets.model.pair_plan import SIZES_SHARE
 from cantle.methods.baskets.model.questions import AskedSizes, ask_sizes, require_shareable
@@ -32,15 +33,15 @@ from cantle.methods.diffpart.results import all_sets, kept_sets
 from cantle.methods.diffpart.tree import KeptPartitions
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
 from cantle.methods.settings import (
-    Echo,
     decimal,
-    echo,
     flag,
+    literal_switch,
     maybe,
     one_of,
     or_word,
     portion,
     read_settings,
+    refuse_literal,
     setting,
     share,
     whole,
@@ -52,8 +53,7 @@ from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.boxes import Bools, Ints
-from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
-from cantle.trusted.geometry.subsets import MOST_CHILDREN
+from cantle.trusted.geometry.item_partitions import MOST_CHILDREN, ItemTree, Kept, Partitions
 
 ROOT2 = math.sqrt(2)
 
@@ -132,17 +132,18 @@ class DiffPartSettings:
     cells: str = setting(one_of("auto", "all", "tree"))
     fill: bool = setting(flag())
     accuracy_share: Fraction = setting(accuracy_share(), shown=True)
+    literal: bool = literal_switch()
 
 
 PRESETS: Mapping[str, Mapping[str, object]] = {
     "default": {"fanout": 10, "c1": 0, "c2": 0, "eta": "1/4", "m": "auto", "leaf_share": "1/4", "max_cells": 10**6,
-                "cells": "auto", "fill": True, "accuracy_share": DEFAULT_SHARE},
+                "cells": "auto", "fill": True, "accuracy_share": DEFAULT_SHARE, "literal": False},
     "paper": {"fanout": 10, "c1": 3, "c2": "6/5", "eta": None, "m": None, "leaf_share": "1/2", "max_cells": 10**6,
-              "cells": "tree", "fill": False, "accuracy_share": 0},
+              "cells": "tree", "fill": False, "accuracy_share": 0, "literal": False},
 }  # fmt: skip
 
 
-class DiffPart:
+class DiffPart(Configured):
     """One run: settings, the taxonomy, the partitions that were kept, and the noisy leaves. All of these are public."""
 
     name: ClassVar[str] = "diffpart"
@@ -162,8 +163,11 @@ class DiffPart:
                 f"diffpart parameter {idle[0]} would do nothing: all sets of {size} items are counted at once; "
                 "take it out, or add cells=tree"
             )
+        refuse_literal("diffpart", preset, given)
+        if s.literal and (s.fill or s.m is not None or self.all_at_once):
+            raise ParameterError("diffpart parameter literal is the algorithm as printed: leave out fill, m and cells")
         fanout = size if self.all_at_once else s.fanout
-        self.tree = ItemTree.of(size, max(2, fanout), even=preset == "default")
+        self.tree = ItemTree.of(size, max(2, fanout), even=preset == "default", shuffled=s.literal)
         self.most = min(s.m, size) if isinstance(s.m, int) and not self.all_at_once else size
         self.inner = _inner_nodes(self.tree)
         self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, universe=schema.universe)
@@ -172,13 +176,6 @@ class DiffPart:
         self.noisy: Noisy | None = None
         self.path = 0
         self.empty = 0.0  # the expected number of empty sub-partitions that questions so far have listed
-
-    @classmethod
-    def for_schema(cls, schema: SetSchema, *, preset: str, **given: object) -> Self:
-        return cls(schema, preset=preset, **given)
-
-    def parameters(self) -> Echo:
-        return {"preset": self.preset, **echo(self.settings)}
 
     def run(self, curator: Curator) -> None:
         """Asks all questions: in each round, every open partition is expanded once."""
@@ -346,6 +343,24 @@ class DiffPart:
                 f"epsilon is too small for a taxonomy of {self.tree.size} items; raise epsilon or the fan-out"
             )
         self._refuse_explosion(for_tests / (NANO * max_records))
+
+    def useful_error(self, rate: float) -> Callable[[int], float] | None:
+        """By how much a query that covers so many different sets is off at most, with a probability of 95 %.
+
+        Theorem 4.2: the probability is at least 1 - k exp(beta gamma - beta error / k) for k sets that occur in the
+        data or in the release. beta is the smallest rate of a test, gamma the largest threshold; `rate` is what tests
+        and leaves get together. None if records are cut or thresholds follow eta, which the theorem does not know.
+
+        Deviation: gamma has the height of the taxonomy in place of log_f |I|, which may be less, and the threshold of
+        leaves if that is larger, which the proof leaves out.
+        """
+        s = self.settings
+        if self.all_at_once or s.m is not None or s.eta is not None:
+            return None
+        operations = max(1, int(self._operations(Partitions.root(self.tree, self.most))[0]))
+        beta = rate * float(1 - s.leaf_share) / operations
+        gamma = math.sqrt(2) * max(float(s.c2) * self.tree.height / beta, float(s.c1) / (rate * float(s.leaf_share)))
+        return lambda sets: sets * (gamma + math.log(20 * sets) / beta)
 
     def _leaf_budget(self, total: int) -> int:
         """The least that is left for the leaves of a path."""

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.sums import dot
@@ -26,9 +26,6 @@ from cantle.schema.items import Codes
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Partitions, append, bits_of, find_pairs, gather
-
-if TYPE_CHECKING:
-    import polars as pl
 
 ATTEMPTS = 8
 """Draws per missing item, after which a record may stay shorter than its size; and draws after which a record may fall
@@ -104,8 +101,6 @@ def _sizes(number: int, cut: Cut, dice: Dice) -> Ints:
 
 def sizes_frame(edges: Ints, noisy: Noisy, sizes: SizeModel) -> pl.DataFrame:
     """One row per bin of the histogram: its smallest size, the noisy number of records, its rate, and an estimate."""
-    import polars as pl
-
     estimate = np.bincount(np.searchsorted(edges, sizes.size, side="right") - 1, sizes.count, len(edges))
     numbers = {"rate_num": int(noisy.rate_num[0]), "rate_den": noisy.rate_den}
     return pl.DataFrame(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.records import share_drawn, wanted_items
@@ -17,9 +16,6 @@ from cantle.schema.items import Codes, Universe
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, bits_of, gather
-
-if TYPE_CHECKING:
-    import polars as pl
 
 REFILLED_ITEMS = 3
 """Assumed number of items of a filled-in record, for an estimate of the memory needed."""
@@ -116,8 +112,6 @@ def _groups(
     universe: Universe, item_sets: Ragged, order: Ints, columns: dict[str, Ints], estimate: Floats
 ) -> pl.DataFrame:
     """One row per set: items, noisy count, its rate, estimate and released count."""
-    import polars as pl
-
     groups = _frame(*gather(*item_sets, order), universe)
     series = {name: pl.Series(name, column[order]) for name, column in columns.items()}
     return groups.with_columns(*series.values(), pl.Series("estimate", estimate[order]))

@@ -15,7 +15,7 @@ import numpy as np
 
 from cantle.drawing.counts import Floats, variance
 from cantle.trusted.geometry.boxes import Bools, Ints
-from cantle.trusted.geometry.subsets import popcount
+from cantle.trusted.geometry.item_partitions import popcount
 
 ORDER = 2
 ROUNDS = 150

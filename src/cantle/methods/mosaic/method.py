@@ -16,7 +16,7 @@ from cantle.methods.mosaic.questions import Questions
 from cantle.methods.mosaic.results import mosaic_results
 from cantle.methods.mosaic.run import MosaicRun
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
-from cantle.methods.settings import Echo, echo, read_settings, setting
+from cantle.methods.settings import read_settings, setting
 from cantle.schema.domain import Domain
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.budget import NANO
@@ -49,7 +49,7 @@ class Mosaic(TableMethod):
         self.columns: list[Column] = [column_of(attribute) for attribute in self.domain.attributes]
         self.target = None if domain.target is None else self.domain.columns.index(domain.target.name)
         for column in self.columns:
-            if not column.numeric and column.codes > MOST_CELLS:
+            if not (column.numeric or column.place) and column.codes > MOST_CELLS:
                 raise SchemaError(
                     f"field {column.name}: mosaic takes at most {MOST_CELLS} categories, this one has {column.codes}; "
                     "use fewer categories, or method rps"
@@ -60,9 +60,6 @@ class Mosaic(TableMethod):
         self._questions: Questions | None = None
         self._run: MosaicRun | None = None
         self._records: list[Codes] = []
-
-    def parameters(self) -> Echo:
-        return {"preset": self.preset, **echo(self.settings)}
 
     def run(self, curator: Curator) -> None:
         """Asks all questions, and draws the records from their answers."""

@@ -20,6 +20,12 @@ NANO = 10**9
 SIZE, SHUT, HUB = Fraction(2, 100), Fraction(1, 100), Fraction(5, 100)
 TREE, SPIKES = Fraction(2, 100), Fraction(2, 100)
 LABEL, SELECTION = Fraction(1, 10), Fraction(1, 10)
+PLACES, MOST_PLACES = Fraction(4, 10), Fraction(8, 10)
+"""The share of all places together beside a few other columns, and the most that schemas may give them."""
+
+PLACE_CELLS = 64
+"""How many cells a place counts as where budgets depend on the number of cells."""
+
 HALFWAY = 42
 """The rho at which the first tables and the chosen tables get equal shares."""
 
@@ -72,6 +78,7 @@ class Opening:
     low: bool  # whether rho is below LOW
     rich: bool  # whether a few wide columns start with finer cells
     banded: bool = False  # whether the target is numeric and is put into bands
+    places: tuple[Fraction, ...] = ()  # the share of each place that is counted by itself
 
     @property
     def most_bands(self) -> int:
@@ -97,13 +104,32 @@ class Opening:
 
 
 def opening(
-    noisy: int, rate: float, wide: int, cells: Sequence[int], accuracy: Fraction, banded: bool = False
+    noisy: int,
+    rate: float,
+    wide: int,
+    cells: Sequence[int],
+    accuracy: Fraction,
+    banded: bool = False,
+    columns: Sequence[Column] = (),
 ) -> Opening:
-    """The first decisions; `cells` has the number of cells of each column on the starting grid, without the target."""
+    """The first decisions; `cells` has the number of cells of each column on the starting grid, without the target;
+    `columns` are all of them."""
     n0 = max(1, noisy)
     gate = bool(wide) and n0 * float(TREE) * rate / wide >= GATE
     rich = gate and len(cells) <= RICH_COLUMNS and n0 * rate / wide >= RICH
-    return Opening(n0, rate, gate, wide, accuracy, rho(n0, rate, cells) < LOW, rich, banded)
+    low, places = rho(n0, rate, cells) < LOW, place_shares(columns, accuracy)
+    return Opening(n0, rate, gate, wide, accuracy, low, rich, banded, places)
+
+
+def place_shares(columns: Sequence[Column], accuracy: Fraction) -> tuple[Fraction, ...]:
+    """The shares that places are counted with by themselves: what a column says; all that is left, if it is the only
+    one; else together 40 % beside up to ten other columns, and less beside more."""
+    places = [column for column in columns if column.place]
+    if len(columns) == len(places) == 1:
+        return (1 - SIZE - accuracy,)
+    together = min(PLACES, Fraction(4, max(1, len(columns) - len(places))))
+    shares = [together / len(places) if one.share is None else one.share for one in places]
+    return tuple(share * min(Fraction(1), MOST_PLACES / sum(shares)) for share in shares)
 
 
 def rho(n0: int, rate: float, cells: Sequence[int]) -> float:
@@ -134,7 +160,7 @@ def plan(start: Opening, cells: Sequence[int], columns: int, classes: int, hub_a
     of epsilon.
     """
     hub_share = HUB if hub_asked else Fraction(0)
-    budget = 1 - SIZE - start.accuracy - start.shape - start.bands - hub_share
+    budget = 1 - SIZE - start.accuracy - start.shape - start.bands - hub_share - sum(start.places)
     per_class = start.n0 * start.rate * float(LABEL) * 2 / max(2, classes)
     labelled = classes == 2 or (classes > 2 and per_class >= FEWEST_LABELLED)
     label = LABEL * budget if labelled and not hub else Fraction(0)
@@ -177,6 +203,8 @@ def first_tables(cells: Sequence[int], whole: Fraction, alone: bool) -> list[Fir
     Columns with K up to the same power of two (and above its half) share a rate, so that few passes over the records
     are needed. The last group gets what rounding leaves.
     """
+    if not cells:
+        return []
     if not alone:
         return [FirstTables(tuple(range(len(cells))), whole, FIRST)]
     levels = [max(0, size - 1).bit_length() for size in cells]

@@ -18,7 +18,7 @@ from cantle.methods.mosaic.model.bands import Bands
 from cantle.schema.domain import Domain, unsigned
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.span_values import LOOKED_UP
+from cantle.trusted.geometry.grid import LOOKED_UP
 
 if TYPE_CHECKING:
     from cantle.schema.canonical_json import JSON
@@ -65,7 +65,7 @@ def mosaic_results(
     drawn = drawn_codes(domain, codes, places)
     records = len(codes[0]) if codes else 0
     names = [attribute.name for attribute in domain.attributes]
-    tables = pl.concat([_answer_frame(number, answer) for number, answer in enumerate(answers)])
+    tables = answer_frames(answers)
     summary = {"records": records, "tables": len(answers), "cells": sum(len(edge) - 1 for edge in edges)}
     structure: dict[str, JSON] = {
         "lead": lead,
@@ -103,6 +103,11 @@ def _counts(edges: Ints, codes: Codes) -> Ints:
     if edges[-1] <= LOOKED_UP:
         return np.add.reduceat(np.bincount(codes, minlength=int(edges[-1])), edges[:-1])
     return np.bincount(np.searchsorted(edges, codes, side="right") - 1, minlength=len(edges) - 1)
+
+
+def answer_frames(answers: Sequence[NoisyAnswer]) -> pl.DataFrame:
+    """All noisy counts, table after table."""
+    return pl.concat([_answer_frame(number, answer) for number, answer in enumerate(answers)])
 
 
 def _answer_frame(number: int, answer: NoisyAnswer) -> pl.DataFrame:

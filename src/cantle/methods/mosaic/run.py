@@ -28,13 +28,14 @@ from cantle.drawing.column_cells import (
 from cantle.drawing.counts import Dice, Floats
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.model import table_sets
-from cantle.methods.mosaic.model.answers import PARTS
+from cantle.methods.mosaic.model.answers import PARTS, PLACE
 from cantle.methods.mosaic.model.bands import ALONE, Bands
 from cantle.methods.mosaic.model.classes import predict
 from cantle.methods.mosaic.model.draft_pool import DraftPool
-from cantle.methods.mosaic.model.fitted import DOUBT, Learned, first_tables
+from cantle.methods.mosaic.model.fitted import DOUBT, Learned, empty_cells, first_tables
 from cantle.methods.mosaic.model.nested import steps_below, steps_between
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance, question
+from cantle.methods.mosaic.model.place_cells import LEVELS, SPLIT, Level, Place, estimated, first_edges, next_edges
 from cantle.methods.mosaic.model.table_sets import Grouped, Survivors, candidates
 from cantle.methods.mosaic.questions import CandidateTables, Questions, SpikeSearch
 from cantle.schema.fields import MOST_CLASSES
@@ -65,6 +66,7 @@ class MosaicRun:
     accuracy: Callable[[int], Fraction] = lambda _noisy: Fraction(0)
     edges: list[Ints] = field(default_factory=list)
     rules: Rules | None = None
+    places: dict[int, Place] = field(default_factory=dict)
     measured: int = 0
     """How many tables were chosen and measured."""
 
@@ -96,14 +98,20 @@ class MosaicRun:
     def _sizes(self) -> list[int]:
         return [len(edges) - 1 for edges in self.edges]
 
+    def _other_sizes(self) -> list[int]:
+        """The numbers of cells of all columns but the leading one, as budgets take them."""
+        sizes = self._sizes()
+        return [rules.PLACE_CELLS if self.columns[one].place else sizes[one] for one in self._others()]
+
     def _open(self, noisy: int) -> None:
         """Makes the first decisions, from the noisy number of records and the starting cells."""
         self.wide = [number for number, column in enumerate(self.columns) if column.wide]
         self.edges = [with_null(column, starting_edges(column, WIDTHS)) for column in self.columns]
-        sizes = [self._sizes()[number] for number in self._others()]
         rate = float(self.epsilon) / self.persons
         banded = self.lead is not None and not rules.few(self.columns[self.lead])
-        self.start = rules.opening(noisy, rate, len(self.wide), sizes, self.accuracy(noisy), banded)
+        self.start = rules.opening(
+            noisy, rate, len(self.wide), self._other_sizes(), self.accuracy(noisy), banded, self.columns
+        )
 
     def _shape_cells(self) -> None:
         """Determines the cells of wide columns, refined as far as the budget allows, and sets the cells of all
@@ -113,7 +121,28 @@ class MosaicRun:
             roots = self._refined(roots) if self.start.gate else self._with_heaviest(roots)
         for number, edges in roots.items():
             self.edges[number] = with_null(self.columns[number], edges)
+        self._shape_places()
         self.questions.set_cells(self.edges)
+
+    def _shape_places(self) -> None:
+        """Counts places at three levels, and sets the blocks in which other columns see them."""
+        shares = dict(zip((at for at, one in enumerate(self.columns) if one.place), self.start.places, strict=True))
+        for number, share in shares.items():
+            column, rate, levels = self.columns[number], self._rate(self._price(share), 1), list[Level]()
+            edges = first_edges(column, self.start.n0 * rate)
+            for step, part in enumerate(LEVELS):
+                paid = self._price(share * part)
+                if len(self.columns) == 1 and step == 2:
+                    paid = self.questions.left()
+                if step:
+                    edges = next_edges(column, levels[-1], rate * float(part), SPLIT[step - 1])
+                self.edges[number] = edges
+                self.questions.set_cells(self.edges)
+                asked = CrossTable((number,), (np.arange(len(edges) - 1, dtype=np.uint16),))
+                (noisy,) = self.questions.cross_tables([asked], paid, f"{PLACE} {3 * len(self.places) + step + 1}")
+                levels.append(Level(edges, noisy.astype(np.float64), laplace_variance(self._rate(paid, 1))))
+            self.places[number] = estimated(column, levels, empty_cells(self.rules, column, edges))
+            self.edges[number] = self.places[number].blocks
 
     def _starting_edges(self, column: Column) -> Ints:
         """The edges of a wide column before it is refined."""
@@ -180,7 +209,7 @@ class MosaicRun:
             few = [number for number, size in enumerate(self._sizes()) if 3 <= size <= MOST_CLASSES]
             hub = len(few) > 1
             self.lead = self.questions.hub(few, self._price(rules.HUB)) if hub else few[0] if few else None
-        sizes = [self._sizes()[number] for number in self._others()]
+        sizes = self._other_sizes()
         classes = 0 if self.lead is None else self._sizes()[self.lead]
         is_hub = self.lead is not None and self.lead != self.target
         self.plan = rules.plan(self.start, sizes, len(self.columns), classes, hub, is_hub)
@@ -189,8 +218,8 @@ class MosaicRun:
 
     def _first_tables(self, noisy: int) -> None:
         """Measures the first table of each column (with the leading column, if there is one) and fits them."""
-        others, sizes = self._others(), self._sizes()
-        lead = [] if self.lead is None else [self.lead]
+        sizes, lead = self._sizes(), [] if self.lead is None else [self.lead]
+        others = [number for number in self._others() if lead or number not in self.places]
         identity = [_identity(size) for size in sizes]
         asked = [CrossTable((n, *lead), (identity[n], *(identity[m] for m in lead))) for n in others]
         price = self._price(self.plan.first)
@@ -204,7 +233,7 @@ class MosaicRun:
         size = noisy, laplace_variance(self._rate(self._price(rules.SIZE), 1))
         first = [(answers[place], variances[place]) for place in range(len(others))]
         self.fitted = first_tables(
-            self.columns, self.edges, self.lead, self._doubt(), size, first, self.rules, self.bands
+            self.columns, self.edges, self.lead, self._doubt(), size, first, self.rules, self.bands, self.places
         )
         self.classes_win = self.plan.count == 0
         self.errors = [0.0, 0.0]

@@ -26,7 +26,15 @@ from cantle.schema.domain import Attribute
 from cantle.schema.outlines import table
 from cantle.trusted.core.arrays import Floats, Ints
 from cantle.trusted.core.budget import NANO
-from cantle.trusted.geometry.workloads import APART, ONE_COLUMN, TOGETHER, SetWorkload, TableWorkload
+from cantle.trusted.geometry.workloads import (
+    APART,
+    ASKED,
+    ONE_COLUMN,
+    TOGETHER,
+    FamilyWorkload,
+    SetWorkload,
+    TableWorkload,
+)
 
 if TYPE_CHECKING:
     from cantle.schema.canonical_json import JSON
@@ -112,6 +120,8 @@ class Accuracy:
     one_column : QuestionError or None
         Questions about one column (of sets: about one item). None where none could be drawn.
     together, apart : PairError or None
+        Of families: those that have a certain child, and those that have two children in a row of certain kinds;
+        `one_column` is about families by their own columns. Of other data:
         Pairs of columns that the release measured together, and other pairs. With few records there is only one number,
         `apart`, which then is about all pairs. Of sets: pairs and triples of items all of whose pairs were counted, and
         others. None where there are none.
@@ -178,9 +188,11 @@ def affordable(share: Fraction, epsilon_nano: int, noisy_records: int, max_recor
     return 3 if 99 * k <= paid else 1 if of_tables and 50 * k <= paid else 0
 
 
-def kinds_of(workload: TableWorkload | SetWorkload) -> dict[str, int]:
+def kinds_of(workload: TableWorkload | SetWorkload | FamilyWorkload) -> dict[str, int]:
     """The kinds of numbers that a workload asks for, in their order, with the number of questions or pairs of each."""
-    if isinstance(workload, SetWorkload):
+    if isinstance(workload, FamilyWorkload):
+        numbers = {name: len(workload.of(view)) for name, view in zip(KINDS, ASKED, strict=True)}
+    elif isinstance(workload, SetWorkload):
         numbers = {"one_column": len(workload.items), "together": workload.together}
         numbers["apart"] = len(workload.starts) - 1 - workload.together
     else:

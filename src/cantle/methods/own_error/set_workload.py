@@ -10,18 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.schema.items import Universe
 from cantle.schema.sets import ITEMS
 from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.workloads import SetWorkload
-
-if TYPE_CHECKING:
-    import polars as pl
 
 BANDS = (16, 64, 256, 1024)
 """The ranks of items by frequency at which bands end: errors differ with frequency, and the worst band counts."""

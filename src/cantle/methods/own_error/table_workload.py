@@ -5,8 +5,9 @@ Public dice draw them after the records.
 A question about one column is the value of a released record, or for numbers and dates the interval between the values
 of two released records. Null is a value too. No question is asked twice. A question about two columns is a rectangle of
 their table, each column in at most 16 groups of about equally many records: an interval between two edges of groups,
-often without a lower or upper end, or one group of categories. Questions about few records are left out, because for
-them the error of a large group is taken in proportion (question_scale.py).
+often without a lower or upper end, or one group of categories. Of a place the groups are aligned blocks of its codes,
+which are rectangles of the map; a question is about one of them, or about two that are halves of one. Questions about
+few records are left out, because for them the error of a large group is taken in proportion (question_scale.py).
 """
 
 from __future__ import annotations
@@ -21,13 +22,20 @@ from cantle import kernel_choice
 from cantle.drawing.counts import Dice
 from cantle.drawing.records import Drawn
 from cantle.methods.own_error.accuracy import LARGE, Pair, largest_spread, reference, scale_of, spread
-from cantle.schema.domain import Attribute, Domain, Steps
+from cantle.schema.domain import Attribute, Domain, Plane, Steps
 from cantle.trusted.core.arrays import Bytes, Codes, Floats
 from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.count_tables import count_codes
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
-from cantle.trusted.geometry.rectangles import WHOLE, Rectangles
-from cantle.trusted.geometry.workloads import APART, ONE_COLUMN, TOGETHER, TableWorkload, count_within
+from cantle.trusted.geometry.workloads import (
+    APART,
+    ONE_COLUMN,
+    TOGETHER,
+    WHOLE,
+    Rectangles,
+    TableWorkload,
+    count_within,
+)
 
 QUESTIONS = 500
 """Questions about one column that are drawn, in all; those drawn twice are asked once."""
@@ -41,6 +49,9 @@ FEWEST = 4
 OPEN, NULLS = 0.25, 0.125
 """How often an interval has no lower end, how often no upper one, and how often the question is about null."""
 
+HALF = 0.5
+"""How often a question about a block of a place asks about its other half too."""
+
 MOST_PAIRS = 300
 """Most pairs of columns; at most half of them are pairs measured together, unless there are few others."""
 
@@ -50,16 +61,19 @@ MOST_GROUPS = 16
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column of the engine: how many codes it has, whether intervals make sense, and the code of null, if any."""
+    """One column of the engine: how many codes it has, whether intervals make sense, the code of null, if any, and
+    whether it holds places."""
 
     codes: int
     ordered: bool
     null: int | None
+    place: bool = False
 
     @staticmethod
     def of(attribute: Attribute) -> Column:
-        ordered = isinstance(attribute.scale, Steps)
-        return Column(attribute.size, ordered, attribute.bins if attribute.nullable else None)
+        place = isinstance(attribute.scale, Plane)
+        ordered = isinstance(attribute.scale, Steps) and not place
+        return Column(attribute.size, ordered, attribute.bins if attribute.nullable else None, place)
 
 
 def columns_of(domain: Domain) -> list[Attribute]:
@@ -177,7 +191,7 @@ def _about_one_column(
     for one in ordered:
         here = column == one
         drawn[here] = np.stack(
-            [column[here], *_spans(columns[one], released[one][rows[here]].astype(np.int64))], axis=1
+            [column[here], *_spans(columns[one], ordered[one], released[one][rows[here]].astype(np.int64))], axis=1
         )
     column, lo, hi = np.unique(drawn, axis=0).T
     share = np.zeros(len(column))
@@ -199,9 +213,17 @@ def _rows(edges: Ints, lo: Ints, hi: Ints) -> list[Ints]:
     return [np.searchsorted(edges, lo), np.searchsorted(edges, hi), lo * 0, lo * 0 + 1, lo * 0 + WHOLE]
 
 
-def _spans(column: Column, two: Ints) -> tuple[Ints, Ints]:
+def _spans(column: Column, ordered: _Ordered, two: Ints) -> tuple[Ints, Ints]:
     """The codes from lo to before hi for each pair of values: the first value, or if the column is ordered, all values
-    between the two, or null if one of them is null."""
+    between the two, or null if one of them is null. Of a place it is the block of the first, together with its other
+    half if the second is there."""
+    if column.place:
+        edges = _groups(column, ordered)
+        first, second = (np.searchsorted(edges, one, side="right") - 1 for one in two.T)
+        lo, hi = first, first + 1
+        paired = _sibling(edges)[first] == second
+        lo, hi = np.where(paired, np.minimum(first, second), lo), np.where(paired, np.maximum(first, second) + 1, hi)
+        return edges[lo], edges[hi]
     if not column.ordered:
         return two[:, 0], two[:, 0] + 1
     null = (two == column.null).any(axis=1) if column.null is not None else np.zeros(len(two), dtype=np.bool_)
@@ -233,20 +255,25 @@ class _Side:
     spread: float
     ordered: bool
     nullable: bool
+    sibling: Ints | None = None
 
     @staticmethod
     def of(column: Column, ordered: _Ordered) -> _Side:
         edges = _groups(column, ordered)
         counts = np.diff(ordered.below(edges))
-        spread = largest_spread(ordered.times, ordered=column.ordered)
         shares = counts / counts.sum() if counts.sum() else np.full(len(counts), 1 / len(counts))
-        return _Side(edges, shares, spread, column.ordered, column.null is not None and len(edges) > 2)
+        spread = largest_spread(counts if column.place else ordered.times, ordered=column.ordered)
+        nullable, sibling = column.null is not None and len(edges) > 2, _sibling(edges) if column.place else None
+        return _Side(edges, shares, spread, column.ordered, nullable, sibling)
 
     def draw(self, dice: Dice) -> tuple[Ints, Ints]:
         """The groups from lo to before hi of RECTANGLES conditions on this column."""
         if not self.ordered:
             lo = np.searchsorted(self.shares.cumsum()[:-1], dice.random(RECTANGLES), side="right")
-            return lo, lo + 1
+            if self.sibling is None:
+                return lo, lo + 1
+            other = np.where(dice.random(RECTANGLES) < HALF, self.sibling[lo], lo)
+            return np.minimum(lo, other), np.maximum(lo, other) + 1
         last = len(self.shares) - self.nullable
         ends = np.sort(dice.integers(0, last + 1, (RECTANGLES, 2)), axis=1)
         hi = np.maximum(ends[:, 1], np.minimum(ends[:, 0] + 1, last))
@@ -264,12 +291,42 @@ def _groups(column: Column, ordered: _Ordered) -> Ints:
     values = column.codes if column.null is None else column.null
     known = int(ordered.below(np.array([values]))[0])
     records = int(ordered.below(np.array([column.codes]))[0])
+    if column.place:
+        return _blocks(column, values, ordered)
     if column.codes <= MOST_GROUPS or not records:
         step = -(-column.codes // MOST_GROUPS)
         return np.unique(np.append(np.arange(0, column.codes, step), column.codes)).astype(np.int64)
     most = MOST_GROUPS - (column.null is not None)
     ends = ordered.at(np.arange(1, most) * known // most) if known else np.zeros(0, np.int64)
     return np.unique(np.concatenate([[0], ends, [values, column.codes]])).astype(np.int64)
+
+
+def _blocks(column: Column, values: int, ordered: _Ordered) -> Ints:
+    """Edges of at most MOST_GROUPS aligned blocks of a place, always halving that with most released records; null by
+    itself."""
+    edges = np.array([0, values], dtype=np.int64)
+    while len(edges) <= MOST_GROUPS - (column.null is not None):
+        held = np.where(np.diff(edges) > 1, np.diff(ordered.below(edges)), -1)
+        if held.max() < 0:
+            break
+        at = int(held.argmax())
+        edges = np.insert(edges, at + 1, (edges[at] + edges[at + 1]) // 2)
+    return edges if column.null is None else np.append(edges, column.codes)
+
+
+def block_counts(attribute: Attribute, released: Codes) -> Ints | None:
+    """How many released records are in each block of a place; None for other columns."""
+    column = Column.of(attribute)
+    ordered = _Ordered(column.codes, released)
+    return np.diff(ordered.below(_groups(column, ordered))) if column.place else None
+
+
+def _sibling(edges: Ints) -> Ints:
+    """For each block the number of its other half, or its own number if that is none of the blocks."""
+    first, size = edges[:-1], np.diff(edges)
+    other = np.where(first // size % 2 == 0, first + size, first - size)
+    at = np.minimum(np.searchsorted(first, other), len(first) - 1)
+    return np.where((first[at] == other) & (size[at] == size), at, np.arange(len(first)))
 
 
 def _map(edges: Ints, groups: Ints) -> Bytes:

@@ -11,6 +11,8 @@ from math import exp, log
 from typing import Any
 
 from cantle.errors import ParameterError
+from cantle.framework.run import PartitioningRun
+from cantle.methods.base import Method
 from cantle.methods.catalogue import make_method
 from cantle.methods.planning import tables
 from cantle.methods.planning.outline import Outline, Plan
@@ -26,7 +28,7 @@ def plan(
     *,
     epsilon: float | str | Fraction,
     records: int,
-    method: str = "auto",
+    method: object = "auto",
     preset: str = "default",
     **parameters: object,
 ) -> Plan:
@@ -41,7 +43,7 @@ def plan(
     records : int
         About how many records (sets, nodes) there are, from public knowledge.
     method, preset, **parameters
-        As in `publish`.
+        As in `publish`. A partitioning of one's own is rehearsed on made-up records.
 
     Returns
     -------
@@ -60,7 +62,7 @@ def plan(
     public = as_schema(schema)
     chosen = make_method(public, method, preset, parameters)
     exact, unit = nano_of(epsilon) / NANO, Unit(*public.protects)
-    outline = _planner(chosen.name)(chosen, exact, records, unit.max_records)
+    outline = _planner(chosen)(chosen, exact, records, unit.max_records)
     return Plan.of(exact, records, unit.describe(), replace(outline, remarks=(*outline.remarks, *_of_weights(public))))
 
 
@@ -75,13 +77,17 @@ def _of_weights(schema: Schema) -> list[str]:
     ]
 
 
-def _planner(method: str) -> Callable[[Any, float, int, int], Outline]:
+def _planner(method: Method) -> Callable[[Any, float, int, int], Outline]:
     """The function that plans a method; those for sets and graphs are loaded for these alone."""
-    if method in tables.PLANNERS:
-        return tables.PLANNERS[method]
-    from cantle.methods.planning import sets_and_graphs
+    if method.name in tables.PLANNERS:
+        return tables.PLANNERS[method.name]
+    if isinstance(method, PartitioningRun):
+        from cantle.methods.planning.partitionings import plan_partitioning
 
-    return sets_and_graphs.PLANNERS[method]
+        return plan_partitioning
+    from cantle.methods.planning import families, sets_and_graphs
+
+    return (sets_and_graphs.PLANNERS | families.PLANNERS)[method.name]
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def foreseen(method: Mosaic, epsilon: float, records: int, persons: int, kept: i
     wide = [column for column in every if column.wide]
     accuracy: Fraction = method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons)
     banded = target is not None and not rules.few(target)
-    start = rules.opening(records, rate, len(wide), _cells(others, WIDTHS), accuracy, banded)
+    start = rules.opening(records, rate, len(wide), _cells(others, WIDTHS), accuracy, banded, every)
     cells = _refined(others, _cells(others, LOW_WIDTHS if start.low else WIDTHS), start)
     few = [size for size in cells if 3 <= size <= MOST_CLASSES]
     hub = target is None and columns >= rules.HUB_COLUMNS and bool(few)
@@ -85,7 +85,9 @@ def _target(method: Mosaic) -> Column | None:
 
 
 def _cells(columns: Sequence[Column], widths: int) -> list[int]:
-    return [len(starting_edges(column, widths)) - 1 + column.null for column in columns]
+    """The starting cells; places count as many as budgets take them for."""
+    starts = (rules.PLACE_CELLS if one.place else len(starting_edges(one, widths)) - 1 + one.null for one in columns)
+    return list(starts)
 
 
 def _refined(columns: Sequence[Column], cells: Sequence[int], start: rules.Opening) -> list[int]:

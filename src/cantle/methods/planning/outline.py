@@ -185,6 +185,7 @@ class Outline:
 
 
 _NOUNS = {
+    "families": ("families", "share of families with one value"),
     "degrees": ("nodes", "share of nodes with at least k edges"),
     "baskets": ("sets", "share of sets with one item"),
     "diffpart": ("sets", "share of sets with one item"),

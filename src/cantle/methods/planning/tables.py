@@ -12,7 +12,9 @@ from cantle.drawing.counts import variance
 from cantle.methods.diffgen.method import DiffGen
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.method import Mosaic
+from cantle.methods.mosaic.model.answers import PLACE
 from cantle.methods.mosaic.model.bands import ALONE
+from cantle.methods.mosaic.model.place_cells import LEVELS
 from cantle.methods.own_error.accuracy import WHY
 from cantle.methods.planning.foreseen import foreseen, relations_of
 from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part, too_fine
@@ -43,7 +45,13 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
     """The shares of mosaic, and the noise in its first tables."""
     rate, made = epsilon / persons, foreseen(method, epsilon, records, persons)
     others, start, cells, shares, target = made.others, made.start, made.cells, made.shares, made.target
-    first = _first_noise(cells, shares, rate)
+    asked = [size for column, size in zip(others, cells, strict=True) if target is not None or not column.place]
+    first = _first_noise(asked, shares, rate)
+    if len(asked) < len(others):  # places have counts of their own instead
+        queue, places = iter(first), iter(start.places)
+        first = [
+            noise_of(float(next(places) * LEVELS[-1]) * rate) if column.place else next(queue) for column in others
+        ]
     known = [
         _known_noise(size, cells, noise**2 * max(1, made.classes), shares, rate, made.columns)
         for size, noise in zip(cells, first, strict=True)
@@ -52,6 +60,11 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
     budget = [
         Part("number of records", float(rules.SIZE), noise_of(float(rules.SIZE) * rate)),
         Part("ranges and shared values of columns of many values", float(start.shape)),
+        Part(
+            question_in_words(f"{PLACE} 1"),
+            float(sum(start.places)),
+            _each(sum(start.places) * LEVELS[-1], len(start.places), rate),
+        ),
         Part(question_in_words(WHY), float(start.accuracy)),
         Part(question_in_words(ALONE), float(start.bands), _each(start.bands, 1, rate)),
         Part(question_in_words("hub column"), float(shares.hub)),
@@ -76,7 +89,7 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
         too_fine=_fine(others, records, value_noise),
         remarks=(*_grouped(others, cells), *_mosaic_remarks(start), *_banded(target, start)),
         relations=relations_of(method, epsilon, records, persons),
-        **_cost("mosaic", records, made.columns, shares.count),
+        **table_cost("mosaic", records, made.columns, shares.count),
     )
 
 
@@ -116,7 +129,7 @@ def _column_error(column: Column, cells: int, records: int, noise: float) -> flo
 
 def _fine(columns: Sequence[Column], records: int, noise: float) -> tuple[str, ...]:
     """Remarks on columns that are too fine; wide columns of numbers are left out, because they are put into ranges."""
-    narrow = [column for column in columns if not column.wide]
+    narrow = [column for column in columns if not (column.wide or column.place)]
     return tuple(text for column in narrow for text in too_fine(column.name, column.values, records, noise))
 
 
@@ -155,6 +168,8 @@ def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline
     accuracy = float(method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons))
     rest = 1 - float(s.oneway_share) - float(s.count_share) - accuracy
     leaves = rest * float(s.leaf_share)
+    if s.halves:  # cuts are free: leaves get what stop tests leave
+        leaves = rest - (rest - leaves) * float(s.stop_share) * s.stop.paid
     tables, leaf_noise = max(1, len(method.sizes)), noise_of(leaves * rate)
     noise = noise_of(float(s.oneway_share) * rate / tables) if s.oneway_share else leaf_noise
     budget = [
@@ -197,7 +212,7 @@ def _by_columns(
         one_way=sum(errors) / max(1, len(errors)),
         cells=sum(sizes) / max(1, len(sizes)),
         too_fine=tuple(fine),
-        **_cost(name, records, len(sizes), 0),
+        **table_cost(name, records, len(sizes), 0),
     )
 
 
@@ -206,7 +221,7 @@ def _whole(budget: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(part for part in budget if part.share > 0)
 
 
-def _cost(method: str, records: int, columns: int, tables: int) -> dict[str, Any]:
+def table_cost(method: str, records: int, columns: int, tables: int) -> dict[str, Any]:
     """Core-seconds and megabytes, from single runs on two cores (`cantle reproduce plan`, `cantle bench`).
 
     They may be wrong by a factor of about two.

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.column_cells import column_of, ladder_edges
 from cantle.drawing.counts import Floats, variance
 from cantle.drawing.smooth import smooth
 from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.trusted.geometry.boxes import Ints
-
-if TYPE_CHECKING:
-    import polars as pl
 
 PER_CELL = 10
 """Records that an average cell of a column of numbers should hold, in noise scales."""
@@ -137,8 +134,6 @@ def expected_shares(noisy: Floats, scale: float, total: float) -> Floats:
 
 def marginals_frame(domain: Domain, edges: Sequence[Ints], value: Ints, rate_num: int, rate_den: int) -> pl.DataFrame:
     """The noisy one-way tables in long form: attribute, first code of the cell, label, noisy count, rate."""
-    import polars as pl
-
     names = [a.name for a, edge in zip(domain.attributes, edges, strict=True) for _ in edge[1:]]
     codes = np.concatenate([edge[:-1] for edge in edges])
     labels = [
@@ -153,8 +148,6 @@ def marginals_frame(domain: Domain, edges: Sequence[Ints], value: Ints, rate_num
 
 def tables_from(domain: Domain, marginals: pl.DataFrame | None) -> OneWayTables | None:
     """The one-way tables behind such a frame."""
-    import polars as pl
-
     if marginals is None:
         return None
     rate = int(marginals["rate_num"][0]), int(marginals["rate_den"][0])

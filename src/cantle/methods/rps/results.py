@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+import polars as pl
 
+from cantle.drawing.consistency import consistent, integers
 from cantle.drawing.counts import (
     Dice,
     Floats,
     Strata,
-    consistent,
     fit_values,
-    integers,
     project_rows,
     round_rows,
     variance,
 )
-from cantle.drawing.group_frames import groups_frame, tree_frame
+from cantle.drawing.group_frames import groups_frame
 from cantle.drawing.obey_rules import Regions, Shape
 from cantle.drawing.records import Drawn, drawable
 from cantle.drawing.results import Results
@@ -30,9 +30,6 @@ from cantle.schema.rules import Rules
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _BLOCK = 1 << 15  # records at a time, so that intermediate arrays stay in the cache
 
@@ -56,12 +53,14 @@ class TreeSettings(Protocol):
 def tree_results(
     domain: Domain,
     tree: Tree,
+    nodes: pl.DataFrame,
     oneways: tuple[Sequence[Ints], Noisy] | None,
     settings: TreeSettings,
     depth: int,
     generator: Dice,
 ) -> Results:
-    """Everything a release of a tree holds; `oneways` are the edges of the cells of one-way tables and their counts."""
+    """Everything a release of a tree holds. `nodes` is the tree as a frame; `oneways` are the edges of the cells of
+    one-way tables and their counts."""
     frontier = tree.leaf_frontier()
     may = None if domain.rules is None else possible_in(domain, domain.rules, frontier.lo, frontier.hi)
     leaves = summarise(
@@ -69,7 +68,7 @@ def tree_results(
     )
     count, wanted = drawable(leaves.count, len(domain.columns), generator)
     leaves = replace(leaves, count=count)
-    frames = {"tree": tree_frame(domain, tree)}
+    frames = {"tree": nodes}
     tables = None
     if oneways is not None:
         edges, noisy = oneways
@@ -119,7 +118,7 @@ def summarise(
     if by_depth:
         count = round_rows(shown, np.rint(total).astype(np.int64))
     elif least_squares:
-        count = integers(tree.ids_by_level(), frontier.ids, shown, may)
+        count = integers(tree.by_level(), frontier.ids, shown, may)
     else:
         count = np.maximum(known.sum(axis=1, keepdims=True) if label == "majority" else known, 0)
         if tree.declared is not None:
@@ -178,7 +177,7 @@ def _least_squares(tree: Tree, leaf: Ints, value: Ints, cell_variance: Floats, m
     if tree.declared is not None:
         size[0], spread[0] = tree.declared, 1e-9
     cells = {"ids": leaf, "value": value.astype(float), "variance": cell_variance}
-    return consistent(tree.ids_by_level(), cells, size, spread, may)
+    return consistent(tree.by_level(), cells, size, spread, may)
 
 
 def masses(
@@ -266,8 +265,6 @@ def _fine(attribute: Attribute, drawn: Codes, place: Floats | None, order: Ints,
 
 def draw_generalised(domain: Domain, leaves: Leaves, generator: Dice) -> pl.DataFrame:
     """Records whose values are the sets of their regions, as text (RPS 3.2), shuffled."""
-    import polars as pl
-
     region, label = np.nonzero(leaves.count)
     counts = leaves.count[region, label]
     order = generator.permutation(int(counts.sum()))

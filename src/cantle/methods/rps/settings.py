@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.methods.own_accuracy import DEFAULT_SHARE, accuracy_share
 from cantle.methods.settings import flag, literal_switch, maybe, one_of, parsed, portion, setting, share, whole
+from cantle.schema.domain import Domain, Steps
 from cantle.trusted.claims.scores import BALANCE, CLASS_AWARE, Mix
 
 NAMED_SCORES = {"balance": BALANCE, "class": CLASS_AWARE}
@@ -157,5 +158,26 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 LITERAL = {"bins": 65536}
 """Changes to preset paper if it is literal: every place of a grid is a candidate."""
 
+FEW_NUMBERS = {"attributes": "midpoint", "stop": "privtree:5", "stop_share": "3/4", "leaf_share": "1/3", "depth": 24,
+               "bins": 4096}  # fmt: skip
+"""Changes to the defaults for two or three columns of numbers without a target: records often crowd in a few places
+there, to which free cuts and tests whose price does not grow with the depth lead.
+
+They were chosen on 22 tables of 2 to 8 columns, real (places, bank, Adult) and made up, at epsilon .1 to 1: with four
+columns and little data, the regions of the usual defaults are better.
+"""
+
+MOST_FEW = 3
+
 ONE_ATTRIBUTE = {"attributes": "midpoint", "oneway_share": 0, "values": "uniform"}
 """Changes to the defaults for a single attribute: its leaves already are a one-way table, and free cuts are best."""
+
+
+def defaults_for(domain: Domain, given: Collection[str]) -> Mapping[str, object]:
+    """Changes to the defaults that follow from the columns; none for several numbers if the tree is described."""
+    attributes = domain.attributes
+    if len(attributes) == 1:
+        return ONE_ATTRIBUTE
+    numbers = all(isinstance(one.scale, Steps) for one in attributes)
+    few = 1 < len(attributes) <= MOST_FEW and numbers and domain.target is None
+    return FEW_NUMBERS if few and not {"attributes", "stop", "depth", "quality", "summary"} & set(given) else {}

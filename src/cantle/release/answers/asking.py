@@ -16,24 +16,23 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.records import share_drawn
 from cantle.errors import ParameterError
 from cantle.release.answers.bins import Counted, inside_and_around
 from cantle.release.answers.estimates import NOISE_ONLY, Estimate
 from cantle.release.structures import opened
-from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, is_box, join
+from cantle.schema.code_sets import Box, Key, OneColumn, Question, columns_of, holds, is_box, join
 from cantle.schema.domain import Attribute
 from cantle.schema.questions import parse
 from cantle.trusted.core.arrays import Bools, Codes
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.methods.own_error.accuracy import Pair
     from cantle.release import Release
     from cantle.release.answers.regression import Regression
-    from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
+    from cantle.trusted.geometry.workloads import FamilyWorkload, SetWorkload, TableWorkload
 
 MOST_KEPT = 10_000
 """Counts that are kept, because the rows of a table ask for the same boxes of codes."""
@@ -69,7 +68,7 @@ class Asker:
         """All pairs of columns of a table, and those that were measured together."""
         return set(), set()
 
-    def workload(self, seed: int) -> TableWorkload | SetWorkload | None:
+    def workload(self, seed: int) -> TableWorkload | SetWorkload | FamilyWorkload | None:
         """The questions that a seed draws for the released records, whose error a release measures."""
         raise NotImplementedError
 
@@ -90,6 +89,10 @@ class Asker:
     def table(self, by: Sequence[str], question: Question, mean: str | None, confidence: float) -> pl.DataFrame:  # noqa: ARG002
         """One row per combination of groups of these columns: the groups, value, low, high, covers."""
         raise ParameterError("only releases of tables have columns to group by")
+
+    def itemsets(self, min_support: float, longest: int | None, confidence: float) -> pl.DataFrame:  # noqa: ARG002
+        """The frequent itemsets of a release of sets."""
+        raise ParameterError("only releases of sets have frequent itemsets")
 
     def weighing(self) -> Asker:
         """The same in sums of weights."""
@@ -147,7 +150,7 @@ class Asker:
         """The margin of the noise behind a question that holds for so many of the records drawn."""
         whole = columns_of(question) if is_box(question) else None
 
-        def share(box: dict[Key, CodeSet]) -> float:
+        def share(box: Box) -> float:
             if whole is not None and len(box) == len(whole):
                 return 1.0
             around = self.drawn(join(True, (OneColumn(*one) for one in box.items())))

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 
 from cantle.release.manifest import Manifest
 from cantle.release.structures import traits_of
-from cantle.schema.code_sets import CodeSet, Joined, Key, Linear, OneColumn, Question, changed
+from cantle.schema.code_sets import CodeSet, Key, Linear, OneColumn, Question, changed, recoded
 from cantle.schema.domain import Attribute, Labels
-
-Change: TypeAlias = Callable[["Counted", CodeSet], CodeSet]
 
 
 @dataclass(frozen=True)
@@ -90,8 +88,14 @@ class Counted(Protocol):
 
 def inside_and_around(question: Question, bins: Mapping[Key, Counted]) -> tuple[Question, Question]:
     """Two questions that cut no bin: one that holds only where this one does, and one that holds wherever it does."""
-    inside = _changed(question, bins, lambda mine, codes: mine.whole(codes))
-    return inside, _changed(question, bins, lambda mine, codes: mine.touched(codes))
+
+    def changed_by(change: Callable[[Counted, CodeSet], CodeSet]) -> Question:
+        return recoded(
+            question,
+            lambda key, codes: change(bins[key], codes) if key in bins and isinstance(codes, CodeSet) else codes,
+        )
+
+    return changed_by(lambda mine, codes: mine.whole(codes)), changed_by(lambda mine, codes: mine.touched(codes))
 
 
 def sums_inside_and_around(question: Question, cells: Mapping[Key, tuple[int, ...]]) -> tuple[Question, Question]:
@@ -105,13 +109,3 @@ def sums_inside_and_around(question: Question, cells: Mapping[Key, tuple[int, ..
 
     inside = changed(question, lambda part: on_cells(part, False))
     return inside, changed(question, lambda part: on_cells(part, True))
-
-
-def _changed(question: Question, bins: Mapping[Key, Counted], change: Change) -> Question:
-    """The question with every set of codes changed; questions know no `not`, so that larger sets hold more often."""
-    if isinstance(question, Joined):
-        return Joined(question.every, tuple(_changed(part, bins, change) for part in question.parts))
-    if isinstance(question, Linear):
-        return question
-    mine = bins.get(question.key)
-    return question if mine is None else OneColumn(question.key, change(mine, question.codes))

@@ -9,21 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import variance
 from cantle.drawing.tree import Leaves
 from cantle.release.answers.estimates import Noise
-from cantle.schema.code_sets import CodeSet, Key, Question, columns_of, edges_of, holds, hull, sums_in
+from cantle.schema.code_sets import (
+    AnySet,
+    Box,
+    Key,
+    Question,
+    areas_in,
+    columns_of,
+    edges_of,
+    holds,
+    hull,
+    sums_in,
+)
 from cantle.schema.domain import Domain
 from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
 
-if TYPE_CHECKING:
-    import polars as pl
-
-Share = Callable[[dict[Key, CodeSet]], float]
+Share = Callable[[Box], float]
 """The share of the released records in a box (codes per column) for which a question holds."""
 
 
@@ -54,17 +62,9 @@ class Regions:
         for key, codes in hull(question).items():
             if key in self.columns:
                 at = self.columns.index(str(key))
-                weight *= overlap(self.first[:, at], self.end[:, at], codes)
+                weight *= codes.share(self.first[:, at], self.end[:, at])
         spread = weight**2 * self.variance
         return Noise(float(spread.sum()), float(3 * (spread**2).sum()))
-
-
-def overlap(first: Codes, end: Codes, codes: CodeSet) -> Floats:
-    """The share of each span that is in the set of codes."""
-    inside = np.zeros(len(first))
-    for low, high in codes.spans():
-        inside += np.clip(np.minimum(end, high) - np.maximum(first, low), 0, None)
-    return inside / np.maximum(1, end - first)
 
 
 def regions_of(domain: Domain, leaves: Leaves) -> Regions:
@@ -105,7 +105,13 @@ class NoisyTable:
             not sums_in(question)
             and set(asked) <= set(self.columns)
             and all(edges_of(question, key) <= self._edge_sets[self.columns.index(str(key))] for key in asked)
+            and all(np.isin(self.share(str(key), area), (0, 1)).all() for key, area in areas_in(question))
         )
+
+    def share(self, column: str, codes: AnySet) -> Floats:
+        """The share of each cell of a column that is in a set of codes."""
+        edges = self.edges[self.columns.index(column)]
+        return codes.share(edges[:-1], edges[1:])
 
     def cells(self, question: Question) -> Bools:
         """For each cell whether the question holds for it."""
@@ -123,13 +129,9 @@ class NoisyTable:
     def _edge_sets(self) -> list[set[int]]:
         return [set(edges.tolist()) for edges in self.edges]
 
-    def touched(self, column: str, codes: CodeSet) -> float:
+    def touched(self, column: str, codes: AnySet) -> float:
         """The number of cells of a column that have a code of the set."""
-        edges = self.edges[self.columns.index(column)]
-        touched = np.zeros(len(edges) - 1, dtype=bool)
-        for first, end in codes.spans():
-            touched |= (edges[:-1] < end) & (edges[1:] > first)
-        return float(touched.sum())
+        return float((self.share(column, codes) > 0).sum())
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,7 @@ class Tables:
     def _asks_all(question: Question) -> bool:
         return bool(holds(question, lambda _: np.array(0)))
 
-    def noise_behind(self, question: Question, share: Callable[[dict[Key, CodeSet]], float]) -> Noise:
+    def noise_behind(self, question: Question, share: Callable[[Box], float]) -> Noise:
         """The noise in the tables that the records of a question were drawn from.
 
         `share` returns the share of the released records in a box (codes per column) for which the question holds. For
@@ -210,11 +212,9 @@ class _Part:
         return _Part(part + a * (float(size.counts) - total), own, a)
 
 
-def _noise_in(
-    table: NoisyTable, box: dict[Key, CodeSet], share: Callable[[dict[Key, CodeSet]], float]
-) -> tuple[int, Noise]:
+def _noise_in(table: NoisyTable, box: Box, share: Callable[[Box], float]) -> tuple[int, Noise]:
     """How many of the box's columns a table has, and the noise that it adds to a count of the question."""
-    mine: dict[Key, CodeSet] = {key: codes for key, codes in box.items() if key in table.columns}
+    mine: Box = {key: codes for key, codes in box.items() if key in table.columns}
     cells = 1.0
     for column, edges in zip(table.columns, table.edges, strict=True):
         cells *= table.touched(column, mine[column]) if column in mine else len(edges) - 1

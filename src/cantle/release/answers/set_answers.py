@@ -11,20 +11,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import inf
+from typing import TYPE_CHECKING
 
 from cantle.methods.own_error.accuracy import PairError, QuestionError
 from cantle.methods.own_error.set_workload import Counted, set_workload
 from cantle.release import Release
 from cantle.release.accuracy import MOST_DOUBT, WORST_DOUBT, noise_scale
-from cantle.release.answers.asking import Asker
+from cantle.release.answers.asking import Asker, check_confidence
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
+from cantle.release.answers.itemsets import frequent, require
 from cantle.release.answers.widths import BY_NOISE
 from cantle.release.data_file import as_polars
 from cantle.release.load import universe_of
 from cantle.release.sets import SetCodes, list_frame
-from cantle.schema.code_sets import CodeSet, Joined, Key, OneColumn, Question, columns_of, is_box
+from cantle.schema.code_sets import CodeSet, Joined, Key, OneColumn, Question, columns_of, is_box, join
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.workloads import SetWorkload
+
+if TYPE_CHECKING:
+    import polars as pl
 
 HELD = CodeSet((1, 2), 2)
 """The codes of the question whether a set holds an item."""
@@ -58,6 +63,25 @@ class SetAsker(Asker):
     def workload(self, seed: int) -> SetWorkload:  # noqa: ARG002
         """The questions about these records; they are not drawn at random."""
         return set_workload((self._codes.starts, self._codes.items), self._pairs)
+
+    def itemsets(self, min_support: float, longest: int | None, confidence: float) -> pl.DataFrame:
+        import polars as pl
+
+        require(min_support, longest)
+        check_confidence(confidence)
+        least = min_support * self.records if min_support < 1 else min_support * self.share_drawn
+        found = frequent(self._codes.starts, self._codes.items, least, longest)
+        made = []
+        for group, drawn in sorted(found, key=lambda one: (-one[1], len(one[0]), one[0])):
+            asked = join(True, [OneColumn(item, HELD) for item in group])
+            self._counted[asked] = drawn
+            made.append(([self._universe.label(item) for item in group], self.estimate(asked, drawn, confidence)))
+        labels = pl.List(pl.Int64 if isinstance(self._universe.label(0), int) else pl.String)
+        listed = pl.DataFrame({"items": pl.Series([group for group, _ in made], dtype=labels)})
+        fields = {"value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "covers": pl.String}
+        return listed.with_columns(
+            *(pl.Series(name, [getattr(one, name) for _, one in made], dtype=kind) for name, kind in fields.items())
+        )
 
     def levels(self, confidence: float, doubt: float) -> list[float | None]:
         """How far questions about one item, and about several, are off at most; None if that was not measured."""

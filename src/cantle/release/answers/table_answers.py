@@ -10,6 +10,7 @@ from math import lcm, nan
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import workload_dice
 from cantle.errors import ParameterError, raise_alone
@@ -46,8 +47,6 @@ from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
 from cantle.trusted.geometry.workloads import TableWorkload
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.release.answers.regression import Regression
     from cantle.schema.relations import Relations
     from cantle.schema.sums import Total
@@ -338,8 +337,6 @@ class TableAsker(Asker):
     # ---- tables -------------------------------------------------------------------------------------------
 
     def table(self, by: Sequence[str], question: Question, mean: str | None, confidence: float) -> pl.DataFrame:
-        import polars as pl
-
         check_confidence(confidence)
         groups = [self.groups(name) for name in by]
         shape = [len(one.labels) for one in groups]
@@ -365,8 +362,6 @@ class TableAsker(Asker):
 
     def groups(self, name: str) -> Groups:
         """The groups of a column: its values; of many numbers, the released cells or ranges of equal width."""
-        import polars as pl
-
         try:
             self.vocabulary.column(name)
         except Misfit as why:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.methods.own_error.accuracy import LARGE, Pair, PairError, QuestionError, largest_spread, reference, scale_of
+from cantle.methods.own_error.table_workload import block_counts
 from cantle.release.accuracy import DOUBT, MOST_DOUBT, noise_scale
 from cantle.release.answers.bins import inside_and_around
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
@@ -36,7 +37,7 @@ from cantle.schema.code_sets import (
     join,
     negated,
 )
-from cantle.schema.domain import Attribute, Steps
+from cantle.schema.domain import Attribute, Plane, Steps
 from cantle.trusted.core.arrays import Floats, Ints
 
 if TYPE_CHECKING:
@@ -138,8 +139,11 @@ class Widths:
     def spread(self, column: Key) -> float:
         """The largest p (1 - p) of a condition on a column."""
         if column not in self._spreads:
-            times = np.unique(self._asker.codes(column), return_counts=True)[1]
-            ordered = isinstance(self._asker.attributes[str(column)].scale, Steps)
+            attribute, codes = self._asker.attributes[str(column)], self._asker.codes(column)
+            times = block_counts(attribute, codes)
+            if times is None:
+                times = np.unique(codes, return_counts=True)[1]
+            ordered = isinstance(attribute.scale, Steps) and not isinstance(attribute.scale, Plane)
             self._spreads[column] = largest_spread(times, ordered=ordered)
         return self._spreads[column]
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+import polars as pl
+
 from cantle.errors import VerifyError
 from cantle.methods.released_structures import STRUCTURE_OF
 from cantle.release.document_fields import checked
@@ -18,8 +20,6 @@ from cantle.release.manifest import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import polars as pl
 
     from cantle.drawing.counts import Dice
     from cantle.release import Release

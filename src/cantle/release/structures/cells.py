@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.data.tables import read_columns
 from cantle.drawing.counts import Dice, public_dice
@@ -33,8 +34,6 @@ from cantle.trusted.core.answers import NoisyCells
 from cantle.trusted.core.arrays import Codes, Ints
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.data.frames import NativeFrame
     from cantle.release.report.content import Section
 

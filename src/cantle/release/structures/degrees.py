@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import Dice
 from cantle.drawing.group_frames import leaves_from
@@ -30,9 +30,6 @@ from cantle.schema.domain import Attribute, Domain, Steps
 from cantle.trusted.claims.degree_queries import MOST_DEGREE
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Ints
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _COLUMNS = "question path noisy rate_num rate_den k estimate"
 

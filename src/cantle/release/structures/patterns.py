@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle import kernel_choice
 from cantle.drawing.counts import Dice, public_dice
@@ -25,7 +26,7 @@ from cantle.methods.baskets.results import DOUBLES, SINGLE, basket_frame, basket
 from cantle.methods.own_error.accuracy import WHY
 from cantle.release import Release
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import DirectAnswer, Share, overlap, sum_of, variances
+from cantle.release.answers.noise import DirectAnswer, Share, sum_of, variances
 from cantle.release.bars import item_section
 from cantle.release.data_file import as_polars
 from cantle.release.load import set_schema_of, universe_of
@@ -34,16 +35,14 @@ from cantle.release.sets import list_frame
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns, has_columns
 from cantle.release.words import percent
-from cantle.schema.code_sets import CodeSet, Question, columns_of, hull
+from cantle.schema.code_sets import AnySet, Question, columns_of, hull
 from cantle.schema.values import Codes
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.release.report.content import Section
 
 
@@ -112,8 +111,6 @@ class Released:
         return sensitivity * self.max_records * NANO
 
     def _rows(self, names: tuple[str, ...]) -> pl.DataFrame:
-        import polars as pl
-
         return self._groups.filter(pl.col("question").is_in(names))
 
 
@@ -211,11 +208,11 @@ class Opened:
             worst = max(worst, mine.scaled(share({key: codes})), key=lambda noise: noise.variance)
         return worst
 
-    def _size_noise(self, codes: CodeSet) -> Noise:
+    def _size_noise(self, codes: AnySet) -> Noise:
         """The noise of the bins of sizes that the question touches; the last bin has no end."""
         rows = self._groups.filter(self._groups["question"] == "sizes")
         first = rows["size"].to_numpy()
-        touched = overlap(first, np.append(first[1:], codes.size), codes) > 0
+        touched = codes.share(first, np.append(first[1:], codes.size)) > 0
         return sum_of(Noise.of(float(one)) for one in variances(rows)[touched])
 
     def _item_noise(self, code: int) -> Noise:
@@ -242,8 +239,6 @@ class Opened:
 
     def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
         """The measured pairs that most of the released sets hold."""
-        import polars as pl
-
         measured = self._groups.filter(pl.col("items").list.len() == 2)
         pairs = measured.group_by("items", maintain_order=True).agg(pl.col("estimate").sum()).sort("estimate")
         likely, sets = pairs["items"].tail(_LIKELY).to_list(), self._records

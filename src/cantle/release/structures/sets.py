@@ -10,6 +10,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import Dice, public_dice
 from cantle.drawing.records import share_drawn
@@ -34,8 +35,6 @@ from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Floats, Ints
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.release.report.content import Section
 
 ALL_SETS = "item sets"
@@ -196,8 +195,6 @@ def _are_sets(items: pl.Series, universe: Universe) -> bool:
 
 def _recount(groups: pl.DataFrame, records: pl.Series, *, exact: bool) -> Iterator[str]:
     """Checks that each listed set occurs as often as its count, or more often if records were filled in."""
-    import polars as pl
-
     held = records.alias("items").to_frame().group_by("items").agg(pl.len().cast(pl.Int64).alias("held"))
     joint = groups.filter(pl.col("count") > 0).select("items", "count").join(held, on="items", how="left")
     less = joint["held"].fill_null(0) < joint["count"]

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import groupby, pairwise
-from math import prod
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import STREAMS, Dice, public_streams, variance
 from cantle.errors import VerifyError
@@ -23,19 +23,16 @@ from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import DirectAnswer, NoisyTable, Share, Tables
 from cantle.release.bars import column_section
 from cantle.release.data_file import as_polars
-from cantle.release.document_fields import Document
 from cantle.release.load import domain_of
 from cantle.release.manifest import Manifest
 from cantle.release.structures import Traits
-from cantle.release.structures.checks import broken_rules, changed_columns, rate_paid
+from cantle.release.structures.checks import broken_rules, changed_columns, shape_problems, table_rates
 from cantle.release.structures.tables_model import refusing_other_forms, released_tables
 from cantle.schema.code_sets import Question
 from cantle.trusted.core.arrays import Ints
 from cantle.trusted.geometry.cross_tables import are_edges
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.release.report.content import Section
 
 _CLOSE = 0.01  # share of the records that may be in other cells of a column
@@ -77,27 +74,15 @@ class Opened:
         if not all(map(are_edges, self._edges, sizes.values())):
             yield "the cells of a column do not cover it once, in order"
             return
-        yield from self._rates()
+        yield from table_rates(self._release, self._stated)
         tables = {number: frame for (number,), frame in self._release.frames["tables"].group_by("table")}
         if not set(tables) <= set(range(len(self._stated))) or len(self._stated) != self._manifest.summary["tables"]:
             yield "there are other noisy tables than stated"
             return
         for number, about in enumerate(self._stated):
-            yield from _shape(number, about, tables.get(number), sizes)
+            yield from shape_problems(number, about, tables.get(number), sizes)
         recounted = list(self._recount())
         yield from recounted or self._not_as_drawn()
-
-    def _rates(self) -> Iterator[str]:
-        """Checks that measurements are in the order of their charges, with the noise that was paid for."""
-        charges = [charge for charge in self._manifest.receipt.charges() if charge.verb == "measure"]
-        runs = [why for why, _ in groupby(about["why"] for about in self._stated)]
-        if runs != [charge.why for charge in charges]:
-            yield "the noisy tables are not those that the receipt paid for"
-            return
-        paid = {charge.why: rate_paid(charge) for charge in charges}
-        for why, num, den in self._release.frames["tables"].select("why", "rate_num", "rate_den").unique().rows():
-            if paid.get(why) != (num, den):
-                yield f"the noise of {why!r} is not what the receipt paid for"
 
     def _recount(self) -> Iterator[str]:
         """Puts every released record into its cells and compares with the counts; draws places inside steps again."""
@@ -223,26 +208,3 @@ class Opened:
         figure = Figure("Tables that were measured", header=header, rows=rows, words=2)
         said = (words, f"{self._in_bands}.") if self._in_bands else (words,)
         return Section("regions", "Noisy tables", said, (figure,))
-
-
-def _shape(number: int, about: Document, frame: pl.DataFrame | None, sizes: dict[str, int]) -> Iterator[str]:
-    """Checks that a table lists every cell once, in order, and that frequent values reached their threshold."""
-    listed = np.zeros(0, np.int64) if frame is None else frame["cell"].to_numpy()
-    if frame is not None and set(frame["why"].to_list()) != {about["why"]}:
-        yield f"noisy table {number} does not say what it was measured for"
-    if "at_least" in about:
-        if (np.diff(listed) <= 0).any() or (listed < 0).any() or (listed >= sizes[about["column"]]).any():
-            yield f"noisy table {number} does not list values of its column in order"
-        elif frame is not None and (frame["noisy"] < min(about["at_least"])).any():
-            yield f"noisy table {number} lists a value below the threshold"
-        return
-    if not np.array_equal(listed, np.arange(len(listed))):
-        yield f"noisy table {number} does not list every cell once in order"
-    elif "columns" in about:
-        edges = about["edges"]
-        good = len(edges) == len(about["columns"])
-        good &= all(are_edges(np.array(e), sizes[name]) for e, name in zip(edges, about["columns"], strict=False))
-        if not good or len(listed) != prod(len(edge) - 1 for edge in edges):
-            yield f"noisy table {number} does not have the cells it states"
-    elif "tree" in about and len(listed) % sum("leaf" in node for node in about["tree"]):
-        yield f"noisy table {number} does not have the leaves it states"

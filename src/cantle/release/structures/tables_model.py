@@ -12,26 +12,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
-from cantle.drawing.column_cells import column_of
+from cantle.drawing.column_cells import Column, column_of
 from cantle.drawing.counts import STREAMS, Dice, public_streams
 from cantle.errors import VerifyError, raise_alone
-from cantle.methods.mosaic.model.answers import FIRST, PARTS
+from cantle.methods.mosaic.model.answers import FIRST, PARTS, PLACE
 from cantle.methods.mosaic.model.bands import ALONE, FEW_BANDS, MANY_BANDS, Bands
-from cantle.methods.mosaic.model.fitted import DOUBT, Fitted, first_tables
+from cantle.methods.mosaic.model.fitted import DOUBT, Fitted, empty_cells, first_tables
 from cantle.methods.mosaic.model.label import DRAFT
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
+from cantle.methods.mosaic.model.place_cells import Level, Place, estimated
 from cantle.release.document_fields import Document
 from cantle.release.load import domain_of
 from cantle.schema.domain import Domain
+from cantle.schema.rules import Rules
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import LabelTree
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.release import Release
 
 
@@ -105,12 +106,13 @@ class ReleasedTables:
         (size,) = self._about("number of records")
         first = {answer.about["columns"][0]: answer for answer in self._answers if answer.why.startswith(FIRST)}
         doubt = DOUBT if self._about("frequent values") else 0.0
-        noisy_size = int(size.noisy[0]), size.variance
+        noisy_size, rules = (int(size.noisy[0]), size.variance), self.domain.rules_on_codes
         bands = self._bands_of_target(doubt, max(1, noisy_size[0]))
-        others = [name for number, name in enumerate(self._names) if number != self._lead]
+        places = {number: self._place(column, rules) for number, column in enumerate(columns) if column.place}
+        names = enumerate(self._names)
+        others = [name for at, name in names if at != self._lead and (self._lead is not None or at not in places)]
         counts = [(first[name].noisy, first[name].variance) for name in others]
-        rules = self.domain.rules_on_codes
-        fitted = first_tables(columns, self.edges, self._lead, doubt, noisy_size, counts, rules, bands)
+        fitted = first_tables(columns, self.edges, self._lead, doubt, noisy_size, counts, rules, bands, places)
         parts = list[NoisyTable]()
         for answer in self._answers:
             if not answer.why.startswith("table "):
@@ -126,6 +128,18 @@ class ReleasedTables:
         if fitted.tables:
             fitted.use_tables()
         return fitted
+
+    def _place(self, column: Column, rules: Rules | None) -> Place:
+        """A place from the counts of its levels; the blocks of the release must be those that follow."""
+        levels = [
+            Level(np.array(one.about["edges"][0], dtype=np.int64), one.noisy.astype(np.float64), one.variance)
+            for one in self._answers
+            if one.why.startswith(f"{PLACE} ") and one.about["columns"] == [column.name]
+        ]
+        place = estimated(column, levels, empty_cells(rules, column, levels[-1].edges))
+        if not np.array_equal(place.blocks, self.edges[self._names.index(column.name)]):
+            raise VerifyError(f"the cells of {column.name} are not those that its noisy counts make")
+        return place
 
     def _bands_of_target(self, doubt: float, records: int) -> Bands | None:
         """The bands of a numeric target, which must be those that follow from its noisy counts; they replace its cells

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import Dice, variance
 from cantle.drawing.group_frames import leaves_from
@@ -29,14 +30,13 @@ from cantle.release.sampling import scaled
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import broken_rules, changed_columns, one_way_rates, records_not_held
 from cantle.release.structures.tree_nodes import Counting, Nodes, leaf_problems, nodes_of
+from cantle.release.words import printable, whose
 from cantle.schema.code_sets import Question
 from cantle.schema.domain import Domain
 from cantle.trusted.core.arrays import Codes, Ints
 from cantle.trusted.geometry.cross_tables import are_edges
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.release.report.content import Section
 
 
@@ -77,7 +77,16 @@ def tree_traits(manifest: Manifest) -> TreeTraits:
 def traits(manifest: Manifest) -> Traits:
     leaves, mine = f"{manifest.summary['leaves']:,} regions", tree_traits(manifest)
     in_short = f"{leaves}, at most {manifest.summary['depth']} cuts deep"
-    return Traits(leaves, in_short, mine.counted, of_ranges=mine.of_ranges)
+    return Traits(leaves, in_short, mine.counted, of_ranges=mine.of_ranges, besides=_authored(manifest))
+
+
+def _authored(manifest: Manifest) -> str:
+    """Who decided where to cut, if it was a partitioning of somebody else's."""
+    if not manifest.author:
+        return ""
+    about = manifest.author.get("about", "")
+    said = f' ("{printable(about)}")' if about else ""
+    return f"\nThe partitioning{said} was written by the author of {whose(manifest)}; questions and noise are cantle's."
 
 
 class Opened:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import public_dice
 from cantle.drawing.group_frames import groups_frame
@@ -28,9 +28,6 @@ from cantle.schema.domain import Domain
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
 from cantle.trusted.geometry.boxes import Frontier
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _FEW = 8  # children of a node that are looked at one by one
 
@@ -238,6 +235,7 @@ def leaf_problems(
         yield "the regions of the leaves are not those the tree's cuts make"
         return
     yield from _path_problems(manifest.receipt, nodes, leaves)
+    yield from _size_problems(manifest.receipt, nodes, leaves, sizes_asked(release.frames["tree"]))
     again = _computed(release, domain, nodes, leaves, how)
     count, more = drawable(again.count, len(domain.columns), public_dice(manifest.postprocessing["seed"]))
     if list(more.values()) != ([] if wanted is None else [wanted]) or int(count.sum()) != manifest.summary["records"]:
@@ -264,6 +262,25 @@ def _path_problems(receipt: Receipt, nodes: Nodes, leaves: Leaves) -> Iterator[s
         kind[list(charges)] = [kinds[spent[number]] for number in charges]
         if len(np.unique(above * len(kinds) + kind[leaves.path])) != len(np.unique(above)):
             yield "leaves below one region are on paths that were charged differently for it"
+            return
+
+
+def _size_problems(receipt: Receipt, nodes: Nodes, leaves: Leaves, sizes: list[tuple[Ints, Noisy]]) -> Iterator[str]:
+    """Checks that the noisy sizes of regions have the noise that the paths through them paid for."""
+    paid = {
+        (path.path, charge.depth, *rate_paid(charge))
+        for path in receipt.paths
+        for charge in path.charges
+        if charge.why in (SIZE, TEST) and charge.verb == "measure"
+    }
+    path = np.zeros(len(nodes.parent), dtype=np.int64)
+    path[leaves.ids] = leaves.path
+    for node in np.flatnonzero(nodes.many)[::-1].tolist():  # all paths through a region have the same charges there
+        path[node] = path[nodes.first[node]]
+    for ids, noisy in sizes:
+        rates = zip(path[ids].tolist(), nodes.depth[ids].tolist(), noisy.rate_num.tolist(), strict=True)
+        if not {(*rate, noisy.rate_den) for rate in rates} <= paid:
+            yield "the noise in the sizes of regions is not what the receipt paid for"
             return
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK, plain
-from cantle.schema.field_keys import TYPE_WORDS
+from cantle.schema.field_keys import PLACE, TYPE_WORDS
 
 _VAGUE = {"numerical", "numeric"}
 """Words for numbers that may all be whole."""
@@ -55,6 +55,8 @@ class BookColumn:
                 field["categoriesOrdered"] = True
         elif self.hierarchy:
             field["hierarchy"] = self.hierarchy
+        elif kind == PLACE:
+            field |= {"bounds": BLANK, "step": BLANK if self.step is None else self.step}
         elif kind == "string":
             field["categories"] = BLANK
         elif kind in ("integer", "number", "date", "datetime"):

@@ -47,7 +47,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cantle.errors import ParameterError
-from cantle.trusted.bounding.graph_arrays import Ends, Graph
+from cantle.trusted.bounding.graph_pairs import Ends, Graph
 from cantle.trusted.bounding.node_ids import Ints, pair_keys
 
 Bools = NDArray[np.bool_]

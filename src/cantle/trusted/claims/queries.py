@@ -29,8 +29,7 @@ from cantle.trusted.core.keys import (
 from cantle.trusted.counting.base import SetsEngine, TableEngine
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints
 from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.geometry.item_partitions import Partitions
-from cantle.trusted.geometry.subsets import rank
+from cantle.trusted.geometry.item_partitions import Partitions, rank
 
 MOST_SPURIOUS = 10**7
 """Most empty cells that a question with thresholds may list in expectation."""

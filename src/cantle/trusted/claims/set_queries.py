@@ -2,9 +2,9 @@
 
 All of them use every record, uncut, so only the unsplit root of an engine that cuts no record may be asked. A query is
 its own key. The items or bins in a query are public: they must follow from the schema and from noisy answers.
-Long records count with all their items or pairs, each with a part of one count (cantle.trusted.geometry.set_parts): a
-function of the record alone, so that neither its position nor other records matter. tests/laws/test_set_sensitivity.py
-checks every bound by brute force.
+Long records count with all their items or pairs, each with a part of one count
+(cantle.trusted.geometry.item_partitions): a function of the record alone, so that neither its position nor other
+records matter. tests/laws/test_set_sensitivity.py checks every bound by brute force.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.keys import are_ints
 from cantle.trusted.counting.base import Engine, SetsEngine
 from cantle.trusted.geometry.boxes import Ints, is_int64_array
-from cantle.trusted.geometry.item_partitions import ItemTree, Partitions
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS, ItemTree, Partitions
 
 MOST_COUNTED = 64
 """Most items or pairs of a record that may count in full."""

@@ -16,8 +16,7 @@ from cantle.errors import ParameterError
 from cantle.trusted.claims.cut_candidates import Chosen, Scored
 from cantle.trusted.claims.scores import SCALE
 from cantle.trusted.claims.table_queries import ValueSearch, are_searches
-from cantle.trusted.core.keys import Domain, are_ints
-from cantle.trusted.core.table_keys import TableCounts, is_whole
+from cantle.trusted.core.keys import Domain, TableCounts, are_ints, is_whole
 from cantle.trusted.counting.base import Counted, TableEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints, is_int64_array
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables
@@ -96,7 +95,7 @@ class TableSets:
     left: Ints
 
     def fits(self, nodes: Frontier, domain: Domain, quality: Distance) -> bool:
-        if type(quality) is not Distance or type(self.round) is not TableRound or not self.round.fits(nodes, domain):
+        if not self._scored_by(quality) or not self.round.fits(nodes, domain):
             return False
         tables = self.round.tables
         if type(self.models) is not tuple or len(self.models) != len(tables):
@@ -111,6 +110,10 @@ class TableSets:
         if type(self.left) is not np.ndarray or not is_int64_array(self.left, len(self.left)) or not len(self.left):
             return False
         return bool(self.left[0] >= 0 and self.left[-1] < len(tables) and (np.diff(self.left) > 0).all())
+
+    def _scored_by(self, quality: object) -> bool:
+        """Whether this score has a proof for these tables."""
+        return type(quality) is Distance and type(self.round) is TableRound
 
     def exact_scores(
         self,

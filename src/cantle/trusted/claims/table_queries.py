@@ -11,8 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from cantle.trusted.core.budget import Unit
-from cantle.trusted.core.keys import CodeTable, Domain, are_ints
-from cantle.trusted.core.table_keys import LeafCounts, TableCounts, is_whole
+from cantle.trusted.core.keys import CodeTable, Domain, LeafCounts, TableCounts, are_ints, is_whole
 from cantle.trusted.counting.base import TableEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, LabelTree

@@ -12,8 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from cantle.trusted.core.keys import CodeTable, Domain, are_ints
-from cantle.trusted.core.table_keys import is_whole
+from cantle.trusted.core.keys import CodeTable, Domain, are_ints, is_whole
 from cantle.trusted.counting.base import TableEngine
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
 from cantle.trusted.geometry.cross_tables import are_edges
@@ -49,6 +48,11 @@ class ValueTrees:
             return False
         pairs = zip(self.columns, self.roots, strict=True)
         return all(any(are_edges(root, self.sizes[c] - null) for null in (0, 1)) for c, root in pairs)
+
+    @property
+    def parts(self) -> int:
+        """By how much one record can change the count of a cell."""
+        return 1
 
     def leaves(self, engine: TableEngine, number: int, goes_on: Test) -> Ints:
         """The edges of the leaves of one tree. Cells of one value are never tested."""

@@ -20,9 +20,9 @@ from cantle.trusted.claims.table_candidates import TABLE_CANDIDATES, TABLE_QUALI
 from cantle.trusted.claims.table_queries import CELL_QUERIES, Spikes
 from cantle.trusted.claims.terms import TermScore
 from cantle.trusted.claims.value_trees import ValueTrees
+from cantle.trusted.claims.views import VIEW_CANDIDATES, VIEW_QUALITIES, VIEW_QUERIES, ViewSpikes, ViewTrees
 from cantle.trusted.core.budget import Unit
-from cantle.trusted.core.keys import TRUSTED_KEYS, Counted, finest
-from cantle.trusted.core.table_keys import CELL_KEYS
+from cantle.trusted.core.keys import CELL_KEYS, TRUSTED_KEYS, Counted, ViewCounts, finest
 from cantle.trusted.counting.base import Engine, Rule, TableEngine
 from cantle.trusted.geometry.boxes import BOX_RULES, Frontier
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
@@ -34,11 +34,11 @@ Answer = TypeVar("Answer")
 
 REGIONS = (Frontier, Partitions)
 RULES: dict[type, tuple[type, ...]] = {Frontier: BOX_RULES, Partitions: (Kept,)}
-SCORES = (*CUT_QUALITIES, *TABLE_QUALITIES, Lag, TermScore)
-CANDIDATES = (*CUT_CANDIDATES, *SPECIALISATIONS, *TABLE_CANDIDATES, Bounds)
-QUERIES = (*TRUSTED_QUERIES, *CELL_QUERIES, *GRAPH_KEYS, *BASKET_KEYS)
-KEYS = (*TRUSTED_KEYS, *CELL_KEYS, *GRAPH_KEYS, *BASKET_KEYS)
-THRESHOLD_QUERIES = (*SPARSE_QUERIES, Spikes, PairSupports)
+SCORES = (*CUT_QUALITIES, *TABLE_QUALITIES, *VIEW_QUALITIES, Lag, TermScore)
+CANDIDATES = (*CUT_CANDIDATES, *SPECIALISATIONS, *TABLE_CANDIDATES, *VIEW_CANDIDATES, Bounds)
+QUERIES = (*TRUSTED_QUERIES, *CELL_QUERIES, *VIEW_QUERIES, *GRAPH_KEYS, *BASKET_KEYS)
+KEYS = (*TRUSTED_KEYS, *CELL_KEYS, ViewCounts, *GRAPH_KEYS, *BASKET_KEYS)
+THRESHOLD_QUERIES = (*SPARSE_QUERIES, Spikes, ViewSpikes, PairSupports)
 
 
 class Question(Protocol):
@@ -92,7 +92,7 @@ def admit_threshold_query(query: SparseQuery[Nodes], nodes: Nodes, engine: Engin
 
 def admit_trees(trees: ValueTrees, nodes: Frontier, engine: Engine) -> TableEngine:
     """The engine, as one of tables; refuses other engines, and trees that do not fit its columns."""
-    require_trusted(trees, (ValueTrees,))
+    require_trusted(trees, (ValueTrees, ViewTrees))
     _require_kind(trees, nodes, engine)
     table = cast(TableEngine, engine)
     if not trees.fits(nodes, table.domain):
@@ -111,7 +111,7 @@ def admit_rule(rule: Rule[Nodes] | Projection | ShorterSets, nodes: Nodes, engin
             raise ParameterError("only sets can be cut to fewer items, and only before the first split")
         if not rule.fits(nodes):
             raise ParameterError("the number of items of a record is a whole number, and cannot grow")
-    elif engine.kind == "graphs" or type(rule) not in RULES[type(nodes)] or not rule.fits(nodes):
+    elif engine.kind in ("graphs", "families") or type(rule) not in RULES[type(nodes)] or not rule.fits(nodes):
         raise ParameterError(
             "each region needs one cut, or several in ascending order, strictly inside it; sub-partitions must be "
             "distinct and in order"

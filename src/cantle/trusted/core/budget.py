@@ -35,6 +35,7 @@ UNITS = {
     "node": "one node with all its edges",
     "node-isolate": "all edges of one node",
     "edge": "one edge",
+    "family": "one family (all rows of one key)",
 }
 
 
@@ -78,7 +79,8 @@ class ReceiptFields(TypedDict):
 @dataclass(frozen=True)
 class Unit:
     """Whom the promise protects: one record; one person with at most `max_records` records; in a graph, one node with
-    its edges (`node`), all edges of one node (`node-isolate`) or one edge (`edge`)."""
+    its edges (`node`), all edges of one node (`node-isolate`) or one edge (`edge`); one family, that is one parent with
+    all its children (`family`)."""
 
     max_records: int = 1
     kind: str = "record"

@@ -16,7 +16,7 @@ import numpy as np
 from cantle.errors import ParameterError, Sealed
 from cantle.trusted.claims.cut_candidates import AnyScored, Candidates
 from cantle.trusted.claims.degree_queries import Projection
-from cantle.trusted.claims.own_error import WORKLOADS, OwnError
+from cantle.trusted.claims.own_error import WORKLOADS, AnyWorkload, OwnError
 from cantle.trusted.claims.queries import Query, SparseQuery
 from cantle.trusted.claims.scores import Score
 from cantle.trusted.claims.set_queries import ShorterSets
@@ -31,7 +31,6 @@ from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.base import Engine, Rule, SplitEngine
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
 from cantle.trusted.geometry.item_partitions import Partitions
-from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
 from cantle.trusted.noise import Noise
 
 Nodes = TypeVar("Nodes", bound=Frontier | Partitions)
@@ -198,7 +197,7 @@ class Curator:
         run = self.__run
         ours, _, engine, _ = run.ask(root, stop.epsilon_nano)
         table = admission.admit_trees(trees, ours, engine)
-        records, number = run.unit.max_records, len(trees.columns)
+        records, number = run.unit.max_records * trees.parts, len(trees.columns)
         run.charge(ours, prices(number * stop.lifetime(records), 1), why, "grow", number * records)
         goes_on = run.draws.tree_test(stop, records)
         return tuple(trees.leaves(table, column, goes_on) for column in range(number))
@@ -213,7 +212,7 @@ class Curator:
         cast(SplitEngine, engine).keep_all()
         run.reserved = int(cost[0])
 
-    def own_error(self, workload: TableWorkload | SetWorkload, released: Ints) -> Noisy:
+    def own_error(self, workload: AnyWorkload, released: Ints) -> Noisy:
         """Noisy numbers that say how far released records are off, at the reserved price; can be asked only once.
 
         Claim 58. The whole run stays epsilon-DP. Let r be the price reserved. It is charged to the root, so every path

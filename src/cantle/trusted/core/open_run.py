@@ -17,7 +17,7 @@ from cantle.trusted.claims.set_queries import ShorterSets
 from cantle.trusted.core import admission
 from cantle.trusted.core.budget import Budget, Price, prices
 from cantle.trusted.core.draws import Draws
-from cantle.trusted.core.tested_paths import TestedPaths
+from cantle.trusted.core.stop_test import TestedPaths
 from cantle.trusted.counting.base import Engine, Rule, SplitEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.item_partitions import Partitions

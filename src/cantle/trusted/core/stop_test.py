@@ -12,6 +12,9 @@ Counts do not grow along a path, so b falls by at least delta per test until it 
 data sets (factor 1). The worst sequence is theta - delta + 1, theta + 1, theta + 1 + delta, ...: the sum above.
 For a unit of k records the tests run at rate epsilon_t / k and lose at most k times the bound for one record.
 tests/trusted/test_stop_test.py checks the bound, tests/audit the runs that use it.
+
+The bound on the loss of a path holds if all its tests are of one kind, are numbered from 0 without gaps, and end with
+the first "no". The curator keeps track of that here (`TestedPaths`).
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ import numpy as np
 
 from cantle.errors import ParameterError
 from cantle.trusted.core.budget import MOST, NANO
-from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.boxes import Bools, Ints
 
 MOST_COUNT = 1 << 40
 MOST_TESTS = 1 << 20  # most tests on a path, so that no product below exceeds 64 bits
@@ -112,3 +115,34 @@ def _decay(epsilon_nano: int, fanout: int, records: int) -> int:
     with localcontext(Context(prec=_DIGITS)):
         rate = Decimal(epsilon_nano) / (NANO * records)
         return int((Decimal(fanout).ln() / rate).to_integral_value(rounding=ROUND_CEILING))
+
+
+class TestedPaths:
+    """The tests of the open regions, by position; starts with the root alone, untested."""
+
+    def __init__(self) -> None:
+        self._stop: PrivTree | None = None
+        self._tests: Ints = np.zeros(1, dtype=np.int64)
+        self._ended: Bools = np.zeros(1, dtype=np.bool_)
+
+    def next_tests(self, positions: Ints, stop: PrivTree) -> Ints:
+        """The number of the next test of each region; refuses tests that Claim 12 does not cover."""
+        if self._stop not in (None, stop):
+            raise ParameterError("all stop tests of a run share one threshold, decay and price")
+        if self._ended[positions].any() or (self._tests[positions] >= MOST_TESTS).any():
+            raise ParameterError("a region whose path was told to stop or tested too often cannot be tested again")
+        return self._tests[positions]
+
+    def begin(self, positions: Ints, stop: PrivTree) -> None:
+        """Records that these regions are tested now; the tests are paid for, even if they fail."""
+        self._stop = stop
+        self._tests[positions] += 1
+
+    def end(self, positions: Ints, goes_on: Bools) -> None:
+        """Records the answers."""
+        self._ended[positions] = ~goes_on
+
+    def split(self, positions: Ints, times: Ints) -> None:
+        """Moves on to the children, `times` of each listed region; they continue the path of their parent."""
+        self._tests = np.repeat(self._tests[positions], times)
+        self._ended = np.repeat(self._ended[positions], times)

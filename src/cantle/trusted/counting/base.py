@@ -31,8 +31,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from cantle.trusted.core.keys import TABLE_KEYS, CodeTable, Domain, GridBins, GridCells, PublicDomain, TableKey
-from cantle.trusted.core.table_keys import CELL_KEYS, LeafCounts, TableCounts
+from cantle.trusted.core.keys import (
+    CELL_KEYS,
+    TABLE_KEYS,
+    CodeTable,
+    Domain,
+    GridBins,
+    GridCells,
+    LeafCounts,
+    PublicDomain,
+    TableCounts,
+    TableKey,
+)
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, Slices
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
@@ -65,7 +75,7 @@ class Engine(Protocol):
 
     @property
     def kind(self) -> str:
-        """tables, sets or graphs."""
+        """tables, sets, graphs or families."""
 
     @property
     def keys(self) -> tuple[type, ...]:
@@ -149,6 +159,13 @@ class SetsEngine(SplitEngine, Protocol):
 
     def count_all(self, workload: SetWorkload, /) -> Ints:
         """The numbers of a workload over all records as they were given, before any was cut."""
+
+
+class FamiliesEngine(Engine, Protocol):
+    """Parents with their children, which are one region."""
+
+    def view(self, view: int) -> TableEngine:
+        """The records of one view (geometry/views.py), whose counts are parts."""
 
 
 class GraphsEngine(Engine, Protocol):

@@ -2,7 +2,7 @@
 
 Records are ragged rows of ascending, distinct item codes, no row empty. Each count maps every record by itself, by
 public functions of its content, so data sets that differ in one record differ by that record's counts only: 1 in the
-sizes, at most most * PARTS in the supports and in the pairs (set_parts.py), 1 in the patterns.
+sizes, at most most * PARTS in the supports and in the pairs (item_partitions.py), 1 in the patterns.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.set_parts import LONGEST_PAIRED, item_parts, pair_parts
+from cantle.trusted.geometry.item_partitions import LONGEST_PAIRED, item_parts, pair_parts
 
 _BLOCK = 1 << 20  # pairs listed at once
 

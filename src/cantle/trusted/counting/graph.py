@@ -7,17 +7,23 @@ If the number of nodes n is public, it is the length of every list, whatever ide
 named have no edges, and if more nodes occur than were declared, the n largest degrees count. That raises no
 sensitivity: for k >= 1, #{d >= k} becomes min(n, #{d >= k}), the sorted list loses entries, and one degree that is
 replaced replaces at most one of the n largest.
+
+Under `unit: edge` an edge list may be larger than memory (`count_degrees`). A store brings clean pairs of identifiers
+(cantle.trusted.bounding.graph_pairs) together by edge, so that each edge is kept once, whatever its direction; then it
+brings the ends of edges together by node, where they are counted. Only how many nodes have each degree is kept: the
+engine then holds the list of degrees, as if it had been given (Claims 35 and 36).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar, NoReturn, assert_never
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, NoReturn, assert_never
 
 import numpy as np
 
 from cantle.errors import ParameterError
-from cantle.trusted.bounding.graph_arrays import Degrees, Graph
+from cantle.trusted.bounding.graph_pairs import Degrees, Graph, Identified
+from cantle.trusted.bounding.node_ids import Keys, identifier, number_keys, pair_keys, text_keys
 from cantle.trusted.bounding.projection import Projector, order
 from cantle.trusted.claims.degree_queries import (
     GRAPH_KEYS,
@@ -30,10 +36,16 @@ from cantle.trusted.claims.degree_queries import (
     Nodes,
     SortedDegrees,
 )
+from cantle.trusted.core.arrays import Ints
 from cantle.trusted.core.keys import GraphDomain
 from cantle.trusted.counting.base import Chunk
+from cantle.trusted.counting.packing import merged
+from cantle.trusted.counting.stores import Store
 from cantle.trusted.counting.words import WordEngine
-from cantle.trusted.geometry.boxes import Frontier, Ints
+from cantle.trusted.geometry.boxes import Frontier
+
+if TYPE_CHECKING:
+    from polars import DataFrame
 
 
 class GraphEngine:
@@ -158,3 +170,67 @@ def _from_top(degrees: Ints, most: int) -> Ints:
     """The numbers of degrees of at least k, for k = 1 .. most."""
     held = np.bincount(np.minimum(degrees, most), minlength=most + 1)
     return np.asarray(np.cumsum(held[::-1])[::-1][1:])
+
+
+KEY = "key"
+"""The column with the public hash of an edge or a node. The others hold its identifiers: numbers or texts."""
+
+
+def count_degrees(parts: Iterable[Identified], nodes: int, store: Store) -> Degrees:
+    """The degrees of a public number of nodes.
+
+    As in memory, nodes that were not named have no edges, and if there are too many nodes, the largest degrees count.
+    """
+    edges = (edge for part in parts for edge in _edges(part))
+    ends = (end for group in store.together(edges, KEY) for frame in _by_type(group) for end in _ends(frame.unique()))
+    spectrum = []
+    for group in store.together(ends, KEY):
+        for frame in _by_type(group):
+            degrees = frame["node"].value_counts()["count"].to_numpy()
+            spectrum.append(np.unique(degrees, return_counts=True))
+    return Degrees(_largest(*merged(spectrum), nodes))
+
+
+def _edges(part: Identified) -> Iterator[DataFrame]:
+    """The edges between numbers, and those with a text, the smaller end first; loops are left out."""
+    one, two = np.sort(part.numbers[part.numbers[:, 0] != part.numbers[:, 1]], axis=1).T
+    yield _frame(pair_keys(number_keys(one), number_keys(two)), one=one, two=two)
+    texts = [sorted(ends) for ends in zip(*part.texts, strict=True) if ends[0] != ends[1]]
+    if texts:
+        ones, twos = zip(*texts, strict=True)
+        yield _frame(pair_keys(text_keys(ones), text_keys(twos)), one=ones, two=twos)
+
+
+def _ends(edges: DataFrame) -> Iterator[DataFrame]:
+    """The ends of edges. A number that has edges to texts was written in digits, and is a number again."""
+    ends = edges["one"].append(edges["two"])
+    if ends.dtype.is_integer():
+        yield _frame(number_keys(ends.to_numpy()), node=ends.to_numpy())
+        return
+    known = list(map(identifier, ends.to_list()))
+    numbers = np.array([one for one in known if isinstance(one, int)], dtype=np.int64)
+    texts = [one for one in known if isinstance(one, bytes)]
+    yield _frame(number_keys(numbers), node=numbers)
+    if texts:
+        yield _frame(text_keys(texts), node=texts)
+
+
+def _frame(keys: Keys, **identifiers: Ints | Sequence[bytes]) -> DataFrame:
+    import polars as pl
+
+    return pl.DataFrame({KEY: keys, **identifiers})
+
+
+def _by_type(group: Sequence[DataFrame]) -> Iterator[DataFrame]:
+    """All frames of numbers as one, and all frames of texts."""
+    import polars as pl
+
+    for schema in {tuple(frame.schema.items()): frame.schema for frame in group}.values():
+        yield pl.concat([frame for frame in group if frame.schema == schema])
+
+
+def _largest(degrees: Ints, many: Ints, nodes: int) -> Ints:
+    """This many degrees, ascending: the largest ones, with zeros before them if there are fewer."""
+    larger = np.cumsum(many[::-1])[::-1] - many
+    kept = np.clip(nodes - larger, 0, many)
+    return np.concatenate([np.zeros(nodes - int(kept.sum()), np.int64), np.repeat(degrees, kept)])

@@ -161,7 +161,7 @@ class SetEngine:
         """The children of its partition's next node that each record touches."""
         masks, offsets = self._levels()
         _, _, parts = self._divided()
-        heights, taken = parts.height[positions], parts.taken[positions]
+        heights, taken = parts.height[positions], parts.place[positions]
         if len(positions) and (heights == heights[0]).all() and (taken == taken[0]).all():
             height = int(heights[0])
             return masks[height - 1][offsets[height - 1][records] + taken[0]]

@@ -19,21 +19,21 @@ from cantle.trusted.core.keys import (
     CodeTable,
     GridBins,
     GridCells,
+    LeafCounts,
     OneWayEach,
     OneWays,
     Sizes,
+    TableCounts,
     TableKey,
 )
 from cantle.trusted.core.mixing import scramble
-from cantle.trusted.core.table_keys import LeafCounts, TableCounts
 from cantle.trusted.counting.base import Chunk, Tables
 from cantle.trusted.counting.packing import SLICE, Layout, Tally, add_counts, merged
 from cantle.trusted.counting.stores import InMemory, Store
 from cantle.trusted.geometry.boxes import Cuts, Ints, Slices
 from cantle.trusted.geometry.count_tables import count_tables, pays
 from cantle.trusted.geometry.cross_tables import ColumnCells
-from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.geometry.span_values import SpanValues
+from cantle.trusted.geometry.grid import Grid, SpanValues
 from cantle.trusted.geometry.subset import copy_numbers
 from cantle.trusted.geometry.workloads import TableWorkload, count_table
 
@@ -109,7 +109,10 @@ class WordEngine(Tables):
         self._kept = None
 
     def __repr__(self) -> str:
-        return "WordEngine()"
+        return f"{type(self).__name__}()"
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("an engine holds private records and cannot be pickled")
@@ -126,7 +129,7 @@ class WordEngine(Tables):
     def count_all(self, workload: TableWorkload) -> Ints:
         assert self._all is not None
         counts = np.zeros(workload.cells, dtype=np.int64)
-        for here in _slices(len(self._all), MANY):
+        for here in slices(len(self._all), MANY):
             columns = [*self._columns(self._all[here]), self._layout.column(self._all[here].T, -1)]
             counts += count_table(workload, columns[: len(workload.within.edges)], compiled=self.compiled)
         return counts
@@ -170,7 +173,7 @@ class WordEngine(Tables):
         ends = np.cumsum(lengths)
         before = ends - lengths
         neighbours = len(positions) and positions[-1] - positions[0] + 1 == len(positions)
-        for here in _slices(int(lengths.sum()), BATCH):
+        for here in slices(int(lengths.sum()), BATCH):
             first, last = np.searchsorted(ends, [here.start, here.stop - 1], side="right") + [0, 1]
             each = np.minimum(ends[first:last], here.stop) - np.maximum(before[first:last], here.start)
             local = np.repeat(np.arange(first, last), each)
@@ -242,7 +245,7 @@ class WordEngine(Tables):
     def _cells_of(self, key: TableCounts | LeafCounts) -> Iterator[Codes]:
         """The cells of all records or of the key's subset, one row per column. Those of all records are kept, because
         they are needed many times; they are compared by their edges, never by identity."""
-        records, locate = _slices(len(self._rows), MANY), key.within.locator()
+        records, locate = slices(len(self._rows), MANY), key.within.locator()
         if isinstance(key, TableCounts) and key.subset is not None:
             copy = self._copies()
             for here in records:
@@ -253,7 +256,7 @@ class WordEngine(Tables):
         if self._located is None or not self._located[0].same(key.within):
             self._located = None
             cells = self._store.room((len(self.sizes), len(self._rows)), key.within.kind)
-            for here in _slices(len(self._rows), MANY):
+            for here in slices(len(self._rows), MANY):
                 cells[:, here] = locate(self._columns(self._rows[here]))
             self._located = key.within.copy(), cells
         for here in records:
@@ -262,7 +265,7 @@ class WordEngine(Tables):
     def _copies(self) -> Codes:
         """The copy number of each record; equal records are in the same part, and parts are sorted by themselves."""
         if self._copy is None:
-            parts, records = -(-len(self._rows) // SORTED), list(_slices(len(self._rows), MANY))
+            parts, records = -(-len(self._rows) // SORTED), list(slices(len(self._rows), MANY))
             copy = self._store.room((len(self._rows),), np.int64)
             for part in range(parts):
                 places = [here.start + _of_part(self._rows[here], part, parts) for here in records]
@@ -275,9 +278,9 @@ class WordEngine(Tables):
         """The occupied entries of a key, ascending, and their counts."""
         if isinstance(key, GridCells):
             entry = self._place(key.grid)
-            return _occupied((entry[here] for here in _slices(len(entry), MANY)), key.cells, len(entry))
+            return _occupied((entry[here] for here in slices(len(entry), MANY)), key.cells, len(entry))
         if key.attribute not in self._tables:  # needed in every round, and never changes
-            words = (self._rows[here].T for here in _slices(len(self._rows), BATCH))
+            words = (self._rows[here].T for here in slices(len(self._rows), BATCH))
             entries = (self._layout.entry(part, key.attribute, key.classes) for part in words)
             self._tables[key.attribute] = _occupied(entries, key.size * key.classes, len(self._rows))
         return self._tables[key.attribute]
@@ -293,7 +296,7 @@ class WordEngine(Tables):
             self._placed = None
             kind = np.int32 if grid.cells * self.classes < 2**31 else np.int64
             entry = self._store.room((len(self._rows),), kind)
-            for here in _slices(len(self._rows), BATCH):
+            for here in slices(len(self._rows), BATCH):
                 entry[here] = self._layout.column(self._rows[here].T, -1)
             for attribute, values in grid.addends(self.classes, kind).items():
                 self._add(values, attribute, entry)
@@ -307,7 +310,7 @@ class WordEngine(Tables):
 
             _word_kernels.add_values(self._rows, self._layout.fields[attribute], values.table, entry)
             return
-        for here in _slices(len(entry), BATCH):
+        for here in slices(len(entry), BATCH):
             entry[here] += values.at(self._layout.column(self._rows[here].T, attribute))
 
     def dense(self, key: GridBins) -> Ints:
@@ -322,7 +325,7 @@ class WordEngine(Tables):
             field = self._layout.fields[key.attribute]
             _word_kernels.count_bins(self._rows, field, entry, bins.table, key.width, counts)
         else:
-            for here in _slices(len(entry), max(BATCH, len(counts))):
+            for here in slices(len(entry), max(BATCH, len(counts))):
                 number = bins.at(self._layout.column(self._rows[here].T, key.attribute))
                 number += entry[here].astype(np.int32, copy=False) * np.int32(key.width)
                 add_counts(counts, number)
@@ -334,7 +337,7 @@ def _together(batches: Iterable[Batch]) -> Iterator[Batch]:
     MANY, because packing takes room."""
     held, records = list[Batch](), 0
     for columns, classes in batches:
-        for here in _slices(len(classes), MANY):
+        for here in slices(len(classes), MANY):
             held.append(([column[here] for column in columns], classes[here]))
             records += len(held[-1][1])
             if records >= BATCH:
@@ -349,7 +352,8 @@ def _joined(batches: list[Batch]) -> Batch:
     return [np.concatenate(parts) for parts in zip(*columns, strict=True)], np.concatenate(classes)
 
 
-def _slices(records: int, step: int) -> Iterator[slice]:
+def slices(records: int, step: int) -> Iterator[slice]:
+    """The records in slices of at most `step`."""
     return (slice(first, min(first + step, records)) for first in range(0, records, step))
 
 

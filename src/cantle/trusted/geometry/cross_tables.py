@@ -16,7 +16,7 @@ import numpy as np
 from cantle import kernel_choice
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
-from cantle.trusted.geometry.span_values import SpanValues
+from cantle.trusted.geometry.grid import SpanValues
 
 Map = Codes
 """uint8 or uint16: the group of each cell."""

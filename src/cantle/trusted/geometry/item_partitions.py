@@ -4,6 +4,23 @@ Items are numbered 0, 1, ... in the public order, and nodes of a height by posit
 of the height below it. A partition is given by its hierarchy cut: every record in it has an item under each node of
 the cut and none elsewhere. Nodes of the greatest height are expanded first, from left to right, so a partition is a
 height, the nodes touched at that height (of which `taken` are expanded) and the nodes touched below the expanded ones.
+
+**Numbers for subsets.** A subset of up to 62 children is a 64-bit mask. If every subset may occur, mask - 1 is its
+number. If the number of items of a record is bounded, only subsets of at most `most` children can occur; they are
+numbered by size, and within a size by the combinatorial number system: the subset {p1 < p2 < ...} has number
+C(p1, 1) + C(p2, 2) + ...
+
+Claim 26. `rank` is a bijection between the subsets of 1 to `most` of `fan` children and 0 .. number - 1, and `unrank`
+is its inverse. Sizes have disjoint ranges of numbers; within size j, C(p1, 1) + ... + C(pj, j) takes each of
+0 .. C(fan, j) - 1 once, because the subsets with largest element p take exactly C(p, j) .. C(p + 1, j) - 1.
+tests/trusted/geometry/test_subsets.py lists all subsets of small sets.
+
+**Parts of long records.** Every item or pair of a record counts equally, in whole parts of one count. A record that may
+count with `most` of its items counts with all of them, each with the part most / size, in units of 1 / PARTS and
+rounded down. The L1 bound is that of cutting a record to `most` items, and the expectation that of a random cut, but
+nothing is random: no row number and no hash decides which items count, and databases sum the same whole numbers. A
+record of t items adds t * floor(PARTS * min(1, most / t)) <= most * PARTS in all; one with c pairs of top items adds
+c * floor(PARTS * min(1, most / c)) <= most * PARTS.
 """
 
 from __future__ import annotations
@@ -13,8 +30,93 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cantle.trusted.core.arrays import Index
+from cantle.trusted.core.mixing import scramble
 from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
-from cantle.trusted.geometry.subsets import MOST_CHILDREN, number, popcount, unrank
+
+MOST_CHILDREN = 62
+
+
+def _binomials() -> Ints:
+    table = np.zeros((MOST_CHILDREN + 1, MOST_CHILDREN + 1), dtype=np.int64)
+    table[:, 0] = 1
+    for n in range(1, MOST_CHILDREN + 1):
+        table[n, 1:] = table[n - 1, 1:] + table[n - 1, :-1]
+    return table
+
+
+BINOMIAL = _binomials()
+UP_TO = np.cumsum(BINOMIAL, axis=1) - 1
+"""UP_TO[n, j]: how many subsets of n children have 1 to j of them; at most 2^62 - 1."""
+
+
+def number(fan: Ints, most: Ints) -> Ints:
+    """How many subsets there are of each number of children."""
+    return np.asarray(UP_TO[fan, np.minimum(most, fan)])
+
+
+def popcount(mask: Ints) -> Ints:
+    """How many children each subset has, by adding up bits, then pairs, fours and bytes."""
+    word = mask.astype(np.uint64)
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return ((word * np.uint64(0x0101010101010101)) >> np.uint64(56)).astype(np.int64)
+
+
+def rank(mask: Ints, fan: Ints, most: Ints) -> Ints:
+    """The number of each subset, given its own fan and bound."""
+    numbers = mask - 1
+    few = np.flatnonzero(most < fan)
+    if len(few):
+        left, seen, inside = mask[few], np.zeros(len(few), np.int64), np.zeros(len(few), np.int64)
+        for bit in range(int(fan[few].max())):
+            here = (left >> bit) & 1
+            seen += here
+            inside += here * BINOMIAL[bit, np.minimum(seen, MOST_CHILDREN)]
+        numbers[few] = inside + UP_TO[fan[few], seen - 1]
+    return numbers
+
+
+def unrank(place: Ints, fan: Ints, most: Ints) -> Ints:
+    """The subset of each number."""
+    mask = place + 1
+    few = np.flatnonzero(most < fan)
+    if len(few):
+        size = (place[few, None] >= UP_TO[fan[few]][:, 1:]).sum(axis=1) + 1
+        left, subset = place[few] - UP_TO[fan[few], size - 1], np.zeros(len(few), np.int64)
+        for bit in range(int(fan[few].max()) - 1, -1, -1):
+            here = (size > 0) & (bit < fan[few]) & (left >= BINOMIAL[bit, size])
+            left -= here * BINOMIAL[bit, size]
+            subset |= here.astype(np.int64) << bit
+            size = size - here
+        mask[few] = subset
+    return mask
+
+
+PARTS = 5040
+"""Units of a whole count; divisible by 1 to 10, so that few parts are rounded."""
+
+LONGEST_PAIRED = 256
+"""The pairs of a record with more top items do not count: there would be many, each with a tiny part."""
+
+
+def item_parts(size: Ints, most: int) -> Ints:
+    """The part with which each item of records of these sizes counts.
+
+    >>> item_parts(np.array([1, 4, 5]), 4).tolist()
+    [5040, 5040, 4032]
+    """
+    return np.minimum(PARTS, PARTS * most // np.maximum(size, 1))
+
+
+def pair_parts(top: Ints, most: int) -> Ints:
+    """The part with which each pair of a record with this many top items counts.
+
+    >>> pair_parts(np.array([1, 2, 4, 257]), 3).tolist()
+    [5040, 5040, 2520, 0]
+    """
+    pairs = np.maximum(top * (top - 1) // 2, 1)
+    return np.where(top > LONGEST_PAIRED, 0, np.minimum(PARTS, PARTS * most // pairs))
 
 
 def gather(starts: Ints, values: Ints, rows: Ints) -> tuple[Ints, Ints]:
@@ -63,16 +165,18 @@ def find_pairs(part: Ints, mask: Ints, rows: Ints, masks: Ints) -> Ints:
 @dataclass(frozen=True, eq=False)
 class ItemTree:
     """A context-free taxonomy: the children of node j of height h are the nodes edges[h - 1][j] .. edges[h - 1][j + 1]
-    of height h - 1; items have height 0, and the greatest height has one node (Definition 3.1)."""
+    of height h - 1; items have height 0, and the greatest height has one node (Definition 3.1). Nodes of one height are
+    expanded from left to right; if `shuffled`, the next one follows from a public hash of the cut."""
 
     edges: tuple[Ints, ...]
+    shuffled: bool = False
 
     def __post_init__(self) -> None:
         for edge in self.edges:
             edge.setflags(write=False)
 
     @staticmethod
-    def of(size: int, fanout: int, *, even: bool) -> ItemTree:
+    def of(size: int, fanout: int, *, even: bool, shuffled: bool = False) -> ItemTree:
         """Groups of `fanout` nodes, level by level, until one is left; the last group of a level may be smaller, or the
         groups of a level are made as even as possible."""
         edges: list[Ints] = []
@@ -82,11 +186,11 @@ class ItemTree:
             ends = (np.arange(groups + 1) * nodes) // groups if even else np.arange(groups + 1) * fanout
             edges.append(np.minimum(ends, nodes).astype(np.int64))
             nodes = groups
-        return ItemTree(tuple(edges))
+        return ItemTree(tuple(edges), shuffled)
 
     def copy(self) -> ItemTree:
         """A copy of the tree, so that changing it does not change ours."""
-        return ItemTree(tuple(edge.copy() for edge in self.edges))
+        return ItemTree(tuple(edge.copy() for edge in self.edges), self.shuffled)
 
     @property
     def size(self) -> int:
@@ -107,7 +211,7 @@ class ItemTree:
             if (fans < 1).any() or (fans > MOST_CHILDREN).any():
                 return False
             below = len(edge) - 1
-        return bool(self.edges) and below == 1
+        return bool(self.edges) and below == 1 and type(self.shuffled) is bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +266,14 @@ class Partitions:
         return self.level[self.level_starts[:-1] + self.taken]
 
     @property
+    def place(self) -> Ints:
+        """Where that node stands among the nodes touched at its height, from left to right: records hold them so."""
+        if not self.tree.shuffled:
+            return self.taken
+        owner = np.repeat(np.arange(len(self)), np.diff(self.level_starts))
+        return np.bincount(owner[self.level < self.node[owner]], minlength=len(self)).astype(np.int64)
+
+    @property
     def _spans(self) -> tuple[Ints, Ints]:
         first, last = np.zeros(len(self), np.int64), np.zeros(len(self), np.int64)
         node = self.node
@@ -203,7 +315,23 @@ class Partitions:
     def cut_items(self, rows: Ints, mask: Ints) -> tuple[Ints, Ints]:
         """The item sets of leaf partitions, as a ragged table, after the last expansion."""
         more = bits_of(mask, self._spans[0][rows])
-        return append(*gather(self.below_starts, self.below, rows), *more)
+        starts, items = append(*gather(self.below_starts, self.below, rows), *more)
+        if self.tree.shuffled:
+            items = items[np.lexsort((items, np.repeat(np.arange(len(rows)), np.diff(starts))))]
+        return starts, items
+
+    def reshuffled(self) -> Partitions:
+        """The same with the waiting nodes of each in the order of a public hash of its cut."""
+        owner = np.repeat(np.arange(len(self)), np.diff(self.level_starts))
+        here = np.arange(len(owner)) - self.level_starts[owner]
+        words = scramble(self.level)
+        waiting = np.concatenate([np.zeros(1, np.uint64), np.cumsum(np.where(here < self.taken[owner], 0, words))])
+        lower = np.concatenate([np.zeros(1, np.uint64), np.cumsum(scramble(self.below + (1 << 40)))])
+        cut = waiting[self.level_starts[1:]] - waiting[self.level_starts[:-1]] + self.height.astype(np.uint64)
+        cut += lower[self.below_starts[1:]] - lower[self.below_starts[:-1]]
+        keys = np.where(here < self.taken[owner], here.astype(np.uint64), scramble(words ^ scramble(cut)[owner]))
+        order = np.lexsort((keys, here >= self.taken[owner], owner))
+        return replace(self, level=self.level[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +380,8 @@ class Kept:
         new_below = gather(*_stack(gather(*below, keep), nothing), order)
         ids = np.arange(first_id, first_id + len(rows), dtype=np.int64)
         own = (ids, nodes.ids[rows], nodes.depth + 1, nodes.height[rows] - done, np.where(done, 0, taken))
-        return Partitions(nodes.tree, nodes.most, *own, *new_level, *new_below)
+        made = Partitions(nodes.tree, nodes.most, *own, *new_level, *new_below)
+        return made.reshuffled() if nodes.tree.shuffled else made
 
 
 def _stack(first: tuple[Ints, Ints], second: tuple[Ints, Ints]) -> tuple[Ints, Ints]:

@@ -4,6 +4,9 @@ released ones in post-processing.
 A *workload* holds all questions about a release's own error (own_error.py). Questions about a table are rectangles of
 tables of one or two columns; if a table has a class, it is one more column, the last. Questions about sets are items,
 pairs and triples of items.
+
+`Rectangles` of such tables are counting questions about neighbouring groups, with public weights. A question about one
+column is a rectangle of a table of that column, whose second side has one group.
 """
 
 from __future__ import annotations
@@ -19,7 +22,75 @@ from cantle.trusted.core.arrays import Codes, Words
 from cantle.trusted.geometry.boxes import Ints, is_int64_array
 from cantle.trusted.geometry.count_tables import count_tables
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables
-from cantle.trusted.geometry.rectangles import Rectangles
+from cantle.trusted.geometry.views import CHILDREN, LATER, PARENTS, FamilyDomain
+
+WHOLE = 1 << 16
+"""The weight 1; weights are whole numbers of 1/WHOLE, from 0 to WHOLE."""
+
+MOST_RECTANGLES = 100_000
+"""Most rectangles of a workload."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rectangles:
+    """Rectangles starts[t] to starts[t + 1] - 1 are those of table t: rows from `top` to below `bottom`, columns from
+    `left` to below `right`. The error of each is multiplied by weight / 2^16."""
+
+    starts: Ints
+    top: Ints
+    bottom: Ints
+    left: Ints
+    right: Ints
+    weights: Ints
+
+    def __len__(self) -> int:
+        return len(self.top)
+
+    def copy(self) -> Rectangles:
+        """The same in arrays of their own."""
+        return Rectangles(*(part.copy() for part in vars(self).values()))
+
+    def fits(self, tables: Sequence[CrossTable]) -> bool:
+        """Whether each of these tables has a rectangle, all of them lie in their tables, and weights are at most 1."""
+        number = np.size(self.top)
+        parts = (self.top, self.bottom, self.left, self.right, self.weights)
+        if number > MOST_RECTANGLES or not all(is_int64_array(part, number) for part in parts):
+            return False
+        if not is_int64_array(self.starts, len(tables) + 1) or self.starts[0] or self.starts[-1] != number:
+            return False
+        each = np.diff(self.starts)
+        if (each < 1).any() or (self.weights < 0).any() or (self.weights > WHOLE).any():
+            return False
+        rows, columns = np.repeat(np.array([_sides(table) for table in tables]), each, axis=0).T
+        inside = (self.top >= 0) & (self.top < self.bottom) & (self.bottom <= rows)
+        return bool((inside & (self.left >= 0) & (self.left < self.right) & (self.right <= columns)).all())
+
+    def of(self, table: int) -> slice:
+        """The places of the rectangles of a table."""
+        return slice(int(self.starts[table]), int(self.starts[table + 1]))
+
+    def counts(self, tables: Sequence[CrossTable], cells: Ints) -> Ints:
+        """The number of records in each rectangle, given the counts of the cells of all tables.
+
+        Claim 55c. A record changes each of these numbers by 0 or 1, however many rectangles there are: it is in one
+        cell of each table, and a cell is in a rectangle or not.
+        """
+        counts, first = np.zeros(len(self), dtype=np.int64), 0
+        for number, table in enumerate(tables):
+            rows, columns = _sides(table)
+            below = np.zeros((rows + 1, columns + 1), dtype=np.int64)
+            below[1:, 1:] = cells[first : first + table.cells].reshape(rows, columns).cumsum(axis=0).cumsum(axis=1)
+            first += table.cells
+            here = self.of(number)
+            top, bottom, left, right = self.top[here], self.bottom[here], self.left[here], self.right[here]
+            counts[here] = below[bottom, right] - below[top, right] - below[bottom, left] + below[top, left]
+        return counts
+
+
+def _sides(table: CrossTable) -> tuple[int, int]:
+    rows, *more = table.shape
+    return rows, more[0] if more else 1
+
 
 MOST_QUESTIONS = 10_000
 """Most questions of one kind."""
@@ -110,6 +181,59 @@ class SetWorkload:
         return bool(self.bands[0] == 0 and self.bands[-1] == len(self.items) and (np.diff(self.bands) > 0).all())
 
 
+ASKED = (PARENTS, CHILDREN, LATER)
+"""The views that questions about a release's own error are about, a class each."""
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyWorkload:
+    """Questions about families, ordered by view: question i asks how many families have a record of view views[i] whose
+    code in column columns[i, j] is from low[i, j] to below high[i, j], for j = 0 and 1."""
+
+    views: Ints
+    columns: Ints
+    low: Ints
+    high: Ints
+
+    @property
+    def cells(self) -> int:
+        return len(self.views)
+
+    def copy(self) -> FamilyWorkload:
+        """The same in arrays of their own."""
+        return FamilyWorkload(*(part.copy() for part in vars(self).values()))
+
+    def fits(self, domain: object) -> bool:
+        """Whether these are questions about the views of such families."""
+        number = np.size(self.views)
+        if type(domain) is not FamilyDomain or not is_int64_array(self.views, number) or number > MOST_QUESTIONS:
+            return False
+        parts = (self.columns, self.low, self.high)
+        if not all(type(part) is np.ndarray and part.dtype == np.int64 and part.shape == (number, 2) for part in parts):
+            return False
+        if not np.isin(self.views, ASKED).all() or (np.diff(self.views) < 0).any():
+            return False
+        for view in ASKED:
+            sizes, mine = np.array(domain.sizes(view)), self.views == view
+            columns = self.columns[mine]
+            if (columns < 0).any() or (columns >= len(sizes)).any():
+                return False
+            low, high = self.low[mine], self.high[mine]
+            if ((low < 0) | (low >= high) | (high > sizes[columns])).any():
+                return False
+        return True
+
+    def of(self, view: int) -> Ints:
+        """The numbers of the questions about a view."""
+        return np.flatnonzero(self.views == view)
+
+    def pairs_of(self, view: int) -> list[Ints]:
+        """The numbers of the questions about each pair of columns of a view."""
+        mine = self.of(view)
+        _, pair = np.unique(self.columns[mine], axis=0, return_inverse=True)
+        return [mine[pair.reshape(-1) == number] for number in range(int(pair.max(initial=-1)) + 1)]
+
+
 def columns_of(sizes: tuple[int, ...], classes: int) -> tuple[int, ...]:
     """How many codes each column has, the class as the last one where there is one.
 
@@ -129,12 +253,14 @@ def _are_starts(starts: object, end: int, least: int) -> bool:
     return bool((each >= least).all() and (each <= MOST_CONDITIONS).all())
 
 
-def fingerprint(workload: TableWorkload | SetWorkload) -> str:
+def fingerprint(workload: TableWorkload | SetWorkload | FamilyWorkload) -> str:
     """SHA-256 of a workload; the same questions in the same order have the same hash."""
     digest = hashlib.sha256()
     if isinstance(workload, SetWorkload):
         parts: list[Codes] = [workload.items, workload.bands, workload.starts, workload.groups]
         parts.append(np.array([workload.together]))
+    elif isinstance(workload, FamilyWorkload):
+        parts = [part.reshape(-1) for part in vars(workload).values()]
     else:
         parts = [*workload.within.edges, workload.classes, *vars(workload.rectangles).values()]
         parts += [part for table in workload.tables for part in (np.array(table.columns), *table.maps)]
@@ -186,6 +312,24 @@ def count_sets(workload: SetWorkload, starts: Ints, items: Codes) -> Ints:
             yes &= packed[rows]
         counts[1] += _ones(yes)
     return np.concatenate(counts)
+
+
+def count_families(workload: FamilyWorkload, view: int, columns: Sequence[Codes], family: Ints) -> Ints:
+    """The numbers of families for the questions about one view, given its records by column, family after family, and
+    the family of each record."""
+    counts = np.zeros(len(workload.of(view)), dtype=np.int64)
+    for place, number in enumerate(workload.of(view).tolist()):
+        held = np.ones(len(family), dtype=np.bool_)
+        for column, low, high in zip(
+            workload.columns[number].tolist(),
+            workload.low[number].tolist(),
+            workload.high[number].tolist(),
+            strict=True,
+        ):
+            held &= (columns[column] >= low) & (columns[column] < high)
+        having = family[held]
+        counts[place] = np.count_nonzero(np.diff(having, prepend=-1))
+    return counts
 
 
 def _padded(starts: Ints, values: Ints, length: int) -> Ints:

@@ -18,9 +18,22 @@ from itertools import count
 import numpy as np
 
 from cantle.trusted.noise import exact
-from cantle.trusted.noise.base import MOST_VALUE, Bools, Floats, Ints, Lanes, Noise, Rate, Runs, Words
-from cantle.trusted.noise.enclosure import SPREAD, exp_minus, minus_log_complement
-from cantle.trusted.noise.segment_arrays import passed, spell_out, starts_of, within
+from cantle.trusted.noise.base import (
+    MOST_VALUE,
+    Bools,
+    Floats,
+    Ints,
+    Lanes,
+    Noise,
+    Rate,
+    Runs,
+    Words,
+    passed,
+    spell_out,
+    starts_of,
+    within,
+)
+from cantle.trusted.noise.exact import SPREAD, exp_minus, minus_log_complement
 
 # Uses of a lane's words: each use has its own rounds, so no word decides two things.
 _MAIN, _PICK, _PIECE, _PLACE, _EXCESS = (use << 32 for use in range(5))

@@ -11,7 +11,7 @@ from cantle.drawing.counts import Floats
 from cantle.methods.baskets.model.pair_plan import PairPlan, pair_cells, pair_places
 from cantle.methods.baskets.model.pool import Codes, Pool
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS
 
 _BELOW = 0.5  # most that is taken as likely for a pair that is not given, relative to the least that is
 _ROUNDS = 20  # of the ratio of two counts, some of which are not given

@@ -17,7 +17,7 @@ from cantle.drawing.sums import dot, mix
 from cantle.methods.baskets.model.item_supports import SizeModel
 from cantle.methods.baskets.model.pool import MOST_HEAD
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS
 
 SIZES_SHARE = Fraction(4, 100)
 HEAD_SHARE = Fraction(5, 100)

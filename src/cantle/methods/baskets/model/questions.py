@@ -33,7 +33,7 @@ from cantle.schema.sets import SetSchema
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.set_parts import PARTS
+from cantle.trusted.geometry.item_partitions import PARTS
 
 LEAST = 1000
 """Fewest nano-units of epsilon that leave at least one for every question."""

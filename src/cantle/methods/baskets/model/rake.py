@@ -2,7 +2,7 @@
 
 A feature is a set of records of the pool with a target. For one feature after the other, the weights of its records are
 multiplied so that the sum of weight times part comes near the target; the part is that with which a record of this size
-counts (set_parts.py), so that sums and targets have the same scale. `smooth` keeps features below the noise from
+counts (item_partitions.py), so that sums and targets have the same scale. `smooth` keeps features below the noise from
 changing much.
 """
 

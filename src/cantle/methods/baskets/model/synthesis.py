@@ -16,7 +16,7 @@ from cantle.methods.baskets.model.item_supports import ItemSupports, SizeModel
 from cantle.methods.baskets.model.pool import Codes, HeadModel, Pool, WalkModel, make_pool
 from cantle.methods.baskets.model.rake import Features, postings, rake
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.set_parts import PARTS, item_parts, pair_parts
+from cantle.trusted.geometry.item_partitions import PARTS, item_parts, pair_parts
 
 _BLOCK = 1 << 14  # records put together at once, so that their arrays stay in the cache
 

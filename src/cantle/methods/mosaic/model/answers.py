@@ -15,6 +15,10 @@ PARTS = ", coarse", ", middle", ", fine"
 """What receipts add to the name of a table of two columns that is measured at three numbers of groups."""
 
 
+PLACE = "place"
+"""What receipts call the levels of all places; a number follows."""
+
+
 class TreeNode(TypedDict, total=False):
     """A node of a label tree. A leaf has its number; an inner node has its column, the cells that go left, and its
     children."""

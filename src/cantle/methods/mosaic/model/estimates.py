@@ -6,7 +6,7 @@ the result agrees with the column's one-way distribution. Each value of a cell i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -22,10 +22,12 @@ from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import Map
 
 
-def total_records(noisy_size: int, size_variance: float, first: Sequence[NoisyTable]) -> float:
-    """The inverse-variance mean of the noisy size and the totals of the first tables."""
-    totals = np.array([noisy_size, *(table.counts.sum() for table in first)], dtype=np.float64)
-    weights = 1 / np.array([size_variance, *(table.variance * _noisy_cells(table) for table in first)])
+def total_records(sizes: Sequence[tuple[float, float]], first: Sequence[NoisyTable]) -> float:
+    """The inverse-variance mean of noisy sizes, given with their variances, and of the totals of the first tables."""
+    totals = np.array([*(size for size, _ in sizes), *(table.counts.sum() for table in first)], dtype=np.float64)
+    weights = 1 / np.array(
+        [*(variance for _, variance in sizes), *(table.variance * _noisy_cells(table) for table in first)]
+    )
     return float((totals * weights).sum() / weights.sum())
 
 
@@ -66,10 +68,14 @@ def one_ways(
     groupings: Sequence[Groupings] | None,
     total: float,
     doubt: float,
+    fixed: Mapping[int, Floats],
 ) -> list[Floats]:
-    """Smoothed one-way distributions of all columns, which also use the chosen tables."""
+    """Smoothed one-way distributions of all columns, which also use the chosen tables; those that are `fixed` stay."""
     distributions = []
     for number, column in enumerate(columns):
+        if number in fixed:
+            distributions.append(fixed[number])
+            continue
         x, variance = counts[number], spread[number]
         for table in chosen:
             if groupings is not None and number in table.columns and not table.settled:

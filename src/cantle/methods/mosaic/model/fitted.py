@@ -19,6 +19,7 @@ from cantle.methods.mosaic.model.groupings import Groupings, barriers
 from cantle.methods.mosaic.model.label import Labels
 from cantle.methods.mosaic.model.nested import combined, few_groups, stands_out
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, coarser
+from cantle.methods.mosaic.model.place_cells import Place
 from cantle.methods.mosaic.model.possible import drawn_again, enough, more_for
 from cantle.schema.rules import EVERYWHERE, Rules
 from cantle.trusted.core.arrays import Bools, Codes
@@ -48,6 +49,7 @@ class Fitted:
     class_tables: dict[int, NoisyTable]
     tables: list[NoisyTable] = field(default_factory=list)
     rules: Rules | None = None
+    places: Mapping[int, Place] = field(default_factory=dict)
     bands: Bands | None = None
 
     def __post_init__(self) -> None:
@@ -116,8 +118,9 @@ class Fitted:
         self.one_way = self._one_ways(self.groupings)
 
     def _one_ways(self, groupings: Sequence[Groupings] | None) -> list[Floats]:
+        fixed = {number: place.block_masses for number, place in self.places.items()}
         return estimates.one_ways(
-            self.counts, self.spread, self.tables, self.columns, self.edges, groupings, self.total, self.doubt
+            self.counts, self.spread, self.tables, self.columns, self.edges, groupings, self.total, self.doubt, fixed
         )
 
     def learned_classes(self, dice: Dice) -> Learned:
@@ -187,7 +190,12 @@ class Fitted:
         cells, edges = list(cells), list(self.edges)
         if self.bands is not None and self.lead is not None:
             cells[self.lead], edges[self.lead] = self.bands.draw(cells[self.lead], dice), self.bands.edges
-        codes = [draw_values(part, each, dice)[:records] for part, each in zip(cells, edges, strict=True)]
+        codes = [
+            self.places[number].draw(part[:records], dice)
+            if number in self.places
+            else draw_values(part, each, dice)[:records]
+            for number, (part, each) in enumerate(zip(cells, edges, strict=True))
+        ]
         if self.rules is not None:
             self._obey(self.rules, cells, edges, self._named(codes), dice)
         return codes
@@ -199,8 +207,12 @@ class Fitted:
         tables."""
         bad = np.flatnonzero(rules.breaking(lambda name: codes_of[str(name)]))
         spans, shapes = {}, {}
-        for column, edges, part in zip(self.columns, every, cells, strict=True):
-            spans[column.name] = edges[part[bad]], edges[part[bad].astype(np.int64) + 1]
+        for number, (column, edges, part) in enumerate(zip(self.columns, every, cells, strict=True)):
+            at = part[bad].astype(np.int64)
+            if number in self.places:
+                edges = self.places[number].edges
+                at = np.searchsorted(edges, codes_of[column.name][bad], side="right") - 1
+            spans[column.name] = edges[at], edges[at + 1]
             shapes[column.name] = Shape(np.array([0, column.codes]), np.ones(1))
         some = {name: codes[bad] for name, codes in codes_of.items()}
         Regions(rules, spans).change_one(some, np.arange(len(bad)), shapes, dice)
@@ -218,15 +230,18 @@ def first_tables(
     first: Sequence[tuple[Ints, float]],
     rules: Rules | None = None,
     bands: Bands | None = None,
+    places: Mapping[int, Place] | None = None,
 ) -> Fitted:
     """The estimates from the first tables: one per column but the leading one, in order, with their noise variances.
+    Without a leading column, places have none.
 
     `size` is the noisy number of records with its variance. With `bands`, the leading column is a numeric target, whose
     cells are the bands; they are counted like categories.
     """
     if bands is not None:
         columns = [replace(one, numeric=one.numeric and number != lead) for number, one in enumerate(columns)]
-    others = [number for number in range(len(columns)) if number != lead]
+    places = places or {}
+    others = [number for number in range(len(columns)) if number != lead and (lead is not None or number not in places)]
     sizes = [len(edge) - 1 for edge in edges]
     leads = [] if lead is None else [lead]
     shapes = [(sizes[number], *(sizes[one] for one in leads)) for number in others]
@@ -237,10 +252,20 @@ def first_tables(
             spans = {one: (edges[one][:-1], edges[one][1:]) for one in (number, *leads)}
             table = table.without(_forbidden(rules, columns, spans))
         tables.append(table)
-    noisy_total = estimates.total_records(*size, tables)
+    noisy_total = estimates.total_records([size, *(place.records for place in places.values())], tables)
     counts, spread = estimates.one_way_counts(tables, lead, len(columns))
     class_tables = dict(zip(others, tables, strict=True)) if leads else {}
-    return Fitted(columns, edges, lead, doubt, noisy_total, counts, spread, class_tables, rules=rules, bands=bands)
+    return Fitted(
+        columns, edges, lead, doubt, noisy_total, counts, spread, class_tables, rules=rules, bands=bands, places=places
+    )
+
+
+def empty_cells(rules: Rules | None, column: Column, edges: Ints) -> Bools:
+    """Which cells of a column hold only values that break a rule, whatever the other columns hold."""
+    if rules is None:
+        return np.zeros(len(edges) - 1, dtype=np.bool_)
+    spans: dict[str | int, tuple[Ints, Ints]] = {column.name: (edges[:-1], edges[1:])}
+    return np.broadcast_to(rules.forbidden_spans(spans) == EVERYWHERE, len(edges) - 1)
 
 
 def _forbidden(rules: Rules, columns: Sequence[Column], spans: Mapping[int, tuple[Ints, Ints]]) -> Bools:

@@ -72,15 +72,15 @@ def generate(model: Model, records: int, dice: Dice, engine: Regression | None =
         cells[LEAD] = _draw_alone(model.one_way[model.lead][None, :], cells[LEAD], dice, engine)
         cells[model.lead] = cells[LEAD]
         drawn.append(model.lead)
-    links = _link_strengths(model)
+    links = link_strengths(model)
     while len(drawn) < columns:
-        column = _next_column(model, drawn, links)
+        column = next_column(model, drawn, links)
         cells[column] = fit_column(model, column, drawn, cells, engine).draw(cells, dice, engine)
         drawn.append(column)
     return list(cells[:columns])
 
 
-def _next_column(model: Model, drawn: Collection[int], links: Floats) -> int:
+def next_column(model: Model, drawn: Collection[int], links: Floats) -> int:
     """The column most strongly linked to those drawn so far; at the beginning, the column with the strongest links.
 
     A column that explains two others must be drawn before them: if it came last, it could no longer connect them.
@@ -93,7 +93,7 @@ def _next_column(model: Model, drawn: Collection[int], links: Floats) -> int:
     return int(np.argmax(score))
 
 
-def _link_strengths(model: Model) -> Floats:
+def link_strengths(model: Model) -> Floats:
     """For each pair of columns, how many records their measured tables are away from independence, beyond the noise.
 
     Fine tables are compared in few groups, like all others; else pairs that were measured finely would come first.

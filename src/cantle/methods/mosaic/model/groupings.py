@@ -20,6 +20,9 @@ MOST_GROUPS = 16
 FINEST = 256
 """Most groups of a column in a table of two columns that is measured finely."""
 
+_QUARTERED = 8
+"""How many levels of quarters of a map are boundaries."""
+
 _BOUNDARY = 4.0
 """Factor on the mass of a merge, for each level of a taxonomy that it crosses, and for a merge with the null cell."""
 
@@ -76,9 +79,13 @@ class Groupings:
 
 
 def barriers(column: Column, edges: Ints) -> Floats:
-    """The weights of the boundaries between neighbouring cells: taxonomy levels and the null cell."""
+    """The weights of the boundaries between neighbouring cells: taxonomy levels, the quarters of a map and their own
+    quarters, and the null cell."""
     inner = edges[1:-1]
     weight = np.ones(len(inner))
+    bits = column.values.bit_length() - 1 if column.place else 0
+    for width in range(bits - 2, max(0, bits - 2 * _QUARTERED), -2):
+        weight[inner % (1 << width) == 0] *= _BOUNDARY
     for level in column.levels:
         weight[np.isin(inner, np.array(level, dtype=np.int64))] *= _BOUNDARY
     if column.null and len(inner):

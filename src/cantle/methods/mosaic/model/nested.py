@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from cantle.drawing.counts import Floats
-from cantle.drawing.smooth import project_rows
+from cantle.drawing.smooth import project_runs
 from cantle.methods.mosaic.model.groupings import MOST_GROUPS, Groupings
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, coarser
 from cantle.trusted.geometry.boxes import Ints
@@ -135,7 +135,7 @@ def _downwards(
         believed, records = _believed(counts.ravel()[order], noise.ravel()[order], apart, starts, now.ravel())
         moved.append(records / total)
         inside = np.empty(len(order))
-        inside[order] = _projected(believed, starts, now.ravel())
+        inside[order] = project_runs(believed, starts, now.ravel())
         now = inside.reshape(fine)
     return now, moved
 
@@ -152,22 +152,6 @@ def _believed(counts: Floats, noise: Floats, apart: Floats, starts: Ints, totals
     own = np.maximum(0.0, 1 - _DOUBT * doubt / np.maximum(away, _TINY))
     moves = np.repeat(np.maximum(own, step), many) * (counts - model)
     return model + moves, step * float(np.abs(moves).sum()) / 2
-
-
-def _projected(values: Floats, starts: Ints, totals: Floats) -> Floats:
-    """Each run of values, projected onto those that are not negative and sum to its total; runs of similar length
-    together, since a group of nearly empty cells may hold hundreds."""
-    many = np.diff(np.append(starts, len(values)))
-    lengths = np.ceil(np.log2(many)).astype(np.int64)
-    projected = np.zeros(len(values))
-    for length in np.unique(lengths).tolist():
-        runs = np.flatnonzero((lengths == length) & (totals > 0))
-        places = np.arange(1 << length)
-        there = places < many[runs, None]
-        at = np.where(there, starts[runs, None] + places, 0)
-        low = np.where(there, values[at], -1e300)  # so low that it stays out of the projection
-        projected[at[there]] = project_rows(low, totals[runs])[there]
-    return projected
 
 
 def _agreeing(counts: Floats, sides: Sides) -> Floats:

@@ -52,7 +52,7 @@ def candidates(
         members = _random_set(usable, least, lead if with_lead and number % 2 == 0 else None, cap, dice)
         if len(members) >= 2 and members not in taken and not (len(members) == 2 and lead in members):
             listed[members] = None
-    return [(members, _grow(members, sizes, least, cap)) for members in listed]
+    return [(members, grow(members, sizes, least, cap)) for members in listed]
 
 
 def _random_set(usable: Sequence[int], least: Sequence[int], lead: int | None, cap: int, dice: Dice) -> tuple[int, ...]:
@@ -70,7 +70,7 @@ def _random_set(usable: Sequence[int], least: Sequence[int], lead: int | None, c
     return tuple(sorted(members))
 
 
-def _grow(
+def grow(
     members: tuple[int, ...], sizes: Sequence[int], least: Sequence[int], cap: int, most: int = MOST_GROUPS
 ) -> tuple[int, ...]:
     """Numbers of groups: each starts at `least` (or 2, if that is too much), then grows one by one, the smallest
@@ -95,7 +95,7 @@ def finest(members: tuple[int, ...], sizes: Sequence[int], cap: int) -> tuple[in
     """The groups of a pair that is measured finely: up to `cap` cells; None if it has few values or records."""
     if len(members) != 2 or cap < FINE or min(sizes[column] for column in members) <= FEW:
         return None
-    first, second = _grow(members, sizes, [FEWEST_GROUPS] * len(sizes), cap, FINEST)
+    first, second = grow(members, sizes, [FEWEST_GROUPS] * len(sizes), cap, FINEST)
     return first, second
 
 

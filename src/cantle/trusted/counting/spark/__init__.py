@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 import numpy as np
 
 from cantle.trusted.bounding.persons import PERSON
-from cantle.trusted.core.keys import CodeTable, GridBins, GridCells, TableKey
-from cantle.trusted.core.table_keys import LeafCounts, TableCounts
+from cantle.trusted.core.keys import CodeTable, GridBins, GridCells, LeafCounts, TableCounts, TableKey
 from cantle.trusted.counting.base import Chunk, Tables
 from cantle.trusted.counting.packing import merged
-from cantle.trusted.counting.spark import tree, workers
+from cantle.trusted.counting.spark import workers
 from cantle.trusted.counting.spark.cluster import is_running, load, nothing_of, reading, running, select, session
 from cantle.trusted.counting.spark.workers import (
     Counts,
@@ -75,7 +74,7 @@ class SparkEngine(Tables):
             self._context = self._session.sparkContext
             self._parts = _kept(self._opened(frame, records))
             partitions = self._parts.getNumPartitions()
-        self._cells = min(MOST_CELLS, ALL_CELLS // max(1, min(partitions, tree.MOST)))
+        self._cells = min(MOST_CELLS, ALL_CELLS // max(1, min(partitions, workers.MOST)))
         self._older: list[RDD[Part]] = []
         self._all: RDD[Part] | None = None
         self._grid: Grid | None = None
@@ -203,7 +202,7 @@ class SparkEngine(Tables):
         """The answers of all partitions, added up until few are left; the question is sent once per worker."""
         with running():
             sent = self._context.broadcast(question)
-            answers = tree.collected(parts.mapPartitions(work(sent)), add)
+            answers = workers.collected(parts.mapPartitions(work(sent)), add)
             sent.destroy()
             for old in self._older:  # the newest parts are complete now
                 old.unpersist()

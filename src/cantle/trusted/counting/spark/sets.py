@@ -16,8 +16,8 @@ import numpy as np
 
 from cantle.trusted.core.arrays import Ints
 from cantle.trusted.counting.ragged import NOTHING, Count, Packed, Ragged, sum_of
-from cantle.trusted.counting.spark import cluster, tree
-from cantle.trusted.counting.spark.workers import each, grouped, unpickled
+from cantle.trusted.counting.spark import cluster
+from cantle.trusted.counting.spark.workers import collected, each, grouped, unpickled
 from cantle.trusted.counting.stores import InMemory
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class SparkSets:
     def added(self, count: Count) -> Ints:
         """The sum of partial counts, added up in a tree of workers."""
         with cluster.running():
-            return sum_of(tree.collected(self._parts.mapPartitions(_counter(count)), np.add))
+            return sum_of(collected(self._parts.mapPartitions(_counter(count)), np.add))
 
     def everything(self) -> Ragged:
         with cluster.running():

@@ -1,4 +1,9 @@
-"""The jobs of the Spark engine: what each worker does with its partitions, by the engine that counts on one machine."""
+"""The jobs of the Spark engine: what each worker does with its partitions, by the engine that counts on one machine.
+
+Partial counts are added up in a tree of workers (`collected`), so that the driver gets few of them, however many
+partitions there are. This is Spark's `treeAggregate` with a fixed number of partial counts per place instead of a fixed
+depth: what the driver receives and adds does not grow with the number of partitions.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +17,8 @@ import numpy as np
 
 from cantle.trusted.bounding.persons import bounded
 from cantle.trusted.core.arrays import Codes, Ints, Words
-from cantle.trusted.core.keys import CodeTable, Domain, GridBins, GridCells, TableKey
+from cantle.trusted.core.keys import CodeTable, Domain, GridBins, GridCells, LeafCounts, TableCounts, TableKey
 from cantle.trusted.core.mixing import scramble
-from cantle.trusted.core.table_keys import LeafCounts, TableCounts
 from cantle.trusted.counting.packing import merged
 from cantle.trusted.counting.stores import divided
 from cantle.trusted.counting.words import WordEngine
@@ -236,3 +240,27 @@ def binner(question: Sent[tuple[Domain, Grid, list[GridBins]]]) -> Work[Part, li
         yield list(map(_listed, counts))
 
     return count
+
+
+MOST = 8
+"""Partial counts that are added up at one place."""
+
+Counted = TypeVar("Counted")
+
+
+def collected(parts: RDD[Counted], add: Callable[[Counted, Counted], Counted]) -> list[Counted]:
+    """The partial counts, one per partition, as at most MOST that have the same sum."""
+    number = parts.getNumPartitions()
+    while number > MOST:
+        number = -(-number // MOST)
+        parts = parts.mapPartitionsWithIndex(_sender(MOST)).reduceByKey(add, number).values()
+    return parts.collect()
+
+
+def _sender(most: int) -> Callable[[int, Iterable[Counted]], Iterator[tuple[int, Counted]]]:
+    """Names the place at which a partition's counts are added up."""
+
+    def send(partition: int, parts: Iterable[Counted]) -> Iterator[tuple[int, Counted]]:
+        return ((partition // most, part) for part in parts)
+
+    return send

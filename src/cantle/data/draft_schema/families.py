@@ -1,0 +1,72 @@
+"""Drafts of data packages for families: both tables, linked by a key. They use only the names of columns."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import yaml
+
+from cantle.data.draft_schema import tables
+from cantle.errors import ParameterError
+from cantle.schema.declared_values import BLANK
+from cantle.schema.documents import one_line
+
+LISTS_COLUMNS = False
+
+_INTRO = f"""\
+# A data package says what is public about two linked tables. Fill in every {BLANK} from what could occur, never from
+# the data. One family is protected: all rows of both files that carry one key.
+"""
+
+
+def recognises(path: Path, ending: str, packed: bool) -> bool:  # noqa: ARG001
+    """Two files are recognised by nobody: they are named with `--child`."""
+    return False
+
+
+def needs_header(path: str | os.PathLike[str]) -> bool:
+    return tables.needs_header(path)
+
+
+def draft_of(path: Path, header_row: int | None) -> str:  # noqa: ARG001
+    raise ParameterError(f"families are two files: cantle init {path.name} --child FILE --key COLUMN")
+
+
+def draft_package(parent: Path, child: Path, key: str, header: int | None) -> str:
+    """The text of a package; the key is an identifier in both tables."""
+    names = _name(parent), _name(child)
+    if names[0] == names[1]:
+        raise ParameterError("both files have one name; rename one, because tables are named after their files")
+    lines = [_INTRO, "resources:\n"]
+    own = one_line(key)
+    reference = f"{{resource: {names[0]}, fields: {own}}}"
+    links = f"primaryKey: {own}", f"foreignKeys: [{{fields: {own}, reference: {reference}}}]"
+    for path, name, link in zip((parent, child), names, links, strict=True):
+        fields = _fields(path, key, header if tables.needs_header(path) else None)
+        lines.append(f"  - name: {name}\n    path: {one_line(path.name)}\n    schema:\n      {link}\n      fields:\n")
+        lines += [f"        - {one}\n" for one in fields]
+    lines.append(
+        f'\nunit: {{family: {names[0]}, max_children: "{BLANK}"}}  # the most {names[1]} that count per family\n'
+    )
+    lines.append(
+        f"# order: {{{names[1]}: [-{BLANK}]}}  # a column of numbers or dates by which {names[1]} are sorted\n"
+    )
+    return "".join(lines)
+
+
+def _fields(path: Path, key: str, header: int | None) -> list[str]:
+    """The lines of the fields of a draft for one table."""
+    text = tables.draft(path, header=header)
+    listed = yaml.safe_load(text)["fields"]
+    if key not in [one["name"] for one in listed]:
+        raise ParameterError(f"{path.name!r} has no column {key!r}; name the column that both files share with --key")
+    lines = [line.strip().removeprefix("- ") for line in text.splitlines() if line.startswith("  - {name:")]
+    own = f"{{name: {one_line(key)}, type: string, role: identifier}}"
+    return [own if one["name"] == key else line for one, line in zip(listed, lines, strict=True)]
+
+
+def _name(path: Path) -> str:
+    """The name of a table, after its file."""
+    stem = path.name.split(".")[0]
+    return "".join(one if one.isalnum() and one.isascii() else "_" for one in stem) or "table"

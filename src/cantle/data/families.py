@@ -1,0 +1,144 @@
+"""Readers of families: two linked tables, joined by key (cantle.trusted.bounding.families).
+
+Each table is read like a table of persons, with its key as the column of persons: the rules for identifiers hold, rows
+without a key are dropped, and so are rows without a required value (cantle.data.encoding). A row maps to its key and
+its codes by itself. Nothing is said about children without a parent, or about a parent that is there twice.
+
+The data is a mapping of two sources by the names of the resources; or the path of the data package or of its folder,
+relative to which the resources name their files; or a database, whose tables are named like the resources.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from cantle.data import engines_for_tables
+from cantle.data.encoding import read_person_codes
+from cantle.data.engine_choice import IN_MEMORY, POLARS, EngineChoice, Opened, refuse_nodes
+from cantle.data.file_forms import TABLES, ending, is_path
+from cantle.errors import DataError, ParameterError
+from cantle.schema import load_schema
+from cantle.schema.families import FamilySchema
+from cantle.schema.table import TableSchema
+from cantle.trusted.bounding.families import Families, Order, as_children, families_of, is_of_children
+from cantle.trusted.bounding.persons import PERSON
+from cantle.trusted.counting.families import FamilyEngine
+from cantle.trusted.counting.filed_families import FiledFamilies
+from cantle.trusted.counting.stores import InMemory, OnDisk, Store
+from cantle.trusted.geometry.views import FamilyDomain
+
+ENGINES = ("memory", "duckdb", "database")
+DOCUMENTS = (".yaml", ".yml", ".json")
+"""The endings of data packages."""
+
+
+def refuse_early(data: object, schema: FamilySchema, choice: EngineChoice, nodes: object) -> None:
+    """Refuses a list of nodes, data that does not name both tables, and files that do not exist or whose reader is not
+    installed."""
+    refuse_nodes(nodes)
+    if choice.table is not None:
+        raise ParameterError("families are two tables, which the package names; leave --table out")
+    if choice.engine == "database":
+        choice.require(data)
+    for source, table, place in zip(sources(data, schema, choice), schema.tables, schema.names, strict=True):
+        of_one = replace(choice, table=place) if choice.engine == "database" else choice
+        engines_for_tables.refuse_early(source, table, of_one, None)
+
+
+def open_engine(
+    data: object,
+    schema: FamilySchema,
+    method: object,  # noqa: ARG001 - the schema says all that is counted
+    choice: EngineChoice,
+    nodes: object,  # noqa: ARG001 - refused before
+) -> Opened:
+    """An engine that holds the families, and the kind of frame of the input."""
+    kinds: list[str] = []
+    domain, order = FamilyDomain(*schema.sizes, schema.max_children), order_of(schema)
+    groups = _store(choice).together(_rows(data, schema, choice, kinds), PERSON)
+    if choice.engine == "memory":
+        joined = [families_of(group, domain, order) for group in groups]
+        return {"frame": kinds[0]}, FamilyEngine(lambda: joined, domain)
+    with FiledFamilies(groups, domain, order) as filed:
+        return POLARS, FamilyEngine(filed, domain, _store(choice))
+
+
+def _store(choice: EngineChoice) -> Store:
+    return InMemory() if choice.engine == "memory" else OnDisk(choice.files)
+
+
+def order_of(schema: FamilySchema) -> Order:
+    """The order of children in codes."""
+    columns = schema.domains[1].attributes
+    place = {one.name: number for number, one in enumerate(columns)}
+    nulls = [one.bins if one.nullable else -1 for one in columns]
+    return Order(tuple((place[name], nulls[place[name]], falls) for name, falls in schema.order))
+
+
+def read_families(data: object, schema: FamilySchema) -> Families:
+    """The families of both tables, in memory."""
+    rows = list(_rows(data, schema, IN_MEMORY, []))
+    return families_of(rows, FamilyDomain(*schema.sizes, schema.max_children), order_of(schema))
+
+
+def keys_of(data: object, schema: FamilySchema) -> tuple[pl.Series, pl.Series]:
+    """The keys of the rows of both tables that would be counted."""
+    rows = list(_rows(data, schema, IN_MEMORY, []))
+    parents = [one[PERSON].cast(pl.String) for one in rows if not is_of_children(one)]
+    children = [one[PERSON].cast(pl.String) for one in rows if is_of_children(one)]
+    return pl.concat(parents), pl.concat(children)
+
+
+def _rows(data: object, schema: FamilySchema, choice: EngineChoice, kinds: list[str]) -> Iterator[pl.DataFrame]:
+    """The rows of both tables with their keys, those of children marked; the kinds of the frames are added to
+    `kinds`."""
+    parts = zip(sources(data, schema, choice), schema.tables, schema.domains, schema.names, (False, True), strict=True)
+    for source, table, domain, name, of_children in parts:
+        for part in [source] if choice.engine == "memory" else _frames(source, table, name, choice):
+            for kind, rows in read_person_codes(part, table, domain):
+                kinds.append(kind)
+                yield as_children(rows) if of_children else rows
+
+
+def _frames(source: object, schema: TableSchema, name: str, choice: EngineChoice) -> Iterator[object]:
+    """One table in parts, from files or a database."""
+    if choice.engine == "database":
+        if hasattr(source, "get_backend"):
+            return engines_for_tables.table_frames(source, schema)
+        return engines_for_tables.database_frames(str(source), name, schema)
+    return engines_for_tables.sources(source, schema, choice)
+
+
+def sources(data: object, schema: FamilySchema, choice: EngineChoice) -> tuple[object, object]:
+    """The sources of parents and of children."""
+    first, second = schema.names
+    if isinstance(data, Mapping):
+        if set(data) != {first, second}:
+            raise DataError(
+                f"the data must have the tables {first!r} and {second!r}, under the names of the resources."
+            )
+        return data[first], data[second]
+    if choice.engine == "database":
+        return data, data
+    if not is_path(data):
+        fix = f"give {{{first!r}: …, {second!r}: …}}, or the path of the data package"
+        raise DataError(f"families are two tables; {fix}.")
+    folder = Path(data) if os.path.isdir(data) else Path(data).parent
+    paths = schema.paths if None not in schema.paths or os.path.isdir(data) else paths_in(Path(data), schema)
+    if not os.path.isdir(data) and ending(Path(data)) in TABLES and Path(data).suffix.lower() not in DOCUMENTS:
+        raise DataError(f"{Path(data).name!r} is one table; give the data package, whose resources name both files.")
+    for name, path in zip(schema.names, paths, strict=True):
+        if path is None:
+            raise DataError(f"resource {name!r} has no `path`; add it to the package, or give both tables by name.")
+    return folder / str(paths[0]), folder / str(paths[1])
+
+
+def paths_in(package: Path, schema: FamilySchema) -> tuple[str | None, str | None]:
+    """The paths that a data package names, for a schema that has none because it comes from a release."""
+    stated = load_schema(package) if package.suffix.lower() in DOCUMENTS else None
+    return stated.paths if type(stated) is FamilySchema and stated.names == schema.names else schema.paths

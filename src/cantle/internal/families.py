@@ -1,0 +1,117 @@
+"""Families in `cantle check` (orphans, repeated keys, children above the maximum) and in `cantle evaluate` (sizes,
+columns and who is with whom, private beside released), read as `publish` would read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from cantle.data.engine_choice import IN_MEMORY
+from cantle.data.families import keys_of, read_families, sources
+from cantle.internal.check_tables import check_table
+from cantle.internal.comparison import Comparison, Distribution, Fact
+from cantle.internal.findings import Checked, Finding, Section
+from cantle.release import Release
+from cantle.release.report.groupings import group
+from cantle.release.report.pairs import distance
+from cantle.release.structures import opened
+from cantle.release.structures.families import Opened
+from cantle.schema.domain import Attribute
+from cantle.schema.families import FamilySchema
+from cantle.trusted.bounding.families import Families as Joined
+from cantle.trusted.core.arrays import Codes, Ints
+
+GROUPS = 16
+
+
+def check_families(data: object, schema: FamilySchema) -> Checked:
+    """What `publish` would do with both files."""
+    above, below = keys_of(data, schema)
+    most, (first, second) = schema.max_children, schema.names
+    sizes = below.filter(below.is_in(above.unique().implode())).value_counts()["count"].to_numpy().astype(np.int64)
+    used = int(np.minimum(sizes, most).sum())
+    findings = (
+        Finding(
+            f"{first} whose key is there already", len(above) - above.n_unique(), len(above), becomes="one is kept"
+        ),
+        Finding(f"{second} without a parent", int(len(below) - sizes.sum()), len(below), becomes="left out"),
+        Finding(f"{second} above {most} per family", int(sizes.sum()) - used, len(below), becomes="left out"),
+        Finding(f"families with more {second} than {most}", int((sizes > most).sum()), above.n_unique(), problem=False),
+    )
+    facts: dict[str, int | float] = {first: above.n_unique(), second: used}
+    facts[f"most {second} of a family"] = int(sizes.max(initial=0))
+    facts[f"{second} per family, on average"] = used / max(1, above.n_unique())
+    parts, suggested = [Section("both tables", findings)], tuple[str, ...]()
+    for name, source, table in zip(schema.names, sources(data, schema, IN_MEMORY), schema.tables, strict=True):
+        own = check_table(source, replace(table, person=None, max_records=1))
+        parts += [replace(part, title=f"{name}: {part.title}") for part in own.sections]
+        suggested += own.suggested
+    return Checked("families", "families", above.n_unique(), above.n_unique(), tuple(parts), facts, suggested)
+
+
+def compare_families(data: object, release: Release) -> Comparison:
+    """Sizes, columns and pairs of the private families beside the released ones."""
+    schema = cast(FamilySchema, release.schema)
+    private = read_families(data, schema)
+    parent, size, child = cast(Opened, opened(release)).codes
+    made = Joined(list(parent), size, list(child))
+    both, (first, second) = (private, made), schema.names
+    facts = [
+        Fact(first, len(private.size), len(size)),
+        Fact(second, int(private.size.sum()), int(size.sum())),
+        Fact(f"{second} per family", _mean(private.size), _mean(size)),
+    ]
+    counts = [np.bincount(one.size, minlength=schema.max_children + 1) for one in both]
+    labels = tuple(map(str, range(schema.max_children + 1)))
+    shown = [Distribution(f"{second} per family", labels, counts[0], counts[1], ticks=labels)]
+    for place, attribute in enumerate(schema.domains[0].attributes):
+        shown.append(_distribution(f"{first}.{attribute.name}", attribute, [one.parent[place] for one in both]))
+    for place, attribute in enumerate(schema.domains[1].attributes):
+        shown.append(_distribution(f"{second}.{attribute.name}", attribute, [one.child[place] for one in both]))
+    for place, attribute in enumerate(schema.domains[1].attributes):
+        facts.append(
+            Fact(f"distance of {attribute.name} of the first two {second}", None, _siblings(attribute, both, place))
+        )
+    facts.append(Fact("mean distance of pairs of a parent's and a child's column", None, _linked(schema, both)))
+    return Comparison("families", tuple(facts), tuple(shown))
+
+
+def _mean(size: Ints) -> float:
+    return float(size.mean()) if len(size) else 0.0
+
+
+def _distribution(name: str, attribute: Attribute, codes: Sequence[Codes]) -> Distribution:
+    grouping = group(attribute, np.concatenate(codes), GROUPS)
+    first, second = (np.bincount(grouping.of(one), minlength=len(grouping.labels)) for one in codes)
+    return Distribution(name, grouping.labels, first, second)
+
+
+def _siblings(attribute: Attribute, both: Sequence[Joined], place: int) -> float:
+    """How far the shares of (first child, second child) differ."""
+    tables = []
+    grouping = group(attribute, np.concatenate([one.child[place] for one in both]), GROUPS)
+    for one in both:
+        two = (np.cumsum(one.size) - one.size)[one.size >= 2]
+        groups = grouping.of(one.child[place]).astype(np.int64)
+        number = len(grouping.labels)
+        tables.append(np.bincount(groups[two] * number + groups[two + 1], minlength=number**2))
+    return distance(tables[0], tables[1])
+
+
+def _linked(schema: FamilySchema, both: Sequence[Joined]) -> float:
+    """How far the shares of (parent's column, child's column) differ, over all pairs."""
+    found = []
+    for i, above in enumerate(schema.domains[0].attributes):
+        for j, below in enumerate(schema.domains[1].attributes):
+            one = group(above, np.concatenate([part.parent[i] for part in both]), GROUPS)
+            two = group(below, np.concatenate([part.child[j] for part in both]), GROUPS)
+            tables = []
+            for part in both:
+                rows = np.repeat(one.of(part.parent[i]).astype(np.int64), part.size)
+                cells = rows * len(two.labels) + two.of(part.child[j])
+                tables.append(np.bincount(cells, minlength=len(one.labels) * len(two.labels)))
+            found.append(distance(tables[0], tables[1]))
+    return float(np.mean(found)) if found else 0.0

@@ -1,0 +1,1 @@
+"""What noisy tables of views say about families, and families drawn from them. Public values only."""

@@ -1,0 +1,197 @@
+"""Estimates about the columns of one view, as mosaic makes them for a table, and about all views together.
+
+Counts are numbers of families here: the released counts are parts of one family (cantle.trusted.geometry.views).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cantle.drawing.counts import Floats
+from cantle.methods.families.layout import DRAWN_VIEWS, Layout
+from cantle.methods.mosaic.model import estimates
+from cantle.methods.mosaic.model.fitted import Fitted
+from cantle.methods.mosaic.model.groupings import Groupings
+from cantle.methods.mosaic.model.noisy_tables import NoisyTable
+from cantle.schema.rules import Rules
+from cantle.trusted.core.arrays import Bools
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.views import FIRST, LATER, PARENTS, STAGES
+
+UNKNOWN = 1e12
+"""The variance of counts that were not measured."""
+
+Answered = tuple[Floats, float]
+"""Noisy numbers of families by cell, and their variance."""
+
+
+@dataclass
+class ViewFit(Fitted):
+    """Estimates about one view. `fixed` are distributions of columns that another view tells, `shared` the groupings of
+    columns that stand in several roles; `falling` are pairs of columns of which the second has no larger value, and
+    `rising` pairs of which it has no smaller one."""
+
+    fixed: Mapping[int, Floats] = field(default_factory=dict)
+    shared: Mapping[int, Groupings] = field(default_factory=dict)
+    falling: Sequence[tuple[int, int]] = ()
+    rising: Sequence[tuple[int, int]] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.groupings = tuple(self.shared.get(number, own) for number, own in enumerate(self.groupings))
+
+    def add(self, table: NoisyTable) -> None:
+        empty = self.empty(table.columns, table.groups)
+        self.tables.append(table.without(empty) if empty.any() else table)
+
+    def empty(self, columns: Sequence[int], groups: Sequence[int]) -> Bools:
+        """Which cells of a table hold only values that break a rule or the order of the children."""
+        out = np.array(super().empty(columns, groups))
+        for pairs, falls in ((self.falling, True), (self.rising, False)):
+            for before, after in pairs:
+                if before in columns and after in columns:
+                    out |= self._out_of_order(columns, groups, (before, after), falls)
+        return out
+
+    def _out_of_order(self, columns: Sequence[int], groups: Sequence[int], pair: tuple[int, int], falls: bool) -> Bools:
+        """Cells whose values are strictly in the wrong order; equal values may be in either, and so may null."""
+        ends = []
+        for one in pair:
+            axis = list(columns).index(one)
+            edges = self.edges[one][self.groupings[one].edges(groups[axis])]
+            shape = [-1 if place == axis else 1 for place in range(len(columns))]
+            null = edges[1:] > self.columns[one].values
+            ends.append([part.reshape(shape) for part in (edges[:-1], edges[1:] - 1, null)])
+        (low, high, no_first), (own_low, own_high, no_own) = ends
+        wrong = own_low > high if falls else own_high < low
+        return np.broadcast_to(wrong & ~no_first & ~no_own, tuple(groups))
+
+    def _one_ways(self, groupings: Sequence[Groupings] | None) -> list[Floats]:
+        found = super()._one_ways(groupings)
+        for number, known in self.fixed.items():
+            found[number] = known
+        return found
+
+
+class FamilyFit:
+    """Estimates from the answers so far: made from the number of families and the first tables, then tables of views
+    are added one by one."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        edges: tuple[Sequence[Ints], Sequence[Ints]],
+        rules: tuple[Rules | None, Rules | None],
+        size: tuple[int, float],
+        first: Mapping[tuple[int, int], Answered],
+        doubt: float = 0.0,
+    ) -> None:
+        self.layout, self.edges, self.rules = layout, edges, rules
+        self._first, self._doubt = first, doubt
+        tables = [
+            NoisyTable((column,), counts.shape, counts, variance)
+            for (view, column), (counts, variance) in first.items()
+            if view == PARENTS
+        ]
+        self.noisy_total = estimates.total_records([size], tables)
+        above = self._view(PARENTS, self.noisy_total, rules[0])
+        _, with_one, with_two = self._totals(above)
+        beside = self._view(FIRST, with_one, rules[1], self._given(above))
+        self._fits = [above, beside]
+        shared = {column: above.groupings[column] for column in range(len(layout.parent))}
+        for child in range(len(layout.child)):
+            grouping = beside.groupings[layout.own(FIRST, child)]
+            shared |= dict.fromkeys(self._roles(child), grouping)
+        self._fits.append(self._view(LATER, with_two, rules[1], self._given_later(), shared))
+
+    def __getitem__(self, view: int) -> ViewFit:
+        return self._fits[view]
+
+    @property
+    def total(self) -> float:
+        """The number of families."""
+        return self._fits[PARENTS].total
+
+    def use_tables(self) -> None:
+        """Updates one-way distributions and totals with the tables measured so far, view by view."""
+        above, beside, later = self._fits
+        above.use_tables()
+        _, beside.total, later.total = self._totals(above)
+        beside.fixed = self._given(above)
+        beside.use_tables()
+        later.fixed = self._given_later()
+        later.use_tables()
+
+    def _roles(self, child: int) -> tuple[int, int, int]:
+        layout = self.layout
+        return layout.first(child), layout.previous(child), layout.own(LATER, child)
+
+    def _view(
+        self,
+        view: int,
+        total: float,
+        rules: Rules | None,
+        fixed: Mapping[int, Floats] | None = None,
+        shared: Mapping[int, Groupings] | None = None,
+    ) -> ViewFit:
+        columns, edges = self.layout.columns(view), self.layout.edges(view, *self.edges)
+        counts = [np.zeros(len(edge) - 1) for edge in edges]
+        spread = [np.full(len(edge) - 1, UNKNOWN) for edge in edges]
+        for (where, column), (noisy, variance) in self._first.items():
+            if where == view:
+                counts[column], spread[column] = noisy, np.full(len(noisy), variance)
+        pairs = self._ordered() if view == LATER else []
+        falls = self.layout.order is not None and self.layout.order[1]
+        return ViewFit(
+            columns, edges, None, self._doubt, total, counts, spread, {}, rules=rules, fixed=fixed or {},
+            shared=shared or {}, falling=pairs if falls else (), rising=() if falls else pairs,
+        )  # fmt: skip
+
+    def _ordered(self) -> list[tuple[int, int]]:
+        """Pairs of columns of LATER with the order's value of an earlier child and of a later one."""
+        if self.layout.order is None:
+            return []
+        first, previous, own = self._roles(self.layout.order[0])
+        return [(previous, own), (first, own), (first, previous)]
+
+    def _totals(self, above: ViewFit) -> tuple[float, float, float]:
+        """The numbers of families, of those with a child, and of those with two."""
+        sizes = above.one_way[len(self.layout.parent)] * above.total
+        return above.total, max(1.0, float(sizes[1:].sum())), max(1.0, float(sizes[2:].sum()))
+
+    def _given(self, above: ViewFit) -> dict[int, Floats]:
+        """Distributions of the parents' columns and of the number of children, of families with a child."""
+        parent = len(self.layout.parent)
+        sizes = above.one_way[parent].copy()
+        sizes[0] = 0.0
+        return {**{one: above.one_way[one] for one in range(parent)}, parent: _shares(sizes)}
+
+    def _given_later(self) -> dict[int, Floats]:
+        """The same of families with two children, each later child with the weight that it has in the view."""
+        layout, (above, beside) = self.layout, self._fits[:2]
+        parent, later = len(layout.parent), self._fits[LATER] if len(self._fits) > LATER else None
+        size = np.arange(layout.most + 1)
+        each = np.where(size >= 2, above.one_way[parent] / np.maximum(size - 1, 1), 0.0)
+        left = np.append(np.cumsum(each[::-1])[::-1][1:], 0.0)
+        left[0] = 0.0
+        fixed = {one: above.one_way[one] for one in range(parent)}
+        fixed |= {parent: _shares(left), parent + 1: np.full(STAGES, 1 / STAGES)}
+        for child in range(len(layout.child)):
+            first, previous, own = self._roles(child)
+            at_first = beside.one_way[layout.own(FIRST, child)]
+            fixed[first] = at_first
+            fixed[previous] = at_first if later is None else (at_first + later.one_way[own]) / 2
+        return fixed
+
+
+def _shares(masses: Floats) -> Floats:
+    total = masses.sum()
+    return masses / total if total > 0 else np.full(len(masses), 1 / len(masses))
+
+
+def all_tables(fit: FamilyFit) -> list[tuple[int, NoisyTable]]:
+    """The tables of all views."""
+    return [(view, table) for view in DRAWN_VIEWS for table in fit[view].tables]

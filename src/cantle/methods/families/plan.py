@@ -1,0 +1,95 @@
+"""The shares of epsilon in a run of families, and the sizes of its tables; all of it follows from public numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, isqrt
+
+from cantle.methods.mosaic.plan import GATE, SELECTION, SIZE, SPIKES, TREE, price, rho
+
+NANO = 10**9
+HALFWAY = 42
+"""The rho at which first tables would get half of the budget; see `cantle.methods.mosaic.plan`."""
+
+LEAST_FIRST, MOST_FIRST = 0.15, 0.6
+TABLES_FROM, MORE_FROM = 48, 200
+"""Expected records per table: below the first as many tables as columns at most, above the second twice as many."""
+
+SIBLING_GROUPS = 16
+"""Most groups of a column in the table of a child and the one before."""
+
+ORDER_WEIGHT = Fraction(3, 2)
+"""How much more the order's table of siblings weighs: half of its cells are known to be empty."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """What is decided from the noisy number of families, before cells are refined."""
+
+    families: int
+    epsilon: float
+    wide: int
+    accuracy: Fraction
+
+    @property
+    def gate(self) -> bool:
+        """Whether there are enough families to refine the cells of wide columns."""
+        return bool(self.wide) and self.families * float(TREE) * self.epsilon / self.wide >= GATE
+
+    @property
+    def shape(self) -> Fraction:
+        """The share of the questions about cells."""
+        return TREE + SPIKES if self.gate else Fraction(0)
+
+    @property
+    def theta(self) -> int:
+        """The number of families from which on a cell is worth halving."""
+        return max(ceil(16 * self.wide / (float(TREE) * self.epsilon)), ceil(self.families / 128))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The share of each first table and of each table of siblings, of the choices and of the chosen tables; their
+    number, rounds and largest size."""
+
+    first: tuple[Fraction, ...]
+    siblings: tuple[Fraction, ...]
+    selection: Fraction
+    tables: Fraction
+    count: int
+    rounds: int
+    cap: int
+
+
+def plan(start: Start, first: Sequence[int], child: Sequence[int], order: int | None) -> Plan:
+    """The plan for first tables of these numbers of cells, and children's columns of these numbers of cells."""
+    siblings = [min(cells, SIBLING_GROUPS) ** 2 for cells in child]
+    budget = 1 - SIZE - start.shape - start.accuracy
+    strength = rho(start.families, start.epsilon, [*first, *siblings])
+    share = Fraction(floor(min(MOST_FIRST, max(LEAST_FIRST, HALFWAY / (HALFWAY + strength))) * NANO), NANO)
+    tables = budget * (1 - share) * (1 - SELECTION)
+    expected = start.families * float(tables) * start.epsilon / 4
+    columns = len(first) + len(child)
+    count = int(max(min(expected / TABLES_FROM, columns), min(expected / MORE_FROM, 2 * columns)))
+    if not count:
+        share, tables = Fraction(1), Fraction(0)
+    weights = [Fraction(isqrt(cells * 10**6)) for cells in (*first, *siblings)]
+    if order is not None:
+        weights[len(first) + order] *= ORDER_WEIGHT
+    shares = [budget * share * weight / sum(weights) for weight in weights]
+    return Plan(
+        tuple(shares[: len(first)]),
+        tuple(shares[len(first) :]),
+        budget * (1 - share) * SELECTION,
+        tables,
+        count,
+        0 if not count else 1 if count < 4 else 2 if count <= columns else 3,
+        max(4, int(expected / max(1, count))),
+    )
+
+
+def paid(share: Fraction, epsilon: Fraction) -> Fraction:
+    """A share of epsilon in whole nano-units, one at least."""
+    return max(price(share, epsilon), Fraction(1, NANO))

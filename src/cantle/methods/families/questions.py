@@ -1,0 +1,118 @@
+"""The questions that `families` asks the curator, and the noisy answers, which are released.
+
+Counts are parts of one family (cantle.trusted.geometry.views); the estimates divide them by PARTS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from cantle.methods.families.model.answers import Answer
+from cantle.methods.mosaic.model.answers import CellsOf
+from cantle.methods.mosaic.model.noisy_tables import laplace_variance
+from cantle.methods.mosaic.questions import SpikeSearch
+from cantle.trusted.claims.queries import Size
+from cantle.trusted.claims.views import PartsDistance, ViewRound, ViewSets, ViewSpikes, ViewTables, ViewTrees
+from cantle.trusted.core.answers import Noisy
+from cantle.trusted.core.budget import NANO
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.stop_test import PrivTree
+from cantle.trusted.geometry import item_partitions
+from cantle.trusted.geometry.boxes import Frontier, Ints
+from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
+from cantle.trusted.geometry.views import CHILDREN, PARENTS, FamilyDomain
+
+_OF = {PARENTS: "parents", CHILDREN: "children"}
+
+
+class FamilyQuestions:
+    """Asks a curator questions about all families."""
+
+    def __init__(self, curator: Curator) -> None:
+        self._curator = curator
+        self._root: Frontier = curator.root()
+        domain = curator.domain
+        assert isinstance(domain, FamilyDomain)
+        self._domain = domain
+        self._within: dict[int, ColumnCells] = {}
+        self.answers: list[Answer] = []
+
+    def left(self) -> Fraction:
+        """The part of epsilon that is not spent yet."""
+        return Fraction(int(self._curator.left(self._root)[0]), NANO)
+
+    def size(self, price: Fraction) -> tuple[int, float]:
+        """The noisy number of families, and its variance."""
+        noisy = self._curator.measure(self._root, Size(), _nano(price), why="number of families")
+        self._keep("number of families", noisy, 0, {"columns": [], "edges": []})
+        return int(noisy.value[0, 0]), float(laplace_variance(int(noisy.rate_num[0]) / noisy.rate_den))
+
+    def grow(self, view: int, roots: dict[int, Ints], theta: int, price: Fraction) -> dict[int, Ints]:
+        """The refined edges of these columns of a view; `theta` is a number of families."""
+        stop = PrivTree.within(_nano(price) // len(roots), theta * item_partitions.PARTS, 2, item_partitions.PARTS)
+        columns = tuple(sorted(roots))
+        edges = tuple(roots[column] for column in columns)
+        trees = ViewTrees(columns, edges, self._domain.sizes(view), view)
+        refined = self._curator.grow(self._root, trees, stop, why=f"cells of wide columns of {_OF[view]}")
+        return dict(zip(columns, refined, strict=True))
+
+    def spikes(self, view: int, searches: Sequence[SpikeSearch], price: Fraction) -> list[tuple[Ints, Ints]]:
+        """For each search in a view the codes whose noisy parts reach the threshold of their class, with the parts."""
+        query = ViewSpikes(tuple(one.search for one in searches), self._domain.sizes(view), view)
+        least = np.array([least for one in searches for least in one.thresholds], dtype=np.int64)
+        why = f"frequent values of {_OF[view]}"
+        noisy = self._curator.measure(self._root, query, _nano(price), why=why, at_least=least)
+        found = []
+        for search, (codes, at) in zip(searches, query.values(noisy.rows, noisy.cells), strict=True):
+            about: CellsOf = {"column": search.column, "at_least": list(search.thresholds)}
+            rate = int(noisy.rate_num[0]), noisy.rate_den
+            self.answers.append(Answer(why, codes, noisy.value[at], *rate, about, view))
+            found.append((codes, noisy.value[at]))
+        return found
+
+    def set_cells(self, view: int, edges: Sequence[Ints]) -> None:
+        """Sets the cells of the columns of a view, null included."""
+        self._within[view] = ColumnCells(tuple(edge.copy() for edge in edges))
+
+    def table(self, view: int, table: CrossTable, price: Fraction, why: str) -> Answer:
+        """The noisy parts in all cells of a table."""
+        asked = ViewTables(self._within[view], (table,), view)
+        noisy = self._curator.measure(self._root, asked, _nano(price), why=why)
+        about: CellsOf = {"columns": list(table.columns), "edges": self._group_edges(view, table)}
+        return self._keep(why, noisy, view, about)
+
+    def round(self, tables: Sequence[tuple[int, CrossTable]]) -> ViewRound:
+        """The tables of a round, which are ordered by view."""
+        views = sorted({view for view, _ in tables})
+        return ViewRound.of(
+            [(view, self._within[view], tuple(table for own, table in tables if own == view)) for view in views]
+        )
+
+    def choose(
+        self, round_: ViewRound, models: Sequence[Ints], penalties: Ints, left: Ints, price: Fraction, why: str
+    ) -> int:
+        """The number of the table whose parts are farthest from its model, chosen with noise."""
+        asked = ViewSets(round_, tuple(models), penalties, left)
+        return self._curator.choose(self._root, asked, PartsDistance(), _nano(price), why=why)
+
+    def _keep(self, why: str, noisy: Noisy, view: int, about: CellsOf) -> Answer:
+        values = noisy.value[0]
+        answer = Answer(why, np.arange(len(values)), values, int(noisy.rate_num[0]), noisy.rate_den, about, view)
+        self.answers.append(answer)
+        return answer
+
+    def _group_edges(self, view: int, table: CrossTable) -> list[list[int]]:
+        """The edges of the groups of each column, as codes."""
+        found = []
+        for column, map_ in zip(table.columns, table.maps, strict=True):
+            edges = self._within[view].edges[column]
+            starts = np.flatnonzero(np.diff(map_.astype(np.int64), prepend=-1))
+            found.append([*edges[starts].tolist(), int(edges[-1])])
+        return found
+
+
+def _nano(price: Fraction) -> int:
+    return price.numerator * NANO // price.denominator

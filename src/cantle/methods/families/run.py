@@ -1,0 +1,234 @@
+"""The algorithm of families: noisy tables of views, chosen where drafted families differ most from the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil, log
+
+import numpy as np
+
+from cantle.drawing.column_cells import (
+    LOW_WIDTHS,
+    WIDTHS,
+    Column,
+    largest_spikes,
+    starting_edges,
+    with_null,
+    with_single_values,
+)
+from cantle.drawing.counts import Dice
+from cantle.methods.families import plan as rules_of_budget
+from cantle.methods.families.candidates import candidates
+from cantle.methods.families.layout import DRAWN_VIEWS, Layout
+from cantle.methods.families.model.answers import Answer, variance_of
+from cantle.methods.families.model.draw import Drawing, Drawn, drawn_families, number_drawn
+from cantle.methods.families.model.view_fit import FamilyFit
+from cantle.methods.families.plan import Plan, Start, paid, plan
+from cantle.methods.families.questions import FamilyQuestions
+from cantle.methods.mosaic.model.draft_pool import DraftPool
+from cantle.methods.mosaic.model.noisy_tables import NoisyTable, question
+from cantle.methods.mosaic.model.table_sets import Grouped, Survivors
+from cantle.methods.mosaic.plan import SIZE, SPIKES, TREE
+from cantle.methods.mosaic.questions import SpikeSearch
+from cantle.schema.rules import Rules
+from cantle.trusted.geometry import item_partitions
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.cross_tables import CrossTable
+from cantle.trusted.geometry.views import CHILDREN, FIRST, LATER, PARENTS
+
+POOL = 10_000
+
+
+@dataclass
+class FamilyRun:
+    """One run. `accuracy` is called with the noisy number of families; it reserves the budget that measures the
+    release's own error, and returns its share of epsilon."""
+
+    questions: FamilyQuestions
+    layout: Layout
+    rules: tuple[Rules | None, Rules | None]
+    epsilon: Fraction
+    dice: dict[str, Dice]
+    accuracy: Callable[[int], Fraction] = lambda _noisy: Fraction(0)
+    edges: tuple[list[Ints], list[Ints]] = field(default_factory=lambda: ([], []))
+
+    def run(self) -> Drawn:
+        """The drawn families; also sets `edges` and `fit`."""
+        self._size = self.questions.size(self._price(SIZE))
+        families = max(1, self._size[0])
+        wide = sum(column.wide for column in (*self.layout.parent, *self.layout.child))
+        self.start = Start(families, float(self.epsilon), wide, self.accuracy(self._size[0]))
+        self._shape_cells()
+        self._first_tables()
+        self._siblings()
+        for number in range(self.plan.rounds):
+            self._round(number)
+        return drawn_families(self.fit, number_drawn(self.fit), self.dice["records"])
+
+    def _price(self, share: Fraction) -> Fraction:
+        return paid(share, self.epsilon)
+
+    # ---- cells --------------------------------------------------------------------------------------------
+
+    def _shape_cells(self) -> None:
+        """Determines the cells of all columns; those of wide ones are refined if there are enough families."""
+        views = ((PARENTS, self.layout.parent, 0), (CHILDREN, self.layout.child, len(self.layout.parent) + 1))
+        for (view, columns, before), own in zip(views, self.edges, strict=True):
+            widths = WIDTHS if self.start.gate or not self.start.wide else LOW_WIDTHS
+            cells = [starting_edges(column, widths) for column in columns]
+            if self.start.gate and any(column.wide for column in columns):
+                cells = self._refined(view, columns, before, cells)
+            own += [with_null(column, edges) for column, edges in zip(columns, cells, strict=True)]
+        for view in DRAWN_VIEWS:
+            self.questions.set_cells(view, self.layout.edges(view, *self.edges))
+
+    def _refined(self, view: int, columns: Sequence[Column], before: int, cells: list[Ints]) -> list[Ints]:
+        """The cells, halved where trees find many families; frequent values become cells of their own."""
+        wide = [number for number, column in enumerate(columns) if column.wide]
+        share = Fraction(len(wide), self.start.wide)
+        roots = {before + number: cells[number] for number in wide}
+        grown = self.questions.grow(view, roots, self.start.theta, self._price(TREE * share))
+        price = self._price(SPIKES * share)
+        scale = item_partitions.PARTS * len(wide) / float(price)
+        searches = [_search(columns[number], before + number, grown[before + number], scale) for number in wide]
+        found = self.questions.spikes(view, searches, price)
+        for number, (codes, parts) in zip(wide, found, strict=True):
+            cells[number] = with_single_values(grown[before + number], largest_spikes(codes, parts))
+        return cells
+
+    # ---- first tables -------------------------------------------------------------------------------------
+
+    def _first_tables(self) -> None:
+        """Measures the table of each column of the parents, of the number of children, and of each column of the
+        first children."""
+        layout = self.layout
+        parent, child = ([len(edge) - 1 for edge in own] for own in self.edges)
+        order = None if layout.order is None else layout.order[0]
+        self.plan: Plan = plan(self.start, [*parent, layout.most + 1, *child], child, order)
+        asked = [(PARENTS, column) for column in layout.drawn(PARENTS)]
+        asked += [(FIRST, column) for column in layout.drawn(FIRST)]
+        first = {}
+        for number, ((view, column), share) in enumerate(zip(asked, self.plan.first, strict=True), 1):
+            edges = self.layout.edges(view, *self.edges)[column]
+            answer = self._measured(view, _whole(column, len(edges) - 1), self._price(share), f"first table {number}")
+            first[view, column] = counts_of(answer)
+        self.fit = FamilyFit(layout, self.edges, self.rules, self._size, first)
+
+    def _siblings(self) -> None:
+        """Measures each column of the children together with its value at the child before."""
+        last = len(self.plan.siblings) - 1 if not self.plan.count else -1
+        later = self.fit[LATER]
+        for child, share in enumerate(self.plan.siblings):
+            price = self.questions.left() if child == last else self._price(share)
+            columns, groups = self._sibling_groups(child, float(price))
+            asked = question(columns, groups, later.groupings)
+            answer = self._measured(LATER, asked, price, f"siblings table {child + 1}")
+            later.add(table_of(answer, columns, groups))
+        self.fit.use_tables()
+
+    def _sibling_groups(self, child: int, price: float) -> Grouped:
+        """How finely: by stage and in all cells where the noise allows it."""
+        layout, later = self.layout, self.fit[LATER]
+        cells, grouping = later.sizes[layout.own(LATER, child)], later.groupings[layout.own(LATER, child)]
+        half = 2 if layout.order is not None and layout.order[0] == child else 1
+        cap = max(4.0, later.total * price / 4) * half
+        stages = next((one for one in (3, 2) if one * cells**2 <= cap), 2 if cap >= 128 else 1)
+        if cells in grouping.sizes and stages * cells**2 <= cap:
+            groups = cells
+        else:
+            groups = grouping.at_most(min(rules_of_budget.SIBLING_GROUPS, int((cap / stages) ** 0.5)))
+        groups = max(groups, min(2, cells))
+        pair = layout.previous(child), layout.own(LATER, child)
+        if stages == 1:
+            return pair, (groups, groups)
+        return (len(layout.parent) + 1, *pair), (stages, groups, groups)
+
+    # ---- chosen tables ------------------------------------------------------------------------------------
+
+    def _round(self, number: int) -> None:
+        """Chooses and measures the tables of one round, comparing candidates with one draft of the families."""
+        fit, each = self.fit, self.plan
+        found = candidates(fit, each.cap, self.dice["sets"])
+        drawn = Drawing(fit, self.dice["pools"], last=False).families(POOL)
+        pools = {view: DraftPool(drawn.view(view, self.dice["pools"]), fit[view].total) for view in DRAWN_VIEWS}
+        tables = [(view, question(*grouped, fit[view].groupings)) for view, grouped in found]
+        round_ = self.questions.round(tables) if tables else None
+        models = self._models(tables, pools)
+        penalties = self._penalties(found, tables)
+        offsets = np.cumsum([0, *(len(fit[view].columns) for view in DRAWN_VIEWS)]).tolist()
+        sets = [tuple(offsets[view] + column for column in columns) for view, (columns, _) in found]
+        survivors = Survivors(sets, offsets[-1], joining=False)
+        first, last = each.count * number // each.rounds, each.count * (number + 1) // each.rounds
+        for bought in range(first, last):
+            left = survivors.left() if sets else np.zeros(0, np.int64)
+            if round_ is None or not len(left):
+                return  # all tables were measured
+            why = f"choice of table {bought + 1}"
+            chosen = self.questions.choose(
+                round_, models, penalties, left, self._price(each.selection / each.count), why
+            )
+            survivors.choose(chosen)
+            (view, (columns, groups)), (_, asked) = found[chosen], tables[chosen]
+            is_last = bought == each.count - 1
+            price = self.questions.left() if is_last else self._price(each.tables / each.count)
+            table = table_of(self._measured(view, asked, price, f"table {bought + 1}"), columns, groups)
+            fit[view].add(table)
+            pools[view].learn(asked, table)
+            for place, model in zip(*self._models_of(view, tables, pools), strict=True):
+                models[place] = model
+        fit.use_tables()
+
+    def _models(self, tables: Sequence[tuple[int, CrossTable]], pools: dict[int, DraftPool]) -> list[Ints]:
+        """What the draft expects in the cells of these tables, in parts."""
+        models: list[Ints] = [np.zeros(0, np.int64)] * len(tables)
+        for view in DRAWN_VIEWS:
+            for place, model in zip(*self._models_of(view, tables, pools), strict=True):
+                models[place] = model
+        return models
+
+    def _models_of(
+        self, view: int, tables: Sequence[tuple[int, CrossTable]], pools: dict[int, DraftPool]
+    ) -> tuple[list[int], Sequence[Ints]]:
+        """The places of the tables of one view, and their models."""
+        mine = [place for place, (own, _) in enumerate(tables) if own == view]
+        return mine, pools[view].models([tables[place][1] for place in mine], item_partitions.PARTS) if mine else ()
+
+    def _penalties(self, found: Sequence[tuple[int, Grouped]], tables: Sequence[tuple[int, CrossTable]]) -> Ints:
+        """What the noise of a table would add to its distance, so that large tables are not preferred for it."""
+        noise = self.plan.count * item_partitions.PARTS / (float(self.plan.tables) * float(self.epsilon))
+        possible = [
+            table.cells - int(self.fit[view].empty(*grouped).sum())
+            for (view, grouped), (_, table) in zip(found, tables, strict=True)
+        ]
+        return np.rint(np.array(possible, dtype=np.float64) * noise).astype(np.int64)
+
+    def _measured(self, view: int, table: CrossTable, price: Fraction, why: str) -> Answer:
+        return self.questions.table(view, table, price, why)
+
+
+def _whole(column: int, cells: int) -> CrossTable:
+    """The table of one column in all of its cells."""
+    return CrossTable((column,), (np.arange(cells).astype(np.uint8 if cells <= 256 else np.uint16),))
+
+
+def _search(column: Column, number: int, edges: Ints, scale: float) -> SpikeSearch:
+    """The search for frequent values of a column; the scale of its noise, in parts, determines the thresholds."""
+    classes = column.classes
+    sizes = classes.sizes(0, column.values).tolist()
+    thresholds = [max(1, ceil(scale * log(max(2, size * len(sizes))))) for size in sizes]
+    return SpikeSearch(
+        number, column.values, classes, tuple(thresholds), tuple(edges[:-1][np.diff(edges) == 1].tolist())
+    )
+
+
+def counts_of(answer: Answer) -> tuple[np.ndarray, float]:
+    """The noisy numbers of families in the cells, and their variance."""
+    return answer.noisy / item_partitions.PARTS, variance_of(answer.rate_num, answer.rate_den)
+
+
+def table_of(answer: Answer, columns: tuple[int, ...], groups: tuple[int, ...]) -> NoisyTable:
+    """The answer as a table that estimates use."""
+    counts, variance = counts_of(answer)
+    return NoisyTable(columns, groups, counts.reshape(groups), variance)

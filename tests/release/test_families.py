@@ -1,0 +1,314 @@
+"""Releases of linked tables: files, checks, questions across the link, the same bytes on all engines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import cantle
+from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
+from cantle.release.verify import verify_folder
+from cantle_lab.papers.made_families import CLINIC, clinic
+from tests.interfaces.cli import inside
+
+PATIENTS = 4000
+
+
+def run(*words: str) -> Any:
+    return inside.run(*words, cwd=Path.cwd())
+
+
+@pytest.fixture(scope="module")
+def data() -> dict[str, pl.DataFrame]:
+    return clinic(PATIENTS, 3)
+
+
+@pytest.fixture(scope="module")
+def release(data: dict[str, pl.DataFrame]) -> cantle.Release:
+    return cantle.publish(data, CLINIC, epsilon=8, insecure_seed=1)
+
+
+@pytest.fixture(scope="module")
+def folder(release: cantle.Release, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return release.save(tmp_path_factory.mktemp("families") / "release")
+
+
+def package(**changes: Any) -> dict[str, Any]:
+    return json.loads(json.dumps(CLINIC)) | changes
+
+
+# ---- files ------------------------------------------------------------------------------------------------------
+
+
+def test_both_files_are_linked(folder: Path, release: cantle.Release) -> None:
+    parents, children = (pl.read_csv(folder / f"NOT-PRIVATE.{name}.csv") for name in ("patients", "visits"))
+    assert parents["id"].to_list() == list(range(1, len(parents) + 1))
+    assert set(children["id"]) <= set(parents["id"])
+    assert children.group_by("id").len()["len"].max() <= 8  # type: ignore[operator]
+    assert children.select((pl.col("month").diff() < 0) & (pl.col("id").diff() == 0)).to_series().any() is False
+    assert [*release.tables] == ["patients", "visits"]
+    assert release.tables["visits"].height == release.summary["children"] == len(children)
+    assert abs(len(parents) - PATIENTS) < 100
+
+
+def test_frictionless_accepts_the_package(folder: Path) -> None:
+    frictionless = pytest.importorskip("frictionless")
+    found = json.loads((folder / "NOT-PRIVATE.datapackage.json").read_text())
+    assert found["resources"][1]["schema"]["foreignKeys"][0]["reference"] == {"resource": "patients", "fields": "id"}
+    report = frictionless.validate(found, basepath=str(folder)) if hasattr(frictionless, "validate") else None
+    assert report is None or report.valid
+
+
+def test_a_saved_release_is_verified_and_loaded(folder: Path, release: cantle.Release) -> None:
+    assert verify_folder(folder) == []
+    again = cantle.Release.load(folder)
+    assert again.records.equals(release.records)  # type: ignore[union-attr]
+    assert again.count("number_of_visits >= 3") == release.count("number_of_visits >= 3")
+
+
+@pytest.mark.parametrize("stored", ["csv", "parquet"])
+def test_an_orphan_is_noticed(release: cantle.Release, tmp_path: Path, stored: str) -> None:
+    place = release.save(tmp_path / "release", data=stored)
+    file = place / f"NOT-PRIVATE.visits.{stored}"
+    rows = pl.read_csv(file) if stored == "csv" else pl.read_parquet(file)
+    wrong = rows.with_columns(
+        pl.when(pl.int_range(pl.len()) == pl.len() - 1).then(9999).otherwise(pl.col("id")).alias("id")
+    )
+    wrong.write_csv(file) if stored == "csv" else wrong.write_parquet(file)
+    with pytest.raises(VerifyError, match="without a parent"):
+        cantle.Release.load(place)
+
+
+def test_changed_families_are_noticed(release: cantle.Release) -> None:
+    from dataclasses import replace
+
+    from cantle.release.verify import problems
+
+    records = release.records
+    assert isinstance(records, pl.DataFrame)
+    turned = records.with_columns(pl.col("visits").list.reverse())
+    assert "not in the order of month" in " ".join(problems(replace(release, drawn=turned)))
+    more = records.with_columns(pl.concat_list(["visits", "visits", "visits"]).alias("visits"))
+    found = " ".join(problems(replace(release, drawn=more)))
+    assert "more than 8 children" in found
+    fewer = replace(release, drawn=records.head(10))
+    assert "other numbers of parents" in " ".join(problems(fewer))
+    noisy = release.frames["tables"].with_columns(
+        pl.when(pl.col("table") == 2).then(0).otherwise(pl.col("noisy")).alias("noisy")
+    )
+    assert problems(replace(release, frames={"tables": noisy})) != []
+
+
+# ---- engines ----------------------------------------------------------------------------------------------------
+
+
+def test_the_same_bytes_whatever_the_order_of_rows_and_the_engine(
+    data: dict[str, pl.DataFrame], release: cantle.Release, tmp_path: Path
+) -> None:
+    def made(given: Any, **options: Any) -> Any:
+        return cantle.publish(given, CLINIC, epsilon=8, insecure_seed=1, **options).records
+
+    shuffled = {name: frame.sample(fraction=1, shuffle=True, seed=5) for name, frame in data.items()}
+    assert made(shuffled).equals(release.records)
+    for name, frame in data.items():
+        frame.write_csv(tmp_path / f"{name}.csv")
+    assert made(tmp_path).equals(release.records)
+    (tmp_path / "datapackage.json").write_text(json.dumps(CLINIC))
+    assert made(tmp_path / "datapackage.json").equals(release.records)
+    assert made(tmp_path, engine="duckdb").equals(release.records)
+    assert made({name: pd.DataFrame(frame.to_dict(as_series=False)) for name, frame in data.items()}).equals(
+        release.records
+    )
+
+
+# ---- questions --------------------------------------------------------------------------------------------------
+
+
+def test_questions_about_both_tables_and_across_the_link(
+    data: dict[str, pl.DataFrame], release: cantle.Release
+) -> None:
+    patients, visits = data["patients"], data["visits"].join(data["patients"], on="id")
+    sizes = patients.join(data["visits"].group_by("id").len(), on="id", how="left").with_columns(
+        pl.col("len").fill_null(0)
+    )
+    true = {
+        "": PATIENTS,
+        "patients:": PATIENTS,
+        "age >= 5": patients.filter(pl.col("age") >= 5).height,
+        "number_of_visits >= 3": sizes.filter(pl.col("len") >= 3).height,
+        "visits:": visits.height,
+        "visits: severity >= 2": visits.filter(pl.col("severity") >= 2).height,
+        "visits: severity >= 2 and age >= 5": visits.filter((pl.col("severity") >= 2) & (pl.col("age") >= 5)).height,
+        "age >= 5 with visits: severity == 3":
+            visits.filter((pl.col("severity") == 3) & (pl.col("age") >= 5))["id"].n_unique(),
+    }  # fmt: skip
+    for question, count in true.items():
+        found = release.count(question)
+        assert found.low <= count <= found.high, (question, found, count)
+    assert abs(release.mean("number_of_visits").value - visits.height / PATIENTS) < 0.2
+    assert abs(release.mean("severity", "visits:").value - visits["severity"].mean()) < 0.2  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("severity >= 2", "is a column of visits"),
+        ("visits: severity >= 2 with visits: cost > 1", "is for questions about patients"),
+        ("visits: colour == 1", "no column 'colour'"),
+        ("age >", "at the end"),
+    ],
+)
+def test_wrong_questions_are_refused(release: cantle.Release, question: str, words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        release.count(question)
+
+
+def test_more_families_can_be_drawn(release: cantle.Release) -> None:
+    more = release.sample(50, seed=1)
+    assert len(more) == 50
+    assert more.equals(release.sample(50, seed=1))  # type: ignore[union-attr]
+
+
+def test_the_error_of_a_release_is_measured_in_families(release: cantle.Release) -> None:
+    known = release.accuracy
+    assert known is not None
+    assert known.bought
+    assert len(known.numbers()) == 3
+    assert "patients" in str(known)
+    assert release.manifest.receipt.unit.kind == "family"
+    assert sum(charge.epsilon_nano for charge in release.manifest.receipt.charges()) <= 8 * 10**9
+    assert sum(charge.epsilon_nano for charge in release.manifest.receipt.charges()) > 7.99 * 10**9
+
+
+# ---- small and odd data -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [0, 1, 40])
+def test_hardly_any_data_gives_a_release(rows: int) -> None:
+    made = clinic(rows, 1) if rows else {name: frame.head(0) for name, frame in clinic(5, 1).items()}
+    for seed in range(3):
+        release = cantle.publish(made, CLINIC, epsilon=0.5, insecure_seed=seed)
+        release.verify()
+
+
+def test_families_without_children_and_too_many_children() -> None:
+    parents = pl.DataFrame(
+        {"id": range(300), "age": [3] * 300, "sex": [1] * 300, "region": [0] * 300, "insurer": [1] * 300}
+    )
+    nobody = pl.DataFrame(
+        {"id": [], "month": [], "type": [], "severity": [], "cost": []}, schema_overrides={"id": pl.Int64}
+    )
+    empty = cantle.publish({"patients": parents, "visits": nobody}, CLINIC, epsilon=5, insecure_seed=2)
+    assert empty.mean("number_of_visits").value < 0.5
+    many = pl.DataFrame({"id": [i for i in range(300) for _ in range(30)]}).with_columns(
+        month=1, type=2, severity=1, cost=4
+    )
+    full = cantle.publish({"patients": parents, "visits": many}, CLINIC, epsilon=5, insecure_seed=2)
+    assert full.mean("number_of_visits").value > 7
+    full.verify()
+
+
+# ---- refusals ---------------------------------------------------------------------------------------------------
+
+
+def changed(**of_child: Any) -> dict[str, Any]:
+    document = package()
+    document["resources"][1]["schema"] |= of_child
+    return document
+
+
+def linked(own: Any, resource: str, keys: Any) -> dict[str, Any]:
+    return changed(foreignKeys=[{"fields": own, "reference": {"resource": resource, "fields": keys}}])
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        (package(unit={"family": "patients"}), "max_children: 8"),
+        (package(unit={"family": "patients", "max_children": 0}), "from 1 to 255"),
+        (package(unit={"family": "patients", "max_children": 256}), "from 1 to 255"),
+        (package(unit={"family": "rooms", "max_children": 8}), "not the name of a resource"),
+        (package(resources=CLINIC["resources"][:1]), "one parent and one child resource"),
+        (package(resources=[*CLINIC["resources"], {"name": "x", "schema": {}}]), "one parent and one child resource"),
+        (changed(foreignKeys=[]), "0 foreign keys"),
+        (changed(foreignKeys=CLINIC["resources"][1]["schema"]["foreignKeys"] * 2), "2 foreign keys"),
+        (linked(["id", "month"], "patients", ["id", "x"]), "not one column"),
+        (linked("id", "visits", "id"), "does not refer"),
+        (changed(unit={"person": "id", "max_records": 2}), "move it up"),
+        (changed(rules=["age > 3 -> month > 2"]), "age"),
+        (package(order={"visits": ["colour"]}), "no column"),
+        (package(order={"visits": ["type"]}), "no order"),
+        (package(order={"patients": ["age"]}), "not a list of columns of 'visits'"),
+        (package(order={"visits": ["month", "-month"]}), "twice"),
+    ],
+)  # fmt: skip
+def test_packages_that_are_refused(document: dict[str, Any], words: str) -> None:
+    with pytest.raises(SchemaError, match=words):
+        cantle.Schema.from_dict(document)
+
+
+def test_keys_that_are_refused() -> None:
+    for place, field, words in (
+        (0, {"name": "id", "type": "number", "role": "identifier"}, "floats"),
+        (1, {"name": "id", "type": "string", "role": "identifier"}, "different types"),
+        (1, {"name": "id", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}}, "field with meaning"),
+    ):
+        document = package()
+        document["resources"][place]["schema"]["fields"][0] = field
+        with pytest.raises(SchemaError, match=words):
+            cantle.Schema.from_dict(document)
+    document = package()
+    document["resources"][0]["schema"]["fields"][1]["name"] = "number_of_visits"
+    with pytest.raises(SchemaError, match="number of children"):
+        cantle.Schema.from_dict(document)
+
+
+def test_the_canonical_form_is_read_back() -> None:
+    schema = cantle.Schema.from_dict(package())
+    assert cantle.Schema.from_dict(schema.to_dict()).hash() == schema.hash()
+    assert "csv" not in json.dumps(schema.to_dict())
+    default = package()
+    del default["order"]
+    assert cantle.Schema.from_dict(default).to_dict()["order"] == {"visits": ["-month"]}
+
+
+def test_wrong_data_is_refused_before_the_charge(data: dict[str, pl.DataFrame], tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.sqlite"
+    assert run("ledger", "create", "--ledger", str(ledger)).returncode == 0
+    for given in ({"patients": data["patients"]}, data["patients"], tmp_path / "none", tmp_path):
+        with pytest.raises((DataError, ParameterError)):
+            cantle.publish(given, CLINIC, epsilon=1, ledger=ledger, dataset="clinic")
+    history = run("ledger", "history", "clinic", "--ledger", str(ledger))
+    assert "families" not in history.stdout  # nothing was charged
+
+
+# ---- commands ---------------------------------------------------------------------------------------------------
+
+
+def test_the_commands_on_a_package(
+    data: dict[str, pl.DataFrame], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, frame in data.items():
+        frame.write_csv(f"{name}.csv")
+    Path("datapackage.json").write_text(json.dumps(CLINIC))
+    drafted = run("init", "patients.csv", "--child", "visits.csv", "--key", "id", "--header", "yes")
+    assert "foreignKeys" in drafted.stdout
+    checked = run("check", "datapackage.json", "--limit", "100%")
+    assert "visits without a parent" in checked.stdout + checked.stderr or checked.returncode == 0
+    assert (
+        "sorted by month" in run("plan", "--schema", "datapackage.json", "--records", "1500", "--epsilon", "1").stdout
+    )
+    assert run("publish", "datapackage.json", "--epsilon", "2", "-o", "out").returncode == 0
+    assert run("verify", "out").returncode == 0
+    assert "visits per family" in run("show", "out").stdout
+    assert "95 % interval" in run("query", "out", "number_of_visits >= 2").stdout
+    assert "id,month" in run("sample", "out", "-n", "3").stdout
+    assert "distance" in run("evaluate", "datapackage.json", "out").stdout
+    assert run("report", "out", "-o", "out.html").returncode == 0
+    assert run("metadata", "out", "--format", "croissant").returncode == 2
