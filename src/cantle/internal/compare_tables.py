@@ -95,7 +95,7 @@ def read_used(data: object, schema: TableSchema) -> Used:
     numbers = [one for one in attributes if middle_of(one) is not None]
     parts, given, ids = [], [], []
     for batch in read_batches(data, schema):
-        parts.append([one.encode(batch.frame[one.name]) for one in attributes])
+        parts.append([one.encode(one.given(batch.frame)) for one in attributes])
         given.append([_given(one, batch.frame[one.name]) for one in numbers])
         if schema.person is not None:
             ids.append(as_ids(batch.frame[schema.person], schema.missing_values))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cantle.methods.own_error.accuracy import Pair
     from cantle.release import Release
     from cantle.release.answers.regression import Regression
-    from cantle.trusted.geometry.workloads import FamilyWorkload, SetWorkload, TableWorkload
+    from cantle.trusted.geometry.workloads import FamilyWorkload, SequenceWorkload, SetWorkload, TableWorkload
 
 MOST_KEPT = 10_000
 """Counts that are kept, because the rows of a table ask for the same boxes of codes."""
@@ -68,7 +68,7 @@ class Asker:
         """All pairs of columns of a table, and those that were measured together."""
         return set(), set()
 
-    def workload(self, seed: int) -> TableWorkload | SetWorkload | FamilyWorkload | None:
+    def workload(self, seed: int) -> TableWorkload | SetWorkload | SequenceWorkload | FamilyWorkload | None:
         """The questions that a seed draws for the released records, whose error a release measures."""
         raise NotImplementedError
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import lcm, nan
+from math import lcm, nan, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +32,7 @@ from cantle.schema.code_sets import (
     Key,
     OneColumn,
     Question,
+    areas_in,
     columns_of,
     edges_of,
     holds,
@@ -114,6 +115,8 @@ MOST_VALUES = 64
 """A column of numbers with at most this many values has one row per value in a table."""
 
 RANGES = 16
+TWO_SIDES = 1.96
+"""The 95 % quantile of a normal variable."""
 MOST_ROWS = 100_000
 
 
@@ -163,6 +166,23 @@ class TableAsker(Asker):
         return self.bins
 
     def cut_bins(self, question: Question) -> tuple[float, float]:
+        fewer, more = self._cut_steps(question)
+        cut = self._cut_cells(question)
+        return fewer - cut, more + cut
+
+    def _cut_cells(self, question: Question) -> float:
+        """The margin of areas that cut cells of a map: the records of such a cell may all lie on one side, and do so as
+        likely as the share of the cell that is on this side."""
+        varies = 0.0
+        for key, area in areas_in(question):
+            edges = self.widths.finest_cells(str(key))
+            if edges is not None:
+                share = area.share(edges[:-1], edges[1:])
+                place = np.searchsorted(edges, self.codes(key), side="right") - 1
+                varies += float((np.bincount(place, minlength=len(share)) ** 2 * share * (1 - share)).sum())
+        return TWO_SIDES * sqrt(varies) / self.share_drawn
+
+    def _cut_steps(self, question: Question) -> tuple[float, float]:
         if not sums_in(question):
             return super().cut_bins(question)
         inside, around = inside_and_around(question, self.counted)

@@ -251,6 +251,12 @@ class Widths:
         counted = replace(attribute, width=attribute.cell)
         return counted.places(np.array(self._counted_cells[attribute.name], dtype=np.int64))
 
+    def finest_cells(self, name: str) -> Ints | None:
+        """The edges of the finest cells in which a place was counted by itself; None if it was not."""
+        tables = self._release.manifest.structure.get("tables", ())
+        edges = [one["edges"][0] for one in tables if one.get("columns") == [name]]
+        return np.array(max(edges, key=len), dtype=np.int64) if edges else None
+
     # ---- means --------------------------------------------------------------------------------------------
 
     def share_errors(self, column: str, question: Question, below: Floats, confidence: float) -> Floats | None:

@@ -22,7 +22,7 @@ from typing import Protocol
 from cantle.errors import MissingExtra, install_command
 from cantle.release import Release, mark_of
 from cantle.release.kinds import KINDS as COUNTS
-from cantle.release.report import families, graphs, sets, tables
+from cantle.release.report import families, graphs, sequences, sets, tables
 from cantle.release.report.budget_section import Account, budget_section
 from cantle.release.report.content import Box, Section, Tile
 from cantle.release.report.statement_blocks import Block, blocks_of
@@ -50,7 +50,13 @@ class ReportedKind(Protocol):
         """How far numbers are off; empty if there are none."""
 
 
-KINDS: dict[str, ReportedKind] = {"table": tables, "sets": sets, "graph": graphs, "families": families}
+KINDS: dict[str, ReportedKind] = {
+    "table": tables,
+    "sets": sets,
+    "sequences": sequences,
+    "graph": graphs,
+    "families": families,
+}
 
 
 @dataclass(frozen=True)
