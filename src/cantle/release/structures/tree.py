@@ -207,7 +207,7 @@ class Opened(structures.Opened):
 
         nodes, columns = self._nodes, self._domain.attributes
         words = f"The domain was cut into {self._manifest.summary['leaves']:,} regions, each with a noisy count."
-        if len(columns) == 2 and all(isinstance(one.scale, Steps) for one in columns):
+        if len(columns) == 2 and all(type(one.scale) is Steps for one in columns):
             area = Area(nodes.lo, nodes.hi, self._counts, nodes.first, nodes.many)
             return map_section(area, columns, words)
         made = [Node("all records", int(self._counts[0]))]
