@@ -18,8 +18,15 @@ from cantle.methods.own_error.accuracy import Pair, affordable
 from cantle.methods.own_error.table_workload import columns_of as columns_to_ask
 from cantle.methods.own_error.table_workload import table_workload
 from cantle.release import Release
-from cantle.release.answers.asking import Asker, check_confidence, no_numbers
-from cantle.release.answers.bins import Bins, bins_of, inside_and_around, sums_inside_and_around
+from cantle.release.answers.asking import (
+    Asker,
+    Bins,
+    bins_of,
+    check_confidence,
+    inside_and_around,
+    no_numbers,
+    sums_inside_and_around,
+)
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
 from cantle.release.answers.widths import NEVER, Widths, joined, shared_margin
 from cantle.release.data_file import as_polars
