@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import cantle
 from cantle import framework as fw
@@ -20,6 +22,7 @@ from cantle.framework.run import PartitioningRun
 from cantle.schema.table import TableSchema
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Cuts, Slices
+from tests.effort import examples
 from tests.framework.examples import TOWNS, classes, towns
 
 QuadTree = classes()["QuadTree"]
@@ -329,3 +332,52 @@ def test_whatever_a_class_asks_no_path_pays_more_than_epsilon() -> None:
         assert max(spent) <= NANO
     with pytest.raises(CantleError, match=r"Everything\.summarize"):
         cantle.plan(TOWNS, epsilon=1, records=10, method=Everything)
+
+
+class Program(Halves):
+    """A class that hypothesis makes up: for each level what it asks, what decides, and how it cuts."""
+
+    steps: tuple[tuple[str, str], ...] = ()
+
+    def begin(self, root: Any, ask: Any) -> None:
+        self.seen = int(ask.sizes(root, "1/4")[0]) if len(self.steps) > 1 else 0
+
+    def stop(self, regions: Any, ask: Any) -> Any:
+        if regions.depth >= len(self.steps):
+            return True
+        match self.steps[regions.depth][0]:
+            case "test":
+                return ~ask.worth_splitting(regions, "1/4", into=3)
+            case "sizes" if regions.depth:
+                noisy = ask.sizes(regions, "1/8")
+                return noisy < noisy.max() + self.seen  # what one region does depends on the others
+            case "coin":
+                return ask.coin(regions, np.full(len(regions), 2)) == 1
+            case _:
+                return False
+
+    def partition(self, regions: Any, ask: Any) -> Any:
+        match self.steps[regions.depth][1]:
+            case "balance" | "auto" as score:
+                return ask.choose(regions, "1/8", score=score)
+            case "term":
+                return ask.choose(regions, "1/8", score=fw.minimum(2 * fw.left, fw.right + 1))
+            case "slices" if (regions.upper("a0") - regions.lower("a0") == 3).all():
+                return regions.slices("a0", [1, 2])
+            case "join" if len(regions) > 1:
+                return fw.join(regions.take(slice(1, None)).halve("widest"), regions.take(slice(0, 1)).halve())
+            case _:
+                return regions.halve("widest")
+
+
+STEPS = st.tuples(
+    st.sampled_from(["test", "sizes", "coin", "go"]), st.sampled_from(["balance", "term", "slices", "join", "halve"])
+)
+
+
+@examples(6)
+@given(st.lists(STEPS, min_size=1, max_size=2))
+def test_no_class_that_chance_makes_loses_more_than_epsilon(steps: list[tuple[str, str]]) -> None:
+    """The exact audit of made-up classes: all tables of up to one record, all neighbours, all outcomes."""
+    row = cantle.audit(type("Made", (Program,), {"steps": tuple(steps)}), sizes=(3, 2), records=1, units=16)
+    assert row.ok, row

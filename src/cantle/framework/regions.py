@@ -149,8 +149,10 @@ class Regions:
         taxonomy = self.domain.attributes[number].taxonomy
         if taxonomy is None:
             raise ParameterError(f"column {column} has no taxonomy; declare a hierarchy in the schema, or raise bins")
-        spans = zip(self.nodes.lo[:, number].tolist(), self.nodes.hi[:, number].tolist(), strict=True)
-        return [taxonomy.children(*span) if taxonomy.has(*span) else () for span in spans]
+        ends = np.stack([self.nodes.lo[:, number], self.nodes.hi[:, number]], axis=1)
+        spans, which = np.unique(ends, axis=0, return_inverse=True)  # many regions share the same few spans
+        below = [taxonomy.children(*span) if taxonomy.has(*span) else () for span in spans.tolist()]
+        return [below[place] for place in which.reshape(-1).tolist()]
 
     def _sliced(self, number: int, points: list[list[int]]) -> Cut:
         starts = np.cumsum([0, *map(len, points)], dtype=np.int64)

@@ -46,6 +46,7 @@ from cantle.trusted.core.arrays import Bools, Codes
 if TYPE_CHECKING:
     from cantle.methods.own_error.accuracy import Pair
     from cantle.release import Release
+    from cantle.release.answers.regression import Regression
     from cantle.trusted.geometry.workloads import FamilyWorkload, SequenceWorkload, SetWorkload, TableWorkload
 
 
@@ -205,6 +206,10 @@ class Asker:
         """The same in sums of weights."""
         raise ParameterError("only releases of tables have weights")
 
+    def regress(self, formula: str, confidence: float) -> Regression:  # noqa: ARG002
+        """The coefficients of a linear regression."""
+        raise ParameterError("only releases of tables have columns for a regression")
+
     def cut_steps(self, question: Question) -> str:  # noqa: ARG002
         """Says which steps a question cuts, and which bounds are exact; empty if it cuts none."""
         return ""
@@ -212,7 +217,11 @@ class Asker:
     # ---- counts -------------------------------------------------------------------------------------------
 
     def parse(self, question: str) -> Question:
-        return self._release.schema.counted(parse(question, self.vocabulary))
+        return self.counted_question(parse(question, self.vocabulary))
+
+    def counted_question(self, question: Question) -> Question:
+        """A question about declared columns as one about the columns that were counted."""
+        return self._release.schema.counted(question)
 
     def codes(self, key: Key) -> Codes:
         """The codes of the released records in one column."""

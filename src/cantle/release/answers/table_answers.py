@@ -55,6 +55,7 @@ from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
 from cantle.trusted.geometry.workloads import TableWorkload
 
 if TYPE_CHECKING:
+    from cantle.release.answers.regression import Regression
     from cantle.schema.relations import Relations
     from cantle.schema.sums import Total
 
@@ -143,7 +144,7 @@ class TableAsker(Asker):
             raise ParameterError("records of ranges (values=set) cannot be counted; publish with other `values`")
         super().__init__(release)
         self._distributions = dict[Key, tuple[Floats, Floats]]()
-        self.attributes = attributes_of(release.manifest)
+        self.attributes, self.target = attributes_of(release.manifest), release.schema.target
 
     @cached_property
     def _frame(self) -> pl.DataFrame:
@@ -354,6 +355,11 @@ class TableAsker(Asker):
             able = [one for one, a in self.attributes.items() if a.scale.type in ("integer", "number")]
             raise no_numbers(name, able)
         return attribute
+
+    def regress(self, formula: str, confidence: float) -> Regression:
+        from cantle.release.answers.regression import regress
+
+        return regress(self, formula, confidence)
 
     # ---- tables -------------------------------------------------------------------------------------------
 
