@@ -78,8 +78,8 @@ def test_one_or_two_columns_have_nothing_to_choose(columns: int) -> None:
 def test_plans_print_the_pairs_and_methods_without_tables_do_not() -> None:
     made = plan(survey(87), epsilon=1, records=60_000)
     assert ("pairs of columns measured together", "about 86 of 3,741") in made.errors()
-    assert made.remarks()[0] == planned(87).sentences()
-    assert made.to_dict()["relations"] == vars(planned(87))
+    assert made.remarks()[0] == planned(87, 60_000).sentences()
+    assert made.to_dict()["relations"] == vars(planned(87, 60_000))
     assert "about 86 of 3,741 pairs" in str(made)
     for other in (plan(survey(9), epsilon=1, records=1_000, method="rps"), plan(NUMBERS, epsilon=1, records=1_000)):
         assert other.outline.relations is None
