@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from cantle.drawing.records import RECORDS_WANTED
 from cantle.drawing.tree import Leaves
 from cantle.methods.rps.one_ways import OneWayTables, marginals_frame, tables_from
 from cantle.methods.rps.results import draw_generalised, drawn_records, masses, possible
-from cantle.release import Release
+from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import DirectAnswer, NoisyTable, Regions, Share, Tables, regions_of
 from cantle.release.bars import column_section
@@ -68,7 +69,8 @@ def tree_traits(manifest: Manifest) -> TreeTraits:
     if "name" not in manifest.structure:
         p = manifest.parameters
         order = p["order_seed"] if p["order"] == "random" else None
-        how = Counting(p["consistency"], p["summary"] == "depth", p["label"], p["records"])
+        counted = Fraction(p["count_share"]) > 0
+        how = Counting(p["consistency"], p["summary"] == "depth", p["label"], p["records"], counted)
         return TreeTraits(p["bins"], order, p["values"], how)
     stated = {name: value for name, value in manifest.structure.items() if name not in ("name", "version")}
     return read(TreeTraits, stated, "structure", counting=Counting())
@@ -89,11 +91,11 @@ def _authored(manifest: Manifest) -> str:
     return f"\nThe partitioning{said} was written by the author of {whose(manifest)}; questions and noise are cantle's."
 
 
-class Opened:
+class Opened(structures.Opened):
     """A release that is a tree."""
 
     def __init__(self, release: Release) -> None:
-        self._release, self._manifest = release, release.manifest
+        super().__init__(release)
         self._traits, self._domain = tree_traits(release.manifest), domain_of(release.manifest)
 
     @cached_property
@@ -205,7 +207,7 @@ class Opened:
 
         nodes, columns = self._nodes, self._domain.attributes
         words = f"The domain was cut into {self._manifest.summary['leaves']:,} regions, each with a noisy count."
-        if len(columns) == 2 and all(isinstance(one.scale, Steps) for one in columns):
+        if len(columns) == 2 and all(type(one.scale) is Steps for one in columns):
             area = Area(nodes.lo, nodes.hi, self._counts, nodes.first, nodes.many)
             return map_section(area, columns, words)
         made = [Node("all records", int(self._counts[0]))]
