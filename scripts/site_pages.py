@@ -156,7 +156,7 @@ def schema_of_schemas() -> dict[str, Any]:
 
 
 def tables_of_keys(schema: dict[str, Any]) -> str:
-    """The keys of tables, fields, sets and graphs that have a description, as one Markdown table for each of these."""
+    """The keys of every kind of data, and of fields, that have a description, as one Markdown table for each."""
     parts = schema["definitions"]
     field, table = parts["field"]["properties"], parts["table"]["properties"]
     titled = {
@@ -165,6 +165,7 @@ def tables_of_keys(schema: dict[str, Any]) -> str:
         "Constraints of a field": field["constraints"]["properties"],
         "The dialect of a CSV file": table["dialect"]["properties"],
         "Sets of items": parts["sets"]["properties"],
+        "Sequences": parts["sequences"]["properties"],
         "A graph": parts["graph"]["properties"],
     }
     lines = []

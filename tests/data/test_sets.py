@@ -322,8 +322,8 @@ def test_paths_that_are_no_file_are_refused(tmp_path: Path) -> None:
     for name in ("x.dat.gz", "x.csv.xz", "x.zip"):
         (tmp_path / name).write_bytes(b"SECRET")
         assert "unpack" in error(tmp_path / name)
-    (tmp_path / "x.seq").write_bytes(b"SECRET")
-    assert "`form: fimi`" in error(tmp_path / "x.seq")
+    (tmp_path / "x.sq").write_bytes(b"SECRET")
+    assert "`form: fimi`" in error(tmp_path / "x.sq")
     (tmp_path / "x.csv").write_bytes(b"")
     assert "empty" in error(tmp_path / "x.csv")
 

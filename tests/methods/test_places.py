@@ -15,7 +15,7 @@ import cantle
 from cantle.drawing.column_cells import Column
 from cantle.methods.mosaic.model.place_cells import BLOCKS, Level, estimated, first_edges, next_edges
 from cantle.methods.own_error.table_workload import Column as Asked
-from cantle.methods.own_error.table_workload import _blocks, _Ordered, _sibling
+from cantle.methods.own_error.table_workload import _groups, _Ordered, _sibling
 from cantle.trusted.geometry.cross_tables import MOST_CELLS, are_edges
 
 HOME: dict[str, Any] = {"name": "home", "type": "geopoint", "bounds": [[40, -74], [41, -73]], "step": 0.001}
@@ -91,7 +91,7 @@ def test_without_noise_the_estimate_is_the_counts() -> None:
 def test_questions_about_places_are_blocks_of_a_map(seed: int, bits: int) -> None:
     codes = 1 << 2 * bits
     released = np.append((np.random.default_rng(seed).beta(0.3, 2, 500) * codes).astype(np.int64), codes)
-    edges = _blocks(Asked(codes + 1, False, codes, place=True), codes, _Ordered(codes + 1, released))
+    edges = _groups(Asked(codes + 1, False, codes, place=True), _Ordered(codes + 1, released))
     assert are_edges(edges, codes + 1)
     assert len(edges) - 1 == min(16, codes + 1)
     size, other = np.diff(edges[:-1]), _sibling(edges)

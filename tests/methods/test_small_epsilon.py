@@ -54,6 +54,7 @@ CASES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "baskets": (SETS, items(30), {"method": "baskets"}),
     "sets of few items": (SETS, items(6), {}),
     "sets": (SETS, items(18), {}),
+    "journeys": (SETS, items(30) | {"kind": "sequences", "max_length": 30}, {"method": "journeys"}),
     "degrees": (EDGES, GRAPH, {}),
     "degrees under a bound": (EDGES, GRAPH, {"theta": 4}),
     "degrees in ranges": (EDGES, GRAPH, {"theta": 4, "mode": "rps"}),

@@ -11,10 +11,11 @@ import gzip
 import os
 import tempfile
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 import pytest
@@ -23,6 +24,7 @@ from cantle.data.file_forms import ARROW, CSV, JSON_LINES, PARQUET, SHEETS, STAT
 from cantle.schema import Schema
 from cantle.schema.dialect import DIALECT_KEYS
 from cantle.schema.field_keys import CONSTRAINT_KEYS, FIELD_KEYS, WRITING
+from cantle.schema.sets import SetSchema
 from tests.neighbours.engines import duckdb_forms, spark_forms
 from tests.neighbours.forms import IN_PROCESS
 from tests.neighbours.law import SEED, Form, Pair, built
@@ -165,7 +167,7 @@ def test_every_option_has_a_form() -> None:
     endings = {*TABLES, *UNPACKED} - set(SAME_READER)
     assert {f"ending: {one}" for one in endings} <= set(OPTIONS)
     assert all(f"ending: {one}" in OPTIONS for kind in SAME_READER.values() for one in kind if one not in SAME_READER)
-    of_sets = Schema.from_dict({"kind": "sets", "items": [1, 2]}).__dataclass_fields__  # type: ignore[attr-defined]
+    of_sets = [one.name for one in fields(cast(SetSchema, Schema.from_dict({"kind": "sets", "items": [1, 2]})))]
     names = {"universe": "items", "person": "unit", "missing_values": "missingValues"}
     of_reading = {names.get(key, key) for key in of_sets} - {"kind", "hierarchy", "inferred", "extra", "max_records"}
     assert of_reading == {one.removeprefix("sets: ") for one in OPTIONS if one.startswith("sets: ")}

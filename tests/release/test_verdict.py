@@ -15,7 +15,7 @@ from cantle.release import sets, tables
 from cantle.release.accuracy import ShareErrors
 from cantle.release.kinds import texts_of
 from cantle.release.tables import Connections, sentence, uses, weaker
-from cantle.release.verdict_words import Right, groups, line
+from cantle.release.words import Right, groups, line
 from tests.release.changes import with_manifest
 from tests.release.kinds import GRAPH, NUMBERS, baskets, edges
 from tests.release.people import SCHEMA, people

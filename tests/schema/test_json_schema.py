@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from cantle.errors import SchemaError
-from cantle.schema import Schema, dialect, field_parser, graph, json_schema, sets, table
+from cantle.schema import Schema, dialect, field_parser, graph, json_schema, sequences, sets, table
 from cantle.schema.documents import parse_document
 from tests.interfaces.cli.inside import Cantle, cantle  # noqa: F401 - a fixture
 from tests.schema.test_problems import WRONG
@@ -33,7 +33,8 @@ def test_it_has_the_keys_of_the_parsers_and_no_others() -> None:
     assert json_schema.CONSTRAINTS.keys() == field_parser._CONSTRAINT_KEYS
     assert json_schema.DIALECT.keys() == dialect.DIALECT_KEYS.keys()
     assert json_schema.TABLE.keys() == table._SCHEMA_KEYS
-    assert json_schema.SETS.keys() == sets._KEYS
+    assert json_schema.SETS.keys() == sets.SetSchema.keys()
+    assert json_schema.SEQUENCES.keys() == sequences.SequenceSchema.keys()
     assert json_schema.GRAPH.keys() == graph._KEYS
 
 

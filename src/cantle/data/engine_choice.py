@@ -117,7 +117,13 @@ class Opener(Protocol[Kind, Method]):
         """An engine that holds the data, and the form of the input; `nodes` is the private list of a graph's nodes."""
 
 
-_MODULES = {"table": "engines_for_tables", "sets": "sets", "graph": "graphs", "families": "families"}
+_MODULES = {
+    "table": "engines_for_tables",
+    "sets": "sets",
+    "sequences": "sequences",
+    "graph": "graphs",
+    "families": "families",
+}
 
 
 class _Openers(Mapping[str, Opener[Any, Any]]):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,13 +32,16 @@ _SEPARATOR = re.compile(rb"[\x00-\x20]")
 _TO_SPACE = bytes(max(byte, 32) for byte in range(256))
 
 
-def read_tokens(path: Path, encoding: str, universe: Universe) -> Iterator[tuple[Ints, Codes]]:
-    """The result of `tokens` for each block of whole lines; of a very long line, each code only once."""
+def read_tokens(
+    path: Path, encoding: str, universe: Universe, longest: int | None = None
+) -> Iterator[tuple[Ints, Codes]]:
+    """The result of `tokens` for each block of whole lines; of a very long line, each code only once. With `longest`,
+    lines are sequences, of which the first so many items are used."""
     for block in _blocks(pieces(path, encoding)):
         lines = without_marks(block)
         end = _first_line_end(lines, 0) if len(lines) > _LONG else 0
         if end > _LONG:  # only the first line of a block can be so long
-            yield _distinct_tokens(lines, end, universe)
+            yield (_distinct_tokens if longest is None else partial(_first_tokens, longest))(lines, end, universe)
             lines = lines[end:]
         if lines:
             yield tokens(lines, universe)
@@ -56,6 +60,17 @@ def _distinct_tokens(lines: bytes, end: int, universe: Universe) -> tuple[Ints, 
         start = gap.end()
     codes = np.flatnonzero(np.roll(occurs, 1)).astype(np.int32) - np.int32(1)
     return np.zeros(len(codes), dtype=np.int64), codes
+
+
+def _first_tokens(longest: int, lines: bytes, end: int, universe: Universe) -> tuple[Ints, Codes]:
+    """The first codes among the tokens of the first line, which ends at `end`, in their order."""
+    codes, start = np.zeros(0, dtype=np.int32), 0
+    while start < end and len(codes) < longest:
+        gap = _SEPARATOR.search(lines, min(end, start + _BLOCK) - 1)
+        assert gap is not None, "a line ends with a separator"
+        more = tokens(lines[start : gap.end()], universe)[1]
+        codes, start = np.concatenate([codes, more[more >= 0]]), gap.end()
+    return np.zeros(min(len(codes), longest), dtype=np.int64), codes[:longest]
 
 
 def token_texts(path: Path, encoding: str, universe: Universe) -> Iterator[tuple[Ints, pl.Series, Codes]]:

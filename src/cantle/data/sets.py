@@ -18,8 +18,8 @@ Engine duckdb reads some rows at a time. Its long table may be several files, an
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
@@ -47,10 +47,11 @@ from cantle.data.tables import (
 from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.schema.fields import Field
 from cantle.schema.items import Codes, Universe
-from cantle.schema.sets import ITEMS, SetForm, SetSchema
+from cantle.schema.sets import ITEMS, UNREAD, SetForm, SetSchema
 from cantle.schema.table import TableSchema
-from cantle.trusted.bounding.persons import sets_within_bound
+from cantle.trusted.bounding.persons import sequences_within_bound, sets_within_bound
 from cantle.trusted.core.arrays import Codes as Integers
+from cantle.trusted.counting.base import Engine
 from cantle.trusted.counting.ragged import Packed, Ragged, Records
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.counting.stores import InMemory, OnDisk, Store
@@ -67,7 +68,7 @@ def list_column(where: str, types: Mapping[str, nw.dtypes.DType], schema: SetSch
     """The name of the column of lists, or None for a long table; chosen by names and types of columns only."""
     import narwhals as nw
 
-    if schema.form == "fimi":
+    if schema.form not in (None, "long", "list"):
         raise DataError(f"{where} is not text; write `form: long` or `form: list` in the schema, or leave it out.")
     if schema.form == "long":
         check_pair(where, types, schema)
@@ -93,7 +94,10 @@ def list_column(where: str, types: Mapping[str, nw.dtypes.DType], schema: SetSch
 
 def check_pair(where: str, given: Iterable[str], schema: SetSchema) -> None:
     """Refuses a long table that lacks its column of ids, of items, or of persons if the schema names one."""
+    schema.require_long(where)
     named = {"id": schema.id or "id", "item": schema.item or "item"}
+    if schema.ordered_by is not None:
+        named["order"] = schema.ordered_by.column
     if schema.person is not None:
         named["person"] = schema.person
     missing = [key for key, name in named.items() if name not in set(given)]
@@ -104,9 +108,9 @@ def check_pair(where: str, given: Iterable[str], schema: SetSchema) -> None:
 
 
 ENGINES = ("memory", "duckdb", "spark")
-FIMI = (".dat", ".txt")
-CODE = "code of the item"
-"""The column of codes in rows of long tables, beside ids and persons under their own names."""
+FIMI = (".dat", ".txt", ".seq")
+CODE, PLACE = "code of the item", "place of the row"
+"""The columns of codes and of places in rows of long tables, beside ids and persons under their own names."""
 
 _UNREADABLE = "the frame cannot be read; give a pandas, polars or pyarrow frame."
 _WHAT = "give a file, a pandas, polars or pyarrow frame, or a list of lists of items"
@@ -116,7 +120,8 @@ Sets = tuple[Ints, Codes]  # for each occurrence of an item: its record (from 0)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Baskets:
-    """Private sets: record i holds the codes items[starts[i]:starts[i + 1]], at least one, strictly ascending."""
+    """Private records: record i holds the codes items[starts[i]:starts[i + 1]], at least one; of sets strictly
+    ascending."""
 
     starts: Ints
     items: Integers
@@ -161,8 +166,11 @@ def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: o
 
         require_header_first(schema.dialect)
     if isinstance(data, str | os.PathLike):
-        lines = schema.form is None and ending(data) in FIMI
-        if schema.form == "fimi" or lines:
+        if choice.engine == "spark" and is_log(data, schema):
+            raise ParameterError("engine spark does not read XES files; use engine memory or duckdb")
+        if schema.form is None and ending(data) in CSV and ending(data) not in FIMI:
+            schema.require_long("the file")
+        if schema.form == schema.lines or (schema.form is None and ending(data) in FIMI):
             if choice.engine == "spark":
                 raise ParameterError("engine spark reads sets as long tables or columns of lists; use engine duckdb")
             schema.universe.check_fimi()
@@ -170,23 +178,32 @@ def refuse_early(data: object, schema: SetSchema, choice: EngineChoice, nodes: o
 
 def open_engine(data: object, schema: SetSchema, method: AsksSets, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
     """An engine that holds the sets, and the form of the input."""
+    return open_records(data, schema, choice, lambda records: counting(records, method))
+
+
+def open_records(data: object, schema: SetSchema, choice: EngineChoice, engine: Callable[[Records], Engine]) -> Opened:
+    """An engine over the records, and the form of the input."""
     if choice.engine == "spark":
         from cantle.data.spark_sets import open_spark
 
-        return open_spark(data, schema, method)
+        return open_spark(data, schema, engine)
     if choice.table is not None:
         raise ParameterError("table names a table of a database, and sets are read from files and frames; leave it out")
     store = OnDisk(choice.files) if choice.engine == "duckdb" else InMemory()
     form, packs = _read(data, schema, store)
-    return asdict(form), counting(Ragged.gathered(packs, store), method)
+    return form.to_dict(), engine(Ragged.gathered(packs, store))
 
 
 def counting(records: Records, method: AsksSets) -> SetEngine:
     """An engine over these records."""
-    least = method.kernels_from
-    number = records.added(lambda starts, _: np.array([len(starts) - 1]))
-    compiled = least is not None and kernel_choice.worth_loading(int(number[0]), least)
+    compiled = worth_compiling(records, method.kernels_from)
     return SetEngine(records, tree=method.tree, most=method.most, compiled=compiled)
+
+
+def worth_compiling(records: Records, least: int | None) -> bool:
+    """Whether kernels that pay off from so many records on pay off for these."""
+    number = records.added(lambda starts, _: np.array([len(starts) - 1]))
+    return least is not None and kernel_choice.worth_loading(int(number[0]), least)
 
 
 def read_baskets(data: object, schema: SetSchema) -> Baskets:
@@ -210,15 +227,28 @@ def _read(data: object, schema: SetSchema, store: Store) -> tuple[SetForm, Itera
     return _from_python(data, schema)
 
 
-def pack(records: Ints, codes: Codes, size: int) -> tuple[Ints, Codes]:
-    """The number of items of each record that has any, and the items, ascending in each and without repeats."""
-    known, bits = codes >= 0, size.bit_length()
+def pack(records: Ints, codes: Codes, schema: SetSchema) -> tuple[Ints, Codes]:
+    """The number of items of each record that has any, and the items: of a set ascending and without repeats, of a
+    sequence (for which `records` must ascend) the first ones."""
+    if schema.longest is not None:
+        return first_items(records, codes, schema.longest)
+    known, bits = codes >= 0, schema.universe.size.bit_length()
     keys = (records[known] << bits) | codes[known]
     if not (keys[1:] > keys[:-1]).all():
         keys.sort(kind="stable")  # a merge sort is fast on nearly sorted items: it takes a fifth of a quicksort's time
         keys = keys[np.diff(keys, prepend=-1) != 0]
     first = np.flatnonzero(np.diff(keys >> bits, prepend=-1))
     return np.diff(first, append=len(keys)), (keys & ((1 << bits) - 1)).astype(np.int32)
+
+
+def first_items(records: Ints, codes: Codes, most: int) -> tuple[Ints, Codes]:
+    """The first items of each record that has any, with their repeats; `records` ascend."""
+    known = codes >= 0
+    records, codes = records[known], codes[known]
+    first = np.flatnonzero(np.diff(records, prepend=-1))
+    lengths = np.diff(first, append=len(records))
+    used = np.arange(len(records)) - np.repeat(first, lengths) < most
+    return np.minimum(lengths, most), codes[used].astype(np.int32)
 
 
 # --------------------------------------------------------------------------------------------------- files
@@ -233,9 +263,14 @@ def _from_files(paths: list[Path], schema: SetSchema, store: Store) -> tuple[Set
     typed, universe = ending(paths[0]) in PARQUET, schema.universe
     if typed and (column := list_column_of(paths[0], schema)) is not None:
         return SetForm(form="list", column=column), _lists_in(paths, column, schema, store)
-    if not typed and _text_form(paths[0], schema) == "fimi":
-        parts = (part for path in paths for part in read_tokens(path, schema.dialect.encoding, universe))
-        return SetForm(form="fimi"), (pack(*part, universe.size) for part in parts)
+    if not typed and is_log(paths[0], schema):
+        from cantle.data.xes import read_xes
+
+        return SetForm(form="xes"), (pack(*part, schema) for path in paths for part in read_xes(path, schema))
+    if not typed and _text_form(paths[0], schema) == schema.lines:
+        encoding, most = schema.dialect.encoding, schema.longest
+        parts = (part for path in paths for part in read_tokens(path, encoding, universe, most))
+        return SetForm(form=schema.lines), (pack(*part, schema) for part in parts)
     for path in paths:
         if typed:
             check_pair(f"{path.name!r}", column_types(path), schema)
@@ -247,13 +282,13 @@ def _from_files(paths: list[Path], schema: SetSchema, store: Store) -> tuple[Set
 def _text_form(path: Path, schema: SetSchema) -> str:
     """The form of a text file: that of the schema, otherwise by its ending."""
     kind = ending(path)
-    form = schema.form or ("fimi" if kind in FIMI else "long" if kind in CSV else None)
+    form = schema.form or (schema.lines if kind in FIMI else "long" if kind in CSV else None)
     if form is None:
         known = ", ".join(dict.fromkeys(FIMI + CSV + PARQUET))
-        fix = f"write `form: fimi` in the schema, or name it one of {known}"
+        fix = f"write `form: {schema.lines}` in the schema, or name it one of {known}"
         raise DataError(f"{path.name!r} has an ending that is not known; {fix}.")
     if form == "list":
-        fix = "store it as Parquet, or write `form: fimi` or `form: long` in the schema"
+        fix = f"store it as Parquet, or write `form: {schema.lines}` or `form: long` in the schema"
         raise DataError(f"{path.name!r} is text and cannot hold a column of lists; {fix}.")
     return form
 
@@ -272,7 +307,12 @@ def _lists_in(paths: list[Path], column: str, schema: SetSchema, store: Store) -
         for part in _sources([path], [column], store):
             lists = part[column] if isinstance(part, pl.DataFrame) else set_column(part, schema)
             assert lists is not None, "every file has the column"
-            yield pack(*lists_of(f"{path.name!r}", lists, schema.universe), schema.universe.size)
+            yield pack(*lists_of(f"{path.name!r}", lists, schema.universe), schema)
+
+
+def is_log(path: str | os.PathLike[str], schema: SetSchema) -> bool:
+    """Whether a file is an event log in XES."""
+    return schema.form == "xes" or (schema.form is None and "xes" in schema.FORMS and ending(path) == ".xes")
 
 
 def check_file(path: Path) -> None:
@@ -320,10 +360,16 @@ def _from_long(
     sources: Iterable[object], schema: SetSchema, store: Store, frame: str = "polars"
 ) -> tuple[SetForm, Iterable[Packed]]:
     """Records of the rows (id, item) of files or frames."""
-    _, of, what = as_long_table(schema)
+    schema.require_long("this")
     groups = store.together(_rows_in(sources, schema), ids_among(schema)[-1])
-    packs = (pack_rows(group, schema) for group in groups)
-    return SetForm(form="long", frame=frame, id=of, item=what), packs
+    return long_form(schema, frame), (pack_rows(group, schema) for group in groups)
+
+
+def long_form(schema: SetSchema, frame: str = "polars") -> SetForm:
+    """The form of a long table."""
+    order = "" if schema.ordered_by is None else schema.ordered_by.column
+    _, of, what = as_long_table(schema)
+    return SetForm(form="long", frame=frame, id=of, item=what, order=order)
 
 
 def _rows_in(sources: Iterable[object], schema: SetSchema) -> Iterator[pl.DataFrame]:
@@ -339,10 +385,15 @@ def _rows_in(sources: Iterable[object], schema: SetSchema) -> Iterator[pl.DataFr
 
 
 def rows_of(frame: pl.DataFrame, schema: SetSchema) -> pl.DataFrame:
-    """The rows that have a declared item and an id (and a person, if the schema names them), with the item's code."""
+    """The rows that have a declared item and an id (and a person, if the schema names them), with the item's code; of
+    sequences those that have a place too."""
     _, _, what = as_long_table(schema)
     ids = [ids_of(frame[name], schema.missing_values).alias(name) for name in ids_among(schema)]
-    rows = pl.DataFrame([*ids, pl.Series(CODE, schema.universe.encode(frame[what]).astype(np.int32))])
+    codes, order = schema.universe.encode(frame[what]).astype(np.int32), schema.ordered_by
+    rows = pl.DataFrame([*ids, pl.Series(CODE, codes)])
+    if order is not None:
+        rows = rows.with_columns(pl.Series(PLACE, order.places(frame[order.column], schema.missing_values)))
+        rows = rows.filter(pl.col(PLACE) != UNREAD)
     return rows.filter(pl.col(CODE) >= 0, *(pl.col(one.name).is_not_null() for one in ids))
 
 
@@ -350,9 +401,11 @@ def pack_rows(group: Sequence[pl.DataFrame], schema: SetSchema) -> Packed:
     """The records of rows, given all rows of some records (of some persons, if the schema names them)."""
     rows = pl.concat(group)
     codes, (ids, *persons) = rows[CODE].to_numpy(), [_numbers(rows[name]) for name in ids_among(schema)]
+    if schema.ordered_by is not None:
+        return _in_order(rows[PLACE].to_numpy(), [ids, *persons], codes, schema)
     if persons:
         ids, codes = _bounded(persons[0], ids, codes, schema)
-    return pack(ids, codes, schema.universe.size)
+    return pack(ids, codes, schema)
 
 
 def ids_among(schema: SetSchema) -> tuple[str, ...]:
@@ -364,14 +417,16 @@ def ids_among(schema: SetSchema) -> tuple[str, ...]:
 
 def columns_of(schema: SetSchema) -> list[str]:
     """All columns of a long table that are read."""
-    _, _, what = as_long_table(schema)
-    return [what, *ids_among(schema)]
+    table, _, _ = as_long_table(schema)
+    return [one.name for one in table.fields]
 
 
 def as_long_table(schema: SetSchema) -> tuple[TableSchema, str, str]:
     """The schema of a long table of these sets, its column of ids and its column of items."""
     of, what, who = schema.id or "id", schema.item or "item", schema.person
     names = (of, what) if who is None else (of, what, who)
+    if schema.ordered_by is not None:
+        names = (*names, schema.ordered_by.column)
     return TableSchema(fields=tuple(Field(name=name) for name in names), dialect=schema.dialect), of, what
 
 
@@ -387,6 +442,25 @@ def _bounded(person: Ints, ids: Ints, codes: Codes, schema: SetSchema) -> Sets:
     record, codes = rows >> bits, (rows & ((1 << bits) - 1)).astype(np.int32)
     used = sets_within_bound(both[:, 0], np.bincount(record, minlength=len(both)), codes, schema.max_records)[record]
     return record[used], codes[used]
+
+
+def _in_order(places: Ints, keys: Sequence[Ints], codes: Codes, schema: SetSchema) -> Packed:
+    """The sequences of rows, sorted by place, rows of one place by code; of a person at most `max_records` are used.
+
+    A sequence consists of the rows of one person with one id. If a person has too many, a public hash of their symbols
+    and places decides which are used (cantle.trusted.bounding.persons).
+    """
+    by: list[Ints | Codes] = [codes, places, *keys]
+    order = np.lexsort(by)
+    new = np.zeros(len(order), dtype=np.bool_)
+    new[:1] = True
+    for key in keys:
+        new[1:] |= np.diff(key[order]) != 0
+    lengths, items = pack(np.cumsum(new) - 1, codes[order], schema)
+    if schema.person is None:
+        return lengths, items
+    used = sequences_within_bound(keys[-1][order][new], lengths, items, schema.max_records)
+    return lengths[used], items[np.repeat(used, lengths)]
 
 
 def ids_of(series: pl.Series, marks: tuple[str, ...]) -> pl.Series:
@@ -441,11 +515,10 @@ def _from_frame(frame: Frame, schema: SetSchema, store: Store) -> tuple[SetForm,
         series = _lists_or_objects(frame[column])
     except _ANYTHING:
         raise_alone(DataError(_UNREADABLE))
+    form = SetForm(form="list", frame=library, column=column)
     if isinstance(series, pl.Series):
-        sets = lists_of(where, series, schema.universe)
-    else:
-        sets = _objects(series, schema.universe)
-    return SetForm(form="list", frame=library, column=column), [pack(*sets, schema.universe.size)]
+        return form, [pack(*lists_of(where, series, schema.universe), schema)]
+    return form, [pack(*_objects(series, schema), schema)]
 
 
 def _lists_or_objects(series: Series) -> pl.Series | list[object]:
@@ -488,12 +561,14 @@ def _from_python(data: object, schema: SetSchema) -> tuple[SetForm, Iterable[Pac
         records = list(data)
     except _ANYTHING:
         raise_alone(DataError(f"the sets cannot be read to their end; {_WHAT}."))
-    sets = _objects(records, schema.universe)
-    return SetForm(form="list", column=schema.column or ITEMS), [pack(*sets, schema.universe.size)]
+    sets = _objects(records, schema)
+    return SetForm(form="list", column=schema.column or ITEMS), [pack(*sets, schema)]
 
 
-def _objects(records: list[object], universe: Universe) -> Sets:
-    members = [_members(record) for record in records]
+def _objects(records: list[object], schema: SetSchema) -> Sets:
+    universe = schema.universe
+    # a Python set has no order of its own
+    members = [[] if schema.longest and isinstance(record, Set | Mapping) else _members(record) for record in records]
     lengths = np.fromiter(map(len, members), dtype=np.int64, count=len(members))
     items = column_of(list(chain.from_iterable(members)), exact=True)
     return np.repeat(np.arange(len(members)), lengths), universe.encode(items)

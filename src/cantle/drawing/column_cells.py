@@ -7,6 +7,7 @@ both; noisy answers may refine them. Null is one more cell, always the last.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -117,6 +118,19 @@ def _ladder(values: int, widths: int) -> Ints:
     powers = 10 ** np.arange(len(str(values)), dtype=np.int64)
     steps = (powers[:, None] * np.array([1, 2, 5])).reshape(-1)
     return steps[(steps <= max(1, values // widths))]
+
+
+def aligned_blocks(values: int, below: Callable[[Ints], Ints], most: int) -> Ints:
+    """Edges of at most so many aligned blocks of a place, always halving that with most records; `below` says how many
+    records have smaller codes."""
+    edges = np.array([0, values], dtype=np.int64)
+    while len(edges) <= most:
+        held = np.where(np.diff(edges) > 1, np.diff(below(edges)), -1)
+        if held.max() < 0:
+            break
+        at = int(held.argmax())
+        edges = np.insert(edges, at + 1, (edges[at] + edges[at + 1]) // 2)
+    return edges
 
 
 def with_single_values(edges: Ints, codes: Ints) -> Ints:

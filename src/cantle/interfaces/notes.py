@@ -13,6 +13,7 @@ import numpy as np
 
 from cantle.drawing.records import ITEMS_WANTED, MOST_ITEMS, RECORDS_WANTED, Drawn, share_drawn
 from cantle.drawing.results import Results
+from cantle.methods.journeys.model.questions import SMALL_LOG
 from cantle.schema import Schema
 
 NONE = 200
@@ -76,9 +77,27 @@ def _of_graph(run: Run) -> Iterator[str]:
         yield from _unlisted(run.summary)
 
 
+def _of_sequences(run: Run) -> Iterator[str]:
+    yield from _nothing(run.summary["records"])
+    yield from _fewer_sets(run.summary, "sequence")
+    yield from _noise_alone(run.strength, "sequences")
+    if run.summary["records"] and run.summary["order"] == 1:
+        yield (
+            "No order of symbols was measured: the sequences are too few for this epsilon. The release knows lengths "
+            "and how frequent symbols are, but not which symbol follows which."
+        )
+    elif run.strength < SMALL_LOG:
+        yield (
+            f"No order of symbols was measured well: sequences times epsilon is {run.strength:,.0f}, and a log is "
+            f"small below {SMALL_LOG:,}. Which symbol follows which is known roughly at best; use more sequences, a "
+            "higher epsilon, or fewer symbols."
+        )
+
+
 KINDS: dict[str, Callable[[Run], Iterator[str]]] = {
     "table": _of_table,
     "sets": _of_sets,
+    "sequences": _of_sequences,
     "graph": _of_graph,
     "families": _of_families,
 }
@@ -93,11 +112,11 @@ def _nothing(records: int) -> Iterator[str]:
         )
 
 
-def _fewer_sets(summary: dict[str, int]) -> Iterator[str]:
-    """A note if fewer sets were drawn than were counted."""
+def _fewer_sets(summary: dict[str, int], noun: str = "set") -> Iterator[str]:
+    """A note if fewer sets or sequences were drawn than were counted."""
     if (share := share_drawn(summary)) < 1:
         wanted = f"{summary[ITEMS_WANTED]:,} items, and a release holds at most {MOST_ITEMS:,}"
-        yield _thinned(wanted, share, "set") + "If the data has fewer items, epsilon is too small for it."
+        yield _thinned(wanted, share, noun) + "If the data has fewer items, epsilon is too small for it."
 
 
 def _fewer_records(summary: dict[str, int]) -> Iterator[str]:
@@ -125,12 +144,12 @@ def _fewer_nodes(summary: dict[str, int]) -> Iterator[str]:
         )
 
 
-def _noise_alone(strength: float) -> Iterator[str]:
-    """A note if the released sets may be nothing but noise."""
+def _noise_alone(strength: float, noun: str = "sets") -> Iterator[str]:
+    """A note if the released records may be nothing but noise."""
     if 0 < strength < NONE:
         yield (
-            "Noise alone may make as many sets as were released. Either the data is tiny for this epsilon, or hardly "
-            "any item fits the schema."
+            f"Noise alone may make as many {noun} as were released. Either the data is tiny for this epsilon, or "
+            "hardly any item fits the schema."
         )
 
 

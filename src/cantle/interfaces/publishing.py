@@ -41,7 +41,7 @@ from cantle.trusted.noise import Noise, Secure, Seeded
 if TYPE_CHECKING:
     from cantle.framework.partitioning import Partitioning
 
-MethodName = Literal["auto", "mosaic", "rps", "diffgen", "diffpart", "baskets", "degrees"]
+MethodName = Literal["auto", "mosaic", "rps", "diffgen", "diffpart", "baskets", "journeys", "degrees"]
 EngineName = Literal["memory", "duckdb", "spark", "database"]
 PresetName = Literal["default", "paper"]
 
@@ -72,7 +72,7 @@ def publish(
     facts: Facts | Mapping[str, object] | str | os.PathLike[str] | None = None,
     **parameters: object,
 ) -> Release:
-    """Publishes a table, sets of items, or the degrees of a graph under pure epsilon-differential privacy.
+    """Publishes a table, sets of items, sequences, or the degrees of a graph under pure epsilon-differential privacy.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ def publish(
         What is public about the data; written without looking at it.
     epsilon : float, str or Fraction
         The whole privacy budget of this release. Text and fractions are exact: "0.1", Fraction(1, 3).
-    method : {"auto", "mosaic", "rps", "diffgen", "baskets", "diffpart", "degrees"}, or a partitioning of your own
-        How to publish; "auto" chooses by the kind of data. Your own is an object, its class, or the address of the
+    method : {"auto", "mosaic", "rps", "diffgen", "baskets", "diffpart", "journeys", "degrees"}, or your own
+        How to publish; "auto" chooses by the kind of data. Your own is a partitioning, its class, or the address of the
         class, "package.module:Class" (cantle.framework).
     preset : {"default", "paper"}
         The method as improved here, or as it was published.

@@ -18,6 +18,7 @@ from cantle.internal.comparison import Comparison
 from cantle.internal.families import check_families, compare_families
 from cantle.internal.findings import Checked, percent
 from cantle.internal.graphs import check_graph, compare_graph
+from cantle.internal.sequences import check_sequences, compare_sequences
 from cantle.internal.sets import check_sets, compare_sets
 from cantle.release import Release
 from cantle.schema import Schema, as_schema
@@ -52,6 +53,7 @@ class InternalKind:
 KINDS = {
     "table": InternalKind(check_table, compare_table, takes_frames=True),
     "sets": InternalKind(check_sets, compare_sets),
+    "sequences": InternalKind(check_sequences, compare_sequences),
     "graph": InternalKind(check_graph, compare_graph, takes_nodes=True),
     "families": InternalKind(check_families, compare_families, takes_frames=True),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from cantle.data.tables import as_ids, read_batches
 from cantle.internal.findings import Checked, Examples, Finding, Section
 from cantle.internal.hints import MOST_TEXTS, Hint, hint, lines
-from cantle.schema.domain import DROP, MISSING, Attribute, Labels, Steps
+from cantle.schema.domain import DROP, MISSING, Attribute, Labels, Plane, Steps
 from cantle.schema.relations import Relations
 from cantle.schema.table import TableSchema
 from cantle.schema.values import MIXED, Mask, text_of
@@ -23,15 +24,16 @@ def check_table(data: object, schema: TableSchema) -> Checked:
     domain = schema.as_declared().with_target_as_column()
     relations = schema.domain().relations
     unread = {} if relations is None else relations.unread
-    tallies = [_Tally(attribute) for attribute in domain.attributes]
+    checked = [pair for attribute in domain.attributes for pair in _checked(attribute)]
+    tallies = [tally for tally, _ in checked]
     read, kept, persons = 0, [np.zeros(0, dtype=bool)], []
     broken = dict.fromkeys(() if domain.rules is None else domain.rules.texts, 0)
     for batch in read_batches(data, schema):
         frame = batch.frame
         read += frame.height
         keep = np.ones(frame.height, dtype=bool)
-        for tally in tallies:
-            fits = tally.add(frame[tally.attribute.name])
+        for tally, given in checked:
+            fits = tally.add(given(frame))
             keep &= fits | (tally.attribute.name in unread)
         kept.append(keep)
         if domain.rules is not None:
@@ -53,6 +55,18 @@ def check_table(data: object, schema: TableSchema) -> Checked:
     sections = [Section("records", (dropped, *whole, *against)), *(tally.section(read) for tally in tallies)]
     better = tuple(lines(schema, {tally.attribute.name: tally.hint() for tally in tallies}))
     return Checked("table", "records", read, used, tuple(sections), facts, better)
+
+
+def _checked(attribute: Attribute) -> list[tuple[_Tally, Callable[[pl.DataFrame], pl.Series]]]:
+    """A tally of a column, and what it takes from a frame; of a place, one for each coordinate."""
+    scale = attribute.scale
+    if not isinstance(scale, Plane):
+        return [(_Tally(attribute), attribute.given)]
+    pairs: list[tuple[_Tally, Callable[[pl.DataFrame], pl.Series]]] = []
+    for at, (name, axis) in enumerate((("lat", scale.lat), ("lon", scale.lon))):
+        own = Attribute(f"{attribute.name}.{name}", replace(axis.places, nearest=False), attribute.nullable)
+        pairs.append((_Tally(own), lambda frame, at=at: scale.split(attribute.given(frame))[at]))  # type: ignore[misc]
+    return pairs
 
 
 def _of_breaking(text: str, relations: Relations | None) -> str:

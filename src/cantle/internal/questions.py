@@ -14,7 +14,7 @@ from cantle.release.answers.table_answers import TableAsker
 from cantle.release.report.pairs import Floats
 from cantle.release.report.tables import TableView
 from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
-from cantle.schema.domain import Attribute, Steps
+from cantle.schema.domain import Attribute, Plane, Steps
 from cantle.schema.values import Codes
 
 QUESTIONS = 200
@@ -120,6 +120,9 @@ def _answered(view: TableView, raw: Sequence[Codes], asker: TableAsker, spans: S
 def _span(attribute: Attribute, codes: Codes, dice: Dice) -> tuple[int, int]:
     """An interval between two released values of a number or date, or one value of a category."""
     one, two = (int(codes[place]) for place in dice.integers(0, len(codes), 2))
+    if isinstance(attribute.scale, Plane) and max(one, two) < attribute.bins:
+        width = (one ^ two).bit_length()  # the smallest block around both
+        return one >> width << width, (one >> width) + 1 << width
     if isinstance(attribute.scale, Steps) and max(one, two) < attribute.bins:
         return min(one, two), max(one, two) + 1
     return one, one + 1

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _CLASSES = {
     "table": {"mosaic": "Mosaic", "rps": "RPS", "diffgen": "DiffGen"},
     "sets": {"diffpart": "DiffPart", "baskets": "Baskets"},
+    "sequences": {"journeys": "Journeys"},
     "graph": {"degrees": "DegreeSequence"},
     "families": {"families": "Families"},
 }
@@ -133,6 +134,7 @@ def _by_universe(schema: SetSchema, preset: str, parameters: Mapping[str, object
 AUTOMATIC: dict[str, Callable[[Any, str, Mapping[str, object]], Method]] = {
     "table": partial(_always, "mosaic"),
     "sets": _by_universe,
+    "sequences": partial(_always, "journeys"),
     "graph": partial(_always, "degrees"),
     "families": partial(_always, "families"),
 }

@@ -29,6 +29,7 @@ from cantle.methods.own_error.accuracy import (
     measured_pairs,
 )
 from cantle.methods.own_error.family_workload import family_workload
+from cantle.methods.own_error.sequence_workload import sequence_workload
 from cantle.methods.own_error.set_workload import Counted, set_workload
 from cantle.methods.own_error.table_workload import columns_of, engine_codes, table_workload
 from cantle.methods.settings import Rule, portion, share_up_to
@@ -38,16 +39,18 @@ from cantle.trusted.claims.queries import Size
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.sequence_strings import count_contained
 from cantle.trusted.geometry.views import FamilyDomain
 from cantle.trusted.geometry.workloads import (
     FamilyWorkload,
+    SequenceWorkload,
     SetWorkload,
     TableWorkload,
     count_sets,
     fingerprint,
 )
 
-AnyWorkload = TableWorkload | SetWorkload | FamilyWorkload
+AnyWorkload = TableWorkload | SetWorkload | SequenceWorkload | FamilyWorkload
 
 DEFAULT_SHARE = "1/25"
 SIZE_SHARE = Fraction(1, 100)
@@ -79,9 +82,10 @@ class OwnAccuracy:
         *,
         universe: Universe | None = None,
         domain: Domain | None = None,
+        ordered: bool = False,
         families: FamilyDomain | None = None,
     ) -> None:
-        self._universe, self._domain, self._families = universe, domain, families
+        self._universe, self._domain, self._ordered, self._families = universe, domain, ordered, families
         # If no column has two values, there are no questions to ask.
         able = domain is None or any(attribute.size > 1 for attribute in columns_of(domain))
         self.share = share if able else Fraction(0)
@@ -160,6 +164,10 @@ class OwnAccuracy:
             assert isinstance(results.drawn, Drawn)
             codes: Sequence[Any] = engine_codes(self._domain, results.drawn)
             asked = table_workload(columns_of(self._domain), codes, dice, pairs[1], self._numbers)
+        elif self._ordered:
+            assert results.sets is not None
+            pairs_asked = sequence_workload(results.sets)
+            asked = (pairs_asked, count_contained(pairs_asked, *results.sets)) if kinds_of(pairs_asked) else None
         elif self._families is not None:
             assert results.families is not None
             asked = family_workload(self._families, *results.families, dice)

@@ -7,6 +7,7 @@ STRUCTURE_OF = {
     "diffpart": "sets",
     "baskets": "patterns",
     "degrees": "degrees",
+    "journeys": "sequences",
     "families": "families",
 }
 """Releases of these methods need not name their structure."""

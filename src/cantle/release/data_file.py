@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cantle.data.frames import NativeFrame, PandasSeries
     from cantle.schema.sets import SetSchema
 
-ENDINGS = {"csv": "csv", "parquet": "parquet", "fimi": "dat"}
+ENDINGS = {"csv": "csv", "parquet": "parquet", "fimi": "dat", "xes": "xes"}
 
 
 def choose(manifest: Manifest, asked: str | None) -> str:

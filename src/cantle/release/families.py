@@ -15,8 +15,7 @@ from cantle.errors import VerifyError
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
 from cantle.release.structures import traits_of
-from cantle.release.verdict_words import SWITCHED_OFF, TOO_FEW, Right, Uses, line, points
-from cantle.release.words import printable, write_plain
+from cantle.release.words import SWITCHED_OFF, TOO_FEW, Right, Uses, line, points, printable, write_plain
 from cantle.schema.domain import Domain
 from cantle.schema.families import FamilySchema
 from cantle.schema.field_keys import WRITING

@@ -14,8 +14,7 @@ from cantle.drawing.records import csv_of
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
 from cantle.release.structures import traits_of
-from cantle.release.verdict_words import Uses
-from cantle.release.words import declared_names, write_plain
+from cantle.release.words import Uses, declared_names, write_plain
 from cantle.schema.graph import GraphSchema
 
 if TYPE_CHECKING:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from cantle.release import families, graphs, sets, tables
+from cantle.release import families, graphs, sequences, sets, tables
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import ReleasedKind, Texts
 
 KINDS: dict[str, ReleasedKind] = {
     "table": tables.KIND,
     "sets": sets.KIND,
+    "sequences": sequences.KIND,
     "graph": graphs.KIND,
     "families": families.KIND,
 }

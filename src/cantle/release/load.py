@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cantle.schema.families import FamilySchema
     from cantle.schema.graph import GraphSchema
     from cantle.schema.items import Universe
+    from cantle.schema.sequences import SequenceSchema
     from cantle.schema.sets import SetSchema
     from cantle.schema.table import TableSchema
     from cantle.trusted.core.arrays import Codes
@@ -106,6 +107,13 @@ def set_schema_of(manifest: Manifest) -> SetSchema:
     from cantle.schema.sets import SetSchema
 
     return _of_kind(schema_of(manifest), SetSchema)
+
+
+def sequence_schema_of(manifest: Manifest) -> SequenceSchema:
+    """The schema of a release of sequences."""
+    from cantle.schema.sequences import SequenceSchema
+
+    return _of_kind(schema_of(manifest), SequenceSchema)
 
 
 def universe_of(manifest: Manifest) -> Universe:

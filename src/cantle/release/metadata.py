@@ -14,7 +14,7 @@ from cantle.release.kinds import KINDS, files_of, texts_of
 from cantle.release.manifest import Manifest
 from cantle.schema.canonical_json import JSON
 
-MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "dat": "text/plain"}
+MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "dat": "text/plain", "xes": "application/xml"}
 """The media type of each ending of a data file."""
 
 _NAME = re.compile(r"[-\w.]+", re.ASCII)

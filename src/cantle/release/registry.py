@@ -69,6 +69,10 @@ _PARAMETERS = """\
       epsilon: {epsilon}
 """
 _SPEND = "The whole spend of this release; pure DP, so delta is 0."
+_COMPOSITION = (
+    "Sequential along each path from the whole domain to a region, parallel over disjoint regions: no path spends more "
+    "than epsilon. release.json lists every charge (kinds of paths: {kinds}). Releases compose sequentially."
+)
 _PREPROCESSING = (
     "Records are cleaned one by one by public rules of the schema. Parameters are public, or follow from public values "
     "and charged noisy counts; every parameter is in release.json."
@@ -77,8 +81,10 @@ _PREPROCESSING = (
 
 def registry(manifest: Manifest) -> str:
     """The text of registry.yaml."""
-    m = manifest
+    m, promised, made = manifest, f"{manifest.guarantee}.", texts_of(manifest).made
     earlier = () if m.ledger is None else m.ledger.earlier
+    stated = [*(f"- {one} (stated by the curator)" for one in m.facts.previous), m.facts.plans]
+    legal = [f"Legal basis: {m.facts.legal_basis}."] if m.facts.legal_basis else []
     values = {
         "data_product_type": KINDS[m.kind].product,
         "description": _description(m),
@@ -88,16 +94,14 @@ def registry(manifest: Manifest) -> str:
         "unprotected_quantities": _unprotected(m),
         "privacy_unit": m.unit,
         "privacy_unit_details": f"Adjacent data sets: {neighbours(m)}.",
-        "privacy_parameters_details": (_SPEND if m.private else f"{m.guarantee}.") + _all_releases(m),
+        "privacy_parameters_details": (_SPEND if m.private else promised) + _all_releases(m),
         "release_type": "Many releases" if earlier or m.facts.previous else "One release",
-        "release_type_details": "\n".join(filter(None, [_earlier(earlier), *_stated(m)])),
-        "post_processing": _post_processing(m),
-        "composition": _composition(m),
+        "release_type_details": "\n".join(filter(None, [_earlier(earlier), *stated])),
+        "post_processing": f"{made[0].upper()}{made[1:]}. All of it uses noisy answers and public dice only.",
+        "composition": _COMPOSITION.format(kinds=len(m.receipt.paths)),
         "preprocessing": _PREPROCESSING,
         "mechanisms": _mechanisms(m),
-        "notes": " ".join(
-            [f"Made by cantle {m.software.get('cantle')}. {m.guarantee}.", *texts_of(m).accuracy, *_legal(m)]
-        ),
+        "notes": " ".join([f"Made by cantle {m.software.get('cantle')}.", promised, *texts_of(m).accuracy, *legal]),
     }
     return _TEMPLATE.format(
         warning="" if m.private else f"# {m.guarantee}: do not register this release.\n",
@@ -177,28 +181,6 @@ def _all_releases(m: Manifest) -> str:
 def _earlier(earlier: tuple[EarlierRelease, ...]) -> str:
     listed = [f"- {e.time}: {e.method}, epsilon {words_of(e.epsilon_nano)}, {became(e)}" for e in earlier]
     return "\n".join(["Earlier releases from the same data, from the ledger:", *listed]) if listed else ""
-
-
-def _legal(m: Manifest) -> list[str]:
-    return [f"Legal basis: {m.facts.legal_basis}."] if m.facts.legal_basis else []
-
-
-def _stated(m: Manifest) -> list[str]:
-    """Earlier releases outside of the ledger, and plans, in the words of the curator."""
-    return [*(f"- {one} (stated by the curator)" for one in m.facts.previous), m.facts.plans]
-
-
-def _post_processing(m: Manifest) -> str:
-    sentence = texts_of(m).made
-    return f"{sentence[0].upper()}{sentence[1:]}. All of it uses noisy answers and public dice only."
-
-
-def _composition(m: Manifest) -> str:
-    return (
-        "Sequential along each path from the whole domain to a region, parallel over disjoint regions: no path spends "
-        f"more than epsilon. release.json lists every charge (kinds of paths: {len(m.receipt.paths)}). Releases "
-        "compose sequentially."
-    )
 
 
 _VERBS = {

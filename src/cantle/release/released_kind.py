@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cantle.drawing.records import Drawn
     from cantle.release import Release
     from cantle.release.answers.asking import Asker
-    from cantle.release.verdict_words import Uses
+    from cantle.release.words import Uses
     from cantle.schema.canonical_json import JSON
 
 NOT_MEASURED = "the error of the released records was not measured: the interval covers the noise in the counts they"

@@ -23,8 +23,20 @@ from cantle.release.accuracy import WORST_DOUBT, bound_of, noise_scale
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
 from cantle.release.structures import traits_of
-from cantle.release.verdict_words import BY_EARLIER, SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points
-from cantle.release.words import declared_names, drawn_records, percent, write_plain
+from cantle.release.words import (
+    BY_EARLIER,
+    SWITCHED_OFF,
+    TOO_FEW,
+    Right,
+    Uses,
+    declared_names,
+    drawn_records,
+    groups,
+    line,
+    percent,
+    points,
+    write_plain,
+)
 from cantle.schema.items import SPACE, Universe
 from cantle.schema.sets import SetForm, SetSchema
 
@@ -115,7 +127,7 @@ def _lost(manifest: Manifest) -> Iterator[str]:
 
 
 def _column_types(manifest: Manifest) -> dict[str, pl.DataType]:
-    form, item = manifest.form, _item_type(manifest)
+    form, item = manifest.form, item_type(manifest)
     if form["form"] == "long":
         return {form["id"]: pl.Int64(), form["item"]: item}
     return {form["column"]: pl.List(item)}
@@ -151,11 +163,12 @@ def _read(path: Path, stored: str, manifest: Manifest, schema: SetSchema) -> pl.
     return give_back_sets(frame, form_of(manifest))
 
 
-def read_fimi_frame(path: Path, universe: Universe) -> pl.DataFrame:
-    """The frame of sets in a file of `write_fimi`; raises VerifyError if the file cannot be one."""
+def read_fimi_frame(path: Path, universe: Universe, longest: int | None = None) -> pl.DataFrame:
+    """The frame of sets in a file of `write_fimi`, or of sequences of at most so many symbols; raises VerifyError if
+    the file cannot be one."""
     lines, codes, before = [], [], 0
     try:
-        for line, code in read_tokens(path, "utf-8", universe):
+        for line, code in read_tokens(path, "utf-8", universe, longest):
             lines.append(line + before)
             codes.append(code)
             before += int(line[-1]) + 1
@@ -174,18 +187,19 @@ def form_of(manifest: Manifest) -> SetForm:
     return SetForm(**{**manifest.form, "frame": "polars"})
 
 
-def list_frame(records: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
-    """Released sets as one column of lists `items`, whatever form they were returned in."""
+def list_frame(records: pl.DataFrame, manifest: Manifest, *, long: bool = False) -> pl.DataFrame:
+    """Released records as one column of lists `items`, whatever form they were returned in; `long` says that they are
+    a long table."""
     form = manifest.form
-    if form["form"] == "long":
+    if long or form["form"] == "long":
         return _lists(records.rename({form["id"]: "id", form["item"]: "item"}))
     if records.is_empty():  # an empty pandas column has no type that says it holds lists
-        return pl.DataFrame(schema={"items": pl.List(_item_type(manifest))})
+        return pl.DataFrame(schema={"items": pl.List(item_type(manifest))})
     return records.select(records[form["column"]].alias("items"))
 
 
-def _item_type(manifest: Manifest) -> pl.DataType:
-    """Int64, or String if an item is declared as a text."""
+def item_type(manifest: Manifest) -> pl.DataType:
+    """The type of items: Int64, or String if an item is declared as a text."""
     declared = manifest.schema["items"]
     return pl.String() if isinstance(declared, list) and isinstance(declared[0], str) else pl.Int64()
 

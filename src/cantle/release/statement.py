@@ -18,7 +18,7 @@ from cantle.release.kinds import KINDS, texts_of
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.spending import receipt_table
 from cantle.release.words import method_in_words, totals
-from cantle.schema.criteria import Criterion, criteria_of
+from cantle.schema.table import Criterion, criteria_of
 from cantle.trusted.core.budget import NANO, nano_of, words_of
 
 
@@ -121,12 +121,14 @@ _DRAWN = {
     "record": _MADE_UP.format(noun="record"),
     "person": _MADE_UP.format(noun="record"),
     "set": _MADE_UP.format(noun="set"),
+    "sequence": _MADE_UP.format(noun="sequence"),
     "family": _MADE_UP.format(noun="family"),
 }
 _DEGREES = "No released number is yours. The numbers of neighbours are made up from counts with random noise."
 _YOURS = {
     "record": "your record",
     "set": "your set of items",
+    "sequence": "your sequence",
     "person": "any record of yours",
     "family": "your family (all rows of your key)",
     "node": "you, as a node,",
@@ -137,9 +139,10 @@ _SEVERAL = {
     "family": " If you belong to several families in the data, they are less protected together.",
     "record": " If the data has several records of yours, they are less protected together.",
     "set": " If the data has several sets of yours, they are less protected together.",
+    "sequence": " If the data has several sequences of yours, they are less protected together.",
     "edge": " All your edges together are less protected.",
 }
-"""What is left unsaid by a promise about one record, set or edge."""
+"""What is left unsaid by a promise about one record, set, sequence or edge."""
 
 
 def odds(epsilon: float) -> str:
@@ -252,8 +255,8 @@ def _kind(manifest: Manifest) -> str:
 
 
 def _unit(manifest: Manifest) -> str:
-    """Whom the release protects, as in the manifest; for sets it adds what a record is."""
-    return protected(manifest) if _kind(manifest) == "set" else manifest.unit
+    """Whom the release protects, as in the manifest; for sets and sequences it adds what a record is."""
+    return protected(manifest) if _kind(manifest) in ("set", "sequence") else manifest.unit
 
 
 _UNITS = {
@@ -266,6 +269,11 @@ _UNITS = {
         "one record (one set of items)",
         "two data sets that are equal except that one has one more record (one set of items)",
         "People with more than one set, and sets of different people that are correlated.",
+    ),
+    "sequence": (
+        "one record (one sequence)",
+        "two data sets that are equal except that one has one more record (one sequence with all its events)",
+        "People with more than one sequence, and sequences of different people that are correlated.",
     ),
     "person": (
         "one person",
@@ -298,6 +306,7 @@ _UNITS = {
 _SIZES = {
     "record": "the number of records is private",
     "set": "the number of records is private",
+    "sequence": "the number of records is private",
     "person": "the numbers of records and of people are private",
     "family": "the numbers of families and of rows are private",
     "node": "the number of nodes is private",
@@ -417,7 +426,7 @@ def _public(manifest: Manifest) -> str:
 def _replaced(manifest: Manifest) -> str:
     if _kind(manifest) == "node-isolate":
         return "are replaced by others"
-    fixed = ", with the number of records fixed" if _kind(manifest) in ("record", "set") else ""
+    fixed = ", with the number of records fixed" if _kind(manifest) in ("record", "set", "sequence") else ""
     return f"is replaced by another{fixed}"
 
 

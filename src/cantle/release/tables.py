@@ -20,12 +20,23 @@ from cantle.drawing.results import as_frame
 from cantle.methods.own_error.accuracy import Accuracy, Pair, all_pairs, measured_pairs
 from cantle.methods.own_error.table_workload import columns_of
 from cantle.release.accuracy import ShareErrors, share_errors
-from cantle.release.answers.bins import bins_of
+from cantle.release.answers.asking import bins_of
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
 from cantle.release.structures import traits_of
-from cantle.release.verdict_words import BY_EARLIER, SWITCHED_OFF, TOO_FEW, Right, Uses, groups, line, points
-from cantle.release.words import drawn_records, printable, write_plain
+from cantle.release.words import (
+    BY_EARLIER,
+    SWITCHED_OFF,
+    TOO_FEW,
+    Right,
+    Uses,
+    drawn_records,
+    groups,
+    line,
+    points,
+    printable,
+    write_plain,
+)
 from cantle.schema.declared_values import plain
 from cantle.schema.field_keys import WRITING
 from cantle.schema.table import TableSchema
@@ -342,6 +353,9 @@ def _values(one: Mapping[str, JSON]) -> str:
         text += f", {len(listed)} categories"
     elif "minimum" in bounds and "maximum" in bounds:
         text += f", {printable(bounds['minimum'])} to {printable(bounds['maximum'])}"
+    elif isinstance(corners := one.get("bounds"), list):
+        ends = (" ".join(map(printable, corner)) for corner in corners if isinstance(corner, list))
+        text += f", latitude and longitude from {' to '.join(ends)}"
     if "step" in one:
         text += f", in steps of {printable(one['step'])}"
     if "multipleOf" in bounds:

@@ -22,10 +22,11 @@ def kinds() -> dict[str, type[Schema]]:
     """The class of schemas of each kind of data; imported when needed, because most need numpy."""
     from cantle.schema.families import FamilySchema
     from cantle.schema.graph import GraphSchema
+    from cantle.schema.sequences import SequenceSchema
     from cantle.schema.sets import SetSchema
     from cantle.schema.table import TableSchema
 
-    return {one.kind: one for one in (TableSchema, SetSchema, GraphSchema, FamilySchema)}
+    return {one.kind: one for one in (TableSchema, SetSchema, SequenceSchema, GraphSchema, FamilySchema)}
 
 
 def load_schema(path: str | os.PathLike[str]) -> Schema:

@@ -107,6 +107,8 @@ class Attribute:
         if self.size <= codes:
             return self
         steps = -(-self.grid // (self.cell * (codes - self.nullable)))
+        if isinstance(self.scale, Plane):  # other bins would be no rectangles
+            steps = 1 << (steps - 1).bit_length()
         return replace(self, width=steps * self.cell, taxonomy=None)
 
     def reordered(self, order: Sequence[int]) -> Attribute:

@@ -81,7 +81,7 @@ def parse_field(
         name=name,
         type=kind if isinstance(kind, str) else "string",
         role=role if isinstance(role, str) else None,
-        formats=problems.value((), _formats, where, kind, entry.get("format")),
+        formats=problems.value((), formats_of, where, kind, entry.get("format")),
         required=required,
         missing_values=problems.value((), texts, where, "missingValues", marks) if "missingValues" in entry else None,
         extra=plain_mapping(entry, without=FIELD_KEYS),
@@ -332,7 +332,8 @@ def _distance(where: str, kind: str, key: str, value: object) -> int | Fraction:
     return step
 
 
-def _formats(where: str, kind: str, value: object) -> tuple[str, ...]:
+def formats_of(where: str, kind: str, value: object) -> tuple[str, ...]:
+    """The declared formats of dates."""
     if kind not in ("date", "datetime"):
         return () if value is None else (str(value),)  # a format for other types, kept as it is
     if value in (None, "default"):
@@ -347,7 +348,7 @@ def _pattern(where: str, value: object) -> str:
     # a full date with known parts is required, because a wrong pattern would make every value missing
     given = set(re.findall(r"%(.)", value)) if isinstance(value, str) else set()
     full = given & set("Yy") and given & set("mbB") and given & set("de") or "F" in given
-    if not isinstance(value, str) or not full or not given <= set("YymbBdeFHIMSTpRf%z"):
+    if not isinstance(value, str) or not full or not given <= set("YymbBdeFHIMSTpRf%z."):
         fail(where, f"format {value!r} is not supported", 'use a pattern such as "%d/%m/%Y", or ISO dates', "format")
     return value
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cantle.schema.canonical_json import JSON
-from cantle.schema.criteria import QUESTIONS
 from cantle.schema.declared_values import BLANK
 from cantle.schema.dialect import MOST_ROWS
 from cantle.schema.field_keys import TYPES
+from cantle.schema.sequences import LONGEST, ORDER_TYPES
+from cantle.schema.table import QUESTIONS
 
 FILE_NAME = "cantle.schema.json"
 """The name of a copy beside a draft; the draft's first line refers to it, so that editors need no network."""
@@ -202,6 +203,24 @@ SETS: dict[str, Part] = {
     "column": _said("list: the column of lists.", {"type": ["string", "null"]}),
     **_RECORDS,
 }
+SEQUENCES: dict[str, Part] = {
+    **{key: part for key, part in SETS.items() if key != "hierarchy"},
+    "kind": {"const": "sequences"},
+    "form": _said("How the sequences are written.", {"enum": ["lines", "long", "list", "xes", None]}),
+    "order": _said(
+        "long: the column by which the symbols of a sequence are ordered, and the type of its values.",
+        {
+            "type": ["object", "null"],
+            "properties": {"column": _TEXT, "type": {"enum": [*ORDER_TYPES]}, "format": _TEXT},
+            "required": ["column", "type"],
+            "additionalProperties": False,
+        },
+    ),
+    "max_length": _said(
+        "Of a longer sequence only the first so many symbols are used; 1000 by default.",
+        {"type": "integer", "minimum": 2, "maximum": LONGEST},
+    ),
+}
 GRAPH: dict[str, Part] = {
     "kind": {"const": "graph"},
     "unit": _said("Whom the promise protects.", {"enum": ["node", "node-isolate", "edge", None]}),
@@ -216,18 +235,19 @@ GRAPH: dict[str, Part] = {
 
 
 def json_schema() -> dict[str, JSON]:
-    """The JSON Schema (draft 7, which all editors support) of schemas of tables, sets and graphs."""
-    sets, graph = (_is("kind", kind) for kind in ("sets", "graph"))
+    """The JSON Schema (draft 7, which all editors support) of schemas of every kind of data."""
+    chosen: Part = {"$ref": "#/definitions/table"}
+    for kind in ("graph", "sequences", "sets"):
+        chosen = {"if": _is("kind", kind), "then": {"$ref": f"#/definitions/{kind}"}, "else": chosen}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "A schema for cantle: what is public about the data",
         "type": "object",
-        "if": sets,
-        "then": {"$ref": "#/definitions/sets"},
-        "else": {"if": graph, "then": {"$ref": "#/definitions/graph"}, "else": {"$ref": "#/definitions/table"}},
+        **chosen,
         "definitions": {
             "table": _object(TABLE, "fields"),
             "sets": _object(SETS, "kind", "items"),
+            "sequences": _object(SEQUENCES, "kind", "items"),
             "graph": _object(GRAPH, "kind"),
             "field": _field(),
         },

@@ -167,12 +167,12 @@ class Plane(Steps):
     # ---- values -------------------------------------------------------------------------------------------
 
     def locate(self, series: pl.Series) -> Codes:
-        lat, lon = self._coordinates(series)
+        lat, lon = self.split(series)
         row, column = (by_kind(part, axis.places.locate) for part, axis in ((lat, self.lat), (lon, self.lon)))
         codes = self.code(self.lat.bin(np.maximum(row, 0)), self.lon.bin(np.maximum(column, 0)))
         return np.where((row < 0) | (column < 0), MISSING, codes)
 
-    def _coordinates(self, series: pl.Series) -> tuple[pl.Series, pl.Series]:
+    def split(self, series: pl.Series) -> tuple[pl.Series, pl.Series]:
         """Latitudes and longitudes: two columns, or parts of texts."""
         if self.columns and isinstance(series.dtype, pl.Struct):
             lat, lon = series.struct.unnest().get_columns()

@@ -471,8 +471,11 @@ class Vocabulary:
             raise Misfit(unknown("column", name, list(self.columns), "columns"))
         return self.columns[name]
 
-    def item(self, value: Token) -> int:
-        """The code of an item of sets."""
+    def item(self, value: Token) -> Key:
+        """The key of the question whether a record contains this: of sets, the code of an item."""
+        return self._code(value)
+
+    def _code(self, value: Token) -> int:
         assert self._universe is not None
         code = int(self._universe.encode(pl.Series([value.text]))[0])
         if code < 0:

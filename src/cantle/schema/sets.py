@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from cantle.schema.base import RecordSchema, parse_unit, require_guarantee
 from cantle.schema.canonical_json import JSON
@@ -30,25 +30,42 @@ from cantle.schema.documents import check_values, fail
 from cantle.schema.items import DECLARE, Universe, parse_items
 from cantle.schema.problems import Problems
 from cantle.schema.taxonomy import Taxonomy
+from cantle.trusted.core.arrays import Ints
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from cantle.schema.question_columns import Vocabulary
 
 FORMS = ("fimi", "long", "list")
 ITEMS = "items"
 """The column of lists of a frame of sets."""
 
-_NAMES = {"id": "long", "item": "long", "column": "list"}
-_OURS = {"kind", "items", "hierarchy", "form", *_NAMES, "missingValues", "dialect", "unit", "guarantee", *DIALECT_KEYS}
-_KEYS = _OURS | {"title", "description", "name", "profile", "$schema"}
+NAMES = {"id": "long", "item": "long", "column": "list"}
+_OURS = {"kind", "items", "form", *NAMES, "missingValues", "dialect", "unit", "guarantee", *DIALECT_KEYS}
+_OTHERS = {"title", "description", "name", "profile", "$schema"}
+
+
+UNREAD = -(2**63)
+"""The place of a row whose value in the column of the order cannot be read."""
+
+
+class Order(Protocol):
+    """The order of the rows of a record in a long table."""
+
+    @property
+    def column(self) -> str: ...
+
+    def places(self, series: pl.Series, marks: tuple[str, ...]) -> Ints:
+        """For each value, by itself, a whole number that says where it comes; UNREAD if it cannot be read."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SetForm:
-    """The public form of the sets that were given, in which they are also returned.
+    """The public form of the records that were given, in which they are also returned.
 
-    `form` is fimi, long or list; `frame` is polars, pandas or pyarrow (polars for files and Python lists); the other
-    fields are the names of the columns.
+    `form` is one of those that the schema takes; `frame` is polars, pandas or pyarrow (polars for files and Python
+    lists); the other fields are the names of the columns.
     """
 
     form: str
@@ -56,6 +73,11 @@ class SetForm:
     id: str = "id"
     item: str = "item"
     column: str = ITEMS
+    order: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """The fields; without an order, if there is none."""
+        return {key: value for key, value in vars(self).items() if value or key != "order"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +96,10 @@ class SetSchema(RecordSchema):
     item: str | None = None
     column: str | None = None
     kind: ClassVar[str] = "sets"
+    FORMS: ClassVar[tuple[str, ...]] = FORMS
+    """The forms of the data; the first is that of lines of text."""
+    OWN_KEYS: ClassVar[tuple[str, ...]] = ("hierarchy",)
+    """The keys that no other kind of data made of items has."""
 
     @classmethod
     def from_dict(cls, document: Mapping[str, object], base_dir: Folder = None) -> SetSchema:
@@ -82,19 +108,31 @@ class SetSchema(RecordSchema):
         The path of an item file is relative to `base_dir`, by default the current folder.
         """
         if not isinstance(document, Mapping) or document.get("kind") != cls.kind:
-            fail("schema", "it does not say `kind: sets`", "add that line, or leave set-valued keys out for a table")
+            fail("schema", f"it does not say `kind: {cls.kind}`", "add that line, or leave these keys out for a table")
         if document.get("items") is None:
             fail("schema", "it has no `items`", DECLARE)
         problems = Problems()
+        fields = cls._fields(document, base_dir, problems)
+        problems.refuse()
+        return cls(**fields, extra=plain_mapping(document, without=_OURS | {*cls.OWN_KEYS}))
+
+    @classmethod
+    def keys(cls) -> set[str]:
+        """The keys of such a schema."""
+        return _OURS | _OTHERS | {*cls.OWN_KEYS}
+
+    @classmethod
+    def _fields(cls, document: Mapping[str, object], base_dir: Folder, problems: Problems) -> dict[str, Any]:
+        """The checked fields of this class."""
         with problems.during():
             check_values({key: value for key, value in document.items() if key not in ("items", "hierarchy")}, "schema")
-            check_keys("schema", document, _KEYS)
+            check_keys("schema", document, cls.keys())
         with problems.during():
-            _refuse_what_is_not_for_sets(document)
-        given = {key: document[key] for key in _NAMES if document.get(key) is not None}
-        names = {key: problems.value("", _name, key, value) for key, value in given.items()}
+            _refuse_what_is_for_others(document, cls)
+        given = {key: document[key] for key in NAMES if document.get(key) is not None}
+        names = {key: problems.value("", column_name, key, value) for key, value in given.items()}
         person, most = problems.value((None, 1), parse_unit, document.get("unit"))
-        form = problems.value(None, _form, document.get("form"), names)
+        form = problems.value(None, _form, document.get("form"), names, cls.FORMS)
         with problems.during("unit"):
             _check_person(person, form, names)
         universe = hierarchy = None
@@ -107,20 +145,17 @@ class SetSchema(RecordSchema):
         with problems.during("dialect"):
             dialect = parse_dialect(document)
         inferred = problems.value(False, require_guarantee, document)
-        problems.refuse()
-        assert universe is not None
-        return cls(
-            universe=universe,
-            hierarchy=hierarchy,
-            form="long" if person is not None else form,
+        return {
+            "universe": universe,
+            "hierarchy": hierarchy,
+            "form": "long" if person is not None else form,
             **names,
-            person=person,
-            max_records=most,
-            missing_values=missing,
-            dialect=dialect,
-            inferred=inferred,
-            extra=plain_mapping(document, without=_OURS),
-        )
+            "person": person,
+            "max_records": most,
+            "missing_values": missing,
+            "dialect": dialect,
+            "inferred": inferred,
+        }
 
     def to_dict(self) -> dict[str, JSON]:
         """The canonical form: values that JSON has, without defaults; `from_dict` returns the same schema."""
@@ -130,6 +165,24 @@ class SetSchema(RecordSchema):
         named = {"form": self.form, "id": self.id, "item": self.item, "column": self.column}
         document |= {key: value for key, value in named.items() if value is not None}
         return document | self._common_keys()
+
+    @property
+    def ordered_by(self) -> Order | None:
+        """The order of the rows of a record in a long table: sets have none."""
+        return None
+
+    @property
+    def longest(self) -> int | None:
+        """How many items of a record are used, in their order; None if all are, and their order means nothing."""
+        return None
+
+    @property
+    def lines(self) -> str:
+        """The form of lines of text."""
+        return self.FORMS[0]
+
+    def require_long(self, where: str) -> None:
+        """Refuses a long table that lacks something this kind of data needs."""
 
     @property
     def unit_detail(self) -> str:
@@ -165,11 +218,11 @@ def _hierarchy(declared: object, universe: Universe, base_dir: Folder) -> Taxono
     return load_hierarchy(declared, tuple(universe.items), ITEMS, base_dir)
 
 
-def _refuse_what_is_not_for_sets(document: Mapping[str, object]) -> None:
-    for key in ("fields", "taxonomy"):
-        if key in document:
-            rule = f"`{key}` is not for sets"
-            fail("schema", rule, "declare only `items`, similar ones next to each other, or drop `kind: sets`", key)
+def _refuse_what_is_for_others(document: Mapping[str, object], kind: type[SetSchema]) -> None:
+    for key in ("fields", "taxonomy", *SetSchema.OWN_KEYS):
+        if key in document and key not in kind.OWN_KEYS:
+            fix = f"declare only `items`, similar ones next to each other, or drop `kind: {kind.kind}`"
+            fail("schema", f"`{key}` is not for {kind.kind}", fix, key)
 
 
 def _check_person(person: str | None, form: str | None, names: Mapping[str, str]) -> None:
@@ -182,17 +235,18 @@ def _check_person(person: str | None, form: str | None, names: Mapping[str, str]
         fail("unit", "`person` is the column of ids or of items", "name the column that says whose set it is")
 
 
-def _name(key: str, value: object) -> str:
+def column_name(key: str, value: object) -> str:
+    """The checked name of a column."""
     if not isinstance(value, str) or not value:
         fail("schema", f"`{key}` must be the name of a column", "write it as text, in quotes", key)
     return value
 
 
-def _form(declared: object, names: Mapping[str, str]) -> str | None:
+def _form(declared: object, names: Mapping[str, str], forms: tuple[str, ...]) -> str | None:
     """The form that is declared, or that the names of columns imply."""
-    if declared is not None and declared not in FORMS:
-        fail("schema", "`form` is not known", f"use one of {', '.join(FORMS)}, or leave it out", "form")
-    implied = {_NAMES[key] for key in names}
+    if declared is not None and declared not in forms:
+        fail("schema", "`form` is not known", f"use one of {', '.join(forms)}, or leave it out", "form")
+    implied = {NAMES[key] for key in names}
     if len(implied | ({declared} - {None})) > 1:
         of = ", ".join(f"`{key}`" for key in names)
         fail("schema", f"{of} and `form` do not agree", "`id` and `item` are for form long, `column` for form list")

@@ -236,7 +236,27 @@ def _seconds(series: pl.Series, marks: Sequence[str], formats: Sequence[str]) ->
     if isinstance(series.dtype, pl.Datetime):
         values, missing = _plain(series.to_physical(), np.int64)
         return values // {"ms": 10**3, "us": 10**6, "ns": 10**9}[series.dtype.time_unit], missing
-    text = text_of(series)
+    micro, missing = _microseconds_of_texts(text_of(series), marks, formats)
+    return micro // 10**6, missing
+
+
+def microseconds(series: pl.Series, marks: Sequence[str], formats: Sequence[str]) -> tuple[NDArray[np.int64], Mask]:
+    """Whole microseconds since 1970 in UTC, within the years 1 to 9999; fractions of them are floored."""
+    if isinstance(series.dtype, pl.Datetime):
+        values, missing = _plain(series.to_physical(), np.int64)
+        per = {"ms": 10**3, "us": 10**6, "ns": 10**9}[series.dtype.time_unit]
+        if per == 10**9:
+            return values // 1000, missing
+        return np.clip(values, _FIRST_DAY * _DAY * per, _AFTER_LAST_DAY * _DAY * per) * (10**6 // per), missing
+    if series.dtype == pl.Date:
+        values, missing = _plain(series.to_physical(), np.int64)
+        return np.clip(values, _FIRST_DAY, _AFTER_LAST_DAY) * _DAY * 10**6, missing
+    return _microseconds_of_texts(text_of(series), marks, formats)
+
+
+def _microseconds_of_texts(
+    text: pl.Series, marks: Sequence[str], formats: Sequence[str]
+) -> tuple[NDArray[np.int64], Mask]:
     tidy = text.str.strip_chars()
     values, missing = np.zeros(len(text), dtype=np.int64), np.ones(len(text), dtype=bool)
     for pattern in (*formats, *_ISO, *_ISO_ZONED):
@@ -246,7 +266,7 @@ def _seconds(series: pl.Series, marks: Sequence[str], formats: Sequence[str]) ->
         parsed = tidy.filter(rest).str.to_datetime(pattern, strict=False, time_unit="us")
         parsed = _with_full_year(parsed, pattern) if pattern in formats else parsed
         micro, lost = _plain(parsed.to_physical(), np.int64)
-        values, missing = _patch(values, missing, rest, micro // 10**6, lost)
+        values, missing = _patch(values, missing, rest, micro, lost)
     return values, missing | _is_mark(text, marks) | _is_mark(tidy, marks)
 
 

@@ -46,6 +46,19 @@ def make_sets(records: int, width: int | None, path: Path, data: Path | None) ->
     return drawn.schema()
 
 
+def make_sequences(records: int, width: int | None, path: Path, data: Path | None) -> Mapping[str, object]:  # noqa: ARG001
+    """Writes click paths over this many pages; returns their schema."""
+    pages, rng = width or 17, np.random.default_rng(SEED)
+    length = np.minimum(rng.geometric(0.25, records), 50)
+    codes = np.minimum(rng.geometric(0.2, int(length.sum())), pages)
+    stays = rng.random(len(codes)) < 0.5
+    codes = codes[np.maximum.accumulate(np.where(stays, 0, np.arange(len(codes))))]
+    ends = np.cumsum(length)
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(" ".join(map(str, some.tolist())) + "\n" for some in np.split(codes, ends[:-1]))
+    return {"kind": "sequences", "items": {"minimum": 1, "maximum": pages}, "max_length": 50}
+
+
 def make_graph(records: int, width: int | None, path: Path, data: Path | None) -> Mapping[str, object]:  # noqa: ARG001
     """Writes the edges of a graph; returns its schema."""
     edges(records).write_csv(path, include_header=False, separator="\t")
@@ -172,6 +185,7 @@ class BenchKind:
 KINDS = {
     "table": BenchKind(".csv", make_table, _ATTRIBUTES, every_engine=True, from_data=True),
     "sets": BenchKind(".dat", make_sets, _ITEMS),
+    "sequences": BenchKind(".seq", make_sequences),
     "graph": BenchKind(".txt", make_graph),
     "families": BenchKind("", make_families),
 }

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Protocol
 
-from cantle.data.draft_schema import families, graphs, sets, tables
+from cantle.data.draft_schema import families, graphs, sequences, sets, tables
 from cantle.errors import ParameterError
 from cantle.schema import DEFAULT
 
@@ -33,7 +33,13 @@ class DraftedKind(Protocol):
         """The text of the draft; `header_row` is the line that holds column names (0: none), if that is needed."""
 
 
-KINDS: dict[str, DraftedKind] = {"table": tables, "sets": sets, "graph": graphs, "families": families}
+KINDS: dict[str, DraftedKind] = {
+    "table": tables,
+    "sets": sets,
+    "sequences": sequences,
+    "graph": graphs,
+    "families": families,
+}
 
 
 def kind_of(path: Path, asked: str | None) -> str:
@@ -47,5 +53,6 @@ def kind_of(path: Path, asked: str | None) -> str:
     packed = path.suffix.lower() in _PACKED
     ending = (path.with_suffix("") if packed else path).suffix.lower()
     if ending == ".txt" and not packed:  # as a table, its first line would become column names
-        raise ParameterError(f"{path.name!r} may be a table, sets or edges; say which: --kind table, sets or graph")
+        fix = "say which: --kind table, sets, sequences or graph"
+        raise ParameterError(f"{path.name!r} may be a table, sets, sequences or edges; {fix}")
     return next((name for name, kind in KINDS.items() if kind.recognises(path, ending, packed)), DEFAULT)

@@ -32,7 +32,14 @@ from cantle.interfaces.cli.plan import (
     show_plans,
 )
 from cantle.interfaces.cli.query import query_command
-from cantle.interfaces.cli.release import apply_command, graph_command, sample_command, show_command, verify_command
+from cantle.interfaces.cli.release import (
+    apply_command,
+    graph_command,
+    map_command,
+    sample_command,
+    show_command,
+    verify_command,
+)
 from cantle.interfaces.cli.report import report_command
 from cantle.interfaces.cli.schema import init_command, schema_command
 from cantle.interfaces.cli.statement import bundle_command, metadata_command, sign_command, statement_command
@@ -42,7 +49,7 @@ _NO_LEDGER = "no ledger is charged, so earlier releases of this data are unknown
 
 _ORDER = (
     "demo", "init", "schema", "check", "plan", "publish", "show", "query", "report", "statement", "sign", "metadata",
-    "bundle", "verify", "sample", "apply", "graph", "evaluate", "studio", "ledger", "audit", "reproduce",
+    "bundle", "verify", "sample", "apply", "graph", "map", "evaluate", "studio", "ledger", "audit", "reproduce",
     "experiment", "bench",
 )  # fmt: skip
 """The commands in the order in which people need them."""
@@ -162,8 +169,8 @@ def publish_command(
         typer.Option(
             "--format",
             metavar="NAME",
-            autocompletion=lambda: ["csv", "parquet", "fimi"],
-            help="csv, parquet, or fimi (sets only). Default: csv; sets in the form of the data.",
+            autocompletion=lambda: ["csv", "parquet", "fimi", "xes"],
+            help="csv, parquet, fimi (for sets and sequences) or xes. Default: csv, or the form of the data.",
         ),
     ] = None,
     nodes: NodesFile = None,
@@ -191,7 +198,7 @@ def publish_command(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a private release of a table, sets of items, a graph, or two linked tables.
+    """Make a private release of a table, sets of items, sequences, a graph, or two linked tables.
 
     Only the degrees of a graph are released.
 
@@ -218,6 +225,8 @@ def publish_command(
     baskets: pairs, accuracy_share.
 
     diffpart: fanout, c1, c2, eta, m, leaf_share, max_cells, accuracy_share.
+
+    journeys: accuracy_share.
 
     degrees: theta.
     """
@@ -294,8 +303,8 @@ def _name_files(data: str, engine: str) -> None:
 
 for command in (
     demo_command, init_command, schema_command, check_command, show_command, verify_command, plan_command,
-    query_command, sample_command, graph_command, apply_command, evaluate_command, report_command, statement_command,
-    sign_command, metadata_command, bundle_command, studio_command, audit_command,
+    query_command, sample_command, graph_command, map_command, apply_command, evaluate_command, report_command,
+    statement_command, sign_command, metadata_command, bundle_command, studio_command, audit_command,
 ):  # fmt: skip
     app.command(command.__name__.removesuffix("_command"))(command)
 

@@ -20,7 +20,7 @@ MethodName = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        autocompletion=lambda: ["auto", "mosaic", "rps", "diffgen", "baskets", "diffpart", "degrees"],
+        autocompletion=lambda: ["auto", "mosaic", "rps", "diffgen", "baskets", "diffpart", "journeys", "degrees"],
         help="auto (default), mosaic, rps, diffgen, baskets, diffpart or degrees; or your own, package.module:Class.",
     ),
 ]

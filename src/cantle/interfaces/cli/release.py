@@ -198,6 +198,35 @@ def graph_command(
     print_result(as_json, facts, lambda: print(f"wrote {target}: {len(degrees):,} nodes, {len(edges):,} edges; {note}"))
 
 
+def map_command(
+    folder: ReleaseDirOrDefault = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new GeoJSON file.")] = None,
+    place: Annotated[str | None, typer.Option(metavar="NAME", help="Which place, if there are several.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a place of a table as GeoJSON: rectangles with their counts, intervals and densities.
+
+    Example: cantle map release -o map.geojson
+    """
+    from cantle.errors import OutputError
+    from cantle.release import Release
+    from cantle.release.maps import geojson
+
+    release = Release.load(release_folder(folder))
+    warn_unless_private(release)
+    text = geojson(release, place)
+    if output is None:
+        print_result(as_json, {"geojson": text, "private": release.private}, lambda: print(text))
+        return
+    target = marked_file(output, release)
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
+    facts = {"file": str(target), "private": release.private, "guarantee": release.manifest.guarantee}
+    print_result(as_json, facts, lambda: print(f"wrote {target}"))
+
+
 def apply_command(
     folder: ReleaseDir,
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Another table with the same schema.")],

@@ -44,6 +44,10 @@ KINDS = {
         ("A ", "set of items", " (a basket, visited pages), or one item of a set (order, product)"),
         question="contains 'bread'",
     ),
+    "sequences": StudioKind(
+        ("A ", "sequence of symbols", " (a click path, a trip), or one event of one (case, time, activity)"),
+        question="contains 'home > news' and length >= 3",
+    ),
     "graph": StudioKind(
         ("An ", "edge", " of a graph: who is connected to whom"),
         question="degree >= 10",

@@ -32,6 +32,7 @@ from cantle.trusted.geometry.workloads import (
     ONE_COLUMN,
     TOGETHER,
     FamilyWorkload,
+    SequenceWorkload,
     SetWorkload,
     TableWorkload,
 )
@@ -124,7 +125,8 @@ class Accuracy:
         `one_column` is about families by their own columns. Of other data:
         Pairs of columns that the release measured together, and other pairs. With few records there is only one number,
         `apart`, which then is about all pairs. Of sets: pairs and triples of items all of whose pairs were counted, and
-        others. None where there are none.
+        others. Of sequences: pairs of symbols that follow each other directly, and at any distance. None where there
+        are none.
     all_pairs, pairs_together : int
         How many pairs of columns there are, and how many of them were measured together; 0 for sets.
     workload : str
@@ -188,13 +190,15 @@ def affordable(share: Fraction, epsilon_nano: int, noisy_records: int, max_recor
     return 3 if 99 * k <= paid else 1 if of_tables and 50 * k <= paid else 0
 
 
-def kinds_of(workload: TableWorkload | SetWorkload | FamilyWorkload) -> dict[str, int]:
+def kinds_of(workload: TableWorkload | SetWorkload | SequenceWorkload | FamilyWorkload) -> dict[str, int]:
     """The kinds of numbers that a workload asks for, in their order, with the number of questions or pairs of each."""
     if isinstance(workload, FamilyWorkload):
         numbers = {name: len(workload.of(view)) for name, view in zip(KINDS, ASKED, strict=True)}
     elif isinstance(workload, SetWorkload):
         numbers = {"one_column": len(workload.items), "together": workload.together}
         numbers["apart"] = len(workload.starts) - 1 - workload.together
+    elif isinstance(workload, SequenceWorkload):
+        numbers = {"together": workload.near, "apart": workload.cells - workload.near}
     else:
         alone = np.flatnonzero(workload.classes == ONE_COLUMN)
         numbers = {"one_column": int(np.diff(workload.rectangles.starts)[alone].sum())}

@@ -19,6 +19,7 @@ from itertools import combinations
 import numpy as np
 
 from cantle import kernel_choice
+from cantle.drawing.column_cells import aligned_blocks
 from cantle.drawing.counts import Dice
 from cantle.drawing.records import Drawn
 from cantle.methods.own_error.accuracy import LARGE, Pair, largest_spread, reference, scale_of, spread
@@ -292,26 +293,14 @@ def _groups(column: Column, ordered: _Ordered) -> Ints:
     known = int(ordered.below(np.array([values]))[0])
     records = int(ordered.below(np.array([column.codes]))[0])
     if column.place:
-        return _blocks(column, values, ordered)
+        edges = aligned_blocks(values, ordered.below, MOST_GROUPS - (column.null is not None))
+        return edges if column.null is None else np.append(edges, column.codes)
     if column.codes <= MOST_GROUPS or not records:
         step = -(-column.codes // MOST_GROUPS)
         return np.unique(np.append(np.arange(0, column.codes, step), column.codes)).astype(np.int64)
     most = MOST_GROUPS - (column.null is not None)
     ends = ordered.at(np.arange(1, most) * known // most) if known else np.zeros(0, np.int64)
     return np.unique(np.concatenate([[0], ends, [values, column.codes]])).astype(np.int64)
-
-
-def _blocks(column: Column, values: int, ordered: _Ordered) -> Ints:
-    """Edges of at most MOST_GROUPS aligned blocks of a place, always halving that with most released records; null by
-    itself."""
-    edges = np.array([0, values], dtype=np.int64)
-    while len(edges) <= MOST_GROUPS - (column.null is not None):
-        held = np.where(np.diff(edges) > 1, np.diff(ordered.below(edges)), -1)
-        if held.max() < 0:
-            break
-        at = int(held.argmax())
-        edges = np.insert(edges, at + 1, (edges[at] + edges[at + 1]) // 2)
-    return edges if column.null is None else np.append(edges, column.codes)
 
 
 def block_counts(attribute: Attribute, released: Codes) -> Ints | None:

@@ -188,6 +188,7 @@ _NOUNS = {
     "families": ("families", "share of families with one value"),
     "degrees": ("nodes", "share of nodes with at least k edges"),
     "baskets": ("sets", "share of sets with one item"),
+    "journeys": ("sequences", "share of sequences that start with one symbol"),
     "diffpart": ("sets", "share of sets with one item"),
 }
 """For methods that do not count records of a table: the name of what they count, and of the share that is planned."""

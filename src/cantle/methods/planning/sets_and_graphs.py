@@ -1,4 +1,4 @@
-"""Plans for sets of items and for graphs."""
+"""Plans for sets of items, for sequences and for graphs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,15 @@ from cantle.methods.baskets.model.item_supports import SizeModel
 from cantle.methods.baskets.model.pair_plan import HEAD_SHARE, SIZES_SHARE, plan_items
 from cantle.methods.degrees.method import DegreeSequence
 from cantle.methods.diffpart.method import DiffPart
+from cantle.methods.journeys.method import Journeys
+from cantle.methods.journeys.model.questions import (
+    DENSE,
+    ENDS_OF_MANY,
+    ENDS_SHARE,
+    LEAST_STRENGTH,
+    LENGTHS_SHARE,
+    SMALL_LOG,
+)
 from cantle.methods.own_accuracy import SIZE_SHARE
 from cantle.methods.own_error.accuracy import WHY
 from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part
@@ -161,9 +170,39 @@ def _of_degrees(budget: list[Part], noise: float, remarks: list[str]) -> Outline
     )
 
 
+def plan_journeys(method: Journeys, epsilon: float, records: int, persons: int) -> Outline:
+    """The shares of journeys, for sequences of a few symbols each; short and long ones are paid for side by side."""
+    symbols, rate = method.schema.universe.size, epsilon / persons
+    accuracy = float(method.own_accuracy.expected(round(epsilon * NANO), records, persons))
+    left = 1 - float(LENGTHS_SHARE) - accuracy
+    many = (symbols + 1) ** 2 > DENSE
+    ordered = records * rate >= LEAST_STRENGTH
+    ends = left * float(ENDS_OF_MANY if many else ENDS_SHARE) if ordered else left
+    noise = 2 * noise_of(ends * rate)
+    budget = [Part("lengths of sequences", float(LENGTHS_SHARE), noise_of(float(LENGTHS_SHARE) * rate))]
+    budget += [Part(question_in_words(WHY), accuracy), Part("first and last symbols", ends, noise)]
+    budget += [Part("strings of symbols", left - ends)]
+    remarks = ["short sequences are counted whole, with what ends and strings of longer ones cost"]
+    if not ordered:
+        remarks.append("too few sequences for this epsilon to measure which symbol follows which")
+    elif records * rate < SMALL_LOG:
+        remarks.append("few sequences for this epsilon: which symbol follows which is known roughly at best")
+    return Outline(
+        method="journeys",
+        budget=tuple(part for part in budget if part.share > 0),
+        value_noise=noise,
+        one_way=min(MEAN_ERROR * noise, records / symbols),
+        cells=1.0,
+        remarks=tuple(remarks),
+        seconds=0.5 + 3e-6 * records,
+        megabytes=250 + 400 * records / 1e6,
+    )
+
+
 PLANNERS: dict[str, Callable[[Any, float, int, int], Outline]] = {
     "baskets": plan_baskets,
     "diffpart": plan_diffpart,
     "auto": plan_by_sizes,
+    "journeys": plan_journeys,
     "degrees": plan_degrees,
 }

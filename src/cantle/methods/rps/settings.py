@@ -9,7 +9,7 @@ from fractions import Fraction
 from cantle.errors import ParameterError, raise_alone
 from cantle.methods.own_accuracy import DEFAULT_SHARE, accuracy_share
 from cantle.methods.settings import flag, literal_switch, maybe, one_of, parsed, portion, setting, share, whole
-from cantle.schema.domain import Domain, Steps
+from cantle.schema.domain import Domain, Plane, Steps
 from cantle.trusted.claims.scores import BALANCE, CLASS_AWARE, Mix
 
 NAMED_SCORES = {"balance": BALANCE, "class": CLASS_AWARE}
@@ -169,6 +169,9 @@ columns and little data, the regions of the usual defaults are better.
 
 MOST_FEW = 3
 
+ONE_PLACE = {"bins": 65536}
+"""Changes for a single place beside those for few numbers and for a single attribute: a kd-tree of a map."""
+
 ONE_ATTRIBUTE = {"attributes": "midpoint", "oneway_share": 0, "values": "uniform"}
 """Changes to the defaults for a single attribute: its leaves already are a one-way table, and free cuts are best."""
 
@@ -176,8 +179,10 @@ ONE_ATTRIBUTE = {"attributes": "midpoint", "oneway_share": 0, "values": "uniform
 def defaults_for(domain: Domain, given: Collection[str]) -> Mapping[str, object]:
     """Changes to the defaults that follow from the columns; none for several numbers if the tree is described."""
     attributes = domain.attributes
-    if len(attributes) == 1:
-        return ONE_ATTRIBUTE
     numbers = all(isinstance(one.scale, Steps) for one in attributes)
-    few = 1 < len(attributes) <= MOST_FEW and numbers and domain.target is None
-    return FEW_NUMBERS if few and not {"attributes", "stop", "depth", "quality", "summary"} & set(given) else {}
+    few = len(attributes) <= MOST_FEW and numbers and domain.target is None
+    few = few and not {"attributes", "stop", "depth", "quality", "summary"} & set(given)
+    if len(attributes) == 1:
+        place = few and isinstance(attributes[0].scale, Plane)
+        return {**FEW_NUMBERS, **ONE_ATTRIBUTE, **ONE_PLACE} if place else ONE_ATTRIBUTE
+    return FEW_NUMBERS if few and attributes else {}

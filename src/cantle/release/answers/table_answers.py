@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import lcm, nan
+from math import lcm, nan, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +18,15 @@ from cantle.methods.own_error.accuracy import Pair, affordable
 from cantle.methods.own_error.table_workload import columns_of as columns_to_ask
 from cantle.methods.own_error.table_workload import table_workload
 from cantle.release import Release
-from cantle.release.answers.asking import Asker, check_confidence, no_numbers
-from cantle.release.answers.bins import Bins, bins_of, inside_and_around, sums_inside_and_around
+from cantle.release.answers.asking import (
+    Asker,
+    Bins,
+    bins_of,
+    check_confidence,
+    inside_and_around,
+    no_numbers,
+    sums_inside_and_around,
+)
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
 from cantle.release.answers.widths import NEVER, Widths, joined, shared_margin
 from cantle.release.data_file import as_polars
@@ -32,6 +39,7 @@ from cantle.schema.code_sets import (
     Key,
     OneColumn,
     Question,
+    areas_in,
     columns_of,
     edges_of,
     holds,
@@ -47,6 +55,7 @@ from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
 from cantle.trusted.geometry.workloads import TableWorkload
 
 if TYPE_CHECKING:
+    from cantle.release.answers.regression import Regression
     from cantle.schema.relations import Relations
     from cantle.schema.sums import Total
 
@@ -113,6 +122,8 @@ MOST_VALUES = 64
 """A column of numbers with at most this many values has one row per value in a table."""
 
 RANGES = 16
+TWO_SIDES = 1.96
+"""The 95 % quantile of a normal variable."""
 MOST_ROWS = 100_000
 
 
@@ -133,7 +144,7 @@ class TableAsker(Asker):
             raise ParameterError("records of ranges (values=set) cannot be counted; publish with other `values`")
         super().__init__(release)
         self._distributions = dict[Key, tuple[Floats, Floats]]()
-        self.attributes = attributes_of(release.manifest)
+        self.attributes, self.target = attributes_of(release.manifest), release.schema.target
 
     @cached_property
     def _frame(self) -> pl.DataFrame:
@@ -162,6 +173,23 @@ class TableAsker(Asker):
         return self.bins
 
     def cut_bins(self, question: Question) -> tuple[float, float]:
+        fewer, more = self._cut_steps(question)
+        cut = self._cut_cells(question)
+        return fewer - cut, more + cut
+
+    def _cut_cells(self, question: Question) -> float:
+        """The margin of areas that cut cells of a map: the records of such a cell may all lie on one side, and do so as
+        likely as the share of the cell that is on this side."""
+        varies = 0.0
+        for key, area in areas_in(question):
+            edges = self.widths.finest_cells(str(key))
+            if edges is not None:
+                share = area.share(edges[:-1], edges[1:])
+                place = np.searchsorted(edges, self.codes(key), side="right") - 1
+                varies += float((np.bincount(place, minlength=len(share)) ** 2 * share * (1 - share)).sum())
+        return TWO_SIDES * sqrt(varies) / self.share_drawn
+
+    def _cut_steps(self, question: Question) -> tuple[float, float]:
         if not sums_in(question):
             return super().cut_bins(question)
         inside, around = inside_and_around(question, self.counted)
@@ -327,6 +355,11 @@ class TableAsker(Asker):
             able = [one for one, a in self.attributes.items() if a.scale.type in ("integer", "number")]
             raise no_numbers(name, able)
         return attribute
+
+    def regress(self, formula: str, confidence: float) -> Regression:
+        from cantle.release.answers.regression import regress
+
+        return regress(self, formula, confidence)
 
     # ---- tables -------------------------------------------------------------------------------------------
 

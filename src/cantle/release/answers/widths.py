@@ -19,7 +19,7 @@ import numpy as np
 from cantle.methods.own_error.accuracy import LARGE, Pair, PairError, QuestionError, largest_spread, reference, scale_of
 from cantle.methods.own_error.table_workload import block_counts
 from cantle.release.accuracy import DOUBT, MOST_DOUBT, noise_scale
-from cantle.release.answers.bins import inside_and_around
+from cantle.release.answers.asking import inside_and_around
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
 from cantle.release.answers.noise import DirectAnswer
 from cantle.release.structures import traits_of
@@ -250,6 +250,12 @@ class Widths:
             return None
         counted = replace(attribute, width=attribute.cell)
         return counted.places(np.array(self._counted_cells[attribute.name], dtype=np.int64))
+
+    def finest_cells(self, name: str) -> Ints | None:
+        """The edges of the finest cells in which a place was counted by itself; None if it was not."""
+        tables = self._release.manifest.structure.get("tables", ())
+        edges = [one["edges"][0] for one in tables if one.get("columns") == [name]]
+        return np.array(max(edges, key=len), dtype=np.int64) if edges else None
 
     # ---- means --------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from math import ceil, log10
+from math import ceil, floor, log10
 
 Value = str | int | float | None
 
@@ -114,6 +114,10 @@ class Bar:
     private: float | None = None
     sure: bool = True
 
+    @property
+    def cls(self) -> str:
+        return "bar muted" if self.muted else "bar"
+
     def words(self, whole: float) -> str:
         """The bar in a sentence."""
         said = f"{self.label}: {self.value:,.0f} ({share_text(self.value / whole if whole else 0)})"
@@ -129,33 +133,20 @@ def upright(bars: Sequence[Bar], whole: float, label: str, height: int = 150) ->
     room, tall = WIDTH - left - right, height - top - bottom
     wide = room / max(1, len(bars))
     parts = [*_rows(most, whole, left, top, tall)]
+
+    def column(x: float, width: float, value: float, cls: str) -> Svg:
+        y = top + tall * (1 - min(1.0, value / most))
+        return tag("rect", x=x, y=y, width=width, height=top + tall - y, cls=cls)
+
     for place, bar in enumerate(bars):
-        x = left + place * wide
-        y, low, high = (top + tall * (1 - min(1.0, value / most)) for value in (bar.value, bar.low, bar.high))
-        gap = 0.12 * wide
+        x, gap = left + place * wide, 0.12 * wide
         inside = [tag("title", bar.words(whole))]
         if bar.private is not None:
-            raw = top + tall * (1 - min(1.0, bar.private / most))
-            inside.append(tag("rect", x=x + gap / 2, y=raw, width=wide - gap, height=top + tall - raw, cls="private"))
+            inside.append(column(x + gap / 2, wide - gap, bar.private, "private"))
         inset = gap if bar.private is None else 2 * gap
-        inside.append(
-            tag(
-                "rect",
-                x=x + inset / 2,
-                y=y,
-                width=wide - inset,
-                height=top + tall - y,
-                cls="bar muted" if bar.muted else "bar",
-            )
-        )
-        if bar.high > bar.low:
-            middle, cap = x + wide / 2, min(3.0, 0.25 * wide)
-            inside += [
-                line(middle, low, middle, high, "whisker"),
-                line(middle - cap, high, middle + cap, high, "whisker"),
-                line(middle - cap, low, middle + cap, low, "whisker"),
-            ]
-        parts.append(tag("g", *inside, cls="mark"))
+        inside.append(column(x + inset / 2, wide - inset, bar.value, bar.cls))
+        low, high = (top + tall * (1 - min(1.0, value / most)) for value in (bar.low, bar.high))
+        parts.append(tag("g", *inside, *_whisker(bar, x + wide / 2, low, high, min(3.0, 0.25 * wide)), cls="mark"))
     parts.append(line(left, top + tall, WIDTH - right, top + tall, "axis"))
     parts += _ticks(bars, left, wide, height - 7)
     return picture(WIDTH, height, label, *parts)
@@ -171,37 +162,29 @@ def lying(bars: Sequence[Bar], whole: float, label: str) -> Svg:
     for place, bar in enumerate(bars):
         y = top + place * row
         end, low, high = (left + room * min(1.0, value / most) for value in (bar.value, bar.low, bar.high))
-        inside = [
-            tag("title", bar.words(whole)),
-            text(shortened(bar.label, 22), left - 5, y + 11.5, anchor="end"),
-        ]
+        inside = [tag("title", bar.words(whole)), text(shortened(bar.label, 22), left - 5, y + 11.5, anchor="end")]
         thick = row - 5
         if bar.private is not None:
-            raw = left + room * min(1.0, bar.private / most)
-            inside.append(tag("rect", x=left, y=y + 1, width=raw - left, height=row - 3, cls="private"))
+            raw = room * min(1.0, bar.private / most)
+            inside.append(tag("rect", x=left, y=y + 1, width=raw, height=row - 3, cls="private"))
             thick = row - 9
-        shown = tag(
-            "rect",
-            x=left,
-            y=y + (row - 1 - thick) / 2,
-            width=max(0.5, end - left),
-            height=thick,
-            cls="bar muted" if bar.muted else "bar",
-        )
-        inside.append(shown)
-        middle = y + (row - 1) / 2
-        if bar.high > bar.low:
-            inside += [
-                line(low, middle, high, middle, "whisker"),
-                line(low, middle - 3, low, middle + 3, "whisker"),
-                line(high, middle - 3, high, middle + 3, "whisker"),
-            ]
-        inside.append(
-            text(share_text(bar.value / whole if whole else 0), WIDTH - 2, y + 11.5, cls="value", anchor="end")
-        )
+        wide, middle = max(0.5, end - left), y + (row - 1) / 2
+        inside += [
+            tag("rect", x=left, y=middle - thick / 2, width=wide, height=thick, cls=bar.cls),
+            *_whisker(bar, middle, low, high, 3, lying=True),
+            text(share_text(bar.value / whole if whole else 0), WIDTH - 2, y + 11.5, cls="value", anchor="end"),
+        ]
         parts.append(tag("g", *inside, cls="mark"))
     parts.append(line(left, top - 2, left, top + row * len(bars), "axis"))
     return picture(WIDTH, top + row * len(bars) + 2, label, *parts)
+
+
+def _whisker(bar: Bar, middle: float, low: float, high: float, cap: float, *, lying: bool = False) -> list[Svg]:
+    """The interval of a bar, as a line between two caps; nothing if it has no width."""
+    ends = [(middle, low, middle, high), *((middle - cap, end, middle + cap, end) for end in (low, high))]
+    if bar.high <= bar.low:
+        return []
+    return [line(*((y1, x1, y2, x2) if lying else (x1, y1, x2, y2)), "whisker") for x1, y1, x2, y2 in ends]
 
 
 def _most(bars: Sequence[Bar]) -> float:
@@ -292,33 +275,46 @@ def steps(spent: Sequence[float], cap: float | None, label: str, mine: int | Non
     return picture(wide, height, label, *parts, cls="chart wide")
 
 
-_SIZE, _LEFT, _BOTTOM = 380.0, 66.0, 42.0
+@dataclass(frozen=True)
+class LogLog:
+    """Two logarithmic axes from 1 on, with the ends of both, the size of the picture, and its left and lower margin."""
+
+    most_x: float
+    most_y: float
+    width: float
+    height: float
+    left: float
+    bottom: float
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        """The place of a point; values below 1 are at 1."""
+        wide, tall = self.width - self.left - 14, self.height - self.bottom - 10
+        across, up = log10(max(1.0, x)) / log10(self.most_x), log10(max(1.0, y)) / log10(self.most_y)
+        return self.left + wide * across, 10 + tall * (1 - up)
+
+    def axes(self, across: str, up: str) -> list[Svg]:
+        """Lines at powers of ten, with their labels, and what the axes show."""
+        (left, low), (right, top) = self.at(1, 1), self.at(self.most_x, self.most_y)
+        parts, middle = list[Svg](), (top + low) / 2
+        for power in range(floor(log10(self.most_x)) + 1):
+            x, _ = self.at(10**power, 1)
+            tick = text(count_text(10**power), x, low + 16, anchor="middle", cls="tick")
+            parts += [line(x, top, x, low, "grid"), tick]
+        for power in range(floor(log10(self.most_y)) + 1):
+            _, y = self.at(1, 10**power)
+            tick = text(count_text(10**power), left - 6, y + 4, anchor="end", cls="tick")
+            parts += [line(left, y, right, y, "grid"), tick]
+        turned = text(up, 14, middle, anchor="middle", transform=f"rotate(-90 14 {middle:.1f})")
+        return [*parts, text(across, (left + right) / 2, self.height - 6, anchor="middle"), turned]
 
 
 def error_chart(points: Sequence[tuple[float, float, str, bool]], across: str, up: str, label: str) -> Svg:
-    """A chart of points (x, y, description, whether the point is as expected); values below 1 are drawn at 1."""
-    power = max(1, ceil(log10(max([10.0, *(max(x, y) for x, y, _, _ in points)]))))
-    room = _SIZE - _LEFT - 12
-
-    def at(x: float, y: float) -> tuple[float, float]:
-        return _LEFT + room * log10(max(1.0, x)) / power, 12 + room * (1 - log10(max(1.0, y)) / power)
-
-    parts = []
-    for one in range(power + 1):
-        x, y = at(10**one, 10**one)
-        parts += [
-            line(x, 12, x, 12 + room, "grid"),
-            line(_LEFT, y, _LEFT + room, y, "grid"),
-            text(count_text(10**one), x, 12 + room + 15, anchor="middle", cls="tick"),
-            text(count_text(10**one), _LEFT - 6, y + 4, anchor="end", cls="tick"),
-        ]
-    parts.append(line(*at(1, 1), *at(10**power, 10**power), "axis"))
+    """A chart of points (x, y, description, whether the point is as expected), with the line on which both are
+    equal."""
+    most = 10 ** max(1, ceil(log10(max([10.0, *(max(x, y) for x, y, _, _ in points)]))))
+    axes = LogLog(most, most, 380.0, 380.0, 66.0, 42.0)
+    parts = [*axes.axes(across, up), line(*axes.at(1, 1), *axes.at(most, most), "axis")]
     for x, y, words, good in points:
-        cx, cy = at(x, y)
+        cx, cy = axes.at(x, y)
         parts.append(tag("circle", tag("title", words), cx=cx, cy=cy, r=3, cls="dot" if good else "dot out"))
-    middle = 12 + room / 2
-    parts += [
-        text(across, _LEFT + room / 2, _SIZE - 4, anchor="middle"),
-        text(up, 16, middle, anchor="middle", transform=f"rotate(-90 16 {middle:.1f})"),
-    ]
-    return picture(_SIZE, _SIZE, label, *parts)
+    return picture(axes.width, axes.height, label, *parts)

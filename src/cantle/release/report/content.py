@@ -9,7 +9,7 @@ from typing import Any
 from cantle.release import Release
 from cantle.release.kinds import texts_of
 from cantle.release.report.charts import Svg
-from cantle.release.verdict_words import points
+from cantle.release.words import points
 
 Box = dict[str, Any]
 """The data of the question box, as JSON has it: records in coarse groups, few enough for one page. `unmeasured`

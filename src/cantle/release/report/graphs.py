@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor, log10
 
 import numpy as np
 
@@ -12,15 +11,13 @@ from cantle.release.answers.asking import Asker
 from cantle.release.answers.degree_answers import DegreeAsker
 from cantle.release.data_file import as_polars
 from cantle.release.graphs import has_confidence, node_margin
-from cantle.release.report.charts import Svg, count_text, line, picture, tag, text
+from cantle.release.report.charts import LogLog, Svg, line, picture, tag
 from cantle.release.report.content import Box, Figure, Section, Tile
 from cantle.release.report.groupings import Ints
 from cantle.release.report.tables import BASIS, CONFIDENCE, weakest
 from cantle.release.words import percent
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.question_columns import MOST_COUNTED
-
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 700.0, 360.0, 72.0, 40.0
 
 
 def degree_chart(
@@ -31,37 +28,15 @@ def degree_chart(
 
     `private`, in an internal report, holds degrees and numbers of nodes of the private graph.
     """
-    most_x, most_y = max([10, *degrees]), max([10.0, *nodes, *high])
-    wide, tall = _WIDTH - _LEFT - 14, _HEIGHT - _BOTTOM - 10
-
-    def at(k: float, n: float) -> tuple[float, float]:
-        x = _LEFT + wide * log10(max(1.0, k)) / log10(most_x)
-        return x, 10 + tall * (1 - log10(max(1.0, n)) / log10(most_y))
-
-    parts = []
-    for power in range(floor(log10(most_x)) + 1):
-        x, _ = at(10**power, 1)
-        parts += [
-            line(x, 10, x, 10 + tall, "grid"),
-            text(count_text(10**power), x, 10 + tall + 16, anchor="middle", cls="tick"),
-        ]
-    for power in range(floor(log10(most_y)) + 1):
-        _, y = at(1, 10**power)
-        parts += [
-            line(_LEFT, y, _WIDTH - 14, y, "grid"),
-            text(count_text(10**power), _LEFT - 6, y + 4, anchor="end", cls="tick"),
-        ]
-    upper = [at(k, n) for k, n in zip(degrees, high, strict=True)]
-    lower = [at(k, n) for k, n in zip(degrees, low, strict=True)]
+    axes = LogLog(max([10, *degrees]), max([10.0, *nodes, *high]), 700.0, 360.0, 72.0, 40.0)
+    parts = axes.axes("degree k", "nodes of degree k or more")
+    upper, lower, curve = ([axes.at(*one) for one in zip(degrees, some, strict=True)] for some in (high, low, nodes))
     parts.append(tag("path", d=_path([*upper, *reversed(lower)]) + "Z", cls="band"))
     if private is not None:
-        parts.append(tag("path", d=_path([at(k, n) for k, n in zip(*private, strict=True)]), cls="raw"))
-    parts.append(tag("path", d=_path([at(k, n) for k, n in zip(degrees, nodes, strict=True)]), cls="curve"))
-    parts += [line(_LEFT, 10 + tall, _WIDTH - 14, 10 + tall, "axis"), line(_LEFT, 10, _LEFT, 10 + tall, "axis"),
-              text("degree k", _LEFT + wide / 2, _HEIGHT - 6, anchor="middle"),
-              text("nodes of degree k or more", 14, 10 + tall / 2, anchor="middle",
-                   transform=f"rotate(-90 14 {10 + tall / 2:.1f})")]  # fmt: skip
-    return picture(_WIDTH, _HEIGHT, label, *parts, cls="chart wide")
+        parts.append(tag("path", d=_path([axes.at(*one) for one in zip(*private, strict=True)]), cls="raw"))
+    corner, right, top = axes.at(1, 1), axes.at(axes.most_x, 1), axes.at(1, axes.most_y)
+    parts += [tag("path", d=_path(curve), cls="curve"), line(*corner, *right, "axis"), line(*top, *corner, "axis")]
+    return picture(axes.width, axes.height, label, *parts, cls="chart wide")
 
 
 def _path(points: Sequence[tuple[float, float]]) -> str:

@@ -6,13 +6,14 @@ The groups depend on the schema and on released values only. Codes are those of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.schema.domain import Attribute, Labels, Steps
+from cantle.drawing.column_cells import aligned_blocks
+from cantle.schema.domain import Attribute, Labels, Plane, Steps
 from cantle.schema.values import Codes
 
 Ints = NDArray[np.int64]
@@ -36,6 +37,8 @@ class Grouping:
     starts: Ints | None = None
     table: Ints | None = None
     numeric: bool = False
+    blocks: bool = False
+    """Whether groups are rectangles of a map."""
     ticks: tuple[str, ...] = ()
     """What an axis writes at the left edge of each group of numbers."""
 
@@ -67,11 +70,21 @@ def group(attribute: Attribute, codes: Codes, most: int) -> Grouping:
 
     `codes` are the released values: they show which range and which categories are frequent.
     """
+    if isinstance(attribute.scale, Plane):
+        return _blocks(attribute, codes, most)
     if isinstance(attribute.scale, Steps):
         return _intervals(attribute, codes, most)
     if attribute.bins <= most or attribute.scale.ordered:
         return _in_order(attribute, most)
     return _largest(attribute, codes, most)
+
+
+def _blocks(attribute: Attribute, codes: Codes, most: int) -> Grouping:
+    """Rectangles of a map with about equally many records."""
+    known = np.sort(codes[codes < attribute.bins].astype(np.int64))
+    edges = aligned_blocks(attribute.bins, lambda ends: np.searchsorted(known, ends), most)
+    labels = [attribute.describe(int(lo), int(hi)) for lo, hi in zip(edges[:-1], edges[1:], strict=True)]
+    return replace(_by_starts(attribute, edges, labels), blocks=True)
 
 
 def _with_null(attribute: Attribute, labels: list[str]) -> tuple[str, ...]:

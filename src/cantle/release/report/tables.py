@@ -22,6 +22,7 @@ from cantle.release.load import table_schema_of
 from cantle.release.report.charts import Bar, lying, share_text, upright
 from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
 from cantle.release.report.groupings import Grouping, Ints, group
+from cantle.release.report.map_section import map_section
 from cantle.release.report.pairs import associations, heat_map, thinned
 from cantle.release.structures import traits_of
 from cantle.release.tables import middle, pairs_of, weaker
@@ -120,28 +121,29 @@ def column_section(view: TableView, asker: TableAsker, target: str | None) -> Se
     for attribute, grouping in list(zip(view.attributes, view.shown, strict=True))[:MOST_CARDS]:
         bars, covers = bars_of(attribute, grouping, asker)
         bases.add(covers)
-        facts = _facts(attribute, bars, view, asker)
-        chart = (upright if grouping.numeric else lying)(
-            in_order(bars, grouping), view.records, _spoken(attribute, bars)
-        )
-        rows = [(bar.label, f"{bar.value:,.0f}", f"{bar.low:,.0f}", f"{bar.high:,.0f}") for bar in bars]
-        figures.append(
-            Figure(
-                attribute.name,
-                chart,
-                facts,
-                f"Error bars: {SHORT[covers]}.",
-                ("value", "records", "from", "to"),
-                rows,
-                badge="target" if attribute.name == target else "",
-            )
-        )
+        spoken, facts = _spoken(attribute, bars), _facts(attribute, bars, view, asker)
+        made = card(
+            attribute.name, bars, view.records, spoken, covers, "records", numeric=grouping.numeric,
+            drawn=in_order(bars, grouping), first="value",
+        )  # fmt: skip
+        figures.append(replace(made, facts=facts, badge="target" if attribute.name == target else ""))
     more = len(view.attributes) - len(figures)
     words = [f"Error bars {basis}" for kind, basis in BASIS.items() if kind in bases]
     words += view.notes
     if more:
         words.append(f"The first {MOST_CARDS} columns are shown; {more} more are in the data.")
     return Section("columns", "Columns", words, figures, cards=True)
+
+
+def card(
+    title: str, bars: Sequence[Bar], whole: float, spoken: str, covers: str, unit: str, *,
+    numeric: bool, drawn: Sequence[Bar] | None = None, first: str = "",
+) -> Figure:  # fmt: skip
+    """The card of a distribution: its chart, what the error bars show, and its numbers as a table."""
+    chart = (upright if numeric else lying)(bars if drawn is None else drawn, whole, spoken)
+    rows = [(bar.label, f"{bar.value:,.0f}", f"{bar.low:,.0f}", f"{bar.high:,.0f}") for bar in bars]
+    note = f"Error bars: {SHORT[covers]}." if covers else ""
+    return Figure(title, chart, note=note, header=(first, unit, "from", "to"), rows=rows)
 
 
 def bars_of(attribute: Attribute, grouping: Grouping, asker: TableAsker) -> tuple[list[Bar], str]:
@@ -265,7 +267,8 @@ def sections(release: Release) -> tuple[list[Section], Box | None]:
     shown = [column_section(view, asker, target)]
     if len(view.attributes) > 1:
         shown.append(pair_section(release, view))
-    return shown, ask_table(view, asker)
+    maps = map_section(release)
+    return [*shown, *([] if maps is None else [maps])], ask_table(view, asker)
 
 
 def accuracy_tiles(release: Release) -> list[Tile]:
@@ -303,7 +306,8 @@ def ask_table(view: TableView, asker: TableAsker) -> Box:
         "records": view.records,
         "held": held,
         "columns": [
-            {"name": one.name, "labels": one.labels, "ordered": one.table is None, "nullable": one.nullable}
+            {"name": one.name, "labels": one.labels, "nullable": one.nullable}
+            | {"ordered": one.table is None and not one.blocks}
             | {"spread": asker.widths.spread(one.name), "cells": _cells(one, asker)}
             for one in groupings
         ],

@@ -33,6 +33,7 @@ from cantle.schema.code_sets import Key, Question, holds
 from cantle.schema.items import Universe
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Floats, Ints
+from cantle.trusted.geometry.item_partitions import ItemTree
 
 if TYPE_CHECKING:
     from cantle.release.report.content import Section
@@ -180,7 +181,16 @@ class Opened:
     def report(self) -> Section:
         from cantle.release.report.sets import section_of_sets
 
-        return section_of_sets(self._release)
+        if self._all_at_once:
+            return section_of_sets(self._release)
+        given = self._manifest.parameters
+        groups = ItemTree.of(self._universe.size, given["fanout"], even=given["preset"] == "default")
+        return section_of_sets(self._release, groups.edges)
+
+    @property
+    def _all_at_once(self) -> bool:
+        """Whether all sets of a small universe were counted, without any tree."""
+        return any(charge.why == ALL_SETS for charge in self._manifest.receipt.charges())
 
 
 def _are_sets(items: pl.Series, universe: Universe) -> bool:

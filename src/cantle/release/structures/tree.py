@@ -32,7 +32,7 @@ from cantle.release.structures.checks import broken_rules, changed_columns, one_
 from cantle.release.structures.tree_nodes import Counting, Nodes, leaf_problems, nodes_of
 from cantle.release.words import printable, whose
 from cantle.schema.code_sets import Question
-from cantle.schema.domain import Domain
+from cantle.schema.domain import Domain, Steps
 from cantle.trusted.core.arrays import Codes, Ints
 from cantle.trusted.geometry.cross_tables import are_edges
 
@@ -199,11 +199,17 @@ class Opened:
         yield "Regions", list(lines(0, "", 0))
 
     def report(self) -> Section:
+        """Two columns of numbers as a map, other trees as an icicle."""
         from cantle.release.report.icicle import Node, tree_section
+        from cantle.release.report.region_map import Area, map_section
 
+        nodes, columns = self._nodes, self._domain.attributes
+        words = f"The domain was cut into {self._manifest.summary['leaves']:,} regions, each with a noisy count."
+        if len(columns) == 2 and all(isinstance(one.scale, Steps) for one in columns):
+            area = Area(nodes.lo, nodes.hi, self._counts, nodes.first, nodes.many)
+            return map_section(area, columns, words)
         made = [Node("all records", int(self._counts[0]))]
         for number in range(1, len(self._counts)):
-            made.append(Node(self._nodes.name(number, self._domain), int(self._counts[number])))
-            made[self._nodes.parent[number]].children.append(made[-1])
-        leaves = self._manifest.summary["leaves"]
-        return tree_section(made[0], f"The domain was cut into {leaves:,} regions, each with a noisy count.")
+            made.append(Node(nodes.name(number, self._domain), int(self._counts[number])))
+            made[nodes.parent[number]].children.append(made[-1])
+        return tree_section(made[0], words)

@@ -88,6 +88,14 @@ def sets_within_bound(person: Ints, lengths: Ints, items: Codes, max_records: in
     return within_bound(person, [sums[ends] - sums[ends - lengths]], max_records)
 
 
+def sequences_within_bound(person: Ints, lengths: Ints, items: Codes, max_records: int) -> Bools:
+    """Which sequences are used: the same with a hash of each symbol together with its place, so that the order of the
+    symbols and their repeats decide too."""
+    ends = np.cumsum(lengths)
+    place = np.arange(len(items), dtype=np.int64) - np.repeat(ends - lengths, lengths)
+    return sets_within_bound(person, lengths, (place << 32) + items, max_records)
+
+
 def _has_ties(person: Ints, mark: Words, columns: Sequence[Codes]) -> bool:
     """Whether different records of one person have the same hash; all are sorted by person and hash."""
     same = np.flatnonzero((person[1:] == person[:-1]) & (mark[1:] == mark[:-1]) & (person[1:] >= 0))

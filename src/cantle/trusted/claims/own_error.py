@@ -26,6 +26,7 @@ from cantle.trusted.geometry.workloads import (
     ONE_COLUMN,
     WHOLE,
     FamilyWorkload,
+    SequenceWorkload,
     SetWorkload,
     TableWorkload,
 )
@@ -72,11 +73,16 @@ def error_level(errors: Sequence[Ints], percent: int) -> int:
 MOST_RELEASED = 1 << 40
 """Largest released count: sums of differences then stay far below 2^62."""
 
-WORKLOADS: dict[str, type] = {"tables": TableWorkload, "sets": SetWorkload, "families": FamilyWorkload}
+WORKLOADS: dict[str, type] = {
+    "tables": TableWorkload,
+    "sets": SetWorkload,
+    "sequences": SequenceWorkload,
+    "families": FamilyWorkload,
+}
 """The workload for each kind of data."""
 
 
-AnyWorkload = TableWorkload | SetWorkload | FamilyWorkload
+AnyWorkload = TableWorkload | SetWorkload | SequenceWorkload | FamilyWorkload
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +94,8 @@ class OwnError:
     other pairs the largest of those. Families give up to three, each the largest 95 % quantile of a pair of columns: of
     their own ones, with one of a child, and of two children in a row. Sets give up to three: over items the largest
     95 % quantile of a band; over pairs and triples all of whose pairs were counted the largest error; and over the
-    others the same.
+    others the same. Sequences give up to two: the largest error over pairs that follow each other directly, and over
+    pairs at any distance.
 
     Claim 57. K numbers together have sensitivity K k for a unit of k records: each moves by at most k (Claims 55a to
     55c), and L1 sensitivities add up. K, the classes and the weights follow from the workload, which is public. One
@@ -138,6 +145,10 @@ class OwnError:
         is asked."""
         if isinstance(self.workload, SetWorkload):
             return self._classes_of_sets(self.workload)
+        if isinstance(self.workload, SequenceWorkload):
+            near, every = self.workload.near, self.workload.cells
+            families = [[slice(i, i + 1) for i in range(*ends)] for ends in ((0, near), (near, every))]
+            return [(one, 100) for one in families if one]
         if isinstance(self.workload, FamilyWorkload):
             return [(groups, 100) for groups in map(self.workload.pairs_of, ASKED) if groups]
         classes = list[tuple[Sequence[slice | Ints], int]]()

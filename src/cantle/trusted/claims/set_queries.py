@@ -35,7 +35,7 @@ def _is_whole(nodes: Partitions, domain: object) -> bool:
     return type(domain) is ItemTree and len(nodes) == 1 and nodes.depth == 0 and nodes.most >= domain.size
 
 
-def _are_rising(numbers: object, low: int, high: int) -> bool:
+def are_rising(numbers: object, low: int, high: int) -> bool:
     """Whether this is a tuple of whole numbers from `low` to below `high`, each larger than the one before."""
     if not isinstance(numbers, tuple) or not are_ints(numbers) or not numbers:
         return False
@@ -62,7 +62,7 @@ class SetSizes:
         return len(self.edges)
 
     def fits(self, nodes: Partitions, domain: object) -> bool:
-        return _is_whole(nodes, domain) and _are_rising(self.edges, 1, 2**31) and self.edges[0] == 1
+        return _is_whole(nodes, domain) and are_rising(self.edges, 1, 2**31) and self.edges[0] == 1
 
     @property
     def key(self) -> SetSizes:
@@ -123,7 +123,7 @@ class HeadPatterns:
     def fits(self, nodes: Partitions, domain: object) -> bool:
         if not _is_whole(nodes, domain) or not isinstance(domain, ItemTree):
             return False
-        return _are_rising(self.items, 0, domain.size) and len(self.items) <= MOST_HEAD
+        return are_rising(self.items, 0, domain.size) and len(self.items) <= MOST_HEAD
 
     @property
     def key(self) -> HeadPatterns:
@@ -164,7 +164,7 @@ class PairSupports:
             return False
         if type(self.doubles) is not bool:
             return False
-        listed = _are_rising(self.items, 0, domain.size) and 2 <= len(self.items) <= MOST_TOP
+        listed = are_rising(self.items, 0, domain.size) and 2 <= len(self.items) <= MOST_TOP
         if not listed or not is_int64_array(self.always, np.size(self.always)):
             return False
         rising = bool((np.diff(self.always) > 0).all())

@@ -14,6 +14,7 @@ from cantle.trusted.claims.cut_candidates import CUT_CANDIDATES, AnyScored, Cand
 from cantle.trusted.claims.degree_queries import GRAPH_KEYS, Bounds, Lag, Projection
 from cantle.trusted.claims.queries import SPARSE_QUERIES, TRUSTED_QUERIES, Query, SparseQuery
 from cantle.trusted.claims.scores import CUT_QUALITIES, Score
+from cantle.trusted.claims.sequence_queries import SEQUENCE_KEYS, ListedStrings
 from cantle.trusted.claims.set_queries import BASKET_KEYS, PairSupports, ShorterSets
 from cantle.trusted.claims.specialisations import SPECIALISATIONS
 from cantle.trusted.claims.table_candidates import TABLE_CANDIDATES, TABLE_QUALITIES
@@ -36,9 +37,9 @@ REGIONS = (Frontier, Partitions)
 RULES: dict[type, tuple[type, ...]] = {Frontier: BOX_RULES, Partitions: (Kept,)}
 SCORES = (*CUT_QUALITIES, *TABLE_QUALITIES, *VIEW_QUALITIES, Lag, TermScore)
 CANDIDATES = (*CUT_CANDIDATES, *SPECIALISATIONS, *TABLE_CANDIDATES, *VIEW_CANDIDATES, Bounds)
-QUERIES = (*TRUSTED_QUERIES, *CELL_QUERIES, *VIEW_QUERIES, *GRAPH_KEYS, *BASKET_KEYS)
-KEYS = (*TRUSTED_KEYS, *CELL_KEYS, ViewCounts, *GRAPH_KEYS, *BASKET_KEYS)
-THRESHOLD_QUERIES = (*SPARSE_QUERIES, Spikes, ViewSpikes, PairSupports)
+QUERIES = (*TRUSTED_QUERIES, *CELL_QUERIES, *VIEW_QUERIES, *GRAPH_KEYS, *BASKET_KEYS, *SEQUENCE_KEYS)
+KEYS = (*TRUSTED_KEYS, *CELL_KEYS, ViewCounts, *GRAPH_KEYS, *BASKET_KEYS, *SEQUENCE_KEYS)
+THRESHOLD_QUERIES = (*SPARSE_QUERIES, Spikes, ViewSpikes, PairSupports, ListedStrings)
 
 
 class Question(Protocol):

@@ -25,6 +25,7 @@ from cantle.trusted.geometry.cross_tables import (
 )
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import ItemTree, Partitions
+from cantle.trusted.geometry.sequence_strings import SequenceDomain
 from cantle.trusted.geometry.subset import Subset
 from cantle.trusted.geometry.views import FamilyDomain, is_view
 
@@ -42,8 +43,8 @@ class GraphDomain:
     edges: bool
 
 
-PublicDomain = Domain | ItemTree | GraphDomain | FamilyDomain
-"""What is public about the data: of a table, of sets, of a graph, of families."""
+PublicDomain = Domain | ItemTree | SequenceDomain | GraphDomain | FamilyDomain
+"""What is public about the data: of a table, of sets, of sequences, of a graph, of families."""
 
 
 MOST_LISTED = 22

@@ -12,6 +12,7 @@ import numpy as np
 
 from cantle.errors import ParameterError
 from cantle.trusted.claims.queries import MOST_SPURIOUS, SparseQuery
+from cantle.trusted.claims.sequence_queries import ListedStrings
 from cantle.trusted.claims.set_queries import PairSupports, SetApart
 from cantle.trusted.core.answers import NoisyCells
 from cantle.trusted.core.budget import NANO
@@ -41,7 +42,7 @@ class Segments:
         rate = Rate(cost[owner], sensitivity * NANO)
         least = _thresholds(at_least, total, rate)
         several = len(owner) > len(nodes)  # segments of one region have random numbers of their own
-        apart = SetApart(query.always.copy()) if isinstance(query, PairSupports) else None
+        apart = SetApart(query.always.copy()) if isinstance(query, PairSupports | ListedStrings) else None
         return Segments(nodes.ids[owner], np.arange(len(owner)) if several else None, total, rate, least, apart)
 
     def answer(self, starts: Ints, cells: Ints, values: Ints) -> NoisyCells:

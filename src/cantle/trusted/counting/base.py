@@ -10,7 +10,7 @@ that
   a split closes. `count_all(workload)` then counts a workload over all of them. Graphs have neither.
 * `close()` discards the records.
 
-Tables (`TableEngine`) and sets (`SetsEngine`) can be split:
+Tables (`TableEngine`), sets (`SetsEngine`) and sequences (`SequencesEngine`) can be split:
 
 * `split(positions, rule)` moves on to the children of the listed regions, in order; other records are dropped.
 * tables can also be counted whole, before the first split: `occupied(key)` lists the occupied entries of a grid or
@@ -20,6 +20,7 @@ Tables (`TableEngine`) and sets (`SetsEngine`) can be split:
 * graphs cannot be split; `as_table(theta)` makes their projected degrees a table.
 * sets: `touched(positions)` lists for each partition the sets of children that its records touch, with their numbers;
   `pairs(items, most)` lists the pairs of these items that occur in any record, with their parts.
+* sequences: `strings(positions, order, classes)` lists the strings that occur in a region, with their parts.
 
 Positions count the open regions in the order of the last split, from 0. Counts are secret: they may stay only
 inside the curator call that asked. A miscount costs privacy.
@@ -46,7 +47,8 @@ from cantle.trusted.core.keys import (
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, Slices
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
-from cantle.trusted.geometry.workloads import SetWorkload, TableWorkload
+from cantle.trusted.geometry.sequence_strings import SequenceDomain
+from cantle.trusted.geometry.workloads import SequenceWorkload, SetWorkload, TableWorkload
 
 Chunk = tuple[int, int, Ints]
 
@@ -75,7 +77,7 @@ class Engine(Protocol):
 
     @property
     def kind(self) -> str:
-        """tables, sets, graphs or families."""
+        """tables, sets, sequences, graphs or families."""
 
     @property
     def keys(self) -> tuple[type, ...]:
@@ -159,6 +161,23 @@ class SetsEngine(SplitEngine, Protocol):
 
     def count_all(self, workload: SetWorkload, /) -> Ints:
         """The numbers of a workload over all records as they were given, before any was cut."""
+
+
+class SequencesEngine(SplitEngine, Protocol):
+    """Records that are sequences of symbols; regions are spans of lengths, so the only attribute of a region is the
+    length."""
+
+    @property
+    def domain(self) -> SequenceDomain: ...
+
+    def root(self) -> Frontier: ...
+
+    def strings(self, positions: Ints, order: int, classes: tuple[int, ...]) -> tuple[Ints, Ints]:
+        """Cells of strings that occur in a region, ascending, and their parts (sequence_queries.Strings)."""
+
+    def split(self, positions: Ints, rule: Cuts | Slices, /) -> None: ...
+
+    def count_all(self, workload: SequenceWorkload, /) -> Ints: ...
 
 
 class FamiliesEngine(Engine, Protocol):

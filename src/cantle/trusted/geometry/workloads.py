@@ -3,7 +3,7 @@ released ones in post-processing.
 
 A *workload* holds all questions about a release's own error (own_error.py). Questions about a table are rectangles of
 tables of one or two columns; if a table has a class, it is one more column, the last. Questions about sets are items,
-pairs and triples of items.
+pairs and triples of items. Questions about sequences are pairs of symbols, one after the other.
 
 `Rectangles` of such tables are counting questions about neighbouring groups, with public weights. A question about one
 column is a rectangle of a table of that column, whose second side has one group.
@@ -181,6 +181,31 @@ class SetWorkload:
         return bool(self.bands[0] == 0 and self.bands[-1] == len(self.items) and (np.diff(self.bands) > 0).all())
 
 
+@dataclass(frozen=True, eq=False)
+class SequenceWorkload:
+    """Questions about sequences: how many contain the symbols of a pair, in this order. Of the first `near` pairs the
+    second symbol follows the first directly, of the others at any distance."""
+
+    pairs: Ints
+    near: int
+
+    @property
+    def cells(self) -> int:
+        return len(self.pairs)
+
+    def copy(self) -> SequenceWorkload:
+        """The same in an array of its own."""
+        return SequenceWorkload(self.pairs.copy(), self.near)
+
+    def fits(self, domain: object) -> bool:
+        """Whether these are questions about symbols of this domain."""
+        known = type(self.pairs) is np.ndarray and self.pairs.dtype == np.int64 and self.pairs.ndim == 2
+        if not known or self.pairs.shape[1] != 2 or len(self.pairs) > MOST_QUESTIONS or type(self.near) is not int:
+            return False
+        inside = (self.pairs >= 0) & (self.pairs < getattr(domain, "symbols", 0))
+        return bool(inside.all()) and 0 <= self.near <= len(self.pairs)
+
+
 ASKED = (PARENTS, CHILDREN, LATER)
 """The views that questions about a release's own error are about, a class each."""
 
@@ -253,12 +278,14 @@ def _are_starts(starts: object, end: int, least: int) -> bool:
     return bool((each >= least).all() and (each <= MOST_CONDITIONS).all())
 
 
-def fingerprint(workload: TableWorkload | SetWorkload | FamilyWorkload) -> str:
+def fingerprint(workload: TableWorkload | SetWorkload | SequenceWorkload | FamilyWorkload) -> str:
     """SHA-256 of a workload; the same questions in the same order have the same hash."""
     digest = hashlib.sha256()
     if isinstance(workload, SetWorkload):
         parts: list[Codes] = [workload.items, workload.bands, workload.starts, workload.groups]
         parts.append(np.array([workload.together]))
+    elif isinstance(workload, SequenceWorkload):
+        parts = [workload.pairs[: workload.near].reshape(-1), workload.pairs[workload.near :].reshape(-1)]
     elif isinstance(workload, FamilyWorkload):
         parts = [part.reshape(-1) for part in vars(workload).values()]
     else:

@@ -1,0 +1,1 @@
+"""Journeys: sequences from noisy lengths, short paths, ends and strings."""

@@ -1,0 +1,1 @@
+"""The model behind journeys: it sees noisy answers only."""

@@ -1,0 +1,199 @@
+"""The model of long sequences: lengths, ends, and a chain that grows by an order with each table. Post-processing.
+
+After each table, sequences are simulated with public dice: they show what the model lets expect of the next order, and
+correct the chain where it misses what was measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from cantle.drawing.counts import Dice, Floats
+from cantle.drawing.shrinkage import shrink
+from cantle.methods.journeys.model.chain import Chain
+from cantle.methods.journeys.model.lengths import LengthModel
+from cantle.methods.journeys.model.tables import Ends, clear_contexts, fit_pairs, fit_strings
+from cantle.methods.journeys.model.walk import Walk
+from cantle.trusted.core.arrays import Codes
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.item_partitions import PARTS
+from cantle.trusted.geometry.sequence_strings import merged, string_parts
+
+POOL = 80_000
+"""Most sequences that are simulated."""
+
+_RATIOS = (1e-3, 1e4)  # bounds on how much more often a string occurs than the order below lets expect
+_CORRECTION = (0.3, 3.0)
+_STEP = 0.8  # how far a simulated correction goes
+_ENDS, _ENDS_STEP = (0.25, 4.0), 0.9
+_ENDS_ROUNDS = 2
+_SMALL = 0.05  # noise scales that are added to both sides of a ratio
+_USED = 0.2  # noise scales above which a listed string has a chance of its own
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Noisy strings of one order: their cells (ascending), noisy numbers, and the scale of the noise; whether all cells
+    are listed; and what was expected of them."""
+
+    order: int
+    cells: Ints
+    noisy: Floats
+    scale: float
+    whole: bool
+    expected: Floats
+
+    def again(self, other: Table) -> Table:
+        """The same strings measured twice: what both measured is averaged; other strings are those of `other`."""
+        weight = self.scale**-2 / (self.scale**-2 + other.scale**-2)
+        at = np.minimum(np.searchsorted(self.cells, other.cells), len(self.cells) - 1)
+        both = self.cells[at] == other.cells
+        noisy = np.where(both, weight * self.noisy[at] + (1 - weight) * other.noisy, other.noisy)
+        scale = (self.scale**-2 + other.scale**-2) ** -0.5
+        return Table(self.order, other.cells, noisy, scale, self.whole, other.expected)
+
+
+@dataclass(eq=False)
+class Journeys:
+    """What is known of sequences longer than `short` symbols; `classes` are the first lengths of classes of length,
+    from the second class on."""
+
+    symbols: int
+    lengths: LengthModel
+    short: int
+    classes: tuple[int, ...]
+    ends: Ends
+    dice: Dice
+    chain: Chain = field(init=False)
+    margins: dict[int, Floats] = field(default_factory=dict)
+    factors: Floats = field(init=False)
+    sizes: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        every = np.arange(len(self.lengths.number))
+        number = np.where(every > self.short, self.lengths.number, 0.0)
+        cls = self.class_of(every)
+        self.sizes = np.maximum(np.bincount(cls, number), 1e-9)
+        ended = np.bincount(cls, number / np.maximum(every, 1)) / self.sizes  # one string of each ends it
+        any_ = self.ends.any / self.ends.any.sum(axis=1, keepdims=True)
+        usual = np.concatenate([any_ * (1 - ended)[:, None], ended[:, None]], axis=1)
+        self.chain = Chain(usual / usual.sum(axis=1, keepdims=True))
+        self.factors = np.ones_like(self.ends.last)
+
+    @property
+    def base(self) -> int:
+        return self.symbols + 1
+
+    def class_of(self, lengths: Ints) -> Ints:
+        return np.searchsorted(self.classes, lengths, side="right")
+
+    @cached_property
+    def _pool(self) -> Ints:
+        """The lengths of simulated sequences, at even parts of all."""
+        sums = np.cumsum(np.where(np.arange(len(self.lengths.number)) > self.short, self.lengths.number, 0.0))
+        if sums[-1] < 1:
+            return np.array([self.short + 1])
+        number = min(round(float(sums[-1])), POOL)
+        return np.searchsorted(sums, (np.arange(number) + 0.5) * (sums[-1] / number), side="right")
+
+    @property
+    def records(self) -> float:
+        return max(1.0, self.lengths.longer(self.short))
+
+    @property
+    def each(self) -> float:
+        """How many sequences a simulated one stands for."""
+        return self.records / len(self._pool)
+
+    def draw(self, lengths: Ints, dice: Dice) -> tuple[Ints, Codes]:
+        walk = Walk(self.chain, self.ends.first, self.factors, int(lengths.max(initial=1)))
+        return walk.draw(lengths, self.class_of(lengths), dice)
+
+    def expected(self, order: int) -> tuple[Ints, Floats]:
+        """The strings that simulated sequences have, and how many are expected of each."""
+        starts, codes = self.draw(self._pool, self.dice)
+        cells, parts = merged(*string_parts(starts, codes, self.symbols, order, self.classes if order == 2 else ()))
+        return cells, np.asarray(parts * (self.each / PARTS), dtype=np.float64)
+
+    def spread(self) -> float:
+        """The mean length of simulated sequences."""
+        return float(self._pool.mean())
+
+    # ---- fitting ------------------------------------------------------------------------------------------
+
+    def learn(self, table: Table) -> None:
+        """The chain with contexts of one symbol less than the strings of a table; longer ones are forgotten."""
+        self.chain.cut(table.order - 1)
+        if table.order == 2 and table.whole:
+            self._learn_pairs(table)
+            return
+        made = self._fitted(table)
+        ratio = np.clip((made + _SMALL * table.scale) / (table.expected + _SMALL * table.scale), *_RATIOS)
+        self._extend(table, made, ratio)
+        cells, parts = self.expected(table.order)
+        at = np.minimum(np.searchsorted(cells, table.cells), len(cells) - 1)
+        got = np.where(cells[at] == table.cells, parts[at], 0.0)
+        ratio *= np.clip((made + 2 * _SMALL * table.scale) / (got + 2 * _SMALL * table.scale), *_CORRECTION) ** _STEP
+        self.chain.cut(table.order - 1)
+        self._extend(table, made, ratio)
+
+    def _learn_pairs(self, table: Table) -> None:
+        base, classes = self.base, len(self.classes) + 1
+        noisy = table.noisy.reshape(classes, base, base)[:, : self.symbols]
+        made = fit_pairs(noisy, table.scale, self.ends.last, self.sizes)
+        self.margins[2] = np.concatenate([made.sum(axis=0), np.zeros((1, base))]).ravel()
+        following = made + 1e-6 * table.scale * self.chain.usual[:, None, :]
+        cell = np.arange(made.size)
+        chance = (following / following.sum(axis=2, keepdims=True)).ravel()
+        cls, context = cell // (self.symbols * base), cell // base % self.symbols
+        self.chain.extend(1, cls, context, cell % base, chance, whole=True)
+
+    def _fitted(self, table: Table) -> Floats:
+        """The strings behind noisy ones."""
+        if table.whole:
+            made = fit_strings(table.noisy, table.expected, table.scale, self.base, self.margins.get(table.order - 1))
+            self.margins[table.order] = made
+            return made
+        if table.order > 2:
+            return shrink(table.noisy, table.expected, table.scale)
+        made, repeats = np.zeros(len(table.cells)), table.cells // self.base % self.base == table.cells % self.base
+        for mine in (np.flatnonzero(repeats), np.flatnonzero(~repeats)):
+            if len(mine):
+                made[mine] = shrink(table.noisy[mine], table.expected[mine], table.scale)
+        return made
+
+    def _extend(self, table: Table, made: Floats, ratio: Floats) -> None:
+        """Adds rows for all classes: chances of the shorter context times the ratio of each string."""
+        length, number = table.order - 1, self.base ** (table.order - 1)
+        used = np.maximum(made, table.expected) > _USED * table.scale
+        if table.whole:
+            clear = np.zeros(number, np.bool_)
+            clear[clear_contexts(made, table.scale, self.base)] = True
+            used = clear[table.cells // self.base]
+        cells, ratio = table.cells[used], ratio[used]
+        classes = len(self.classes) + 1
+        cls, context = cells // (number * self.base), cells // self.base % number
+        if table.order > 2:  # strings were counted in all classes together
+            cls = np.repeat(np.arange(classes), len(cells))
+            cells, ratio, context = np.tile(cells, classes), np.tile(ratio, classes), np.tile(context, classes)
+        symbol = cells % self.base
+        lower = self.chain.find(cls, context, length - 1)
+        chance = self.chain.chances(lower, symbol) * ratio
+        if table.whole:
+            rows = cls * number + context
+            _, row = np.unique(rows, return_inverse=True)
+            chance = chance / np.maximum(np.bincount(row, chance), 1e-300)[row]
+        self.chain.extend(length, cls, context, symbol, chance, whole=table.whole)
+
+    def correct_ends(self, scale: float) -> None:
+        """Factors with which simulated sequences end with the symbols that were measured."""
+        for _ in range(_ENDS_ROUNDS):
+            starts, codes = self.draw(self._pool, self.dice)
+            cls = self.class_of(np.diff(starts))
+            last = codes[starts[1:] - 1]
+            got = np.bincount(cls * self.symbols + last, minlength=self.factors.size).reshape(self.factors.shape)
+            change = (self.ends.last + scale) / (got * self.each + scale)
+            self.factors = np.clip(self.factors * np.clip(change, *_ENDS) ** _ENDS_STEP, 0.01, 100.0)

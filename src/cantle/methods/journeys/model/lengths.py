@@ -1,0 +1,85 @@
+"""Lengths of sequences from noisy numbers by bin: bins, and numbers per length. Post-processing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cantle.drawing.counts import Floats
+from cantle.drawing.shrinkage import shrink
+from cantle.trusted.geometry.boxes import Ints
+
+_SINGLE = 24  # lengths up to this one have a bin each; then there are 8 bins per octave
+_CLEAR = 4.0  # standard deviations of noise above which neighbouring lengths are taken to occur
+_MOST_CUT = 0.3  # if cutting the longest lengths loses more than this share, none is cut
+_SLOPE = (0.5, 1.2)  # bounds on how density changes inside a bin
+
+
+def length_edges(longest: int) -> Ints:
+    """The first length of each bin; the longest length is a bin of its own.
+
+    >>> length_edges(30).tolist()[-4:]
+    [25, 27, 29, 30]
+    """
+    edges, edge = list[int](), 1
+    while edge < longest:
+        edges.append(edge)
+        edge += 1 if edge <= _SINGLE else 1 << (edge.bit_length() - 4)
+    return np.array([*edges, longest], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class LengthModel:
+    """How many sequences have each length: entry t is about length t, up to the longest possible."""
+
+    number: Floats
+
+    @property
+    def records(self) -> float:
+        return float(self.number.sum())
+
+    @property
+    def symbols(self) -> float:
+        """The symbols of all sequences together."""
+        return float((self.number * np.arange(len(self.number))).sum())
+
+    def longer(self, length: int) -> float:
+        """How many sequences are longer."""
+        return float(self.number[length + 1 :].sum())
+
+    def drawn(self, records: float) -> Ints:
+        """How many of so many sequences have each length."""
+        share = records / max(1e-9, float(self.number.sum()))
+        ends = np.rint(np.cumsum(self.number) * share).astype(np.int64)
+        return ends - np.append(0, ends[:-1])
+
+
+def fit_lengths(noisy: Ints, edges: Ints, scale: float, longest: int) -> LengthModel:
+    """The numbers behind the noisy ones; lengths beyond the last ones that stand out from the noise get none."""
+    width = np.diff(np.append(edges, longest + 1))
+    value, sd = noisy.astype(float), 2**0.5 * scale
+    sums = np.concatenate([np.zeros(1), np.cumsum(value)])
+    spans = np.arange(len(sums))[None] - np.arange(len(sums))[:, None]
+    clear = (sums[None] - sums[:, None] > _CLEAR * sd * np.maximum(spans, 0) ** 0.5) & (spans > 0)
+    last = int(np.flatnonzero(clear.any(axis=1)).max(initial=0))  # where the last clear stretch begins
+    kept = int(np.flatnonzero(clear[last]).min(initial=len(value))) if clear.any() else 0
+    if value[:kept].sum() < (1 - _MOST_CUT) * value.sum():
+        kept = len(value)
+    number = np.zeros(longest + 1)
+    records = max(0.0, float(value[:kept].sum()))
+    if not kept or records < 0.5:
+        return LengthModel(number)
+    value, width = value[:kept], width[:kept]
+    density = np.maximum(value / width, 0.0)
+    padded = np.pad(density, 2, mode="edge")
+    around = np.mean([padded[place : place + len(density)] for place in range(5)], axis=0)
+    made = shrink(value, around * width, scale)
+    made *= records / max(float(made.sum()), 1e-9)
+    for place, (first, wide) in enumerate(zip(edges[:kept].tolist(), width.tolist(), strict=True)):
+        inside = np.ones(wide)
+        if wide > 1 and place + 1 < kept:
+            ratio = (made[place + 1] / width[place + 1]) / max(made[place] / wide, 1e-9)
+            inside = np.clip((ratio + 1) / 2, *_SLOPE) ** (np.arange(wide) / wide)
+        number[first : first + wide] = made[place] * inside / inside.sum()
+    return LengthModel(number)

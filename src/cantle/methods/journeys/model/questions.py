@@ -1,0 +1,299 @@
+"""The questions of journeys: which are asked, at which price, and what is fitted between them.
+
+Every decision follows by a public rule from earlier noisy answers and public dice. So a curator answers the questions
+of a run, and a release answers them again when it is verified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import log
+from typing import Protocol
+
+import numpy as np
+
+from cantle.drawing.counts import Dice, Floats
+from cantle.errors import ParameterError
+from cantle.methods.journeys.model.journey import Journeys, Table
+from cantle.methods.journeys.model.lengths import LengthModel, fit_lengths, length_edges
+from cantle.methods.journeys.model.paths import fit_paths, split_paths
+from cantle.methods.journeys.model.tables import fit_ends
+from cantle.trusted.core.answers import Noisy, NoisyCells
+from cantle.trusted.core.budget import NANO
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.item_partitions import PARTS
+
+MOST_PATH, MOST_ORDER = 4, 4
+"""Longest sequences that are counted whole, and most symbols of a string."""
+
+LENGTHS_SHARE = Fraction(2, 25)
+TEST_SHARE = Fraction(1, 50)
+ENDS_SHARE, ENDS_OF_MANY = Fraction(1, 5), Fraction(2, 5)
+"""Shares of epsilon, and of what is left for long sequences: few or many symbols."""
+HALF = Fraction(1, 2)
+
+ENDS_PARTS, ENDS_PARTS_OF_MANY = (PARTS // 2, PARTS // 2, 0), (PARTS // 4, PARTS // 4, PARTS // 2)
+"""The parts of a sequence in the tables of first, last and any symbols."""
+
+DENSE = 1_500_000
+"""Most strings that are all listed."""
+
+LEAST_STRENGTH = 200
+"""Records times epsilon below which no order of symbols is measured."""
+
+SMALL_LOG = 2_000
+"""Records times epsilon below which the order of symbols is known roughly at best."""
+
+MOST_CLASSES = 5
+_FULL_CLASS = 10.0  # sequences times epsilon for each pair of a class of length
+_WORTH = 0.8  # how much of the noise it costs an order must explain to be measured
+_COVERED = 0.25  # the share of strings that must be expected to stand out
+_CLEAR = 4.0
+_SAMPLING = 0.4  # the mean error of a simulated number, in standard deviations, halved
+_SPURIOUS = 40  # strings that pass the threshold by noise alone
+LEAST = 10_000
+"""The smallest epsilon, in nano-units."""
+
+PAID = {
+    "lengths": "lengths of sequences",
+    "paths": "short sequences",
+    "ends": "first and last symbols",
+    "pairs": "pairs of symbols",
+    "test": "whether longer strings pay",
+    "strings": "strings of symbols",
+}
+"""What the receipt calls each question."""
+
+
+class Asker(Protocol):
+    """Answers questions; `part` is all sequences, or after `divide` the short or the long ones."""
+
+    @property
+    def max_records(self) -> int: ...
+
+    def left(self, part: str) -> int:
+        """What is left of epsilon, in nano-units."""
+
+    def accuracy(self, whole: int, noisy_records: int) -> Fraction:
+        """Reserves the share for the release's own error, if there are enough records; the share, or 0."""
+
+    def divide(self, longest: int) -> None:
+        """Divides sequences into short ones, of at most so many symbols, and long ones."""
+
+    def lengths(self, edges: Ints, price: int) -> Noisy: ...
+
+    def paths(self, part: str, longest: int, price: int) -> Noisy: ...
+
+    def ends(self, part: str, classes: tuple[int, ...], weights: tuple[int, int, int], price: int) -> Noisy: ...
+
+    def strings(self, part: str, order: int, classes: tuple[int, ...], price: int, again: bool) -> Noisy: ...
+
+    def listed(
+        self, part: str, order: int, classes: tuple[int, ...], always: Ints, at_least: int, price: int, again: bool
+    ) -> NoisyCells: ...
+
+    def distance(self, part: str, order: int, cells: Ints, expected: Ints, price: int) -> Noisy: ...
+
+
+@dataclass(eq=False)
+class Answers:
+    """The noisy answers with the plans they follow, and what is fitted to them."""
+
+    edges: Ints
+    noisy_lengths: Noisy
+    lengths: LengthModel
+    short: int = 0
+    noisy_paths: Noisy | None = None
+    paths: list[Floats] = field(default_factory=list)
+    classes: tuple[int, ...] = ()
+    weights: tuple[int, int, int] = ENDS_PARTS
+    noisy_ends: Noisy | None = None
+    model: Journeys | None = None
+    measured: list[tuple[str, int, Noisy | NoisyCells, Ints]] = field(default_factory=list)
+    """For each question about strings its name, order, answer and cells."""
+    tests: list[tuple[int, Noisy, float, float]] = field(default_factory=list)
+    """For each test its order, answer, and the error of the order below and the cost of this one, as shares."""
+
+    @property
+    def order(self) -> int:
+        """The longest strings that were counted; 1 if no order of symbols was."""
+        return max((order for _, order, _, _ in self.measured), default=1)
+
+
+def name_of(order: int) -> str:
+    """What a question about strings of this order is called."""
+    return "pairs" if order == 2 else "strings"
+
+
+def _portion(total: int, fraction: Fraction) -> int:
+    """A share of a whole number of nano-units, rounded down."""
+    return total * fraction.numerator // fraction.denominator
+
+
+def scale_of(noisy: Noisy | NoisyCells) -> float:
+    """The scale of the noise: sensitivity over epsilon."""
+    return noisy.rate_den / int(noisy.rate_num[0])
+
+
+def require_shareable(epsilon_nano: int) -> None:
+    """Refuses an epsilon that is too small to be divided among the questions."""
+    if epsilon_nano < LEAST:
+        raise ParameterError(f"epsilon is too small for journeys, which shares it; raise it to {LEAST / NANO:g}")
+
+
+def ask_all(asker: Asker, symbols: int, longest: int, dice: Mapping[str, Dice]) -> Answers:
+    """Asks all questions."""
+    whole = asker.left("all")
+    require_shareable(whole)
+    edges = length_edges(longest)
+    noisy = asker.lengths(edges, _portion(whole, LENGTHS_SHARE))
+    known = Answers(edges, noisy, fit_lengths(noisy.value[0], edges, scale_of(noisy), longest))
+    asker.accuracy(whole, int(noisy.value.sum()))
+    left = asker.left("all") / NANO / asker.max_records
+    orders = known.lengths.records * whole / NANO / asker.max_records >= LEAST_STRENGTH
+    known.short = _longest_path(known.lengths, symbols, left) if orders else 1
+    short, long = "all", "all"
+    if known.short < longest:
+        asker.divide(known.short)
+        short, long = "short", "long"
+    usual = np.ones(symbols)
+    if known.short < longest:
+        _Long(asker, long, symbols, known, dice["pools"], whole).ask(orders)
+        assert known.model is not None
+        usual = known.model.ends.any.sum(axis=0)
+    known.noisy_paths = asker.paths(short, known.short, asker.left(short))
+    tables = split_paths(known.noisy_paths.value[0], symbols, known.short)
+    known.paths = fit_paths(tables, known.lengths.number, usual, scale_of(known.noisy_paths))
+    return known
+
+
+def _longest_path(lengths: LengthModel, symbols: int, epsilon: float) -> int:
+    """The longest sequences to be counted as whole paths: as long as there is a sequence per path and unit of noise."""
+    longest, most = 1, len(lengths.number) - 1
+    while longest < min(MOST_PATH, most):
+        paths = symbols ** (longest + 1)
+        if paths > DENSE or paths > lengths.number[longest + 1] * epsilon:
+            break
+        longest += 1
+    return longest
+
+
+def length_classes(lengths: LengthModel, short: int, symbols: int, epsilon: float) -> tuple[int, ...]:
+    """The first lengths of classes of about equally many sequences, from the second class on."""
+    full = _FULL_CLASS * symbols * (symbols + 1)
+    wanted = int(np.clip(lengths.longer(short) * epsilon / full, 1, MOST_CLASSES))
+    number = np.where(np.arange(len(lengths.number)) > short, lengths.number, 0.0)
+    middle = (np.cumsum(number) - number / 2) / max(float(number.sum()), 1e-9)
+    cls = np.clip(np.floor(middle * wanted), 0, wanted - 1)
+    cls[: short + 2] = 0
+    return tuple((np.flatnonzero(np.diff(np.maximum.accumulate(cls))) + 1).tolist())
+
+
+@dataclass(eq=False)
+class _Long:
+    """The questions about long sequences."""
+
+    asker: Asker
+    part: str
+    symbols: int
+    known: Answers
+    dice: Dice
+    whole: int
+
+    def ask(self, orders: bool) -> None:
+        known, base = self.known, self.symbols + 1
+        epsilon = self.whole / NANO / self.asker.max_records
+        known.classes = length_classes(known.lengths, known.short, self.symbols, epsilon) if orders else ()
+        many = (len(known.classes) + 1) * base**2 > DENSE
+        known.weights = ENDS_PARTS_OF_MANY if many or not orders else ENDS_PARTS
+        price = _portion(self._left, ENDS_OF_MANY if many else ENDS_SHARE) if orders else self._left
+        known.noisy_ends = self.asker.ends(self.part, known.classes, known.weights, price)
+        scale = scale_of(known.noisy_ends) / PARTS
+        noisy = known.noisy_ends.value.reshape(3, len(known.classes) + 1, self.symbols) / PARTS
+        every = np.arange(len(known.lengths.number))
+        number = np.where(every > known.short, known.lengths.number, 0.0)
+        sizes = np.bincount(np.searchsorted(known.classes, every, side="right"), number).astype(np.float64)
+        ends = fit_ends(noisy, np.array(known.weights) / PARTS, scale, sizes)
+        known.model = Journeys(self.symbols, known.lengths, known.short, known.classes, ends, self.dice)
+        if orders:
+            self._ask_orders(known.model, many)
+        known.model.correct_ends(scale * PARTS / max(1, known.weights[1]))
+
+    @property
+    def _left(self) -> int:
+        return self.asker.left(self.part)
+
+    def _ask_orders(self, model: Journeys, many: bool) -> None:
+        """Pairs, and longer strings as long as a test says that they explain more than they cost."""
+        table = self._measure(model, 2, self._left if many else _portion(self._left, HALF))
+        model.learn(table)
+        for order in range(3, MOST_ORDER + 1):
+            if not self._left:
+                return
+            cells, expected = model.expected(order)
+            if not self._pays(model, order, cells, expected):
+                model.learn(table.again(self._measure(model, order - 1, self._left, before=table)))
+                return
+            price = self._left if order == MOST_ORDER else _portion(self._left, HALF)
+            table = self._measure(model, order, price, simulated=(cells, expected))
+            model.learn(table)
+
+    def _pays(self, model: Journeys, order: int, cells: Ints, expected: Floats) -> bool:
+        """Whether strings of an order are worth their noise: whether the model of the order below is further off than
+        a table of them would be."""
+        if (self.symbols + 1) ** order > 2**61 or not len(expected):
+            return False
+        scale = self.asker.max_records * NANO / self._left
+        if expected[expected > _CLEAR * scale].sum() < _COVERED * model.records:
+            return False
+        price = _portion(self.whole, TEST_SHARE)
+        if price >= self._left:
+            return False
+        noisy = self.asker.distance(self.part, order, cells, np.rint(expected * PARTS).astype(np.int64), price)
+        sampled = _SAMPLING * float(np.sqrt(expected * (1 + model.each) / max(1.0, model.spread())).sum())
+        gain = float(noisy.value[0, 0]) / 2 / PARTS - sampled
+        scale = self.asker.max_records * NANO / (self._left * (1.0 if order == MOST_ORDER else 0.5))
+        cost = 0.5 * float(np.minimum(expected, scale).sum())
+        self.known.tests.append((order, noisy, gain / model.records, cost / model.records))
+        return gain >= _WORTH * cost
+
+    def _measure(
+        self,
+        model: Journeys,
+        order: int,
+        price: int,
+        *,
+        simulated: tuple[Ints, Floats] | None = None,
+        before: Table | None = None,
+    ) -> Table:
+        """The noisy strings of an order; `before` is an earlier measurement of the same."""
+        classes = self.known.classes if order == 2 else ()
+        base, again = self.symbols + 1, before is not None
+        number = (len(classes) + 1) * base**order
+        whole = number <= DENSE
+        expected = np.zeros(number if whole else 0)
+        if before is not None:
+            cells, some = before.cells, before.expected
+        elif simulated is not None:
+            cells, some = simulated
+        else:
+            cells, some = (np.zeros(0, np.int64), np.zeros(0)) if whole else model.expected(order)
+        if whole:
+            expected[cells] = some
+        if whole:
+            noisy = self.asker.strings(self.part, order, classes, price, again)
+            self.known.measured.append(("strings", order, noisy, np.arange(number)))
+            return Table(order, np.arange(number), noisy.value[0] / PARTS, scale_of(noisy) / PARTS, True, expected)
+        scale = self.asker.max_records * NANO / price
+        at_least = scale * max(1.0, log(number / _SPURIOUS))
+        always = cells if again else cells[some > at_least]
+        if order == 2:  # repeats
+            repeats = np.arange(len(classes) + 1)[:, None] * base**2 + np.arange(self.symbols) * (base + 1)
+            always = np.union1d(always, repeats.ravel())
+        found = self.asker.listed(self.part, order, classes, always, max(1, round(at_least * PARTS)), price, again)
+        self.known.measured.append(("listed", order, found, found.cells))
+        at = np.minimum(np.searchsorted(cells, found.cells), len(cells) - 1)
+        known = np.where(cells[at] == found.cells, some[at], 0.0)
+        return Table(order, found.cells, found.value / PARTS, scale_of(found) / PARTS, False, known)

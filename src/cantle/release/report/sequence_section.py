@@ -1,0 +1,156 @@
+"""The sections about sequences: a flow diagram, lengths, frequent sequences and strings, starts and ends, and how much
+of it was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cantle.release import Release
+from cantle.release.answers.estimates import NOISE_ONLY, Estimate
+from cantle.release.answers.sequence_answers import HELD, SequenceAsker
+from cantle.release.report.content import Figure, Section
+from cantle.release.report.flow import Edge, flow_diagram
+from cantle.release.report.groupings import Ints
+from cantle.release.report.sets import card_of
+from cantle.release.report.tables import BASIS, CONFIDENCE, weakest
+from cantle.schema.code_sets import CodeSet, OneColumn
+from cantle.schema.question_columns import MOST_COUNTED
+
+SYMBOLS, SHOWN, LENGTHS = 12, 20, 20
+_LONGEST = 4  # symbols of the strings that are listed
+
+
+def sequence_sections(asker: SequenceAsker, release: Release) -> list[Section]:
+    held, whole = asker.sequences, asker.records
+    top = np.argsort(-np.bincount(held.codes, minlength=asker.universe.size), kind="stable")[:SYMBOLS]
+    top = top[np.isin(top, held.codes)]
+    lengths, starts, ends = _lengths(asker), _ends(asker, "first", top), _ends(asker, "last", top)
+    cards = [
+        card_of("Lengths", lengths, whole, "sequences", numeric=True),
+        card_of("Strings of symbols", _strings(asker), whole, "sequences that contain it"),
+        card_of("Whole sequences", _paths(asker), whole, "sequences"),
+        card_of("First symbols", starts, whole, "sequences"),
+        card_of("Last symbols", ends, whole, "sequences"),
+    ]
+    words = f"{whole:,} sequences over {asker.universe.size:,} declared symbols. Error bars of lengths and ends "
+    words += f"{BASIS[weakest(one.covers for _, one in [*lengths, *starts, *ends])]}"
+    return [_flow(asker, top), Section("sequences", "Lengths, strings, starts and ends", (words,), cards, cards=True),
+            _measured(release)]  # fmt: skip
+
+
+def _name(asker: SequenceAsker, codes: Sequence[int]) -> str:
+    return " > ".join(str(asker.universe.label(int(code))) for code in codes)
+
+
+def _contains(asker: SequenceAsker, codes: Sequence[int]) -> Estimate:
+    return asker.count(OneColumn(" ".join(map(str, codes)), HELD), CONFIDENCE)
+
+
+def _flow(asker: SequenceAsker, top: Ints) -> Section:
+    """What follows what among the most frequent symbols, as far as it stands out."""
+    held, names = asker.sequences, [_name(asker, [code]) for code in top]
+    lengths = np.diff(held.starts)
+    place = (np.arange(len(held.codes)) - np.repeat(held.starts[:-1], lengths)) / np.repeat(lengths, lengths)
+    size = asker.universe.size
+    middle = np.bincount(held.codes, place, size) / np.maximum(1, np.bincount(held.codes, minlength=size))
+    edges = list[Edge]()
+    for a, one in enumerate(top.tolist()):
+        for b, two in enumerate(top.tolist()):
+            edges.append(Edge(a, b, _contains(asker, (one, two))))
+        for key, start in (("first", -1), ("last", len(top))):
+            ends = asker.count(OneColumn(key, CodeSet.span(one, one + 1, size + 1)), CONFIDENCE)
+            edges.append(Edge(-1, a, ends) if start < 0 else Edge(a, len(top), ends))
+    clear = sorted((edge for edge in edges if edge.count.low > 0), key=lambda edge: -edge.count.value)
+    called = ["start", *names, "end"]
+    rows = [
+        (f"{called[e.first + 1]} → {called[e.last + 1]}", f"{e.count.value:,.0f}", f"{e.count.low:,.0f}",
+         f"{e.count.high:,.0f}") for e in clear[:SHOWN]
+    ]  # fmt: skip
+    label = "Flow diagram: arrows from symbols to those that follow them directly. The thickest are in the table below."
+    svg = flow_diagram(names, middle[top].tolist(), clear, label)
+    text = (
+        f"The {len(top)} most frequent symbols, those that come early on the left. An arrow is as thick as the number "
+        "of sequences that go along it; it is drawn only if its interval does not reach zero."
+    )
+    header = ("from → to", "sequences", "from", "to")
+    return Section("flow", "What follows what", (text,), (Figure("Flow of symbols", svg, header=header, rows=rows),))
+
+
+def _lengths(asker: SequenceAsker) -> list[tuple[str, Estimate]]:
+    longest = int(np.diff(asker.sequences.starts).max())
+    most = min(LENGTHS, longest)
+    spans = [(str(length), length, length + 1) for length in range(1, most + 1)]
+    if longest > most:
+        spans.append((f"{most + 1}+", most + 1, MOST_COUNTED))
+    return [
+        (label, asker.count(OneColumn("length", CodeSet.span(first, end, MOST_COUNTED)), CONFIDENCE))
+        for label, first, end in spans
+    ]
+
+
+def _ends(asker: SequenceAsker, key: str, top: Ints) -> list[tuple[str, Estimate]]:
+    size = asker.universe.size + 1
+    counts = [(_name(asker, [c]), asker.count(OneColumn(key, CodeSet.span(c, c + 1, size)), CONFIDENCE)) for c in top]
+    return sorted(counts, key=lambda one: -one[1].value)
+
+
+def _strings(asker: SequenceAsker) -> list[tuple[str, Estimate]]:
+    """The most frequent strings of at least two symbols."""
+    held, base = asker.sequences, asker.universe.size
+    owner = np.repeat(np.arange(asker.records), np.diff(held.starts))
+    found = list[tuple[int, tuple[int, ...]]]()
+    for size in range(2, _LONGEST + 1):
+        count = len(held.codes) - size + 1
+        if count < 1 or base**size > 2**61:
+            break
+        cell = np.zeros(count, np.int64)
+        for place in range(size):
+            cell = cell * base + held.codes[place : place + count]
+        cell = cell[owner[:count] == owner[size - 1 :]]
+        cells, number = np.unique(cell, return_counts=True)
+        for at in np.argsort(-number, kind="stable")[:SHOWN].tolist():
+            codes = tuple(int(cells[at]) // base**back % base for back in range(size - 1, -1, -1))
+            found.append((int(number[at]), codes))
+    found.sort(key=lambda one: (-one[0], one[1]))
+    shown = [(_name(asker, codes), _contains(asker, codes)) for _, codes in found[:SHOWN]]
+    return sorted(shown, key=lambda one: -one[1].value)
+
+
+def _paths(asker: SequenceAsker) -> list[tuple[str, Estimate]]:
+    """The most frequent whole sequences; their counts are those of the released ones."""
+    held, found = asker.sequences, list[tuple[int, tuple[int, ...]]]()
+    for length in range(1, 7):
+        rows = np.flatnonzero(np.diff(held.starts) == length)
+        table = held.codes[held.starts[rows][:, None] + np.arange(length)]
+        paths, number = np.unique(table, axis=0, return_counts=True)
+        best = np.argsort(-number, kind="stable")[:SHOWN]
+        found += [(int(number[at]), tuple(paths[at].tolist())) for at in best.tolist()]
+    found.sort(key=lambda one: (-one[0], one[1]))
+    return [
+        (
+            f"{_name(asker, codes)}, only" if len(codes) == 1 else _name(asker, codes),
+            Estimate(n, n, n, None, NOISE_ONLY),
+        )
+        for n, codes in found[:SHOWN]
+    ]
+
+
+def _measured(release: Release) -> Section:
+    """How much was measured with noise, and how much follows from it."""
+    import polars as pl
+
+    s, groups = release.manifest.summary, release.groups
+    scale = np.sqrt(2) * groups["rate_den"] / groups["rate_num"] / groups["parts"]
+    shown = groups.select("question").with_columns(sd=scale).group_by("question", maintain_order=True)
+    counts = shown.agg(number=pl.len(), sd=pl.col("sd").first())
+    rows = [(name, f"{number:,}", f"{sd:,.2g}") for name, number, sd in counts.rows()]
+    words = [f"Sequences of up to {s['whole_up_to']} symbols were counted whole. Longer ones were counted by their "
+             f"strings of up to {s['order']} symbols; what depends on more symbols is not in the release."]  # fmt: skip
+    if s["order"] == 1:
+        words = ["No order of symbols was measured: the sequences are too few for this epsilon."]
+    header = ("what was counted", "numbers", "standard deviation of the noise, in sequences")
+    return Section(
+        "measured", "What was measured directly", words, (Figure("Noisy numbers", header=header, rows=rows, open=True),)
+    )

@@ -1,0 +1,224 @@
+"""The structure `sequences`: noisy numbers of sequences by length, of whole short ones, of ends and of strings.
+
+File: groups.parquet, one row per noisy number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle.drawing.counts import STREAMS, Dice, public_dice, public_streams
+from cantle.drawing.set_frames import to_frame
+from cantle.errors import CantleError, VerifyError
+from cantle.methods.journeys.model.questions import SMALL_LOG, Answers, ask_all
+from cantle.methods.journeys.results import ENDS, draw, groups_of, summary_of
+from cantle.release import Release
+from cantle.release.answers.estimates import Noise
+from cantle.release.answers.noise import DirectAnswer, Share, sum_of, variances
+from cantle.release.bars import bars
+from cantle.release.data_file import as_polars
+from cantle.release.load import sequence_schema_of
+from cantle.release.manifest import Manifest
+from cantle.release.sets import list_frame
+from cantle.release.structures import Traits
+from cantle.release.structures.checks import changed_columns
+from cantle.release.structures.sequences_model import Replayed
+from cantle.release.words import percent
+from cantle.schema.code_sets import AnySet, OneColumn, Question, columns_of, hull
+from cantle.schema.sequence_questions import pattern_of
+from cantle.trusted.core.arrays import Codes
+from cantle.trusted.core.budget import NANO
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.item_partitions import PARTS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cantle.release.report.content import Section
+
+_COLUMNS = ["question", "symbols", "length", "noisy", "path", "rate_num", "rate_den", "parts"]
+_CLOSE = 0.01  # tolerated relative difference of symbols and lengths, because last digits vary with the machine
+_SHOWN, _BARS = 12, 8
+
+
+def strength(manifest: Manifest) -> float:
+    """Records times epsilon, divided by the records of a unit."""
+    receipt = manifest.receipt
+    return float(manifest.summary["records"] * receipt.epsilon_nano / NANO / receipt.unit.max_records)
+
+
+def traits(manifest: Manifest) -> Traits:
+    s = manifest.summary
+    if s["order"] == 1:
+        besides = (
+            "\n**No order was measured** (the sequences are too few for this epsilon): which symbol follows which "
+        )
+        besides += "is not in this release."
+        return Traits("sequences by length and of their symbols", "lengths and symbols, but no order", besides=besides)
+    some = f"whole ones of up to {s['whole_up_to']} symbols" if s["whole_up_to"] > 1 else "those of one symbol"
+    long = f"strings of up to {s['order']} symbols in longer ones"
+    besides = ""
+    if strength(manifest) < SMALL_LOG:
+        besides = "\n**No order was measured well** (the sequences are few for this epsilon): which symbol follows "
+        besides += "which is known roughly at best, and rare successions not at all."
+    named = f"sequences by length, of {some}, of first and last symbols, and of {s['strings']:,} {long}"
+    return Traits(named, f"lengths, {some}, ends, and {s['strings']:,} {long}", besides=besides)
+
+
+class Opened:
+    """A release of lengths, short sequences, ends and strings."""
+
+    def __init__(self, release: Release) -> None:
+        self._release, self._manifest, self._groups = release, release.manifest, release.groups
+        self.schema = sequence_schema_of(release.manifest)
+
+    @cached_property
+    def _answers(self) -> tuple[Replayed, Answers]:
+        replayed = Replayed(self._release)
+        dice = public_streams(self._manifest.postprocessing["seed"], STREAMS)
+        return replayed, ask_all(replayed, self.schema.universe.size, self.schema.max_length, dice)
+
+    # ---- verify -------------------------------------------------------------------------------------------
+
+    def problems(self) -> Iterator[str]:
+        """Whether questions and prices follow from the answers, the groups too, and the records from both."""
+        if self._groups.columns != _COLUMNS or any(self._groups.null_count().row(0)):
+            yield "the groups do not have the columns of sequences"
+            return
+        try:
+            replayed, answers = self._answers
+        except (CantleError, ValueError, IndexError) as error:
+            yield str(error) if isinstance(error, VerifyError) else "the groups are not those of such a release"
+            return
+        if replayed.receipts() != replayed.asked():
+            yield "the questions that the noisy numbers lead to are not those that the receipt paid for"
+            return
+        again = groups_of(self.schema.universe, answers, replayed.paths_taken)
+        yield from changed_columns(self._groups, again, "groups")
+        yield from self._record_problems(answers)
+
+    def _record_problems(self, answers: Answers) -> Iterator[str]:
+        records = self.records
+        starts, drawn = draw(answers, public_dice(self._manifest.postprocessing["seed"]))
+        if len(records) != len(starts) - 1 or self._manifest.summary != summary_of(answers, len(starts) - 1):
+            yield "the records or the summary are not what the noisy numbers say"
+            return
+        codes = self.schema.universe.encode(records.explode(empty_as_null=False))
+        lengths = records.list.len().to_numpy().astype(np.int64)
+        if (codes < 0).any() or (lengths < 1).any():
+            yield "the records are not all sequences of declared symbols"
+            return
+        if not np.array_equal(np.sort(lengths), np.sort(np.diff(starts))):
+            yield "the lengths of the records are not those that the noisy numbers say"
+            return
+        size = self.schema.universe.size
+        off = np.abs(np.bincount(codes, minlength=size) - np.bincount(drawn, minlength=size)).sum()
+        pairs = np.abs(_pairs(lengths, codes, size) - _pairs(np.diff(starts), drawn, size)).sum()
+        if max(off, pairs) > _CLOSE * max(1, len(drawn)):
+            yield "the records are not like those that the noisy numbers make"
+
+    @cached_property
+    def records(self) -> pl.Series:
+        """The released sequences as lists."""
+        return list_frame(as_polars(self._release.records, self._manifest), self._manifest)["items"]
+
+    # ---- answers ------------------------------------------------------------------------------------------
+
+    def noise(self, question: Question, share: Share) -> Noise:
+        """The largest noise of what the question names, scaled by the share of its records for which it holds."""
+        worst = Noise(0.0, 0.0)
+        for key in columns_of(question):
+            codes = hull(question).get(key)
+            if codes is None:
+                continue
+            if key in ("length", "first", "last"):
+                _, mine = self._numbers(str(key), codes)
+            else:
+                mine = self._of_strings(pattern_of(key))
+            worst = max(worst, mine.scaled(share({key: codes})), key=lambda noise: noise.variance)
+        return worst
+
+    def direct(self, question: Question) -> DirectAnswer | None:
+        """Lengths in whole bins, first and last symbols."""
+        if not isinstance(question, OneColumn) or question.key not in ("length", "first", "last"):
+            return None
+        if question.key == "length":
+            first, end = self._bins()
+            touched = question.codes.share(first, end)
+            if ((touched > 0) & (touched < 1)).any():
+                return None
+        elif self._manifest.summary["order"] == 1:
+            return None  # ends of short sequences are known, of long ones only any symbols well
+        value, noise = self._numbers(question.key, question.codes)
+        return DirectAnswer(value, noise)
+
+    def _bins(self) -> tuple[Ints, Ints]:
+        first = self._rows("lengths")["length"].to_numpy()
+        return first, np.append(first[1:], self.schema.max_length + 1)
+
+    def _numbers(self, key: str, codes: AnySet) -> tuple[float, Noise]:
+        """The noisy number of sequences with these lengths, first or last symbols, and its noise."""
+        if key == "length":
+            rows = self._rows("lengths")
+            first, end = self._bins()
+            rows = rows.filter(codes.share(first, end) > 0)
+        else:
+            place = 0 if key == "first" else -1
+            rows = self._groups.filter(
+                self._groups["question"].is_in(["paths", "starts" if key == "first" else "ends"])
+            )
+            symbols = self.schema.universe.encode(rows["symbols"].list.get(place)).astype(np.int64)
+            inside = codes.share(symbols, symbols + 1) > 0
+            rows = rows.filter(inside)
+        parts = rows["parts"].to_numpy()
+        value = float((rows["noisy"].to_numpy() / parts).sum())
+        return value, sum_of(Noise.of(float(v), 1 / p) for v, p in zip(variances(rows), parts.tolist(), strict=True))
+
+    def _of_strings(self, pattern: tuple[tuple[int, ...], ...]) -> Noise:
+        """The noise in the count of a string, in sequences: strings count as a part of one per symbol."""
+        order = min(max(map(len, pattern)), max(2, self._manifest.summary["order"]))
+        rows = self._groups.filter(self._groups["question"] == f"strings of {order}").head(1)
+        if not len(rows):
+            rows = self._groups.filter(self._groups["question"].is_in(ENDS)).head(1)
+        mean = float(self.records.list.len().mean() or 1.0)  # type: ignore[arg-type]
+        return sum_of(Noise.of(float(v), mean / PARTS) for v in variances(rows))
+
+    def _rows(self, question: str) -> pl.DataFrame:
+        return self._groups.filter(self._groups["question"] == question)
+
+    # ---- more records, show, report -----------------------------------------------------------------------
+
+    def draw(self, n: int, dice: Dice) -> pl.DataFrame:
+        """Records drawn anew from the noisy numbers."""
+        _, answers = self._answers
+        return to_frame(*draw(answers, dice, n), self.schema.universe)
+
+    def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
+        """The most frequent sequences, and what follows what most often."""
+        import polars as pl
+
+        every = self.records
+        held = every.list.unique().explode(empty_as_null=False).value_counts(sort=True)
+        held = held.sort(["count", held.columns[0]], descending=[True, False]).head(_BARS)
+        symbols = [str(symbol) for symbol in held.to_series(0)]
+        yield "Most frequent symbols", list(bars(symbols, held["count"].to_list(), len(every))) if len(held) else []
+        whole = every.list.eval(pl.element().cast(pl.String)).list.join(" > ").value_counts(sort=True)
+        most = whole.sort(["count", whole.columns[0]], descending=[True, False]).head(_SHOWN)
+        lines = [f"{words}: {count:,} sequences, {percent(count, len(every))}" for words, count in most.rows()]
+        yield "Most frequent sequences", lines or ["no sequence was released"]
+
+    def report(self) -> Section | None:
+        return None
+
+
+def _pairs(lengths: Ints, codes: Codes, size: int) -> Ints:
+    """How often symbols follow each other, in a coarse table."""
+    coarse = codes % 256 if size > 256 else codes
+    inside = np.ones(max(0, len(codes) - 1), np.bool_)
+    inside[np.cumsum(lengths)[:-1] - 1] = False
+    base = min(size, 256)
+    return np.bincount((coarse[:-1].astype(np.int64) * base + coarse[1:])[inside], minlength=base * base)
