@@ -37,8 +37,8 @@ from cantle.trusted.geometry.views import FamilyDomain
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
-    from pyspark.sql import DataFrame
 
+    from cantle.data.spark_files import DataFrame
     from cantle.trusted.counting.spark.families import SparkFamilies
 
 ENGINES = EVERY_ENGINE

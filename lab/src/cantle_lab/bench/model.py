@@ -61,6 +61,7 @@ RULES = {
     "baskets": Rule(),
     "degrees": Rule(),
     "families": Rule(),
+    "journeys": Rule(),
 }
 
 
