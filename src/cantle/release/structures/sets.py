@@ -18,9 +18,9 @@ from cantle.methods.baskets.model.item_supports import fit_sizes, size_edges
 from cantle.methods.baskets.model.questions import PAID
 from cantle.methods.diffpart.refill import sizes_frame
 from cantle.methods.diffpart.results import all_sets
-from cantle.release import Release
+from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import DirectAnswer, Share, variances
+from cantle.release.answers.noise import Share, variances
 from cantle.release.bars import item_section
 from cantle.release.data_file import as_polars
 from cantle.release.load import universe_of
@@ -60,11 +60,11 @@ def traits(manifest: Manifest) -> Traits:
     )
 
 
-class Opened:
+class Opened(structures.Opened):
     """A release of counted sets."""
 
     def __init__(self, release: Release) -> None:
-        self._release, self._manifest, self._groups = release, release.manifest, release.groups
+        super().__init__(release)
         self._universe = universe_of(release.manifest)
 
     @cached_property
@@ -158,9 +158,6 @@ class Opened:
     @cached_property
     def _codes(self) -> Callable[[Key], Ints]:
         return cache(SetCodes(self._groups["items"], self._universe))
-
-    def direct(self, question: Question) -> DirectAnswer | None:  # noqa: ARG002
-        return None
 
     # ---- more records, show, report -----------------------------------------------------------------------
 

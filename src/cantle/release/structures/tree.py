@@ -19,7 +19,7 @@ from cantle.drawing.records import RECORDS_WANTED
 from cantle.drawing.tree import Leaves
 from cantle.methods.rps.one_ways import OneWayTables, marginals_frame, tables_from
 from cantle.methods.rps.results import draw_generalised, drawn_records, masses, possible
-from cantle.release import Release
+from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import DirectAnswer, NoisyTable, Regions, Share, Tables, regions_of
 from cantle.release.bars import column_section
@@ -89,11 +89,11 @@ def _authored(manifest: Manifest) -> str:
     return f"\nThe partitioning{said} was written by the author of {whose(manifest)}; questions and noise are cantle's."
 
 
-class Opened:
+class Opened(structures.Opened):
     """A release that is a tree."""
 
     def __init__(self, release: Release) -> None:
-        self._release, self._manifest = release, release.manifest
+        super().__init__(release)
         self._traits, self._domain = tree_traits(release.manifest), domain_of(release.manifest)
 
     @cached_property
