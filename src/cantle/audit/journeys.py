@@ -18,9 +18,9 @@ from itertools import chain, product
 
 import numpy as np
 
-from cantle.audit.diffpart import SetConfig, listening
+from cantle.audit.diffpart import SetConfig
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Drawn, Record, Runner, Shown, Table, drawn_by, replaced, without_own_error
+from cantle.audit.exact import Drawn, Record, Runner, Shown, Table, drawn_by, listening, replaced, without_own_error
 from cantle.interfaces.publishing import run
 from cantle.methods.journeys.method import Journeys
 from cantle.methods.journeys.model import journey, questions
