@@ -140,7 +140,7 @@ class SparkView(Tables):
 
         return merged(self._families.asked(listed, lambda one, other: merged([one, other])))
 
-    def _tally(self, positions: Ints, key: TableKey) -> Iterator[Chunk]:
+    def _tally(self, positions: Ints, key: TableKey) -> Iterator[Chunk]:  # noqa: ARG002 - refused
         raise TypeError("a view answers questions about all of its records only")
 
 
