@@ -1,6 +1,7 @@
 """The tests on every supported Python that this machine has: `nox` for the quick form, `nox -s tests` for all tests.
 
-`nox -s min-versions` runs the quick form with the oldest supported packages.
+`nox -s min-versions` runs the quick form with the oldest supported packages, `nox -s mutants` shows that tests notice
+known ways to break the trusted base.
 """
 
 from __future__ import annotations
@@ -36,6 +37,13 @@ def min_versions(session: nox.Session) -> None:
     # Old packages use what new ones have deprecated.
     quiet = ("-W", "ignore::DeprecationWarning")
     session.run("python", "-m", "pytest", "-q", *quiet, *(session.posargs or QUICK))
+
+
+@nox.session(python=PYTHONS[0])
+def mutants(session: nox.Session) -> None:
+    """Mutants of ring 1 (scripts/mutants.py), each of which a test must notice; about ten minutes."""
+    session.install(".", "./lab[test]")
+    session.run("python", "scripts/mutants.py", *session.posargs)
 
 
 @nox.session(python=PYTHONS)

@@ -6,7 +6,7 @@ import atexit
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -21,7 +21,8 @@ from tests.entropy import drawn_from, real
 # Without bytecode, each command that a test starts would compile the library again, and each run all tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-# Tests need not survive a power failure, so none waits until the disk has written a file.
+# Tests need not survive a power failure, so none waits until the disk has written a file; only those of durability do.
+real_fsync = os.fsync
 os.fsync = lambda _: None
 
 # The collection of tests leaves hardly any garbage.
@@ -55,7 +56,9 @@ BACKWARDS = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """Lets two processes start at different ends, so that each compiles half of the tests for both."""
     report = yield
     if BACKWARDS and isinstance(collector, pytest.Directory):

@@ -21,7 +21,8 @@ import numpy as np
 from cantle.drawing import counts
 from cantle.trusted.noise import sources
 
-P, Made = ParamSpec("P"), TypeVar("Made")
+P = ParamSpec("P")
+Made = TypeVar("Made")
 BASE = "1"  # change it to see whether a test depends on luck
 LAUNCH = Path(__file__).with_name("launch.py")
 

@@ -90,7 +90,7 @@ def test_the_python_reference_has_every_public_name() -> None:
     import cantle
 
     documented = re.findall(r"^::: cantle\.(\w+)$", text("docs/api.md"), re.MULTILINE)
-    assert sorted(documented) == sorted([*cantle.__all__, "errors"])
+    assert sorted(documented) == sorted([*cantle.__all__, "errors", "framework"])
 
 
 def test_the_odds_on_the_page_about_epsilon_follow_from_the_definition() -> None:

@@ -210,4 +210,4 @@ def test_multiplicities_stand_for_equal_candidates() -> None:
     assert enumerated == law(long)
     weights = [Fraction(2**s * m, w) for s, w, m in zip(scores, inverse, many, strict=True)]
     assert [enumerated[i] for i in range(4)] == [w / sum(weights) for w in weights]
-    assert sum(p for (first, _), p in law(twice).items() if first == 1) == enumerated[1]
+    assert sum(p for pair, p in law(twice).items() if pair[0] == 1) == enumerated[1]

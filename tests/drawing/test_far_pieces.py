@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from cantle.drawing.counts import Floats
-from cantle.drawing.far_pieces import trust_in_pieces
-from cantle.drawing.smooth import smooth
+from cantle.drawing.smooth import smooth, trust_in_pieces
 
 WIDTHS = np.full(20, 10.0)
 STARTS = np.arange(20)

@@ -138,6 +138,8 @@ CALLS: list[tuple[tuple[object, ...], tuple[int, ...]]] = [
     (("graph", "a", "-o", "x.txt"), BAD), (("apply", "b", "t.csv", "-o", "x.internal.csv"), GOOD),
     (("apply", "a", "t.csv", "-o", "y.internal.csv"), BAD), (("apply", "b", "none.csv", "-o", "z.internal.csv"), BAD),
     (("evaluate", "t.csv", "a"), GOOD), (("evaluate", "t.csv", "c", "--json"), GOOD),
+    (("experiment", "t.csv", "--schema", "table.yaml", "-o", "x"), BAD),  # too few records to be split
+    (("experiment", "none.csv", "--schema", "table.yaml", "-o", "x"), BAD),
     (("evaluate", "none.csv", "a"), BAD), (("report", "a"), GOOD), (("report", "c", "-o", "c.html"), GOOD),
     (("report", "a", "--against", "t.csv"), GOOD), (("report", "a", "--against", "t.csv", "-o", "x.html"), BAD),
     (("query", "c", "age >= 40 and town == 'Ash'"), GOOD), (("query", "c", "height > 2"), BAD),

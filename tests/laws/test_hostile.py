@@ -573,7 +573,7 @@ def column_curator(records: Any = DATA.records, noise: Noise | None = None, epsi
 class MyJoint(JointSplits):
     """Candidates that always claim to fit, and must not see exact counts."""
 
-    def fits(self, domain: Any, quality: Any) -> bool:  # noqa: ARG002
+    def fits(self, nodes: Any, domain: Any, quality: Any) -> bool:  # noqa: ARG002
         return True
 
     def score(self, engine: Any, quality: Any) -> Any:  # noqa: ARG002

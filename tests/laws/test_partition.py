@@ -305,7 +305,9 @@ def all_kept(parts: Partitions, rows: list[int]) -> Kept:
 @st.composite
 def item_trees(draw: st.DrawFn) -> tuple[ItemTree, int]:
     size = draw(st.integers(1, 6))
-    tree = ItemTree.of(size, draw(st.integers(2, 6)), even=draw(st.booleans()), shuffled=draw(st.booleans()))
+    tree = ItemTree.of(
+        size, draw(st.integers(2, 6)), even=draw(st.booleans()), dice=draw(st.none() | st.integers(0, 99))
+    )
     return tree, draw(st.integers(1, size))
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import cantle
 from cantle.release import Release
-from cantle.release.answers.bins import Bins, bins_of, inside_and_around
+from cantle.release.answers.asking import Bins, bins_of, inside_and_around
 from cantle.release.answers.table_answers import TableAsker
 from cantle.release.report.tables import _table_errors
 from cantle.schema.code_sets import CodeSet, OneColumn

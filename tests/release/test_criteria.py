@@ -16,7 +16,7 @@ from cantle.errors import SchemaError
 from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError
 from cantle.release.statement import verdict
 from cantle.release.verify import verify_folder
-from cantle.schema.criteria import Criterion, criteria_of
+from cantle.schema.table import Criterion, criteria_of
 from tests.release.people import SCHEMA, people
 
 RATE = (1, 100)  # noise of scale 100 records; log 20 scales are 300

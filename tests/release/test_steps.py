@@ -54,7 +54,7 @@ def test_incomes_counted_in_steps_of_500_keep_their_mean_and_counts() -> None:
     assert count.low <= exact <= count.high
     assert abs(count.value - exact) < 1_000
     middle = [frame["day"].cast(pl.Int32).mean() for frame in (private, release.records)]
-    assert abs(middle[0] - middle[1]) < 1.5  # type: ignore[operator] - rounding down would be two weeks early
+    assert abs(middle[0] - middle[1]) < 1.5  # rounding down would be two weeks early
 
 
 @pytest.mark.parametrize("method", ["mosaic", "rps", "diffgen"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -129,6 +130,8 @@ class Regions:
             )
         if np.ndim(number) and np.shape(number) != (len(self),):
             raise ParameterError(f"numbers of columns are for {np.size(number)} regions, and there are {len(self)}")
+        if np.size(number) and not 0 <= np.min(number) <= np.max(number) < len(self.columns):
+            raise ParameterError(f"columns have the numbers 0 to {len(self.columns) - 1}")
         return np.broadcast_to(np.asarray(number, dtype=np.int64), len(self)).copy()
 
     def _number(self, column: str) -> int:
@@ -146,8 +149,10 @@ class Regions:
         taxonomy = self.domain.attributes[number].taxonomy
         if taxonomy is None:
             raise ParameterError(f"column {column} has no taxonomy; declare a hierarchy in the schema, or raise bins")
-        spans = zip(self.nodes.lo[:, number].tolist(), self.nodes.hi[:, number].tolist(), strict=True)
-        return [taxonomy.children(*span) if taxonomy.has(*span) else () for span in spans]
+        ends = np.stack([self.nodes.lo[:, number], self.nodes.hi[:, number]], axis=1)
+        spans, which = np.unique(ends, axis=0, return_inverse=True)  # many regions share the same few spans
+        below = [taxonomy.children(*span) if taxonomy.has(*span) else () for span in spans.tolist()]
+        return [below[place] for place in which.reshape(-1).tolist()]
 
     def _sliced(self, number: int, points: list[list[int]]) -> Cut:
         starts = np.cumsum([0, *map(len, points)], dtype=np.int64)
@@ -209,8 +214,7 @@ def _code(attribute: Attribute, value: Any) -> int:
         if value not in attribute.scale.labels:
             raise ParameterError(f"column {attribute.name} has no category {value!r} to cut at")
         return attribute.scale.labels.index(value) // attribute.width
-    edges = _edges(attribute)[:-1]
     try:
-        return int(np.searchsorted(edges, value)) if edges.dtype != object else int(np.sum(edges < value))
+        return bisect_left(_edges(attribute)[:-1].tolist(), value)
     except TypeError:
         raise_alone(ParameterError(f"column {attribute.name} cannot be cut at {value!r}; give a value of its type"))

@@ -32,10 +32,10 @@ from cantle.schema.domain import Domain
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Bools, Ints
 from cantle.trusted.core.curator import Curator
-from cantle.trusted.geometry.boxes import cut_counts
+from cantle.trusted.geometry.boxes import BOX_RULES, cut_counts
 
-MOST_LEVELS, MOST_REGIONS = 200, 1 << 24
-"""A partitioning that goes on beyond these is stopped with an error."""
+MOST_LEVELS, MOST_REGIONS, MOST_REHEARSED = 200, 1 << 23, 1 << 20
+"""A partitioning that goes on beyond these levels, or regions of a level in a run or a rehearsal, is stopped."""
 
 Answer = TypeVar("Answer")
 
@@ -177,6 +177,10 @@ class PartitioningRun(TreeRun):
         """The same run from the start, to be rehearsed."""
         return PartitioningRun(self.given, self._as_declared, rehearsal=True)
 
+    def run(self, curator: Curator) -> None:
+        """Asks all questions. What is refused outside of the author's verbs is about cuts, so `partition` is named."""
+        self._call("partition", super().run, curator)
+
     def results(self, generator: Dice) -> Results:
         """Records and groups from the noisy tree, and what readers need of them."""
         values = "uniform" if self.oneways is None else "fitted"
@@ -202,7 +206,7 @@ class PartitioningRun(TreeRun):
         self._call("begin", self.plan.begin, regions, ask)
 
     def stop(self, regions: Regions, ask: Ask) -> Bools:
-        if regions.depth >= MOST_LEVELS or len(regions) > MOST_REGIONS:
+        if regions.depth >= MOST_LEVELS or len(regions) > (MOST_REHEARSED if self.rehearsal else MOST_REGIONS):
             raise ParameterError(
                 f"{self._class}.stop does not come to an end: {len(regions):,} regions at level {regions.depth}"
             )
@@ -217,12 +221,14 @@ class PartitioningRun(TreeRun):
 
     def partition(self, regions: Regions, ask: Ask) -> Cut:
         cut = self._call("partition", self.plan.partition, regions, ask)
-        if type(cut) is not Cut or not np.array_equal(cut.regions.nodes.ids, regions.nodes.ids):
+        ours = type(cut) is Cut and type(cut.rule) in BOX_RULES and type(cut.regions) is Regions
+        same = ours and np.array_equal(cut.regions.nodes.ids, regions.nodes.ids)
+        if not same or not cut.rule.fits(regions.nodes):
             raise ParameterError(
                 f"{self._class}.partition must return one cut for each of its {len(regions)} regions, as "
                 "regions.halve, cut, slices, children, ask.choose and join make them"
             )
-        return cut
+        return Cut(regions, cut.rule)
 
     def summarize(self, regions: Regions, ask: Ask) -> None:
         done = len(self.tree.leaves)
@@ -240,6 +246,8 @@ class PartitioningRun(TreeRun):
         try:
             return author(*given)
         except Exception as error:
+            if str(error).startswith(f"{self._class}."):
+                raise  # it is ours already
             told = f": {error}" if isinstance(error, CantleError) else f" failed with {type(error).__name__}: {error}"
             kind = BudgetExceeded if isinstance(error, BudgetExceeded) else ParameterError
             ours = kind(f"{self._class}.{verb}{told}")

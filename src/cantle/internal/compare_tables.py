@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import ClassVar
 
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from cantle.data.tables import as_ids, read_batches
 from cantle.drawing.counts import public_dice
-from cantle.errors import install_command
+from cantle.errors import ParameterError, install_command
 from cantle.internal.comparison import BEFORE, Comparison, Distribution, Fact, Matrices, Trained
 from cantle.internal.questions import ask, ask_related
 from cantle.methods.own_error.table_workload import coded
 from cantle.release import Release
+from cantle.release.answers.regression import Model
 from cantle.release.answers.table_answers import TableAsker
 from cantle.release.load import table_schema_of
 from cantle.release.report.groupings import middle_of
@@ -73,6 +74,8 @@ def compare_table(data: object, release: Release) -> Comparison:
     some = view.records and len(raw[0])
     asked = [*ask(view, raw, asker), *ask_related(view, raw, asker, matrices.private)] if some else []
     trained, reason = train_and_test(schema, view, raw)
+    if trained is not None:
+        trained = replace(trained, slopes=_slopes(asker, trained.target, view, raw))
     return Comparison("table", facts, columns, matrices, tuple(asked), trained, missing=(reason,) if reason else ())
 
 
@@ -152,6 +155,8 @@ def _matrices(view: TableView, raw: Sequence[Codes]) -> Matrices:
 
 MOST_RECORDS = 30_000
 _FEWEST = 200
+CLEAR = 5.0
+"""Coefficients of at least this many standard errors are clear."""
 _MOST_CLASSES = 20
 
 
@@ -196,6 +201,26 @@ def _correct(features: NDArray[np.float32], classes: Codes, others: NDArray[np.f
     model = HistGradientBoostingClassifier(max_iter=60, early_stopping=False, random_state=0)
     with threadpool_limits(1):  # several threads wait for each other: 17 s of CPU instead of 0.6 s on two busy cores
         return float((model.fit(features, classes).predict(others) == truth).mean())
+
+
+def _slopes(asker: TableAsker, target: str, view: TableView, raw: Sequence[Codes]) -> str:
+    """How far coefficients of least squares are off that are clear in the data."""
+    others = [one.name for one in view.attributes if one.name != target]
+    private = {one.name: codes for one, codes in zip(view.attributes, raw, strict=True)}
+    try:
+        model = Model.of(asker, target, others)
+        truth, found = model.fit(lambda name: private[name]), model.fit(asker.codes)
+    except (ParameterError, KeyError):  # an outcome of several categories, many categories, columns that rules made
+        return ""
+    clear = np.abs(truth.coefficients[1:]) > CLEAR * truth.drawn
+    right, given = truth.coefficients[1:][clear], found.coefficients[1:][clear]
+    if not len(right):
+        return ""
+    off, wrong = np.median(np.abs(given - right) / np.abs(right)), int((np.sign(given) != np.sign(right)).sum())
+    return (
+        f"linear regression on all other columns: {len(right)} coefficients are clear in the data; in the release they "
+        f"are off by {100 * off:.0f} % in the median, and {wrong} have the wrong sign"
+    )
 
 
 def _explained(features: NDArray[np.float32], values: Codes, others: NDArray[np.float32], truth: Codes) -> float:

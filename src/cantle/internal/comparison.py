@@ -108,6 +108,8 @@ class Trained:
     majority: float
     tested: int
     numeric: bool = False
+    slopes: str = ""
+    """How far the coefficients of a linear regression on all other columns are off; empty if there are none."""
 
     @property
     def in_words(self) -> str:
@@ -238,6 +240,8 @@ def _trained_lines(trained: Trained) -> Iterator[str]:
     yield f"{trained.in_words[0].upper()}{trained.in_words[1:]}:"
     yield f"  trained on the release {trained.on_released:.3f}, on private records {trained.on_private:.3f}, "\
           f"{trained.same_guess} {trained.majority:.3f}"  # fmt: skip
+    if trained.slopes:
+        yield f"  {trained.slopes}"
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cantle.drawing.records import Drawn
     from cantle.release.answers.asking import Asker
     from cantle.release.answers.estimates import Estimate
+    from cantle.release.answers.regression import Regression
     from cantle.schema import Schema
     from cantle.trusted.ledger import Ticket
 
@@ -341,6 +342,31 @@ class Release:
         if by:
             return asker.table([by] if isinstance(by, str) else list(by), asker.parse(question), column, confidence)
         return asker.mean(column, asker.parse(question), confidence)
+
+    def regress(self, formula: str, *, confidence: float = 0.95) -> Regression:
+        """The coefficients of a linear regression on the records of a table, with intervals that include the noise.
+
+        Parameters
+        ----------
+        formula : str
+            An outcome and columns, such as "income ~ age + sex". The outcome is a number, a date, or one of two
+            categories. Records without one of the values are left out.
+        confidence : float
+            The share of such intervals that contain the coefficient that the private records have.
+
+        Examples
+        --------
+        >>> import cantle, polars as pl
+        >>> bounds = {"minimum": 0, "maximum": 99}
+        >>> fields = [{"name": name, "type": "integer", "constraints": bounds} for name in ("x", "y")]
+        >>> numbers = pl.DataFrame({"x": [i % 50 for i in range(5000)], "y": [i % 50 + i % 20 for i in range(5000)]})
+        >>> schema = {"fields": [fields[0], fields[1] | {"role": "target"}]}
+        >>> release = cantle.publish(numbers, schema, epsilon=5, insecure_seed=1)
+        >>> slope = release.regress("y ~ x").coefficients["x"]
+        >>> slope.low < 1 < slope.high
+        True
+        """
+        return self._asker.regress(formula, confidence)
 
     def itemsets(self, min_support: float, *, longest: int | None = None, confidence: float = 0.95) -> pl.DataFrame:
         """The frequent itemsets of a release of sets: groups of items that many of the released sets hold.

@@ -1,7 +1,11 @@
-"""Releases of sequences: how they are stored, returned and described. They share the forms of sets, with an order."""
+"""Releases of sequences: how they are stored, returned and described, how accurate they are, and for what.
+
+They share the forms of sets, with an order. Accuracy and uses follow from public numbers.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +16,24 @@ from cantle.drawing.records import csv_of
 from cantle.drawing.results import as_frame
 from cantle.drawing.set_frames import to_frame, to_long, write_fimi
 from cantle.drawing.xes_file import write_xes
-from cantle.release import sequence_verdict
+from cantle.methods.own_error.accuracy import Accuracy
+from cantle.release.accuracy import WORST_DOUBT, bound_of, noise_scale
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
 from cantle.release.sets import form_of, item_type, list_frame, read_fimi_frame
 from cantle.release.structures import traits_of
-from cantle.release.words import declared_names, drawn_records, write_plain
+from cantle.release.words import (
+    SWITCHED_OFF,
+    TOO_FEW,
+    Right,
+    Uses,
+    declared_names,
+    drawn_records,
+    groups,
+    line,
+    points,
+    write_plain,
+)
 from cantle.schema.items import SPACE, Universe
 from cantle.schema.sequence_questions import pattern_of
 from cantle.schema.sequences import SequenceSchema
@@ -33,6 +49,59 @@ if TYPE_CHECKING:
     from cantle.release.answers.sequence_answers import SequenceAsker
     from cantle.schema.canonical_json import JSON
     from cantle.schema.code_sets import Key
+
+BEYOND = "What depends on longer strings than were counted, such as returns after a long gap, comes out too weak."
+
+
+def sentence(accuracy: Accuracy | None, released: int) -> str:
+    """The accuracy in one sentence, as `publish`, `show`, the statement, the report and Python print it."""
+    if accuracy is None or not accuracy.bought:
+        return SWITCHED_OFF if accuracy is None else TOO_FEW
+    parts = rights(accuracy, released)
+    return line("The share of sequences", parts) if parts else TOO_FEW
+
+
+def rights(accuracy: Accuracy | None, released: int) -> list[Right]:
+    """The measured errors of shares of sequences."""
+    kinds = ("together", "in which one symbol follows another directly"), ("apart", "in which it follows at any time")
+    known = [] if accuracy is None or not accuracy.bought else [(getattr(accuracy, key), about) for key, about in kinds]
+    parts = list[Right]()
+    for error, about in known:
+        if error is not None:
+            level = bound_of(error, WORST_DOUBT) / max(1, released)
+            parts.append(Right(level, about, WORST_DOUBT * noise_scale(error) > level * released / 2))
+    return parts
+
+
+def middle(accuracy: Accuracy | None, released: int) -> float | None:
+    """The one figure of that sentence that stands for all, from 0 to 1."""
+    return max((right.error for right in rights(accuracy, released)), default=None)
+
+
+def uses(manifest: Manifest) -> Uses:
+    """What the sequences are good for and what they are not good for."""
+    released, order = manifest.summary["records"], manifest.summary["order"]
+    bad = ["looking up or matching single sequences: they are made up"]
+    if not released:
+        return Uses(("nothing: no sequence was released",), tuple(bad))
+    good = ["how long sequences are", "with which symbols they start and end"]
+    if order > 1:
+        whole = manifest.summary["whole_up_to"]
+        good.append(f"strings of up to {order} symbols, and whole sequences of up to {whole}")
+        level = middle(manifest.accuracy, released)
+        if level is not None:
+            good[-1] += f"; what follows what is right to ±{points(level)} percentage points"
+            sizes = groups(level, released, "sequences", "with one symbol after another")
+            good, bad = [*good, *sizes.good], [*bad, *sizes.bad]
+    return Uses(tuple(good), (*bad, *_lost(order)))
+
+
+def _lost(order: int) -> Iterator[str]:
+    if order == 1:
+        yield "which symbol follows which: no order of symbols was measured"
+    else:
+        yield f"what depends on more than {order} symbols in a row, such as returns after a long gap"
+    yield "when things happened: times are not released"
 
 
 def _column_types(manifest: Manifest) -> dict[str, pl.DataType]:
@@ -162,7 +231,7 @@ def _texts(manifest: Manifest) -> Texts:
     long: list[JSON] = [{"name": form.get("id", ""), "type": "integer"}]
     long += [{"name": form.get("order") or "position", "type": "integer"}, {"name": form.get("item", "")}]
     lists: list[JSON] = [{"name": form.get("column", ""), "type": "array"}]
-    said = (sequence_verdict.sentence(manifest.accuracy, manifest.summary["records"]), sequence_verdict.BEYOND)
+    said = (sentence(manifest.accuracy, manifest.summary["records"]), BEYOND)
     universe = declared_names(manifest, "items")
     return Texts(
         drawn_records(manifest, "sequence", traits.released) + traits.besides,
@@ -188,6 +257,6 @@ KIND = ReleasedKind(
     as_text=_as_text,
     given_back=_given_back,
     asker=_asker,
-    uses=lambda release: sequence_verdict.uses(release.manifest),
+    uses=lambda release: uses(release.manifest),
     texts=_texts,
 )

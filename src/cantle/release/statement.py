@@ -18,7 +18,7 @@ from cantle.release.kinds import KINDS, texts_of
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.spending import receipt_table
 from cantle.release.words import method_in_words, totals
-from cantle.schema.criteria import Criterion, criteria_of
+from cantle.schema.table import Criterion, criteria_of
 from cantle.trusted.core.budget import NANO, nano_of, words_of
 
 

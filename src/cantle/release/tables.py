@@ -20,7 +20,7 @@ from cantle.drawing.results import as_frame
 from cantle.methods.own_error.accuracy import Accuracy, Pair, all_pairs, measured_pairs
 from cantle.methods.own_error.table_workload import columns_of
 from cantle.release.accuracy import DOUBT, ShareErrors, bound_of, noise_scale, share_errors
-from cantle.release.answers.bins import bins_of
+from cantle.release.answers.asking import bins_of
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
 from cantle.release.structures import traits_of

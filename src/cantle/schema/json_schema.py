@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cantle.schema.canonical_json import JSON
-from cantle.schema.criteria import QUESTIONS
 from cantle.schema.declared_values import BLANK
 from cantle.schema.dialect import MOST_ROWS
 from cantle.schema.field_keys import TYPES
 from cantle.schema.sequences import LONGEST, ORDER_TYPES
+from cantle.schema.table import QUESTIONS
 
 FILE_NAME = "cantle.schema.json"
 """The name of a copy beside a draft; the draft's first line refers to it, so that editors need no network."""

@@ -92,7 +92,9 @@ def test_fig3(adult_with_trees: Path, tmp_path: Path) -> None:
     paths, printed, publish = run("diffgen-fig3", tmp_path, data_dir=adult_with_trees)
     assert printed.startswith("gate: C4.5* on raw Adult")
     summary = pl.read_csv(paths[1])
-    panels = [f"{panel} {score}" for panel in ("a: Max", "b: InfoGain", "c: default") for score in SCORES]
+    panels = [
+        f"{panel} {score}" for panel in ("a: Max", "b: InfoGain", "c: default", "d: Max, literal") for score in SCORES
+    ]
     assert summary["panel"].unique(maintain_order=True).to_list() == panels
     assert set(summary["series"]) == {"raw", "majority", "h = 10", "default, accuracy", "default, auto"}
     assert summary["raw"].null_count() == 0
@@ -101,6 +103,15 @@ def test_fig3(adult_with_trees: Path, tmp_path: Path) -> None:
         {"epsilon": 1, "accuracy_share": 0, "method": "diffgen", "preset": "paper", "rounds": 10, "score": "infogain"},
         {"epsilon": 1, "accuracy_share": 0, "method": "diffgen", "preset": "default", "objective": "accuracy"},
         {"epsilon": 1, "accuracy_share": 0, "method": "diffgen", "preset": "default", "objective": "auto"},
+        {
+            "epsilon": 1,
+            "accuracy_share": 0,
+            "method": "diffgen",
+            "preset": "paper",
+            "rounds": 10,
+            "score": "max",
+            "literal": True,
+        },
     ]
     assert "short form: " in printed
     assert paths[3].read_bytes().startswith(b"\x89PNG")

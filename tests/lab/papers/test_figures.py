@@ -102,7 +102,7 @@ def test_the_figure_on_adult_shows_the_check_and_the_raw_scores(small_adult: Pat
     summary = pl.read_csv(paths[1])
     assert set(summary["series"]) == {
         "raw", "majority", "Mondrian k=5",
-        "paper, stop 5", "paper, stop 0", "fixed midpoints", "default preset",
+        "paper, stop 5", "paper, stop 0", "literal, stop 5", "fixed midpoints", "default preset",
     }  # fmt: skip
     assert summary["raw"].null_count() == 0
     exact = summary.filter(pl.col("series") == "paper, stop 5")

@@ -68,6 +68,18 @@ def test_figure_2_of_rps_is_what_the_code_measures() -> None:
     assert measured == pytest.approx(float(written("Figure 2: three clusters", "**default preset**", "1")), abs=0.015)
 
 
+def test_the_literal_rows_of_figure_1_are_what_the_code_measures() -> None:
+    series = "literal, epsilon for each question"
+    measured = mean(rps_figures.fig1(setting(series, 0.01, 5)), series, "c:", 0.01)
+    assert f"{measured:.2f}" == written("Figure 1: one attribute", series, "eps 0.01")
+
+
+def test_the_midpoints_of_figure_2_are_what_the_code_measures() -> None:
+    measured = mean(rps_figures.fig2(setting("midpoint, depth 10", 1, 3)), "midpoint, depth 10", "c:", 1)
+    row = "(c) midpoint of a random attribute, depth 10"
+    assert measured == pytest.approx(float(written("Figure 2: three clusters", row, "1")), abs=0.015)
+
+
 @pytest.fixture
 def data() -> Path:
     folder = os.environ.get("CANTLE_DATA")

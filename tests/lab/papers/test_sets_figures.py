@@ -112,7 +112,7 @@ def test_figure_3_has_baselines_and_names_refusals(third: tuple[list[Path], str,
     many = summary.filter(pl.col("panel").str.starts_with("stand-in"))
     assert set(few["series"]) == {
         "empty release", "exact supports, independent", "Basic, raw", "Basic, records",
-        "paper", "paper, C1 = 2.75, C2 = 6.75", "default",
+        "paper", "literal", "paper, C1 = 2.75, C2 = 6.75", "default",
     }  # fmt: skip
     assert set(many["series"]) == {
         "empty release", "exact supports, independent",

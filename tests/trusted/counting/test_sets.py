@@ -87,7 +87,7 @@ def data(draw: st.DrawFn) -> tuple[Sets, ItemTree, int]:
     """Records over trees of all fan-outs; no records, a single item and wide nodes are likely."""
     size = draw(st.sampled_from([1, 2, 3, 5, 8, 13, 30, 62, 64, 130]))
     fanout = draw(st.sampled_from([2, 3, 4, 10, 24, 26, 62]))
-    tree = ItemTree.of(size, fanout, even=draw(st.booleans()), shuffled=draw(st.booleans()))
+    tree = ItemTree.of(size, fanout, even=draw(st.booleans()), dice=draw(st.none() | st.integers(0, 99)))
     record = st.sets(st.integers(0, size - 1), min_size=1, max_size=min(size, 12)).map(sorted)
     everything = st.just(list(range(size)))
     records = draw(st.lists(record | everything if size <= 62 else record, max_size=12))

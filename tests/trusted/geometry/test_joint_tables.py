@@ -7,10 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from cantle.trusted.geometry import count_tables, joint_tables
-from cantle.trusted.geometry.count_tables import count_codes, count_tables_plainly
+from cantle.trusted.geometry import count_tables
+from cantle.trusted.geometry.count_tables import count_codes, count_tables_plainly, joined
 from cantle.trusted.geometry.cross_tables import CrossTable, Map
-from cantle.trusted.geometry.joint_tables import joined
 
 CELLS = (5, 2, 7, 3, 6)
 
@@ -39,7 +38,7 @@ MIXED = [
 @pytest.mark.parametrize("wanted", [PAIRS, MIXED, PAIRS[:1], []])
 @pytest.mark.parametrize("most", [1, 75, 4096])
 def test_sums_are_the_wanted_counts(wanted: list[CrossTable], most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joint_tables, "MOST_CELLS", most)
+    monkeypatch.setattr(count_tables, "MOST_CELLS", most)
     cells, joint = records(), joined(wanted)
     added_up = joint.add_up(count_tables_plainly(cells, joint.tables))
     assert added_up.tolist() == count_tables_plainly(cells, wanted).tolist()
@@ -50,7 +49,7 @@ def test_all_pairs_of_small_columns_are_sums_of_one_table() -> None:
 
 
 def test_joint_tables_stay_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joint_tables, "MOST_CELLS", 75)
+    monkeypatch.setattr(count_tables, "MOST_CELLS", 75)
     tables = joined(PAIRS).tables
     assert len(tables) < len(PAIRS)
     assert max(one.cells for one in tables) <= 75

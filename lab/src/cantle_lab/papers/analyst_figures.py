@@ -63,6 +63,22 @@ def numbers(setting: Setting) -> Iterator[Row]:
             )
 
 
+def regressions(setting: Setting) -> Iterator[Row]:
+    """Intervals of coefficients for the declared target: how many hold those of the published records."""
+    data = _folder(setting)
+    two = {"Adult, class": table_sets.load_adult, "bank, deposit": table_sets.load_bank}
+    for name, load in {**analyst_tables.NUMBERS, **two}.items():
+        table = load(data)
+        for epsilon in setting.pick(EPSILONS, (1,)):
+            for repeat in range(setting.repeats):
+                learn, _ = halves(table.frame.height, split_seed(setting, repeat))
+                frame, given = table.frame[learn], table.published or table.schema
+                options = {**MOSAIC, "accuracy_share": "1/25"}
+                release = setting.release(frame, given, epsilon, options, repeat)
+                scores = regression.coverage(release, frame, np.random.default_rng(repeat))
+                yield from _rows("analysts-regressions", name, "mosaic", (epsilon, repeat), scores)
+
+
 def surveys(setting: Setting) -> Iterator[Row]:
     """Wide surveys with hidden causes, and small tables: correlations that are kept."""
     for table in (analyst_tables.survey(), analyst_tables.survey(50_000, 194), table_sets.latent_classes(),

@@ -87,8 +87,9 @@ def smallest(data: Sets, epsilon: float) -> float | None:
 
 def every(data: Sets) -> dict[str, Options]:
     """The settings to compare: as printed, with a constant that ends, those of the authors' program, and ours."""
-    large = {} if data.size <= FEW_ITEMS else {"paper, C2 = 5": PAPER_LARGE}
-    return {"paper": PAPER, **large, "paper, C1 = 2.75, C2 = 6.75": PROGRAM, "default": DEFAULT}
+    small = data.size <= FEW_ITEMS
+    other: dict[str, Options] = {"literal": {**PAPER, "literal": True}} if small else {"paper, C2 = 5": PAPER_LARGE}
+    return {"paper": PAPER, **other, "paper, C1 = 2.75, C2 = 6.75": PROGRAM, "default": DEFAULT}
 
 
 def both(data: Sets) -> dict[str, Options]:

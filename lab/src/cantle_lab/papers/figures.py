@@ -73,6 +73,7 @@ FIGURES: Mapping[str, Figure] = {
     "analysts-tails": Figure(analyst_figures.tails),
     "analysts-classes": Figure(analyst_figures.classes),
     "analysts-numbers": Figure(analyst_figures.numbers),
+    "analysts-regressions": Figure(analyst_figures.regressions),
     "analysts-surveys": Figure(analyst_figures.surveys),
 }
 

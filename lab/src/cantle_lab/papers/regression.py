@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import mean
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cantle.release import Release
+from cantle.release.answers.regression import Model
+from cantle.release.answers.table_answers import TableAsker
+from cantle.release.load import code_reader
 from cantle_lab.papers.coding import Coded, Coder, Floats, Ints
+
+if TYPE_CHECKING:
+    import polars as pl
 
 CLEAR = 5.0
 """Coefficients whose t value in the raw records is at least this large are compared."""
 
 COMMON, MOST_DUMMIES = 0.05, 3
-ROUNDS = 40
+ROUNDS, FORMULAS = 40, 17
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,28 @@ def coefficients(coder: Coder, raw: Coded, release: Coded) -> dict[str, float]:
     off = np.abs(found - truth)[clear] / np.abs(truth)[clear]
     flipped = float((np.sign(found) != np.sign(truth))[clear].mean())
     return {"OLS error": float(np.median(off)), "wrong signs": flipped, "clear": float(clear.sum())}
+
+
+def coverage(release: Release, frame: pl.DataFrame, dice: np.random.Generator) -> dict[str, float]:
+    """How many intervals of `release.regress` hold the coefficient of the published records, for formulas with all
+    columns and with 1 to 4 random ones, and how wide they are in coefficients that are clear there."""
+    asker, target = TableAsker(release), release.schema.target
+    assert target is not None
+    read = code_reader(release.manifest, frame)
+    others = [name for name in asker.attributes if name != target]
+    held, clear, wide = [], [], []
+    for number in range(FORMULAS):
+        some = dice.permutation(others)[: 1 + number % 4].tolist() if number else others
+        model = Model.of(asker, target, some)
+        told = release.regress(f"`{target}` ~ " + " + ".join(f"`{name}`" for name in some))
+        slopes = list(told.coefficients.values())[1:]
+        fit = model.fit(read)
+        for one, truth, error in zip(slopes, fit.coefficients[1:].tolist(), fit.drawn.tolist(), strict=True):
+            held.append(one.low <= truth <= one.high)
+            if abs(truth) > CLEAR * error:
+                clear.append(held[-1])
+                wide.append((one.high - one.low) / 2 / abs(truth))
+    return {"held": mean(held), "held, clear": mean(clear), "half width": float(np.median(wide))}
 
 
 def predictions(coder: Coder, train: Coded, test: Coded) -> dict[str, float]:

@@ -36,22 +36,32 @@ def stops(values: Sequence[int], depth: int) -> dict[str, Options]:
     return {f"stop {s}": paper(depth=depth, stop=f"count:{s}") for s in values}
 
 
+QUESTIONS = 200
+"""A path of depth 50 has 50 cuts and 50 tests, each with a 200th of epsilon; the leaf gets half."""
+
 OURS: dict[str, Options] = {"default preset": {"preset": "default"}}
 
 
 def fig1(setting: Setting) -> Iterator[Row]:
-    """The EMD of one released attribute from the original, by depth (a) and by stopping count (b)."""
+    """The EMD of one released attribute, by depth (a) and stopping count (b), and what its printed levels need (c)."""
     table, schema = synthetic.normal(*setting.pick((), (1_000,)))
 
     def measure(epsilon: float, options: Options, repeat: int) -> float:
-        records = setting.release(table, schema, epsilon, options, repeat).records
+        times, given = options.get("times", 1), {name: value for name, value in options.items() if name != "times"}
+        assert isinstance(times, int)
+        records = setting.release(table, schema, times * epsilon, given, repeat).records
         return emd(table["x"].to_numpy(), records["x"].to_numpy())
 
     # Fixed partitioning (section 3) at its best: 128 fixed cells, whose counts get the whole budget.
     fixed = {"fixed midpoints, depth 7": paper(attributes="midpoint", depth=7, stop="none")}
-    panels = {
+    panels: dict[str, dict[str, Options]] = {
         "a: EMD by depth": depths(setting.pick((5, 10, 20, 50, 100), (5,))) | fixed | OURS,
         "b: EMD by stopping count, depth 50": stops(setting.pick((1, 3, 5, 10), (5,)), depth=50),
+        "c: EMD at depth 50 as printed": {
+            "permute-and-flip": paper(depth=50),
+            "literal": paper(depth=50, literal=True),
+            "literal, epsilon for each question": paper(depth=50, literal=True, times=QUESTIONS),
+        },
     }
     for panel, series in panels.items():
         for point in setting.sweep(setting.pick(EPSILONS, (0.1, 1)), series, measure):
@@ -79,10 +89,15 @@ def fig2(setting: Setting) -> Iterator[Row]:
         return purity(process, regions(setting.release(table, schema, epsilon, options, repeat).groups, table))
 
     pair = setting.pick((10, 50), (10,))
-    halves = {f"median, depth {d}": paper(depth=d, stop="count:5") for d in pair} | {
-        f"midpoint, depth {d}": paper(attributes="midpoint", depth=d, stop="count:5") for d in pair
+    # One thing varies from line to line: the point of the cut, then the choice of the attribute, then the mechanism.
+    ways: dict[str, dict[str, object]] = {
+        "median": {},
+        "midpoint": {"attributes": "random-midpoint"},
+        "midpoint of the widest": {"attributes": "midpoint"},
+        "median, literal": {"literal": True},
     }
-    panels = {
+    halves = {f"{way}, depth {d}": paper(depth=d, stop="count:5", **more) for d in pair for way, more in ways.items()}
+    panels: dict[str, dict[str, Options]] = {
         "a: purity by depth": depths(setting.pick((5, 10, 20, 50, 100), (5,))),
         "b: purity by stopping count, depth 10": stops(setting.pick((1, 3, 5, 10), (5,)), depth=10),
         "c: purity by partition method": halves | OURS,
@@ -110,6 +125,7 @@ def fig3(setting: Setting) -> Iterator[Row]:
     series = {
         "paper, stop 5": paper(depth=50, stop="count:5"),
         "paper, stop 0": paper(depth=50, stop="count:0"),
+        "literal, stop 5": paper(depth=50, stop="count:5", literal=True),
         "fixed midpoints": paper(attributes="midpoint", depth=50, stop="count:5"),
     } | OURS
     for name, options in series.items():

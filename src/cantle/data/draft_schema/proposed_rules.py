@@ -1,4 +1,5 @@
-"""Rules that the names of columns suggest: `discharge_date >= admission_date`. No value is read."""
+"""Rules and places that the names of columns suggest: `discharge_date >= admission_date`, `pickup_lat` with
+`pickup_lon`. No value is read."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import permutations
 
 from cantle.schema.canonical_json import JSON
+from cantle.schema.declared_values import BLANK
 from cantle.schema.question_columns import quoted
 
 _PAIRS = """start end, start stop, start finish, started ended, started finished, begin end, from to, from until,
@@ -53,3 +55,33 @@ def as_comment(rules: Sequence[str]) -> str:
     lines = [f"#   - {rule}" for rule in rules]
     what = "what the names suggest; take away the # if no record can break it (then none is released that does):"
     return "\n".join([f"# {what}", "# rules:", *lines]) + "\n"
+
+
+_AXES = {"lat": 0, "latitude": 0, "lon": 1, "lng": 1, "long": 1, "longitude": 1}
+
+
+def with_places(fields: Sequence[dict[str, JSON]]) -> list[dict[str, JSON]]:
+    """The fields, with one place instead of a latitude and a longitude of the same name."""
+    pairs = dict[tuple[str, ...], dict[int, dict[str, JSON]]]()
+    for one in fields:
+        words = words_of(str(one["name"]))
+        axes = [word for word in words if word in _AXES]
+        if len(axes) == 1 and one.get("type") in ("number", BLANK) and one.get("role") is None:
+            rest = tuple(word for word in words if word not in _AXES)
+            pairs.setdefault(rest, {}).setdefault(_AXES[axes[0]], one)
+    taken, made = {str(one["name"]) for one in fields}, list(fields)
+    for rest, pair in pairs.items():
+        if len(pair) == 2:
+            name = "_".join(rest) or "place"
+            made[made.index(pair[0])] = _place(f"{name}_place" if name in taken else name, pair[0], pair[1])
+            made.remove(pair[1])
+    return made
+
+
+def _place(name: str, lat: Mapping[str, JSON], lon: Mapping[str, JSON]) -> dict[str, JSON]:
+    ends = [one["constraints"] if isinstance(one.get("constraints"), Mapping) else {} for one in (lat, lon)]
+    corners = [[end.get(key, BLANK) for end in ends] for key in ("minimum", "maximum")]  # type: ignore[union-attr]
+    known = all(value != BLANK for corner in corners for value in corner)
+    step = lat.get("step") or ends[0].get("multipleOf", BLANK)  # type: ignore[union-attr]
+    columns: list[JSON] = [lat["name"], lon["name"]]
+    return {"name": name, "type": "geopoint", "columns": columns, "bounds": corners if known else BLANK, "step": step}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cantle.data.draft_schema.declared import declared, frame_columns, names_its_columns
 from cantle.data.draft_schema.inferred import inferred
-from cantle.data.draft_schema.proposed_places import with_places
+from cantle.data.draft_schema.proposed_rules import with_places
 from cantle.data.draft_schema.table_text import entry_of, text_of
 from cantle.data.file_forms import STATISTICS, ending
 from cantle.data.statistics_files import book_of

@@ -33,6 +33,10 @@ def query_command(
     weighted: Annotated[
         bool, typer.Option("--weighted", help="Each record counts for its weight (role: weight in the schema).")
     ] = False,
+    regress: Annotated[
+        str | None,
+        typer.Option("--regress", metavar="FORMULA", help='A linear regression, such as "income ~ age + sex".'),
+    ] = None,
     itemsets: Annotated[
         float | None,
         typer.Option("--itemsets", metavar="SUPPORT", help="Sets: list what this share (or number) of the sets holds."),
@@ -56,6 +60,8 @@ def query_command(
 
     Example: cantle query survey "smokes" --weighted --by region
 
+    Example: cantle query release --regress "income ~ age + sex"
+
     Example: cantle query baskets "contains 'bread' and not contains 'milk'"
 
     Example: cantle query baskets --itemsets 0.02
@@ -77,7 +83,14 @@ def query_command(
     target = None if output is None else marked_file(output, release)
     facts: dict[str, object] = {"question": question, "mean": mean, "weighted": weighted, "confidence": confidence}
     given, answer = confidence, dict[str, object]()
-    if itemsets is not None:
+    if regress is not None:
+        beside = {"a question": question, "--by": by, "--mean": mean, "--weighted": weighted, "--itemsets": itemsets}
+        if given_too := [name for name, value in beside.items() if value]:
+            raise ParameterError(f"--regress uses all records as they are; leave out {' and '.join(given_too)}")
+        fit = release.regress(regress, confidence=given)
+        rows, answer = fit.frame(), {"regress": regress, "records": fit.records, "notes": list(fit.notes)}
+        answer |= {"confidence": given, "rows": _plain(rows)}
+    elif itemsets is not None:
         by, rows = ["items"], release.itemsets(itemsets, confidence=given)
         stated = None if set(rows["covers"]) & set(WITHOUT_CONFIDENCE) else given
         answer = {"itemsets": itemsets, "confidence": stated, "rows": _plain(rows)}
@@ -110,7 +123,8 @@ def query_command(
         _write(rows, target)
         print_result(as_json, answer | {"file": str(target)}, lambda: print(f"wrote {target}: {len(rows)} rows"))
         return
-    print_result(as_json, answer, lambda: _show(release, rows, by, confidence) if by else print(one))
+    told = fit if regress is not None else None if by else one
+    print_result(as_json, answer, lambda: _show(release, rows, by, confidence) if told is None else print(told))
 
 
 def _frame(one: Estimate) -> pl.DataFrame:

@@ -167,8 +167,10 @@ class DiffPart(Configured):
         if s.literal and (s.fill or s.m is not None or self.all_at_once):
             raise ParameterError("diffpart parameter literal is the algorithm as printed: leave out fill, m and cells")
         fanout = size if self.all_at_once else s.fanout
-        self.tree = ItemTree.of(size, max(2, fanout), even=preset == "default", shuffled=s.literal)
+        self._taxonomy = ItemTree.of(size, max(2, fanout), even=preset == "default")
         self.most = min(s.m, size) if isinstance(s.m, int) and not self.all_at_once else size
+        self.seed = 0
+        """The seed of the public dice, which is set before the run; only a literal run throws them."""
         self.inner = _inner_nodes(self.tree)
         self.own_accuracy = OwnAccuracy(self.settings.accuracy_share, universe=schema.universe)
         self.kept_partitions = KeptPartitions()
@@ -176,6 +178,11 @@ class DiffPart(Configured):
         self.noisy: Noisy | None = None
         self.path = 0
         self.empty = 0.0  # the expected number of empty sub-partitions that questions so far have listed
+
+    @property
+    def tree(self) -> ItemTree:
+        """The taxonomy; with dice if the run is literal."""
+        return replace(self._taxonomy, dice=self.seed) if self.settings.literal else self._taxonomy
 
     def run(self, curator: Curator) -> None:
         """Asks all questions: in each round, every open partition is expanded once."""

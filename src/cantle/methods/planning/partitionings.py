@@ -6,6 +6,7 @@ The leaves of the rehearsal divide a column into some number of spans on average
 from __future__ import annotations
 
 from collections import Counter
+from math import sqrt
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part
 from cantle.methods.planning.tables import table_cost
 from cantle.methods.question_words import question_in_words
 from cantle.methods.rps.results import summarise
-from cantle.trusted.core.arrays import Floats, Ints
 from cantle.trusted.core.budget import NANO
 
 MOST_REHEARSED = 100_000
@@ -37,10 +37,12 @@ def plan_partitioning(method: PartitioningRun, epsilon: float, records: int, per
     noise = float(np.sqrt(np.mean(spread)))
     shares = {why: nano / receipt["epsilon_nano"] for why, nano in spent.items()}
     budget = [Part(question_in_words(why), share, noise if why == "leaf" else None) for why, share in shares.items()]
-    noises = [_value_noise(leaves.hi[:, a] - leaves.lo[:, a], spread, size) for a, size in enumerate(run.sizes)]
-    errors = [min(MEAN_ERROR * one, records / size) for one, size in zip(noises, run.sizes, strict=True)]
-    spans = [size / np.mean(leaves.hi[:, a] - leaves.lo[:, a]) for a, size in enumerate(run.sizes)]
-    cells = float(np.mean(spans)) if spans else 1.0
+    spans = [size / float(np.mean(leaves.hi[:, a] - leaves.lo[:, a])) for a, size in enumerate(run.sizes)]
+    errors = [
+        min(MEAN_ERROR * noise * sqrt(len(leaves.ids) / many), records / size)
+        for many, size in zip(spans, run.sizes, strict=True)
+    ]
+    cells = sum(spans) / len(spans) if spans else 1.0
     said = (
         f"rehearsed on {tried:,} made-up records that are spread evenly: {len(leaves.ids):,} regions, "
         f"{run.tree.levels[-1].depth} cuts deep; what it asks of real records may differ, and so may the errors"
@@ -48,15 +50,9 @@ def plan_partitioning(method: PartitioningRun, epsilon: float, records: int, per
     return Outline(
         method=method.name,
         budget=tuple(budget),
-        value_noise=noise * float(np.sqrt(len(leaves.ids) / cells)),
+        value_noise=noise * sqrt(len(leaves.ids) / cells),
         one_way=sum(errors) / max(1, len(errors)),
         cells=cells,
         remarks=(said,),
         **table_cost("rps", records, len(run.sizes), 0),
     )
-
-
-def _value_noise(width: Ints, spread: Floats, size: int) -> float:
-    """The standard deviation of the noise in the number of records of one code of a column, over all codes: a leaf of
-    some width gives each of its codes an equal share of its count."""
-    return float(np.sqrt(np.sum(spread / width) / size))

@@ -18,8 +18,15 @@ from cantle.methods.own_error.accuracy import Pair, affordable
 from cantle.methods.own_error.table_workload import columns_of as columns_to_ask
 from cantle.methods.own_error.table_workload import table_workload
 from cantle.release import Release
-from cantle.release.answers.asking import Asker, check_confidence, no_numbers
-from cantle.release.answers.bins import Bins, bins_of, inside_and_around, sums_inside_and_around
+from cantle.release.answers.asking import (
+    Asker,
+    Bins,
+    bins_of,
+    check_confidence,
+    inside_and_around,
+    no_numbers,
+    sums_inside_and_around,
+)
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
 from cantle.release.answers.widths import NEVER, Widths, joined, shared_margin
 from cantle.release.data_file import as_polars
@@ -48,6 +55,7 @@ from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
 from cantle.trusted.geometry.workloads import TableWorkload
 
 if TYPE_CHECKING:
+    from cantle.release.answers.regression import Regression
     from cantle.schema.relations import Relations
     from cantle.schema.sums import Total
 
@@ -136,7 +144,7 @@ class TableAsker(Asker):
             raise ParameterError("records of ranges (values=set) cannot be counted; publish with other `values`")
         super().__init__(release)
         self._distributions = dict[Key, tuple[Floats, Floats]]()
-        self.attributes = attributes_of(release.manifest)
+        self.attributes, self.target = attributes_of(release.manifest), release.schema.target
 
     @cached_property
     def _frame(self) -> pl.DataFrame:
@@ -347,6 +355,11 @@ class TableAsker(Asker):
             able = [one for one, a in self.attributes.items() if a.scale.type in ("integer", "number")]
             raise no_numbers(name, able)
         return attribute
+
+    def regress(self, formula: str, confidence: float) -> Regression:
+        from cantle.release.answers.regression import regress
+
+        return regress(self, formula, confidence)
 
     # ---- tables -------------------------------------------------------------------------------------------
 

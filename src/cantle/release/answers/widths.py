@@ -19,7 +19,7 @@ import numpy as np
 from cantle.methods.own_error.accuracy import LARGE, Pair, PairError, QuestionError, largest_spread, reference, scale_of
 from cantle.methods.own_error.table_workload import block_counts
 from cantle.release.accuracy import DOUBT, MOST_DOUBT, noise_scale
-from cantle.release.answers.bins import inside_and_around
+from cantle.release.answers.asking import inside_and_around
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
 from cantle.release.answers.noise import DirectAnswer
 from cantle.release.structures import traits_of

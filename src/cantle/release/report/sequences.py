@@ -6,7 +6,7 @@ from cantle.release import Release
 from cantle.release.answers.sequence_answers import SequenceAsker
 from cantle.release.report.content import Box, Section, Tile, accuracy_tile
 from cantle.release.report.sequence_section import sequence_sections
-from cantle.release.sequence_verdict import middle
+from cantle.release.sequences import middle
 
 TITLE = "sequences"
 SIZE = "synthetic sequences of symbols, drawn from noisy counts."

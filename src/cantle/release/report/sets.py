@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from cantle.release.load import universe_of
 from cantle.release.report.charts import Bar, share_text
 from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
 from cantle.release.report.groupings import Ints
-from cantle.release.report.icicle import Node, tree_section
+from cantle.release.report.icicle import Node, icicle, tree_section
 from cantle.release.report.pairs import heat_map
 from cantle.release.report.tables import BASIS, CONFIDENCE, card, weakest
 from cantle.release.sets import list_frame, middle
@@ -27,6 +27,7 @@ from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
 from cantle.schema.items import Universe
 from cantle.schema.question_columns import MOST_COUNTED
 
+_GROUPS_LISTED = 40
 MOST_ITEMS = 30
 """Most items in a pattern; a pattern is a number with one bit per item."""
 
@@ -186,13 +187,39 @@ def _matrix(view: SetView) -> Section:
 # ---- what records were drawn from -------------------------------------------------------------------------------
 
 
-def section_of_sets(release: Release) -> Section:
-    """Released sets as a tree."""
+def section_of_sets(release: Release, groups: Sequence[Ints] = ()) -> Section:
+    """Released sets as a tree; and the tree of items along which they were cut, if they were: for each level from the
+    items up, where its groups begin among those below."""
     words = (
         "Sets by their most frequent item, then by their second most frequent one, and so on, as far as the 30 most "
         "frequent items go. What a bar has beyond its parts are sets of just the items above."
     )
-    return tree_section(set_tree(SetView.of(release)), words, "set")
+    view = SetView.of(release)
+    section = tree_section(set_tree(view), words, "set")
+    if not groups:
+        return section
+    return replace(section, figures=(*section.figures, _tree_of_items(view, groups)))
+
+
+def _tree_of_items(view: SetView, groups: Sequence[Ints]) -> Figure:
+    """The groups of items along which records were cut, each as wide as its items occur in released sets."""
+    below = [Node(view.label(code), int(often)) for code, often in enumerate(view.supports)]
+    ends = np.arange(len(below) + 1)  # the first item of every group, and the end of the last
+    for edges in groups:
+        ends = ends[edges]
+        parts = [below[first:last] for first, last in pairwise(edges.tolist())]
+        named = [f"{view.label(first)} … {view.label(last - 1)}" for first, last in pairwise(ends.tolist())]
+        below = [
+            Node(name, sum(one.count for one in some), [one for one in some if one.count]) if len(some) > 1 else some[0]
+            for name, some in zip(named, parts, strict=True)
+        ]
+    root = Node("all items", below[0].count, below[0].children)
+    label = "Groups of items as bars, each as wide as its items occur in the released sets."
+    rows = [(node.label, f"{depth}", f"{node.count:,}") for depth, _, node in root.walk() if depth]
+    rows.sort(key=lambda row: -int(row[2].replace(",", "")))
+    note = "Groups follow the public list of items. Records were cut along them, so small groups are the least sure."
+    header = ("group of items", "level", "times")
+    return Figure("Tree of items", icicle(root, label), note=note, header=header, rows=rows[:_GROUPS_LISTED])
 
 
 def set_tree(view: SetView) -> Node:

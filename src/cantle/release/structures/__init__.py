@@ -6,10 +6,11 @@ methods: a release names its structure, or leaves it to its method (`cantle.meth
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -54,25 +55,34 @@ class Traits:
     """What else the statement says about it, each sentence after a line break."""
 
 
-class Opened(Protocol):
+class Opened(ABC):
     """A release that was opened by the class `Opened` of its structure. What takes time is computed when needed."""
 
+    def __init__(self, release: Release) -> None:
+        self._release, self._manifest, self._groups = release, release.manifest, release.groups
+
+    @abstractmethod
     def problems(self) -> Iterator[str]:
         """Whatever does not follow from the noisy numbers, the receipt and the seed as it should."""
 
+    @abstractmethod
     def noise(self, question: Question, share: Share) -> Noise:
         """The noise in the counts that the released records of a question were drawn from."""
 
-    def direct(self, question: Question) -> DirectAnswer | None:
-        """The answer of noisy tables, if there are tables that answer this question by themselves."""
+    def direct(self, question: Question) -> DirectAnswer | None:  # noqa: ARG002
+        """The answer of noisy tables, if there are tables that answer this question by themselves; None by default."""
+        return None
 
+    @abstractmethod
     def draw(self, n: int, dice: Dice) -> pl.DataFrame:
         """n records from the noisy numbers alone, or if that cannot be, drawn from the released ones."""
 
+    @abstractmethod
     def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:
         """Titles, and lines that show the records and then what they were drawn from: of a tree so many levels, and
         perhaps not all of many."""
 
+    @abstractmethod
     def report(self) -> Section | None:
         """The section of the report about what records were drawn from; None if there is nothing to show."""
 

@@ -20,9 +20,9 @@ from cantle.drawing.records import RECORDS_WANTED, drawable, give_back
 from cantle.errors import ParameterError
 from cantle.methods.diffgen import results as from_cells
 from cantle.methods.diffgen.column_shapes import ColumnTable, tables_frame, tables_from
-from cantle.release import Release
+from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import DirectAnswer, Regions, Share, side_by_side, variances
+from cantle.release.answers.noise import Regions, Share, side_by_side, variances
 from cantle.release.bars import column_section
 from cantle.release.load import domain_of, table_schema_of
 from cantle.release.manifest import Manifest
@@ -47,11 +47,11 @@ def traits(manifest: Manifest) -> Traits:
     return Traits(f"{s['cells']:,} cells, of which {listed}", in_short, lambda domain: domain)
 
 
-class Opened:
-    """A release of cells."""
+class Opened(structures.Opened):
+    """A release of cells. Only those with many records are listed, so sums of them are biased: no answer is direct."""
 
     def __init__(self, release: Release) -> None:
-        self._release, self._manifest, self._groups = release, release.manifest, release.groups
+        super().__init__(release)
         self.domain = domain_of(release.manifest)
         self.grid = from_cells.grid_of(self.domain, release.manifest.structure["cuts"])
 
@@ -132,10 +132,6 @@ class Opened:
     def _place(self) -> Ints:
         """The interval of each listed cell in every column."""
         return self.grid.unravel(self._groups["leaf"].to_numpy().astype(np.int64))
-
-    def direct(self, question: Question) -> DirectAnswer | None:  # noqa: ARG002
-        """None: only cells with many records are listed, so that sums of them are biased."""
-        return None
 
     # ---- more records, show, report -----------------------------------------------------------------------
 

@@ -15,9 +15,9 @@ from cantle.drawing.counts import Dice
 from cantle.drawing.group_frames import leaves_from
 from cantle.drawing.tree import Leaves
 from cantle.methods.degrees.results import FEW_EDGES, PAID, Answers, degree_results, edges_bound
-from cantle.release import Release
+from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import DirectAnswer, Regions, Share, regions_of, sum_of, variances
+from cantle.release.answers.noise import Regions, Share, regions_of, sum_of, variances
 from cantle.release.bars import WIDTH, bars
 from cantle.release.data_file import as_polars
 from cantle.release.load import graph_schema_of
@@ -43,11 +43,11 @@ def traits(manifest: Manifest) -> Traits:
     return Traits("nodes by degree", f"{bound}{guessed}")
 
 
-class Opened:
+class Opened(structures.Opened):
     """A release of degrees."""
 
     def __init__(self, release: Release) -> None:
-        self._release, self._manifest, self._groups = release, release.manifest, release.groups
+        super().__init__(release)
         self._in_ranges = "leaves" in release.manifest.summary
 
     @cached_property
@@ -179,9 +179,6 @@ class Opened:
 
     def _rows(self, *questions: str) -> pl.DataFrame:
         return self._groups.filter(self._groups["question"].is_in(list(questions)))
-
-    def direct(self, question: Question) -> DirectAnswer | None:  # noqa: ARG002
-        return None
 
     # ---- more records, show, report -----------------------------------------------------------------------
 

@@ -17,9 +17,9 @@ from cantle.errors import VerifyError
 from cantle.methods.families.model.answers import variance_of
 from cantle.methods.families.results import family_cells, frame_of
 from cantle.methods.question_words import question_in_words
-from cantle.release import Release
+from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import DirectAnswer, Share
+from cantle.release.answers.noise import Share
 from cantle.release.load import family_schema_of
 from cantle.release.manifest import Manifest
 from cantle.release.structures import Traits
@@ -49,11 +49,11 @@ def traits(manifest: Manifest) -> Traits:
     return Traits(f"{counted} and of {together} of several columns", f"{counted}, {together} of several columns")
 
 
-class Opened:
+class Opened(structures.Opened):
     """A release of families."""
 
     def __init__(self, release: Release) -> None:
-        self._release, self._manifest = release, release.manifest
+        super().__init__(release)
         self._schema = family_schema_of(release.manifest)
         self._stated = release.manifest.structure["tables"]
 
@@ -168,9 +168,6 @@ class Opened:
 
     def noise(self, question: Question, share: Share) -> Noise:  # noqa: ARG002
         raise VerifyError("questions about families are answered by their own class")
-
-    def direct(self, question: Question) -> DirectAnswer | None:  # noqa: ARG002
-        return None
 
     # ---- more families, show, report ----------------------------------------------------------------------
 

@@ -24,9 +24,9 @@ from cantle.methods.baskets.model.questions import PAID, Answers, Terms, ask_all
 from cantle.methods.baskets.model.synthesis import KERNELS_FROM, Measured, synthesise
 from cantle.methods.baskets.results import DOUBLES, SINGLE, basket_frame, basket_groups, item_questions, summary_of
 from cantle.methods.own_error.accuracy import WHY
-from cantle.release import Release
+from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import DirectAnswer, Share, sum_of, variances
+from cantle.release.answers.noise import Share, sum_of, variances
 from cantle.release.bars import item_section
 from cantle.release.data_file import as_polars
 from cantle.release.load import set_schema_of, universe_of
@@ -142,11 +142,11 @@ def traits(manifest: Manifest) -> Traits:
     return Traits(f"sets by size, of items{head}, and of {given}", in_short)
 
 
-class Opened:
+class Opened(structures.Opened):
     """A release of sizes, items and pairs."""
 
     def __init__(self, release: Release) -> None:
-        self._release, self._manifest, self._groups = release, release.manifest, release.groups
+        super().__init__(release)
         self._universe = universe_of(release.manifest)
 
     @cached_property
@@ -225,9 +225,6 @@ class Opened:
         mine = rows.filter(rows["items"].list.first() == self._universe.label(code))
         factor = np.where(mine["question"] == SINGLE, 1.0, enlarged) / mine["parts"].to_numpy()
         return sum_of(Noise.of(float(v), float(f)) for v, f in zip(variances(mine), factor, strict=True))
-
-    def direct(self, question: Question) -> DirectAnswer | None:  # noqa: ARG002
-        return None
 
     # ---- more records, show, report -----------------------------------------------------------------------
 

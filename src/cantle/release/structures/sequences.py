@@ -16,7 +16,7 @@ from cantle.drawing.set_frames import to_frame
 from cantle.errors import CantleError, VerifyError
 from cantle.methods.journeys.model.questions import SMALL_LOG, Answers, ask_all
 from cantle.methods.journeys.results import ENDS, draw, groups_of, summary_of
-from cantle.release import Release
+from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import DirectAnswer, Share, sum_of, variances
 from cantle.release.bars import bars
@@ -69,11 +69,11 @@ def traits(manifest: Manifest) -> Traits:
     return Traits(named, f"lengths, {some}, ends, and {s['strings']:,} {long}", besides=besides)
 
 
-class Opened:
+class Opened(structures.Opened):
     """A release of lengths, short sequences, ends and strings."""
 
     def __init__(self, release: Release) -> None:
-        self._release, self._manifest, self._groups = release, release.manifest, release.groups
+        super().__init__(release)
         self.schema = sequence_schema_of(release.manifest)
 
     @cached_property

@@ -18,9 +18,9 @@ from cantle.methods.baskets.model.item_supports import fit_sizes, size_edges
 from cantle.methods.baskets.model.questions import PAID
 from cantle.methods.diffpart.refill import sizes_frame
 from cantle.methods.diffpart.results import all_sets
-from cantle.release import Release
+from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import DirectAnswer, Share, variances
+from cantle.release.answers.noise import Share, variances
 from cantle.release.bars import item_section
 from cantle.release.data_file import as_polars
 from cantle.release.load import universe_of
@@ -33,6 +33,7 @@ from cantle.schema.code_sets import Key, Question, holds
 from cantle.schema.items import Universe
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Floats, Ints
+from cantle.trusted.geometry.item_partitions import ItemTree
 
 if TYPE_CHECKING:
     from cantle.release.report.content import Section
@@ -59,11 +60,11 @@ def traits(manifest: Manifest) -> Traits:
     )
 
 
-class Opened:
+class Opened(structures.Opened):
     """A release of counted sets."""
 
     def __init__(self, release: Release) -> None:
-        self._release, self._manifest, self._groups = release, release.manifest, release.groups
+        super().__init__(release)
         self._universe = universe_of(release.manifest)
 
     @cached_property
@@ -158,9 +159,6 @@ class Opened:
     def _codes(self) -> Callable[[Key], Ints]:
         return cache(SetCodes(self._groups["items"], self._universe))
 
-    def direct(self, question: Question) -> DirectAnswer | None:  # noqa: ARG002
-        return None
-
     # ---- more records, show, report -----------------------------------------------------------------------
 
     def draw(self, n: int, dice: Dice) -> pl.DataFrame:
@@ -180,7 +178,16 @@ class Opened:
     def report(self) -> Section:
         from cantle.release.report.sets import section_of_sets
 
-        return section_of_sets(self._release)
+        if self._all_at_once:
+            return section_of_sets(self._release)
+        given = self._manifest.parameters
+        groups = ItemTree.of(self._universe.size, given["fanout"], even=given["preset"] == "default")
+        return section_of_sets(self._release, groups.edges)
+
+    @property
+    def _all_at_once(self) -> bool:
+        """Whether all sets of a small universe were counted, without any tree."""
+        return any(charge.why == ALL_SETS for charge in self._manifest.receipt.charges())
 
 
 def _are_sets(items: pl.Series, universe: Universe) -> bool:

@@ -18,7 +18,7 @@ from cantle.errors import VerifyError
 from cantle.methods.mosaic.results import cell_frame, drawn_codes, placed
 from cantle.methods.own_error.accuracy import measured_pairs
 from cantle.methods.question_words import question_in_words
-from cantle.release import Release
+from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import DirectAnswer, NoisyTable, Share, Tables
 from cantle.release.bars import column_section
@@ -49,11 +49,11 @@ def traits(manifest: Manifest) -> Traits:
     return Traits(" and of ".join(parts), ", and ".join(parts), lambda domain: domain.with_target_as_column(), cells)
 
 
-class Opened:
+class Opened(structures.Opened):
     """A release of noisy tables."""
 
     def __init__(self, release: Release) -> None:
-        self._release, self._manifest = release, release.manifest
+        super().__init__(release)
         self._domain, self._stated = domain_of(release.manifest), release.manifest.structure["tables"]
 
     @cached_property

@@ -19,7 +19,7 @@ from cantle.drawing.records import RECORDS_WANTED
 from cantle.drawing.tree import Leaves
 from cantle.methods.rps.one_ways import OneWayTables, marginals_frame, tables_from
 from cantle.methods.rps.results import draw_generalised, drawn_records, masses, possible
-from cantle.release import Release
+from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import DirectAnswer, NoisyTable, Regions, Share, Tables, regions_of
 from cantle.release.bars import column_section
@@ -32,7 +32,7 @@ from cantle.release.structures.checks import broken_rules, changed_columns, one_
 from cantle.release.structures.tree_nodes import Counting, Nodes, leaf_problems, nodes_of
 from cantle.release.words import printable, whose
 from cantle.schema.code_sets import Question
-from cantle.schema.domain import Domain
+from cantle.schema.domain import Domain, Steps
 from cantle.trusted.core.arrays import Codes, Ints
 from cantle.trusted.geometry.cross_tables import are_edges
 
@@ -89,11 +89,11 @@ def _authored(manifest: Manifest) -> str:
     return f"\nThe partitioning{said} was written by the author of {whose(manifest)}; questions and noise are cantle's."
 
 
-class Opened:
+class Opened(structures.Opened):
     """A release that is a tree."""
 
     def __init__(self, release: Release) -> None:
-        self._release, self._manifest = release, release.manifest
+        super().__init__(release)
         self._traits, self._domain = tree_traits(release.manifest), domain_of(release.manifest)
 
     @cached_property
@@ -199,11 +199,17 @@ class Opened:
         yield "Regions", list(lines(0, "", 0))
 
     def report(self) -> Section:
+        """Two columns of numbers as a map, other trees as an icicle."""
         from cantle.release.report.icicle import Node, tree_section
+        from cantle.release.report.region_map import Area, map_section
 
+        nodes, columns = self._nodes, self._domain.attributes
+        words = f"The domain was cut into {self._manifest.summary['leaves']:,} regions, each with a noisy count."
+        if len(columns) == 2 and all(isinstance(one.scale, Steps) for one in columns):
+            area = Area(nodes.lo, nodes.hi, self._counts, nodes.first, nodes.many)
+            return map_section(area, columns, words)
         made = [Node("all records", int(self._counts[0]))]
         for number in range(1, len(self._counts)):
-            made.append(Node(self._nodes.name(number, self._domain), int(self._counts[number])))
-            made[self._nodes.parent[number]].children.append(made[-1])
-        leaves = self._manifest.summary["leaves"]
-        return tree_section(made[0], f"The domain was cut into {leaves:,} regions, each with a noisy count.")
+            made.append(Node(nodes.name(number, self._domain), int(self._counts[number])))
+            made[nodes.parent[number]].children.append(made[-1])
+        return tree_section(made[0], words)

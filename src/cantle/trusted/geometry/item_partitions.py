@@ -166,17 +166,17 @@ def find_pairs(part: Ints, mask: Ints, rows: Ints, masks: Ints) -> Ints:
 class ItemTree:
     """A context-free taxonomy: the children of node j of height h are the nodes edges[h - 1][j] .. edges[h - 1][j + 1]
     of height h - 1; items have height 0, and the greatest height has one node (Definition 3.1). Nodes of one height are
-    expanded from left to right; if `shuffled`, the next one follows from a public hash of the cut."""
+    expanded from left to right, or with `dice` the next one is drawn by a hash of the cut and this public number."""
 
     edges: tuple[Ints, ...]
-    shuffled: bool = False
+    dice: int | None = None
 
     def __post_init__(self) -> None:
         for edge in self.edges:
             edge.setflags(write=False)
 
     @staticmethod
-    def of(size: int, fanout: int, *, even: bool, shuffled: bool = False) -> ItemTree:
+    def of(size: int, fanout: int, *, even: bool, dice: int | None = None) -> ItemTree:
         """Groups of `fanout` nodes, level by level, until one is left; the last group of a level may be smaller, or the
         groups of a level are made as even as possible."""
         edges: list[Ints] = []
@@ -186,11 +186,11 @@ class ItemTree:
             ends = (np.arange(groups + 1) * nodes) // groups if even else np.arange(groups + 1) * fanout
             edges.append(np.minimum(ends, nodes).astype(np.int64))
             nodes = groups
-        return ItemTree(tuple(edges), shuffled)
+        return ItemTree(tuple(edges), dice)
 
     def copy(self) -> ItemTree:
         """A copy of the tree, so that changing it does not change ours."""
-        return ItemTree(tuple(edge.copy() for edge in self.edges), self.shuffled)
+        return ItemTree(tuple(edge.copy() for edge in self.edges), self.dice)
 
     @property
     def size(self) -> int:
@@ -211,7 +211,7 @@ class ItemTree:
             if (fans < 1).any() or (fans > MOST_CHILDREN).any():
                 return False
             below = len(edge) - 1
-        return bool(self.edges) and below == 1 and type(self.shuffled) is bool
+        return bool(self.edges) and below == 1 and (self.dice is None or type(self.dice) is int)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,7 +268,7 @@ class Partitions:
     @property
     def place(self) -> Ints:
         """Where that node stands among the nodes touched at its height, from left to right: records hold them so."""
-        if not self.tree.shuffled:
+        if self.tree.dice is None:
             return self.taken
         owner = np.repeat(np.arange(len(self)), np.diff(self.level_starts))
         return np.bincount(owner[self.level < self.node[owner]], minlength=len(self)).astype(np.int64)
@@ -316,18 +316,23 @@ class Partitions:
         """The item sets of leaf partitions, as a ragged table, after the last expansion."""
         more = bits_of(mask, self._spans[0][rows])
         starts, items = append(*gather(self.below_starts, self.below, rows), *more)
-        if self.tree.shuffled:
+        if self.tree.dice is not None:
             items = items[np.lexsort((items, np.repeat(np.arange(len(rows)), np.diff(starts))))]
         return starts, items
 
-    def reshuffled(self) -> Partitions:
-        """The same with the waiting nodes of each in the order of a public hash of its cut."""
+    def reshuffled(self, dice: int) -> Partitions:
+        """The same with the waiting nodes of each in the order of a hash of its cut and this number."""
         owner = np.repeat(np.arange(len(self)), np.diff(self.level_starts))
         here = np.arange(len(owner)) - self.level_starts[owner]
         words = scramble(self.level)
         waiting = np.concatenate([np.zeros(1, np.uint64), np.cumsum(np.where(here < self.taken[owner], 0, words))])
         lower = np.concatenate([np.zeros(1, np.uint64), np.cumsum(scramble(self.below + (1 << 40)))])
-        cut = waiting[self.level_starts[1:]] - waiting[self.level_starts[:-1]] + self.height.astype(np.uint64)
+        cut = (
+            waiting[self.level_starts[1:]]
+            - waiting[self.level_starts[:-1]]
+            + self.height.astype(np.uint64)
+            + np.uint64(dice % 2**64)
+        )
         cut += lower[self.below_starts[1:]] - lower[self.below_starts[:-1]]
         keys = np.where(here < self.taken[owner], here.astype(np.uint64), scramble(words ^ scramble(cut)[owner]))
         order = np.lexsort((keys, here >= self.taken[owner], owner))
@@ -381,7 +386,7 @@ class Kept:
         ids = np.arange(first_id, first_id + len(rows), dtype=np.int64)
         own = (ids, nodes.ids[rows], nodes.depth + 1, nodes.height[rows] - done, np.where(done, 0, taken))
         made = Partitions(nodes.tree, nodes.most, *own, *new_level, *new_below)
-        return made.reshuffled() if nodes.tree.shuffled else made
+        return made.reshuffled(nodes.tree.dice) if nodes.tree.dice is not None else made
 
 
 def _stack(first: tuple[Ints, Ints], second: tuple[Ints, Ints]) -> tuple[Ints, Ints]:

@@ -12,8 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from cantle.drawing.counts import Dice, Floats
-from cantle.drawing.far_pieces import LONE
-from cantle.drawing.smooth import smooth
+from cantle.drawing.smooth import LONE, smooth
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 

@@ -12,7 +12,7 @@ What Spark caches or spills on its workers is private: anyone who can read its f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -25,13 +25,11 @@ from cantle.trusted.counting.spark.cluster import is_running, load, nothing_of, 
 from cantle.trusted.counting.spark.workers import (
     Counts,
     Encode,
-    Held,
     OfPersons,
     Part,
-    Result,
-    Sent,
     Work,
 )
+from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Cuts, Ints, Slices
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.workloads import TableWorkload
@@ -51,8 +49,6 @@ FINE = 1 << 24
 
 MOST_CELLS, ALL_CELLS = 1 << 23, 1 << 26
 """Most cells that a worker counts in one job, and that may reach one place together: at most half a gigabyte."""
-
-Asked = TypeVar("Asked")
 
 
 class SparkEngine(Tables):
@@ -111,25 +107,26 @@ class SparkEngine(Tables):
 
     def count_all(self, workload: TableWorkload) -> Ints:
         assert self._all is not None
-        question = self.domain, workload
-        return _spread(self._ask(self._all, workers.workload_counter, question, workers.add_listed), workload.cells)
+        return self._summed(self._all, workload.cells, lambda engine: engine.count_all(workload))
 
     def _tally(self, positions: Ints, key: TableKey) -> Iterator[Chunk]:
         most, step = max(1, self._cells // key.cells), max(1, CHUNK_CELLS // key.cells)
         for start in range(0, len(positions), most):
-            asked = positions[start : start + most]
-            question = self.domain, key, asked, start
-            found = self._ask(self._parts, workers.counter, question, workers.add_listed)
-            exact_counts = _spread(found, len(asked) * key.cells).reshape(len(asked), key.cells)
-            for first in range(0, len(asked), step):
-                last = min(first + step, len(asked))
+            exact_counts = self._count(positions[start : start + most], start, key)
+            for first in range(0, len(exact_counts), step):
+                last = min(first + step, len(exact_counts))
                 yield start + first, start + last, exact_counts[first:last]
 
+    def _count(self, positions: Ints, first: int, key: TableKey) -> Ints:
+        """Counts of the regions at these positions, which begin at place `first` of the question."""
+        cells = len(positions) * key.cells
+        counts = self._summed(self._parts, cells, lambda engine: engine.count(positions, first, key).reshape(-1))
+        return counts.reshape(len(positions), key.cells)
+
     def split(self, positions: Ints, rule: Cuts | Slices) -> None:
-        rules = self._context.broadcast((self.domain, positions, rule))
         if self._parts is not self._all:
             self._older.append(self._parts)
-        self._parts = _kept(self._parts.mapPartitions(workers.mover(rules)))
+        self._parts = _kept(self._parts.mapPartitions(workers.moved(self.domain, positions, rule)))
 
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
         """The occupied entries of a key, ascending, and their counts."""
@@ -140,7 +137,7 @@ class SparkEngine(Tables):
         return self._known[key.attribute]
 
     def _listed(self, key: GridCells | CodeTable) -> list[Counts]:
-        return self._ask(self._parts, workers.lister, (self.domain, key), workers.add_listed)
+        return self._ask(self._parts, workers.listed(self.domain, lambda engine: engine.occupied(key)))
 
     def place(self, grid: Grid) -> None:
         """Sets the grid of the next questions; grids are compared by their edges."""
@@ -176,11 +173,13 @@ class SparkEngine(Tables):
 
     def _binned(self, grid: Grid, keys: list[GridBins]) -> list[Ints]:
         """All counts by bin of several attributes."""
-        if not keys:
-            return []
-        found = self._ask(self._parts, workers.binner, (self.domain, grid, keys), workers.add_lists)
         sizes = [grid.cells * key.classes * key.width for key in keys]
-        return [_spread([part[i] for part in found], size) for i, size in enumerate(sizes)]
+
+        def count(engine: WordEngine) -> Ints:
+            engine.place(grid)
+            return np.concatenate([engine.dense(key).reshape(-1) for key in keys])
+
+        return np.split(self._summed(self._parts, sum(sizes), count), np.cumsum(sizes)[:-1]) if keys else []
 
     def _cell_counts(self, key: TableCounts | LeafCounts) -> Ints:
         """Counts of cross tables or leaves, in one job; for a subset, equal records are first brought together."""
@@ -188,34 +187,25 @@ class SparkEngine(Tables):
         if isinstance(key, TableCounts) and key.subset is not None:
             number = max(1, parts.getNumPartitions())
             parts = parts.flatMap(workers.sorter(number)).groupByKey(number).values().map(workers.gathered)
-        return _spread(self._ask(parts, workers.cell_counter, (self.domain, key), workers.add_listed), key.cells)
+        return self._summed(parts, key.cells, lambda engine: next(engine.tally(np.zeros(1, np.int64), key))[2][0])
 
     # ---- jobs ---------------------------------------------------------------------------------------------
 
-    def _ask(
-        self,
-        parts: RDD[Held],
-        work: Callable[[Sent[Asked]], Work[Held, Result]],
-        question: Asked,
-        add: Callable[[Result, Result], Result],
-    ) -> list[Result]:
-        """The answers of all partitions, added up until few are left; the question is sent once per worker."""
+    def _summed(self, parts: RDD[Part], cells: int, count: Callable[[WordEngine], Ints]) -> Ints:
+        """All counts, added up over the parts."""
+        counts = np.zeros(cells, dtype=np.int64)
+        for at, more in self._ask(parts, workers.summed(self.domain, cells, count)):
+            counts[at] += more
+        return counts
+
+    def _ask(self, parts: RDD[Part], work: Work[Part, Counts]) -> list[Counts]:
+        """The counts of all partitions, added up until few are left."""
         with running():
-            sent = self._context.broadcast(question)
-            answers = workers.collected(parts.mapPartitions(work(sent)), add)
-            sent.destroy()
+            answers = workers.collected(parts.mapPartitions(work), lambda one, two: merged([one, two]))
             for old in self._older:  # the newest parts are complete now
                 old.unpersist()
         self._older = []
         return answers
-
-
-def _spread(listed: list[Counts], cells: int) -> Ints:
-    """All counts, given those that are not 0, in several parts."""
-    counts = np.zeros(cells, dtype=np.int64)
-    for at, more in listed:
-        counts[at] += more
-    return counts
 
 
 def _kept(parts: RDD[Part]) -> RDD[Part]:

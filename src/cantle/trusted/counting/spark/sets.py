@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from cantle.trusted.core.arrays import Ints
-from cantle.trusted.counting.ragged import NOTHING, Count, Packed, Ragged, sum_of
+from cantle.trusted.counting.ragged import Count, Packed, Ragged, sum_of
 from cantle.trusted.counting.spark import cluster
 from cantle.trusted.counting.spark.workers import collected, each, grouped, unpickled
 from cantle.trusted.counting.stores import InMemory
@@ -88,8 +88,8 @@ class SparkSets:
 
 def _counter(count: Count) -> Callable[[Iterable[Packed]], Iterator[Ints]]:
     def counted(packs: Iterable[Packed]) -> Iterator[Ints]:
-        nothing = [count(NOTHING.starts, NOTHING.codes)]
-        parts = (count(np.concatenate([NOTHING.starts, np.cumsum(lengths)]), codes) for lengths, codes in packs)
-        yield sum_of(chain(nothing, parts))
+        start = np.zeros(1, np.int64)
+        parts = (count(np.concatenate([start, np.cumsum(lengths)]), codes) for lengths, codes in packs)
+        yield sum_of(chain([count(start, np.zeros(0, np.int32))], parts))
 
     return counted

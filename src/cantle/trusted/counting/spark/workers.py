@@ -11,20 +11,18 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from cantle.trusted.bounding.persons import bounded
 from cantle.trusted.core.arrays import Codes, Ints, Words
-from cantle.trusted.core.keys import CodeTable, Domain, GridBins, GridCells, LeafCounts, TableCounts, TableKey
+from cantle.trusted.core.keys import Domain
 from cantle.trusted.core.mixing import scramble
 from cantle.trusted.counting.packing import merged
 from cantle.trusted.counting.stores import divided
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Cuts, Slices
-from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.geometry.workloads import TableWorkload
 
 if TYPE_CHECKING:
     from polars import DataFrame as Frame
@@ -55,18 +53,10 @@ class OfPersons:
     max_records: int
 
 
-Asked = TypeVar("Asked", covariant=True)
 Held = TypeVar("Held")
 Result = TypeVar("Result")
 Work = Callable[[Iterable[Held]], Iterator[Result]]
 """What a worker computes from a partition."""
-
-
-class Sent(Protocol[Asked]):
-    """A question that Spark has sent to each worker once."""
-
-    @property
-    def value(self) -> Asked: ...
 
 
 def packer(encode: Encode, domain: Domain) -> Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]]:
@@ -129,58 +119,22 @@ def bounder(domain: Domain, max_records: int) -> Work[list[Frame], Part]:
 # ---- counts -------------------------------------------------------------------------------------------------------
 
 
-def add_listed(one: Counts, two: Counts) -> Counts:
-    """The occupied entries of two partitions together."""
-    return merged([one, two])
+def summed(domain: Domain, cells: int, count: Callable[[WordEngine], Ints]) -> Work[Part, Counts]:
+    """The sum of `count` over the parts of a partition, without the entries that are 0."""
+
+    def work(parts: Iterable[Part]) -> Iterator[Counts]:
+        counts = np.zeros(cells, dtype=np.int64)
+        for part in parts:
+            counts += count(_engine(part, domain))
+        at = np.flatnonzero(counts)
+        yield at, counts[at]
+
+    return work
 
 
-def add_lists(one: list[Counts], two: list[Counts]) -> list[Counts]:
-    """The same for several tables."""
-    return list(map(add_listed, one, two))
-
-
-def _listed(counts: Ints) -> Counts:
-    at = np.flatnonzero(counts)
-    return at, counts[at]
-
-
-def _summed(parts: Iterable[Part], domain: Domain, cells: int, count: Callable[[WordEngine], Ints]) -> Counts:
-    """The occupied entries of what `count` returns for all parts together."""
-    counts = np.zeros(cells, dtype=np.int64)
-    for part in parts:
-        counts += count(_engine(part, domain))
-    return _listed(counts)
-
-
-def counter(question: Sent[tuple[Domain, TableKey, Ints, int]]) -> Work[Part, Counts]:
-    """The counts of a key in regions, which begin at place `first` of the question, region after region."""
-
-    def count(parts: Iterable[Part]) -> Iterator[Counts]:
-        domain, key, positions, first = question.value
-        cells = len(positions) * key.cells
-        yield _summed(parts, domain, cells, lambda engine: engine.count(positions, first, key).reshape(-1))
-
-    return count
-
-
-def cell_counter(question: Sent[tuple[Domain, TableCounts | LeafCounts]]) -> Work[Part, Counts]:
-    """The counts of cross tables or leaves in a partition."""
-
-    def count(parts: Iterable[Part]) -> Iterator[Counts]:
-        domain, key = question.value
-        yield _summed(parts, domain, key.cells, lambda engine: next(engine.tally(ROOT, key))[2][0])
-
-    return count
-
-
-def workload_counter(question: Sent[tuple[Domain, TableWorkload]]) -> Work[Part, Counts]:
-    """The numbers of a workload in a partition."""
-
-    def count(parts: Iterable[Part]) -> Iterator[Counts]:
-        domain, workload = question.value
-        yield _summed(parts, domain, workload.cells, lambda engine: engine.count_all(workload))
-
-    return count
+def listed(domain: Domain, count: Callable[[WordEngine], Counts]) -> Work[Part, Counts]:
+    """The same if `count` lists occupied entries."""
+    return lambda parts: iter([merged([count(_engine(part, domain)) for part in parts])])
 
 
 def sorter(number: int) -> Callable[[Part], list[tuple[int, Words]]]:
@@ -203,43 +157,16 @@ def gathered(held: Iterable[Words]) -> Part:
     return rows, np.array([0, len(rows)], dtype=np.int64)
 
 
-def mover(rules: Sent[tuple[Domain, Ints, Cuts | Slices]]) -> Work[Part, Part]:
+def moved(domain: Domain, positions: Ints, rule: Cuts | Slices) -> Work[Part, Part]:
     """The records that stay, in the children of their regions."""
 
     def move(parts: Iterable[Part]) -> Iterator[Part]:
-        domain, positions, rule = rules.value
         for part in parts:
             engine = _engine(part, domain)
             engine.split(positions, rule)
             yield engine.part
 
     return move
-
-
-def lister(question: Sent[tuple[Domain, GridCells | CodeTable]]) -> Work[Part, Counts]:
-    """The occupied entries of a grid or of a table of codes in a partition."""
-
-    def listed(parts: Iterable[Part]) -> Iterator[Counts]:
-        domain, key = question.value
-        yield merged([_engine(part, domain).occupied(key) for part in parts])
-
-    return listed
-
-
-def binner(question: Sent[tuple[Domain, Grid, list[GridBins]]]) -> Work[Part, list[Counts]]:
-    """The counts of a grid by bin of several attributes in a partition."""
-
-    def count(parts: Iterable[Part]) -> Iterator[list[Counts]]:
-        domain, grid, keys = question.value
-        counts = [np.zeros(grid.cells * key.classes * key.width, dtype=np.int64) for key in keys]
-        for part in parts:
-            engine = _engine(part, domain)
-            engine.place(grid)
-            for each, key in zip(counts, keys, strict=True):
-                each += engine.dense(key).reshape(-1)
-        yield list(map(_listed, counts))
-
-    return count
 
 
 MOST = 8

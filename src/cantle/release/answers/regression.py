@@ -1,0 +1,293 @@
+"""Least squares on released records, with intervals that include what noise and drawing did to the coefficients.
+
+A coefficient follows from the covariances of its columns. How far a covariance is off follows from the measured error
+of one count: of the records in the upper halves of both columns, or with both categories. The error of a coefficient
+adds up these errors as if they were independent. That is too much, because few of them are as large as their bounds:
+MODEST is what `cantle reproduce regressions` needs on Adult and bank. A target that is related in bands, and columns
+that are compared in groups, come out a little too little related, which SHRUNK allows for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import nan
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cantle.errors import ParameterError, raise_alone
+from cantle.release.answers.asking import check_confidence
+from cantle.release.answers.estimates import LIMITS, MEASURED, Estimate
+from cantle.release.answers.table_answers import TableAsker, numbers_of
+from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
+from cantle.schema.domain import Attribute
+from cantle.schema.question_columns import Misfit
+from cantle.schema.scales import Steps
+from cantle.trusted.core.arrays import Codes, Floats
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MODEST, SHRUNK = 0.4, 0.1
+MOST_TERMS = 200
+_PART = re.compile(r"""\s*(?:(?P<quoted>"[^"]+"|'[^']+'|`[^`]+`)|(?P<plain>[^+~"'`]+))\s*(?P<sign>[+~]|$)""")
+FORM = 'write an outcome and columns, such as "income ~ age + sex"; put names with + or ~ in quotes'
+
+
+@dataclass(frozen=True)
+class Regression:
+    """The coefficients of a linear regression on released records.
+
+    Attributes
+    ----------
+    outcome : str
+        What is predicted. Of two categories it is the share of the second one.
+    records : int
+        The released records that have all values.
+    coefficients : dict of str to Estimate
+        The intercept first, which has no interval; a category is compared with the most frequent one of its column. An
+        interval is about the coefficient that the same regression has on the private records; where there is none, its
+        ends are NaN.
+    notes : tuple of str
+        What else to know, such as which coefficients come out too small.
+    """
+
+    outcome: str
+    records: int
+    coefficients: dict[str, Estimate]
+    notes: tuple[str, ...] = ()
+
+    def frame(self) -> pl.DataFrame:
+        """One row per coefficient: term, value, low, high, covers."""
+        import polars as pl
+
+        every = self.coefficients.values()
+        parts = {part: [getattr(one, part) for one in every] for part in ("value", "low", "high", "covers")}
+        return pl.DataFrame({"term": list(self.coefficients), **parts})
+
+    def __str__(self) -> str:
+        lines = [f"{self.outcome}, {self.records:,} released records"]
+        for term, one in self.coefficients.items():
+            known = one.confidence is not None
+            words = (
+                f"{100 * (one.confidence or 0):g} % interval {one.low:.4g} to {one.high:.4g}"
+                if known
+                else "no interval"
+            )
+            lines.append(f"  {term}: {one.value:.4g} ({words})")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+@dataclass(frozen=True)
+class Term:
+    """One regressor, or the outcome: a column of numbers, or one category of a column."""
+
+    attribute: Attribute
+    category: int | None
+
+    @property
+    def column(self) -> str:
+        return self.attribute.name
+
+    @property
+    def words(self) -> str:
+        return self.column if self.category is None else f"{self.column}: {self.attribute.scale.value(self.category)}"
+
+    def values(self, codes: Codes) -> Floats:
+        """The numbers of records with these codes."""
+        if self.category is not None:
+            return (codes == self.category).astype(np.float64)
+        return np.asarray(numbers_of(self.attribute, codes), dtype=np.float64)
+
+    def part(self, codes: Codes) -> CodeSet:
+        """The category, or the upper half of the values."""
+        size = self.attribute.size
+        if self.category is not None:
+            return CodeSet.span(self.category, self.category + 1, size)
+        held, times = np.unique(codes[codes < self.attribute.grid], return_counts=True)
+        below = np.cumsum(times) / max(1, times.sum())
+        at = int(np.argmin(np.abs(below - 0.5))) + 1 if len(held) else 0
+        first = int(held[min(at, len(held) - 1)]) if len(held) else 0
+        return CodeSet.span(first, self.attribute.grid, size)
+
+
+@dataclass(frozen=True)
+class Model:
+    """An outcome and the regressors, with the categories that the release has."""
+
+    outcome: Term
+    terms: tuple[Term, ...]
+
+    @staticmethod
+    def of(asker: TableAsker, outcome: str, columns: Sequence[str]) -> Model:
+        attributes = {name: _attribute(asker, name) for name in (outcome, *columns)}
+        terms = tuple(term for name in columns for term in _terms(attributes[name], asker.codes(name)))
+        if len(terms) > MOST_TERMS:
+            raise ParameterError(f"these columns have {len(terms)} numbers and categories, {MOST_TERMS} are allowed")
+        return Model(_outcome(attributes[outcome]), terms)
+
+    def fit(self, read: Callable[[str], Codes]) -> LeastSquares:
+        """Least squares on the records that `read` gives the codes of, column by column."""
+        codes = {term.column: read(term.column) for term in (self.outcome, *self.terms)}
+        every = {term.column: term.attribute for term in (self.outcome, *self.terms)}
+        there = np.logical_and.reduce([codes[name] < one.grid for name, one in every.items()])
+        if np.count_nonzero(there) <= len(self.terms) + 1:
+            raise ParameterError("too few records have all these values")
+        y, *x = (term.values(codes[term.column][there]) for term in (self.outcome, *self.terms))
+        return LeastSquares.of(x, y)
+
+
+def regress(asker: TableAsker, formula: str, confidence: float) -> Regression:
+    """The coefficients of a formula such as "y ~ a + b"."""
+    check_confidence(confidence)
+    outcome, *columns = _names(formula)
+    model = Model.of(asker, outcome, columns)
+    fit, terms = model.fit(asker.codes), model.terms
+    errors = _Errors(asker, (model.outcome, *terms), confidence)
+    apart = [name for name in columns if not asker.widths.are_together([outcome, name])]
+    measured = not apart and errors.known
+    margins = fit.margins(errors.relative, confidence) if measured else np.full(len(terms), nan)
+    made = zip(("intercept", *(term.words for term in terms)), fit.coefficients, (nan, *margins), strict=True)
+    coefficients = {
+        term: Estimate(float(value), float(value - margin), float(value + margin), confidence, _covers(margin))
+        for term, value, margin in made
+    }
+    notes = tuple(_notes(outcome == asker.target, outcome, apart, measured))
+    return Regression(model.outcome.words, fit.records, coefficients, notes)
+
+
+def _names(formula: str) -> list[str]:
+    """The names of the outcome and of the columns."""
+    parts = list(_PART.finditer(formula))
+    signs = "".join(part["sign"] for part in parts)
+    names = [(part["quoted"] or part["plain"]).strip("\"'` ") for part in parts]
+    whole = "".join(part.group() for part in parts) == formula
+    if not whole or not all(names) or not re.fullmatch(r"~\+*", signs) or len(names) != len(signs) + 1:
+        raise ParameterError(f"the regression {formula!r} cannot be read; {FORM}")
+    if len(set(names)) < len(names):
+        raise ParameterError(f"the regression {formula!r} names a column twice; name each once")
+    return names
+
+
+def _attribute(asker: TableAsker, name: str) -> Attribute:
+    try:
+        asker.vocabulary.column(name)
+    except Misfit as why:
+        raise_alone(ParameterError(str(why)))
+    return asker.attributes[name]
+
+
+def _terms(attribute: Attribute, codes: Codes) -> list[Term]:
+    """A column of numbers or dates is one term; categories are one each, but for the most frequent one."""
+    if isinstance(attribute.scale, Steps):
+        return [Term(attribute, None)]
+    times = np.bincount(codes[codes < attribute.grid], minlength=attribute.grid)  # null is no category
+    return [Term(attribute, code) for code in np.flatnonzero(times).tolist() if code != int(times.argmax())]
+
+
+def _outcome(attribute: Attribute) -> Term:
+    if isinstance(attribute.scale, Steps):
+        return Term(attribute, None)
+    if attribute.grid != 2:
+        rule = "an outcome is a number, a date, or one of two categories"
+        raise ParameterError(f"the outcome {attribute.name!r} has {attribute.grid} categories; {rule}")
+    return Term(attribute, 1)
+
+
+def _covers(margin: float) -> str:
+    return LIMITS if np.isnan(margin) else MEASURED
+
+
+def _notes(is_target: bool, outcome: str, apart: Sequence[str], measured: bool) -> Iterator[str]:
+    if not measured:
+        why = f"{outcome} was not measured together with {', '.join(apart[:5])}" if apart else "no error was measured"
+        yield f"there are no intervals, because {why}"
+    if is_target:
+        yield "coefficients come out somewhat too small, more so if they are small themselves"
+    else:
+        yield (
+            f"{outcome} is not the target of this release: coefficients come out too small, often by half and more; "
+            "to regress on it, publish with role: target"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquares:
+    """A fit, and what its uncertainty follows from."""
+
+    coefficients: Floats
+    spreads: Floats
+    """The standard deviations of the regressors, and of the outcome before them."""
+    inverse: Floats
+    """The inverse of the correlations of the regressors."""
+    drawn: Floats
+    """The standard errors of the slopes that drawing records alone would have."""
+    records: int
+
+    @staticmethod
+    def of(regressors: Sequence[Floats], outcome: Floats) -> LeastSquares:
+        x = np.column_stack([np.ones(len(outcome)), *regressors])
+        spreads = np.array([outcome.std(), *(one.std() for one in regressors)])
+        means, scale = x[:, 1:].mean(axis=0), np.maximum(spreads[1:], 1e-12)
+        standard = (x[:, 1:] - means) / scale
+        inverse = np.linalg.pinv(standard.T @ standard / len(outcome))
+        slopes = inverse @ (standard.T @ (outcome - outcome.mean())) / len(outcome)
+        rest = outcome - outcome.mean() - standard @ slopes
+        noise = float((rest**2).sum()) / max(1, len(outcome) - x.shape[1])
+        slopes = slopes / scale
+        drawn = np.sqrt(noise * np.maximum(np.diag(inverse), 0) / len(outcome)) / scale
+        coefficients = np.array([outcome.mean() - means @ slopes, *slopes])
+        return LeastSquares(coefficients, spreads, inverse, drawn, len(outcome))
+
+    def margins(self, relative: Floats, confidence: float) -> Floats:
+        """The half widths of the intervals of the slopes. `relative` are the errors of the correlations of all pairs of
+        columns, the outcome first."""
+        spread, slopes = np.maximum(self.spreads[1:], 1e-12), self.coefficients[1:]
+        standard = slopes * spread / max(float(self.spreads[0]), 1e-12)
+        off = relative[0, 1:] ** 2 + relative[1:, 1:] ** 2 @ standard**2
+        noise = np.sqrt(self.inverse**2 @ off) * self.spreads[0] / spread
+        by_drawing = NormalDist().inv_cdf((1 + confidence) / 2) * self.drawn
+        return np.asarray(np.sqrt((MODEST * noise) ** 2 + by_drawing**2) + SHRUNK * np.abs(slopes))
+
+
+class _Errors:
+    """How far the correlations of columns are off at most, from the measured errors of counts."""
+
+    def __init__(self, asker: TableAsker, terms: Sequence[Term], confidence: float) -> None:
+        self._asker, self._terms, self._confidence = asker, terms, confidence
+        self._asked = [self._question(term) for term in terms]
+        shares = np.array([asker.drawn(one) / max(1, asker.records) for one in self._asked])
+        self._shares, self._scales = shares, np.sqrt(np.maximum(shares * (1 - shares), 1e-4))
+
+    def _question(self, term: Term) -> Question:
+        asked = OneColumn(term.column, term.part(self._asker.codes(term.column)))
+        return self._asker.counted_question(asked)
+
+    @property
+    def known(self) -> bool:
+        return not np.isnan(self.relative).any()
+
+    @cached_property
+    def relative(self) -> Floats:
+        """The errors, NaN where none was measured."""
+        size = len(self._terms)
+        found = np.zeros((size, size))
+        for one in range(size):
+            for other in range(one, size):
+                found[one, other] = found[other, one] = self._off(one, other)
+        return found
+
+    def _off(self, one: int, other: int) -> float:
+        """Two categories of one column exclude each other, so that only their shares can be off."""
+        same = self._terms[one].column == self._terms[other].column
+        asked = self._asked[one] if same else join(True, (self._asked[one], self._asked[other]))
+        margin = self._asker.widths.margin(asked, self._confidence)
+        if margin is None:
+            return nan
+        share = margin / max(1.0, self._asker.records / self._asker.share_drawn)
+        part = 1.0 if not same else abs(1 - 2 * self._shares[one]) if one == other else self._shares[other]
+        return float(share * part / (self._scales[one] * self._scales[other]))

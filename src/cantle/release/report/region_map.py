@@ -1,0 +1,115 @@
+"""The regions of two columns of numbers as a map: the more records per area, the darker."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cantle.release.report.charts import Svg, count_text, line, picture, tag, text
+from cantle.release.report.content import Figure, Section
+from cantle.schema.domain import Attribute
+from cantle.trusted.core.arrays import Ints
+
+SIDE, LEFT, BOTTOM, TOP = 620.0, 96.0, 34.0, 8.0
+MOST_DRAWN = 2500
+"""Most regions that are drawn; of more, those with few records are drawn together, as the region above them."""
+
+_TICKS = 4
+_LISTED = 40
+_UPWARDS = ("lat", "y", "north")
+"""How names of columns begin that belong on the vertical axis."""
+
+
+@dataclass(frozen=True, eq=False)
+class Area:
+    """All regions of a tree: spans of codes, counts, and for each its first child and how many children it has."""
+
+    lo: Ints
+    hi: Ints
+    count: Ints
+    first: Ints
+    many: Ints
+
+    def drawn(self, most: int) -> list[int]:
+        """Regions that cover the domain once: the fullest are divided first, until there are so many."""
+        heap, leaves = [(-int(self.count[0]), 0)], list[int]()
+        while heap and len(heap) + len(leaves) < most:
+            _, node = heapq.heappop(heap)
+            if not self.many[node]:
+                leaves.append(node)
+            for child in range(int(self.first[node]), int(self.first[node] + self.many[node])):
+                heapq.heappush(heap, (-int(self.count[child]), child))
+        return sorted([*leaves, *(node for _, node in heap)])
+
+
+def map_section(area: Area, attributes: Sequence[Attribute], words: str) -> Section:
+    """The section of a partition of two columns of numbers."""
+    drawn = area.drawn(MOST_DRAWN)
+    if len(drawn) < int((area.many == 0).sum()):
+        words += f" The map shows {len(drawn):,}: regions with few records are drawn together."
+    if any(one.nullable for one in attributes):
+        words += " Missing values are not on the map."
+    spans = np.array([one.bins for one in attributes])
+    size = np.clip(np.minimum(area.hi, spans) - area.lo, 0, None)[drawn].prod(axis=1)
+    density = np.where(size > 0, area.count[drawn] / np.maximum(size, 1), 0)
+    dense = sorted(range(len(drawn)), key=lambda at: -density[at])[:_LISTED]
+    names = {node: _name(area, node, attributes) for node in drawn}
+    rows = [(names[drawn[at]], f"{area.count[drawn[at]]:,}") for at in dense]
+    across, up = (1, 0) if attributes[0].name.lower().startswith(_UPWARDS) else (0, 1)
+    label = f"Regions of {attributes[across].name} and {attributes[up].name}, darker with more records per area."
+    svg = _picture(area, drawn, density, attributes, (across, up), names, label)
+    header = ("region", "records")
+    return Section("regions", "Regions", (words,), (Figure("Map of regions", svg, header=header, rows=rows),))
+
+
+def _name(area: Area, node: int, attributes: Sequence[Attribute]) -> str:
+    """A region in words: "lat [51, 51.5), lon [4, 5)"."""
+    spans = zip(attributes, area.lo[node].tolist(), area.hi[node].tolist(), strict=True)
+    return ", ".join(f"{one.name} {one.describe(lo, hi)}" for one, lo, hi in spans)
+
+
+def _picture(
+    area: Area,
+    drawn: Sequence[int],
+    density: np.ndarray[tuple[int], np.dtype[np.float64]],
+    attributes: Sequence[Attribute],
+    axes: tuple[int, int],
+    names: Mapping[int, str],
+    label: str,
+) -> Svg:
+    across, up = axes
+    scale = [SIDE / attributes[axis].bins for axis in axes]
+    full = float(np.quantile(density[density > 0], 0.9)) if (density > 0).any() else 1.0
+    parts = []
+    for node, dense in zip(drawn, density.tolist(), strict=True):
+        x0, x1 = (min(int(end[node, across]), attributes[across].bins) * scale[0] for end in (area.lo, area.hi))
+        y0, y1 = (min(int(end[node, up]), attributes[up].bins) * scale[1] for end in (area.lo, area.hi))
+        if x1 > x0 and y1 > y0:
+            said = tag("title", f"{names[node]}: {area.count[node]:,}")
+            place = {"x": LEFT + x0, "y": TOP + SIDE - y1, "width": x1 - x0, "height": y1 - y0}
+            dark = round(min(1.0, (dense / full) ** 0.4), 3)
+            parts.append(tag("rect", said, **place, cls="cell heat", fill_opacity=dark))
+    parts += _axis(attributes[across], vertical=False) + _axis(attributes[up], vertical=True)
+    return picture(LEFT + SIDE + 20, TOP + SIDE + BOTTOM, label, *parts, cls="chart map")
+
+
+def _axis(attribute: Attribute, *, vertical: bool) -> list[Svg]:
+    """Some values of a column along its side of the map, and its name."""
+    parts = []
+    for tick in range(_TICKS + 1):
+        code = round(attribute.bins * tick / _TICKS)
+        at, value = code * SIDE / attribute.bins, attribute.edge(code)
+        said = f"{value:.4g}" if isinstance(value, float) else str(value)
+        if isinstance(value, int) and abs(value) >= 10_000:
+            said = count_text(value)
+        if vertical:
+            parts.append(line(LEFT - 4, TOP + SIDE - at, LEFT, TOP + SIDE - at, "axis"))
+            parts.append(text(said, LEFT - 7, TOP + SIDE - at + 4, cls="tick", anchor="end"))
+        else:
+            parts.append(line(LEFT + at, TOP + SIDE, LEFT + at, TOP + SIDE + 4, "axis"))
+            parts.append(text(said, LEFT + at, TOP + SIDE + 16, cls="tick", anchor="middle"))
+    place = (4.0, TOP + 12) if vertical else (LEFT + SIDE / 2, TOP + SIDE + 31)
+    return [*parts, text(attribute.name, *place, anchor=None if vertical else "middle")]
