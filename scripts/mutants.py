@@ -36,8 +36,6 @@ RESERVED = 'run.charge(ours, cost, why, "reserve", run.unit.max_records)'
 SECURE = "return Secure() if order.insecure_seed is None else Seeded(order.insecure_seed)"
 RHO = "rho = quality.range * run.unit.max_records * candidates.margin"
 ADDED = " or not vars(thing).keys() <= {one.name for one in fields(cast(Any, thing))}"
-APART = "self.number += 1  # the listed cells are another draw"
-INSIDE = "self.number += 1  # the candidate inside the row is another draw"
 REJECTED = "largest = last - (last % modulus + np.uint64(1)) % modulus"
 CUT = "return np.clip(noisy, -MOST_VALUE, MOST_VALUE, out=noisy)"
 CELLS = "return words if lanes.cells is None else scramble((words + state) ^ lanes.cells.astype(np.uint64))"
@@ -73,8 +71,6 @@ MUTANTS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     # core/draws
     ("core/draws", "Rate(np.repeat(cost, cells), sensitivity * NANO)", "Rate(np.repeat(cost, cells), NANO)", CURATOR),
     ("core/draws", "Rate(stop.epsilon_nano, records * NANO)", "Rate(stop.epsilon_nano, NANO)", STOP),
-    ("core/draws", APART, "pass", SETS),
-    ("core/draws", INSIDE, "pass", CURATOR),
     # core/admission
     ("core/admission", ADDED, "", CURATOR),
     ("core/admission", "if question.everyone and (len(nodes) != 1 or nodes.depth):", "if False:", (*TABLES, *CURATOR)),

@@ -21,7 +21,22 @@ from typing import Any
 import polars as pl
 
 import cantle
-from tests.release.kinds import DEGREES, EDGE, GRAPH, ISOLATE, NUMBERS, WORDS, as_source, baskets, edge_file, edges
+from tests.release.kinds import (
+    DEGREES,
+    EDGE,
+    GRAPH,
+    ISOLATE,
+    LOG,
+    NUMBERS,
+    SEQUENCES,
+    WORDS,
+    as_log,
+    as_source,
+    baskets,
+    edge_file,
+    edges,
+    journeys,
+)
 from tests.release.people import SCHEMA, people
 
 HASHES = Path(__file__).with_name("same_bytes.json")
@@ -180,6 +195,10 @@ def other_calls(folder: Path) -> dict[str, Call]:
     calls["diffpart, few items"] = call(partial(few_items, 6), FEW)
     for name, (schema, options) in GRAPHS.items():
         calls[name] = call(partial(edge_file, folder), schema, **options)
+    calls["journeys"] = call(journeys, SEQUENCES)
+    calls["journeys, small epsilon"] = call(journeys, SEQUENCES, epsilon="0.05")
+    calls["journeys, long"] = call(as_log, LOG)
+    calls["journeys, xes"] = call(journeys, SEQUENCES, "xes", epsilon=20)
     calls["degrees, parquet"] = call(edges, GRAPH, "parquet")
     calls["degrees, listed nodes"] = call(edges, GRAPH, nodes=list(range(320)))
     calls["degrees, degrees"] = call(lambda: [len(basket) for basket in baskets(NUMBERS)], DEGREES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.trusted.claims.cut_candidates import CUT_CANDIDATES, AllCuts, CutsOf
+from cantle.trusted.claims.scores import BALANCE
 from cantle.trusted.core.keys import Classes, OneWays, Sizes
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
@@ -229,9 +231,26 @@ def test_weights_give_every_attribute_the_same_mass(case) -> None:
         for i, mine in enumerate(np.split(weights, np.cumsum(number)[:-1])):
             each = cut_counts(nodes)[i]
             assert mine.tolist() == [n for n in each.tolist() for _ in range(n)]
-        alike = AllCuts(table.sizes, 1, literal=True).inverse_weights(nodes)
-        assert alike is not None
-        assert alike.spelled().tolist() == [1] * int(number.sum())
+
+
+@given(levels(), st.data())
+def test_literal_candidates_all_have_the_weight_1(case, data) -> None:
+    """However many regions the engine counts at a time."""
+    table, walk = case
+    engine, nodes = table.engine(chunk_cells=data.draw(st.integers(1, 60))), Frontier.root(table.sizes)
+    for asked, cuts, children in walk:
+        engine.split(np.flatnonzero(np.isin(nodes.ids, asked.ids)), cuts)
+        nodes = children
+    positions = np.flatnonzero(able(nodes))
+    nodes = nodes.take(positions)
+    for kind in CUT_CANDIDATES:
+        candidates = replace(candidates_for(data.draw, table, nodes, kind), literal=True)
+        seen = 0
+        for scored in candidates.exact_scores(engine, positions, nodes, BALANCE):
+            assert scored.inverse_weights.spelled().tolist() == [1] * len(scored.scores)
+            assert np.diff(scored.starts).tolist() == candidates.counts(nodes)[scored.first : scored.last].tolist()
+            seen += scored.last - scored.first
+        assert seen == len(nodes)
 
 
 @given(levels())

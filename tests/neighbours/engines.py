@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from cantle.data.engine_choice import EngineChoice
-from tests.neighbours import families, filed_sets, graphs
+from tests.neighbours import families, filed_sets, graphs, sequences
 from tests.neighbours.batches import (
     COLUMNS,
     NUMBER,
@@ -65,6 +65,7 @@ def duckdb_forms() -> list[Form]:
         Form("DuckDB table", "duckdb", duckdb_database, table(choice=EngineChoice("duckdb", table="t")), 4),
         Form("persons, in batches", "duckdb", persons_batched(hand_over_visits), read, 300, "persons", PAIRS),
         *filed_sets.duckdb_forms(),
+        *sequences.duckdb_forms(),
         *(form for form in families.FORMS if form.engine == "duckdb"),
         *graphs.IN_DUCKDB,
     ]

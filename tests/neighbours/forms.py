@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from benchmarks.server import postgres
-from tests.neighbours import csvfiles, families, filed, filed_sets, frames, graphs, persons, sets
+from tests.neighbours import csvfiles, families, filed, filed_sets, frames, graphs, persons, sequences, sets
 from tests.neighbours.engines import database_forms, duckdb_forms, spark_forms
 from tests.neighbours.law import Form
 
@@ -21,6 +21,7 @@ IN_PROCESS = [
     *frames.FORMS,
     *persons.FORMS,
     *sets.FORMS,
+    *sequences.FORMS,
     *filed_sets.FORMS,
     *graphs.FORMS,
     *(form for form in families.FORMS if form.engine == "memory"),

@@ -53,6 +53,29 @@ def as_source(sets: list[list[Any]], form: str, folder: Path) -> Any:
     return {"polars": frame, "pandas": frame.to_pandas(), "pyarrow": frame.to_arrow()}[library]
 
 
+SEQUENCES: dict[str, Any] = {"kind": "sequences", "items": {"minimum": 1, "maximum": 8}, "max_length": 12}
+LOG: dict[str, Any] = SEQUENCES | {"order": {"column": "time", "type": "integer"}}
+
+
+@cache
+def journeys(n: int = 3000, seed: int = 7) -> list[list[int]]:
+    """Sequences of the universe above: a symbol often follows itself or the one before it in the alphabet."""
+    dice = np.random.default_rng(seed)
+    made = []
+    for length in np.minimum(dice.geometric(0.3, n), 12).tolist():
+        one = [int(dice.integers(1, 9))]
+        while len(one) < length:
+            one.append((one[-1] + int(dice.choice([0, 0, 1, 3])) - 1) % 8 + 1)
+        made.append(one)
+    return made
+
+
+def as_log(n: int = 3000) -> pl.DataFrame:
+    """The same as a long table, in another order of rows."""
+    rows = [(f"c{case:05}", place, symbol) for case, one in enumerate(journeys(n)) for place, symbol in enumerate(one)]
+    return pl.DataFrame(rows, schema=["id", "time", "item"], orient="row").sort("item", "id")
+
+
 def edges(n: int = 300, seed: int = 7) -> list[tuple[int, int]]:
     """A connected graph on 0 .. n - 1 in which early nodes have many neighbours."""
     return list(_pairs(n, seed))

@@ -12,8 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import ParameterError
-from cantle.trusted.core.budget import NANO
+from cantle.trusted.core.budget import NANO, Budget, Unit
+from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.stop_test import PrivTree, lifetime_bound
+from cantle.trusted.counting.words import WordEngine
+from cantle.trusted.geometry.boxes import Cuts
+from cantle.trusted.noise import Lanes, Rate, Seeded
 from tests.effort import examples
 
 POINTS = [(10**9, 1), (10**9, 2), (5 * 10**8, 2), (10**8, 7), (10**8, 1), (3 * 10**9, 1), (10**7, 70), (2 * 10**10, 1)]
@@ -192,3 +196,29 @@ def test_the_published_scale_is_larger() -> None:
     for epsilon in (NANO // 10, NANO // 2, NANO, 2 * NANO):
         ours = NANO / PrivTree.within(epsilon, 0).epsilon_nano
         assert 1.15 <= 3 * NANO / epsilon / ours <= 1.24
+
+
+@pytest.mark.parametrize("records", [1, 2])
+def test_a_path_pays_for_every_test_until_the_lifetime_bound_and_decays_all_the_way(records: int) -> None:
+    """A region of many records is tested and halved again and again; its balance says what each test cost."""
+    depth, many = 12, 10_000
+    engine = WordEngine([([np.zeros(many, np.uint16)], np.zeros(many, np.uint8))], sizes=(1 << depth,), class_count=1)
+    stop, counts = PrivTree(5, 2, NANO // 2), list[int]()
+
+    class Watching(Seeded):
+        def above(self, lanes: Lanes, exact: np.ndarray, thresholds: np.ndarray, rate: Rate) -> np.ndarray:
+            counts.extend(exact.tolist())
+            return super().above(lanes, exact, thresholds, rate)
+
+    with Curator(engine, Budget(1000 * NANO, Unit(records)), Watching(1)) as curator:
+        nodes, left = curator.root(), [1000 * NANO]
+        for _ in range(depth):
+            assert curator.test(nodes, stop, why="stop").all()
+            left += curator.left(nodes).tolist()
+            middle = (nodes.lo[:, 0] + nodes.hi[:, 0]) // 2
+            children = curator.split(nodes, Cuts(np.zeros(1, np.int64), middle))
+            nodes = children.take(np.array([0]))
+    paid = left[0] - np.array(left[1:])
+    assert paid.tolist() == stop.cost(np.arange(1, depth + 1), records).tolist()
+    assert paid[-1] == paid[-2] == stop.lifetime(records)
+    assert counts == [many - 2 * test for test in range(depth)]

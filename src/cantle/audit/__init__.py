@@ -26,6 +26,7 @@ from cantle.audit.diffgen import DIFFGEN_CONFIGS
 from cantle.audit.diffpart import DIFFPART_CONFIGS
 from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Data, Flaw, Mechanism, Table
 from cantle.audit.families import FAMILY_CONFIGS
+from cantle.audit.journeys import JOURNEY_CONFIGS
 from cantle.audit.mosaic import MOSAIC_CONFIGS
 from cantle.audit.own_error import OWN_ERROR_CONFIGS
 from cantle.audit.rps import CONFIGS
@@ -102,6 +103,7 @@ def run_audits(
         *MOSAIC_CONFIGS,
         *DIFFPART_CONFIGS,
         *BASKET_CONFIGS,
+        *JOURNEY_CONFIGS,
         *OWN_ERROR_CONFIGS,
         *FAMILY_CONFIGS,
     )

@@ -15,19 +15,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-import numpy as np
-
-from cantle.audit.diffpart import SetConfig, listening
+from cantle.audit.diffpart import SetConfig
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Drawn, Runner, Shown, Table, drawn_by, replaced, without_own_error
+from cantle.audit.exact import Drawn, Runner, Shown, Table, drawn_by, listening, replaced, without_own_error
 from cantle.interfaces.publishing import run
 from cantle.methods.baskets.method import Baskets
 from cantle.methods.baskets.model import item_supports, pair_plan, questions
 from cantle.methods.baskets.model.questions import PAID
 from cantle.trusted.claims import set_queries
 from cantle.trusted.core.budget import NANO, ReceiptFields, Unit
-from cantle.trusted.counting.ragged import Ragged
-from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry import item_partitions
 
 FEW_PARTS = 6
@@ -44,13 +40,11 @@ class BasketConfig(SetConfig):
     """Whether records of one item may be counted separately."""
 
     def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
-        starts = np.cumsum([0, *map(len, table)], dtype=np.int64)
-        items = np.array([item for record in table for item in record], dtype=np.int32)
         last = ("head", "pairs") if self.rich else ("items",)
 
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
             method = Baskets(self.schema, preset=self.preset, **without_own_error(self.settings))
-            engine = SetEngine(Ragged(starts, items), tree=method.tree, most=method.most)
+            engine = self.sets(table, method)
             closed = () if enumerate_leaves else tuple(PAID[question] for question in last)
             with small_numbers(rich=self.rich, singles=self.singles), listening(noise, closed) as answers:
                 receipt = run(method, engine, epsilon_nano=self.units * NANO, unit=Unit(self.unit), noise=noise)

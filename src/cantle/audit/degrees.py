@@ -15,9 +15,8 @@ from functools import cached_property
 from itertools import combinations
 from types import ModuleType
 
-from cantle.audit.diffpart import listening
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Drawn, Mechanism, Runner, Shown, drawn_by, replaced
+from cantle.audit.exact import Drawn, Mechanism, Runner, Shown, drawn_by, listening, replaced
 from cantle.audit.exact import shown as shown_tree
 from cantle.data.graphs import read_graph
 from cantle.interfaces.publishing import run

@@ -10,28 +10,23 @@ The final counts of cells are not enumerated (`Audit.enumerate_leaves`), because
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import ModuleType
 
-import numpy as np
-
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, replaced, without_own_error
+from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, listening, replaced, without_own_error
 from cantle.interfaces.publishing import run
 from cantle.methods.diffgen import method as diffgen
 from cantle.methods.diffgen.method import DiffGen
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.schema.taxonomy import Taxonomy
 from cantle.trusted.claims import scores
-from cantle.trusted.core.answers import Noisy, NoisyCells, Pick
 from cantle.trusted.core.budget import NANO, ReceiptFields, Unit
-from cantle.trusted.core.curator import Curator
-from cantle.trusted.counting.words import WordEngine
-from cantle.trusted.noise import Lanes
 
-Answer = Noisy | NoisyCells | Pick | list[Pick]
+LAST = ("cells", "one-way tables")
+"""The purposes of the last questions, on whose answers nothing depends."""
 
 OWNERS: Mapping[str, ModuleType] = {
     "SCALE": scores, "WEIGHT": diffgen, "POINTS": diffgen, "ENOUGH": diffgen,
@@ -62,50 +57,18 @@ class DiffGenConfig(Config):
 
     def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
         domain = self.domain()
-        rows = np.array(table, dtype=np.int64).reshape(len(table), len(self.sizes) + 1)
 
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
             method = DiffGen(domain, preset=self.preset, **without_own_error(self.settings))
-            noise.closed = None if enumerate_leaves else _counts_all_cells
-            engine = WordEngine([(list(rows[:, :-1].T), rows[:, -1])], sizes=method.sizes, class_count=method.classes)
-            with answers_noted() as answers, ExitStack() as stack:
+            engine = self.engine(table, method)
+            with listening(noise, () if enumerate_leaves else LAST) as answers, ExitStack() as stack:
                 for name, value in self.constants.items():
                     stack.enter_context(replaced(OWNERS[name], name, value))
                 receipt = run(method, engine, epsilon_nano=self.units * NANO, unit=Unit(self.unit), noise=noise)
-            return shown(method, answers, noise, receipt), drawn_by(noise)
+            before = [one for one in answers if not one.startswith(LAST)]  # `shown` adds the last ones
+            return shown(method, before, noise, receipt), drawn_by(noise)
 
         return once
-
-
-def _counts_all_cells(lanes: Lanes) -> bool:
-    """Whether a draw belongs to the last questions, on whose answers nothing depends: all cells and the one-way tables.
-
-    These use one lane for all their cells; other questions that draw counts use one lane per cell.
-    """
-    return lanes.cells is None
-
-
-@contextmanager
-def answers_noted() -> Iterator[list[str]]:
-    """A list that collects all noisy answers inside the block, because the promise covers each of them and a release
-    shows only what follows from them."""
-    answers: list[str] = []
-
-    def noting(ask: Callable[..., Answer]) -> Callable[..., Answer]:
-        def note(self: Curator, *asked: object, **about: object) -> Answer:
-            answer = ask(self, *asked, **about)
-            if isinstance(answer, Noisy):
-                answers.append(str(answer.value.tolist()))
-            elif not isinstance(answer, NoisyCells):  # `shown` adds these
-                answers.append(repr(answer))
-            return answer
-
-        return note
-
-    with ExitStack() as stack:
-        for verb in ("choose", "measure"):
-            stack.enter_context(replaced(Curator, verb, noting(Curator.__dict__[verb])))
-        yield answers
 
 
 def shown(method: DiffGen, answers: list[str], noise: Enumerating, receipt: ReceiptFields) -> Shown:

@@ -7,8 +7,7 @@ which reach their threshold (and, with a wider `window`, by how much). The count
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations
@@ -16,19 +15,14 @@ from itertools import chain, combinations
 import numpy as np
 
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Config, Drawn, Record, Runner, Shown, Table, drawn_by, replaced, without_own_error
+from cantle.audit.exact import Config, Drawn, Record, Runner, Shown, Table, drawn_by, listening, without_own_error
+from cantle.data.sets import AsksSets
 from cantle.interfaces.publishing import run
 from cantle.methods.diffpart.method import DiffPart
 from cantle.schema.sets import SetSchema
-from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO, ReceiptFields, Unit
-from cantle.trusted.core.curator import Curator
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
-from cantle.trusted.geometry.boxes import Cuts
-
-Answer = Noisy | NoisyCells | Cuts | int
-"""What `Curator.measure` and `Curator.choose` return to methods for sets and graphs."""
 
 LEAVES = ("leaf partitions", "item sets")
 """The purposes of the last questions on every path."""
@@ -51,6 +45,12 @@ class SetConfig(Config):
         items = range(self.sizes[0])
         return list(chain.from_iterable(combinations(items, size) for size in range(1, len(items) + 1)))
 
+    def sets(self, table: Table, method: AsksSets, codes: Mapping[object, int] | None = None) -> SetEngine:
+        """An engine over these sets; `codes` numbers the items, if they are not numbers already."""
+        items = [item if codes is None else codes[item] for record in table for item in record]
+        starts = np.cumsum([0, *map(len, table)], dtype=np.int64)
+        return SetEngine(Ragged(starts, np.array(items, dtype=np.int32)), tree=method.tree, most=method.most)
+
     def schema_for(self, table: Table) -> SetSchema:  # noqa: ARG002 (a mutant lets the schema depend on the table)
         """The public schema, which is the same for all tables."""
         return self.schema
@@ -58,56 +58,15 @@ class SetConfig(Config):
     def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
         schema = self.schema_for(table)
         number = {item: code for code, item in enumerate(schema.universe.items)}
-        starts = np.cumsum([0, *map(len, table)], dtype=np.int64)
-        items = np.array([number[item] for record in table for item in record], dtype=np.int32)
 
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
             method = DiffPart(schema, preset=self.preset, **without_own_error(self.settings))
-            engine = SetEngine(Ragged(starts, items), tree=method.tree, most=method.most)
+            engine = self.sets(table, method, number)
             with listening(noise, () if enumerate_leaves else LEAVES) as answers:
                 receipt = run(method, engine, epsilon_nano=self.units * NANO, unit=Unit(self.unit), noise=noise)
             return shown(method, answers, noise, receipt), drawn_by(noise)
 
         return once
-
-
-@contextmanager
-def listening(noise: Enumerating, final: Collection[str]) -> Iterator[list[str]]:
-    """A list that collects all noisy answers inside the block, in order.
-
-    Questions whose purpose is in `final` are left out, because nothing depends on them: their draws are recorded
-    instead of enumerated.
-    """
-    answers: list[str] = []
-
-    def hearing(ask: Callable[..., Answer]) -> Callable[..., Answer]:
-        def asked(self: Curator, *what: object, **about: object) -> Answer:
-            closed = about["why"] in final
-            noise.closed = (lambda _lanes: True) if closed else None
-            answer = ask(self, *what, **about)
-            noise.closed = None
-            if not closed:
-                answers.append(f"{about['why']}: {_as_text(answer)}")
-            return answer
-
-        return asked
-
-    with ExitStack() as stack:
-        for verb in ("measure", "choose"):
-            stack.enter_context(replaced(Curator, verb, hearing(Curator.__dict__[verb])))
-        yield answers
-
-
-def _as_text(answer: Answer) -> str:
-    """A noisy answer as text that can be compared."""
-    match answer:
-        case Noisy():
-            return str(answer.value.tolist())
-        case NoisyCells():
-            return str((answer.rows.tolist(), answer.cells.tolist(), answer.value.tolist(), answer.rate_num.tolist()))
-        case int():
-            return str(answer)
-    return str((answer.attribute.tolist(), answer.point.tolist()))
 
 
 def shown(method: DiffPart, answers: list[str], noise: Enumerating, receipt: ReceiptFields) -> Shown:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
@@ -22,6 +22,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from cantle.audit.enumerating import Enumerating, law
+from cantle.data.engines_for_tables import AsksTable
 from cantle.framework.ask import Ask
 from cantle.framework.regions import Cut, Regions
 from cantle.framework.run import SubRoutines, TreeRun, grow
@@ -29,10 +30,11 @@ from cantle.methods.rps.method import RPS
 from cantle.schema.domain import Domain
 from cantle.schema.table import TableSchema
 from cantle.trusted.core import stop_test
+from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO, Budget, ReceiptFields, Unit
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.stop_test import PrivTree
-from cantle.trusted.counting.words import CHUNK_CELLS, WordEngine
+from cantle.trusted.counting.words import CHUNK_CELLS, Batch, WordEngine
 from cantle.trusted.geometry.boxes import Bools, Cuts
 from cantle.trusted.noise import Lanes, Rate
 
@@ -125,17 +127,25 @@ class Config(Mechanism[Table]):
             for joined in (n for k in range(1, self.unit + 1) for n in combinations_with_replacement(self.points(), k)):
                 yield table, with_records(table, *joined)
 
+    def batch(self, table: Table) -> Batch:
+        """The codes of a table by column, and its classes."""
+        rows = np.array(table, dtype=np.int64).reshape(len(table), len(self.sizes) + 1)
+        return list(rows[:, :-1].T), rows[:, -1]
+
+    def engine(self, table: Table, method: AsksTable, chunk_cells: int = CHUNK_CELLS) -> WordEngine:
+        """An engine over this table, as the method asks for it."""
+        sizes, classes = method.sizes, method.classes
+        return WordEngine([self.batch(table)], sizes=sizes, class_count=classes, chunk_cells=chunk_cells)
+
     def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:
         """One run of RPS on this table, as a function of its noise."""
         domain = self.domain()
-        rows = np.array(table, dtype=np.int64).reshape(len(table), len(self.sizes) + 1)
 
         def run(noise: Enumerating) -> tuple[Shown, Drawn]:
             method = self.method(domain)
             closing = Closing(method, enumerate_leaves=enumerate_leaves)
             noise.closed = closing.closed
-            batch = list(rows[:, :-1].T), rows[:, -1]
-            engine = WordEngine([batch], sizes=method.sizes, class_count=method.classes, chunk_cells=chunk_cells)
+            engine = self.engine(table, method, chunk_cells)
             with Curator(engine, Budget(self.units * NANO, Unit(self.unit)), noise) as curator:
                 grow(closing, Ask(curator, method))
                 receipt = curator.seal()
@@ -189,6 +199,45 @@ def base_two() -> Iterator[None]:
 
     with replaced(stop_test, "lifetime_bound", lifetime), replaced(PrivTree, "within", staticmethod(within)):
         yield
+
+
+@contextmanager
+def listening(noise: Enumerating, final: Collection[str]) -> Iterator[list[str]]:
+    """A list that collects all noisy answers inside the block, in order.
+
+    Questions whose purpose is in `final` are left out, because nothing depends on them: their draws are recorded
+    instead of enumerated.
+    """
+    answers: list[str] = []
+
+    def hearing(ask: Callable[..., object]) -> Callable[..., object]:
+        def asked(self: Curator, *what: object, **about: object) -> object:
+            closed = about["why"] in final
+            noise.closed = (lambda _lanes: True) if closed else None
+            answer = ask(self, *what, **about)
+            noise.closed = None
+            if not closed:
+                answers.append(f"{about['why']}: {_as_text(answer)}")
+            return answer
+
+        return asked
+
+    with ExitStack() as stack:
+        for verb in ("measure", "choose"):
+            stack.enter_context(replaced(Curator, verb, hearing(Curator.__dict__[verb])))
+        yield answers
+
+
+def _as_text(answer: object) -> str:
+    """A noisy answer as text that can be compared."""
+    match answer:
+        case Noisy():
+            return str(answer.value.tolist())
+        case NoisyCells():
+            return str((answer.rows.tolist(), answer.cells.tolist(), answer.value.tolist(), answer.rate_num.tolist()))
+        case Cuts():
+            return str((answer.attribute.tolist(), answer.point.tolist()))
+    return repr(answer)
 
 
 # ---- one run --------------------------------------------------------------------------------------------------

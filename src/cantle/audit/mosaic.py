@@ -41,13 +41,11 @@ class MosaicConfig(Config):
     quick: int = 0
 
     def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
-        rows = np.array(table, dtype=np.int64).reshape(len(table), len(self.sizes) + 1)
-        columns = [np.ascontiguousarray(column) for column in rows[:, :-1].T]
 
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
             last: list[bool] = []
             noise.closed = lambda _lanes: bool(last) and not enumerate_leaves
-            engine = WordEngine([(columns, rows[:, -1])], sizes=self.sizes, class_count=1)
+            engine = WordEngine([self.batch(table)], sizes=self.sizes, class_count=1)
             budget = Budget(self.units * NANO, Unit(self.unit))
             with replaced(table_candidates, "SCALE", 2), Curator(engine, budget, noise) as curator:
                 answers = self.script(Questions(curator), lambda: last.append(True))

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-import numpy as np
-
 from cantle.audit.diffpart import SetConfig
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, replaced, shown
@@ -26,9 +24,6 @@ from cantle.methods.own_error import set_workload, table_workload
 from cantle.methods.rps.method import RPS
 from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
-from cantle.trusted.counting.ragged import Ragged
-from cantle.trusted.counting.sets import SetEngine
-from cantle.trusted.counting.words import WordEngine
 
 SEED = 3
 """The seed of the public dice."""
@@ -61,12 +56,10 @@ class OwnErrorConfig(Config):
 
     def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
         domain = self.domain()
-        rows = np.array(table, dtype=np.int64).reshape(len(table), len(self.sizes) + 1)
 
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
             method = RPS(domain, preset=self.preset, **self.settings)
-            batch = list(rows[:, :-1].T), rows[:, -1]
-            engine = WordEngine([batch], sizes=method.sizes, class_count=method.classes, chunk_cells=chunk_cells)
+            engine = self.engine(table, method, chunk_cells)
             budget = Budget(self.units * NANO, Unit(self.unit))
             with small_workload(), Curator(engine, budget, noise) as curator:
                 method.run(curator)
@@ -84,12 +77,10 @@ class OwnErrorOfSets(SetConfig):
     quick: int = 0
 
     def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
-        starts = np.cumsum([0, *map(len, table)], dtype=np.int64)
-        items = np.array([item for record in table for item in record], dtype=np.int32)
 
         def once(noise: Enumerating) -> tuple[Shown, Drawn]:
             method = DiffPart(self.schema, preset=self.preset, **self.settings)
-            engine = SetEngine(Ragged(starts, items), tree=method.tree, most=method.most)
+            engine = self.sets(table, method)
             budget = Budget(self.units * NANO, Unit(self.unit))
             with small_workload(), Curator(engine, budget, noise) as curator:
                 method.run(curator)

@@ -52,12 +52,7 @@ CHAIN = Config(
     tight=True,
 )
 
-ONE_WAYS = Config(
-    "one-way tables of two attributes",
-    (2, 2),
-    _rps(depth=1, oneway_share="1/3", leaf_share="1/2"),
-    6,
-)
+ONE_WAYS = Config("one-way tables of two attributes", (2, 2), _rps(depth=1, oneway_share="1/3", leaf_share="1/2"), 6)
 
 SIZED = Config("number of records charged, sizes by depth", (3,), _rps(depth=1, count_share="1/3", summary="depth"), 3)
 
@@ -69,12 +64,7 @@ AUTO = Config(
     tight=True,
 )
 
-NARROW = Config(
-    "narrow regions are leaves",
-    (4,),
-    _rps(depth=2, stop="narrow:2", leaf_share="1/3"),
-    3,
-)
+NARROW = Config("narrow regions are leaves", (4,), _rps(depth=2, stop="narrow:2", leaf_share="1/3"), 3)
 
 LEAF = Config("one leaf, class histogram", (2,), _rps(depth=0), 2, 2, tight=True)
 """The sound form of instance I5."""
@@ -138,21 +128,10 @@ CONFIGS: tuple[Config, ...] = (
     Config("number of records charged", (3,), _rps(depth=1, count_share="1/4", leaf_share="1/3"), 4),
     SIZED,
     Config(
-        "sizes by depth, 2 classes",
-        (3,),
-        _rps(depth=1, count_share="1/5", summary="depth", leaf_share="1/4"),
-        5,
-        2,
+        "sizes by depth, 2 classes", (3,), _rps(depth=1, count_share="1/5", summary="depth", leaf_share="1/4"), 5, 2
     ),
     AUTO,
-    Config(
-        "a person of two records",
-        (3,),
-        _rps(depth=1, stop="count:1", stop_share="1/2"),
-        8,
-        unit=2,
-        tight=True,
-    ),
+    Config("a person of two records", (3,), _rps(depth=1, stop="count:1", stop_share="1/2"), 8, unit=2, tight=True),
     Config(
         "a person of two records, PrivTree",
         (4,),
@@ -162,13 +141,7 @@ CONFIGS: tuple[Config, ...] = (
         tight=True,
     ),
     Config(
-        "preset paper, depth 2, 2 classes",
-        (2, 2),
-        {"depth": 2, "stop": "count:1"},
-        24,
-        2,
-        preset="paper",
-        tight=True,
+        "preset paper, depth 2, 2 classes", (2, 2), {"depth": 2, "stop": "count:1"}, 24, 2, preset="paper", tight=True
     ),
     Config(
         "preset paper, literal, one attribute drawn",
@@ -187,11 +160,7 @@ CONFIGS: tuple[Config, ...] = (
         records=2,
     ),
     Config(
-        "midpoints of an attribute drawn, depth 2",
-        (3, 2),
-        _rps(attributes="random-midpoint", depth=2),
-        2,
-        tight=True,
+        "midpoints of an attribute drawn, depth 2", (3, 2), _rps(attributes="random-midpoint", depth=2), 2, tight=True
     ),
     Config("preset default", (2, 2), {}, 400, tight=True),
     Config("preset default, one attribute", (3,), {}, 400, tight=True),

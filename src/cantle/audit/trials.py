@@ -162,6 +162,7 @@ def methods() -> list[Trial]:
         ("mosaic", one, table([]), table([0]), by_table, {"method": "mosaic"}),
         ("mosaic, two classes", classes, apart, stranger, by_table, {"method": "mosaic"}),
         ("baskets", SETS, [], [[1, 2]], by_cell, {"method": "baskets"}),
+        ("journeys", SETS | {"kind": "sequences"}, [], [[1]], by_cell, {"method": "journeys"}),
         ("diffpart", SETS, [], [[1]], by_cell, {"method": "diffpart"}),
         ("diffpart, a tree", SETS, [], [[1]], by_cell, LOW | {"cells": "tree", "eta": "off", "m": "off"}),
         ("diffpart paper", SETS, [], [[1, 2]], by_cell, LOW | {"preset": "paper"}),

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle.methods.base import grow
 from cantle.methods.rps.method import RPS
 from cantle.trusted.core.budget import Budget, Unit
 from cantle.trusted.core.curator import Curator
@@ -95,7 +94,7 @@ def test_the_same_seed_gives_the_same_run_on_every_engine(setting: dict[str, Any
         codes = np.stack([generator.integers(0, size, 40) for size in plan.sizes], axis=1)
         engine = build(codes, generator.integers(0, 3, 40), sizes=plan.sizes, class_count=3)
         with Curator(engine, Budget(10**9, Unit()), Seeded(6)) as curator:
-            grow(plan, curator)
+            plan.run(curator)
             receipt = curator.seal()
         leaves = [(nodes.ids.tolist(), nodes.lo.tolist(), noisy.value.tolist()) for nodes, noisy, _ in plan.tree.leaves]
         runs.append((receipt, leaves))

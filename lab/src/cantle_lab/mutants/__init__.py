@@ -12,6 +12,7 @@ from cantle_lab.mutants.diffgen import DIFFGEN_BREAKAGES
 from cantle_lab.mutants.diffpart import DIFFPART_BREAKAGES
 from cantle_lab.mutants.families import FAMILY_BREAKAGES
 from cantle_lab.mutants.instances import INSTANCES
+from cantle_lab.mutants.journeys import JOURNEY_BREAKAGES
 from cantle_lab.mutants.mosaic import MOSAIC_BREAKAGES
 from cantle_lab.mutants.own_error import OWN_ERROR_BREAKAGES
 from cantle_lab.mutants.rps import RPS_BREAKAGES
@@ -22,6 +23,7 @@ BREAKAGES: tuple[Flaw[Table] | Flaw[Drawing], ...] = (
     *MOSAIC_BREAKAGES,
     *DIFFPART_BREAKAGES,
     *BASKET_BREAKAGES,
+    *JOURNEY_BREAKAGES,
     *DEGREE_BREAKAGES,
     *OWN_ERROR_BREAKAGES,
     *FAMILY_BREAKAGES,

@@ -115,7 +115,9 @@ class _CutCandidates(ABC):
         for first, last, exact_counts in engine.tally(positions, self.key):
             exact_scores = quality.scores(self.sides(nodes, first, exact_counts))
             starts = np.concatenate([[0], np.cumsum(counts[first:last])])
-            weights_of = self.inverse_weights(nodes.take(slice(first, last)))
+            some = counts[first:last]
+            alike = Runs(np.ones(len(some), dtype=np.int64), some)  # the exponential mechanism as it is printed
+            weights_of = alike if self.literal else self.inverse_weights(nodes.take(slice(first, last)))
             yield Scored(first, last, exact_scores, starts, inverse_weights=weights_of)
 
     def answer(self, nodes: Frontier, chosen: Sequence[Chosen[Scored]]) -> Cuts:
@@ -136,11 +138,7 @@ class _CutCandidates(ABC):
 
     @abstractmethod
     def inverse_weights(self, nodes: Frontier) -> Runs | None:
-        """Public weights 1/w of the candidates of these regions; None if all have the same weight."""
-
-    def _weigh_alike(self, nodes: Frontier) -> Runs:
-        """Weight 1 for every candidate, for the exponential mechanism as it is printed."""
-        return Runs(np.ones(len(nodes), dtype=np.int64), self.counts(nodes))
+        """Public weights 1/w of the candidates of these regions, unless they are literal; None if all are the same."""
 
     @abstractmethod
     def cuts(self, nodes: Frontier, choice: Ints) -> Cuts:
@@ -190,8 +188,6 @@ class AllCuts(_CutCandidates):
         return left.T, right.T
 
     def inverse_weights(self, nodes: Frontier) -> Runs:
-        if self.literal:
-            return self._weigh_alike(nodes)
         each = cut_counts(nodes).reshape(-1)
         each = each[each > 0]
         return Runs(each, each)
@@ -234,8 +230,8 @@ class CutsOf(_CutCandidates):
         left = below[region, column]
         return left, below[region, -1] - left
 
-    def inverse_weights(self, nodes: Frontier) -> Runs | None:
-        return self._weigh_alike(nodes) if self.literal else None
+    def inverse_weights(self, nodes: Frontier) -> None:  # noqa: ARG002
+        return None
 
     def cuts(self, nodes: Frontier, choice: Ints) -> Cuts:
         return Cuts(self.attribute, nodes.lo[np.arange(len(nodes)), self.attribute] + 1 + choice)

@@ -27,7 +27,7 @@ POOL = 80_000
 
 _RATIOS = (1e-3, 1e4)  # bounds on how much more often a string occurs than the order below lets expect
 _CORRECTION = (0.3, 3.0)
-_STEP = 0.8  # how far a simulated correction goes
+_STEP, _ROUNDS = 0.8, 3  # how far a simulated correction goes, and how many there are
 _ENDS, _ENDS_STEP = (0.25, 4.0), 0.9
 _ENDS_ROUNDS = 2
 _SMALL = 0.05  # noise scales that are added to both sides of a ratio
@@ -133,12 +133,14 @@ class Journeys:
         made = self._fitted(table)
         ratio = np.clip((made + _SMALL * table.scale) / (table.expected + _SMALL * table.scale), *_RATIOS)
         self._extend(table, made, ratio)
-        cells, parts = self.expected(table.order)
-        at = np.minimum(np.searchsorted(cells, table.cells), len(cells) - 1)
-        got = np.where(cells[at] == table.cells, parts[at], 0.0)
-        ratio *= np.clip((made + 2 * _SMALL * table.scale) / (got + 2 * _SMALL * table.scale), *_CORRECTION) ** _STEP
-        self.chain.cut(table.order - 1)
-        self._extend(table, made, ratio)
+        small = 2 * _SMALL * table.scale
+        for _ in range(_ROUNDS):
+            cells, parts = self.expected(table.order)
+            at = np.minimum(np.searchsorted(cells, table.cells), len(cells) - 1)
+            got = np.where(cells[at] == table.cells, parts[at], 0.0)
+            ratio *= np.clip((made + small) / (got + small), *_CORRECTION) ** _STEP
+            self.chain.cut(table.order - 1)
+            self._extend(table, made, ratio)
 
     def _learn_pairs(self, table: Table) -> None:
         base, classes = self.base, len(self.classes) + 1
