@@ -30,6 +30,7 @@ from cantle_lab.papers import (
     plan_check,
     report,
     rps_figures,
+    sequence_figures,
     set_interval_coverage,
     table_figures,
 )
@@ -61,6 +62,7 @@ FIGURES: Mapping[str, Figure] = {
     "diffpart-sets": _over_sets(diffpart_figures.all_sets),
     "diffpart-msnbc": _over_sets(diffpart_figures.msnbc),
     "baskets-sets": _over_sets(basket_figures.compare),
+    "journeys": _over_sets(sequence_figures.compare),
     "tables": _of_tables(table_figures.tables),
     "tables-more": _of_tables(table_figures.more),
     "intervals": Figure(interval_coverage.intervals, table=interval_coverage.overview),

@@ -1,6 +1,6 @@
 """How wide the interval of a counting question about a table is, from the three measured levels of error.
 
-A level is stated for a large group. A question gets the part of it that its public scale says (question_scale.py), by
+A level is stated for a large group. A question gets the part of it that its public scale says (accuracy.py), by
 the level of its class: one column, columns that were all measured together, or columns that were not. The measured
 level is noisy and may be too small; if the noise in the counts behind the question is larger, the interval covers that
 noise, as far as the measurement leaves room for it.
