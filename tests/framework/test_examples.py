@@ -165,3 +165,21 @@ def test_changed_numbers_of_the_newer_tree_are_noticed() -> None:
     words = tree.with_columns(values=pl.col("values").str.replace("age|place", "x").str.replace_all(r"\d", "0"))
     assert problems(with_parts(release, frames=release.frames | {"tree": words})) != []
     assert len(tree_lines(release, 1)) == 1 + 4
+
+
+PLACE = {
+    "fields": [
+        {"name": "home", "type": "geopoint", "columns": ["lat", "lon"], "bounds": [[51, 4], [52, 6]], "step": 0.0001}
+    ]
+}
+
+
+@pytest.mark.parametrize("method", ["rps", "QuadTree"])
+def test_trees_over_places_are_verified(method: str, tmp_path: Path) -> None:
+    """Regions of a place have no order of their values, so groups say them by positions."""
+    release = cantle.publish(towns(3000), PLACE, epsilon=1, method=CLASSES.get(method, method))
+    loaded = cantle.Release.load(release.save(tmp_path / "out"))
+    loaded.verify()
+    near = loaded.count("home within (51.15, 4.25, 51.25, 4.35)").value
+    assert near == pytest.approx(1200, rel=0.25)
+    assert "Regions" in loaded.report()

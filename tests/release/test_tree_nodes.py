@@ -167,3 +167,12 @@ def test_sizes_that_a_tree_states_decide_its_estimates(made: cantle.Release) -> 
     )
     found = problems(with_parts(release, frames={"tree": asked}))
     assert any("estimate" in problem for problem in found)
+
+
+def test_a_count_that_only_decided_about_own_error_is_no_size_of_the_root() -> None:
+    """With count_share=0 the number of records is asked for own error alone, and does not change the estimates."""
+    free = {"count_share": 0, "depth": 3, "oneway_share": 0, "values": "uniform"}
+    release = cantle.publish(people(4000), SCHEMA, epsilon=5, method="rps", insecure_seed=1, **free)
+    assert release.manifest.accuracy is not None
+    assert release.manifest.accuracy.bought
+    assert problems(release) == []

@@ -1,6 +1,6 @@
 """Conversion of leaves to the frame of `groups.parquet` and back: one row per leaf and class.
 
-A numeric attribute gives `<name>.lo`, `<name>.hi` (half-open, original units); a category gives its label `<name>` and
+A numeric attribute gives `<name>.lo`, `<name>.hi` (half-open, original units); a category or place gives its label and
 `<name>.lo`, `<name>.hi` as positions in the order of its values; `<name>.null` says whether null belongs to the region.
 """
 
@@ -15,6 +15,7 @@ from cantle.drawing.counts import distinct_spans
 from cantle.drawing.tree import Leaves, Tree
 from cantle.errors import SchemaError
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
+from cantle.schema.places import Plane
 from cantle.trusted.core.arrays import Bools, Codes, Floats
 from cantle.trusted.geometry.boxes import Cuts, Ints
 
@@ -43,8 +44,8 @@ def check_names(domain: Domain) -> None:
 
 
 def is_category(attribute: Attribute) -> bool:
-    """Whether the values are labels rather than points on a line."""
-    return isinstance(attribute.scale, Labels)
+    """Whether the values are labels, or places on a map, rather than points on a line."""
+    return isinstance(attribute.scale, Labels | Plane)
 
 
 def groups_frame(domain: Domain, leaves: Leaves) -> pl.DataFrame:

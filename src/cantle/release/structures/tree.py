@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,8 @@ def tree_traits(manifest: Manifest) -> TreeTraits:
     if "name" not in manifest.structure:
         p = manifest.parameters
         order = p["order_seed"] if p["order"] == "random" else None
-        how = Counting(p["consistency"], p["summary"] == "depth", p["label"], p["records"])
+        counted = Fraction(p["count_share"]) > 0
+        how = Counting(p["consistency"], p["summary"] == "depth", p["label"], p["records"], counted)
         return TreeTraits(p["bins"], order, p["values"], how)
     stated = {name: value for name, value in manifest.structure.items() if name not in ("name", "version")}
     return read(TreeTraits, stated, "structure", counting=Counting())
@@ -205,7 +207,7 @@ class Opened(structures.Opened):
 
         nodes, columns = self._nodes, self._domain.attributes
         words = f"The domain was cut into {self._manifest.summary['leaves']:,} regions, each with a noisy count."
-        if len(columns) == 2 and all(isinstance(one.scale, Steps) for one in columns):
+        if len(columns) == 2 and all(type(one.scale) is Steps for one in columns):
             area = Area(nodes.lo, nodes.hi, self._counts, nodes.first, nodes.many)
             return map_section(area, columns, words)
         made = [Node("all records", int(self._counts[0]))]

@@ -220,6 +220,8 @@ class Counting:
     label: str = "counts"
     declared: int | None = None
     """The number that all counts add up to, if it is not noisy."""
+    counted: bool = True
+    """Whether the noisy number of records is a size of the root, or only decided whether the error was measured."""
 
 
 def leaf_problems(
@@ -310,7 +312,7 @@ def _sizes(release: Release, leaves: Leaves, how: Counting) -> list[tuple[Ints, 
     if any(charge.why == TEST and charge.verb == "measure" for charge in receipt.charges()) and not how.by_depth:
         return [(leaves.ids, _exactly(totals))]
     root, asked = np.zeros(1, dtype=np.int64), [charge for charge in receipt.charges() if charge.why == SIZE]
-    if not asked or how.declared is not None:
+    if not asked or how.declared is not None or not how.counted:
         return []
     if accuracy is None:
         return [(root, _exactly(totals.sum(keepdims=True)))]
