@@ -18,6 +18,9 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+LONGEST = 600
+"""Seconds after which the tests of a mutant are stopped: then it does not pass them."""
+
 BUDGET = ("tests/trusted/test_budget.py", "tests/laws/test_budget.py")
 CURATOR = ("tests/trusted/test_curator.py", "tests/laws/test_hostile.py", "tests/laws/test_budget.py")
 TABLES = ("tests/laws/test_value_trees.py", "tests/laws/test_hostile_tables.py")
@@ -100,8 +103,12 @@ def survives(number: int, folder: Path) -> bool:
     path.write_text(text.replace(old, new), encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", *tests]
     about = os.environ | {"PYTHONPATH": str(folder)}
-    done = subprocess.run(command, cwd=ROOT, env=about, capture_output=True, check=False)
-    path.write_text(text, encoding="utf-8")
+    try:
+        done = subprocess.run(command, cwd=ROOT, env=about, capture_output=True, check=False, timeout=LONGEST)
+    except subprocess.TimeoutExpired:  # broken dice may be thrown for ever
+        return False
+    finally:
+        path.write_text(text, encoding="utf-8")
     return done.returncode == 0
 
 

@@ -69,7 +69,7 @@ def test_the_reference_lists_every_file_of_a_release() -> None:
     named = {
         name for row in re.findall(r"^\| (`[^|]*`) \|", listed, re.MULTILINE) for name in re.findall(r"`(.+?)`", row)
     }
-    assert named == {*FILES.values(), REPORT, SIGNATURE, "data.csv", "data.parquet", "data.dat"}
+    assert named == {*FILES.values(), REPORT, SIGNATURE, "data.csv", "data.parquet", "data.dat", "data.xes"}
 
 
 def options_of(command: Any) -> set[str]:
@@ -107,7 +107,7 @@ def test_the_schemas_of_the_documents_load() -> None:
     field = {"name": "a", "type": "boolean"}
     assert Schema.from_dict({"fields": [field]} | yaml.safe_load(unit[1])).person == "patient_id"
     documents = [yaml.safe_load(document) for document in re.findall(r"```yaml\n(kind: .*?)```", reference, re.DOTALL)]
-    assert [Schema.from_dict(document).kind for document in documents] == ["sets", "graph"]
+    assert [Schema.from_dict(document).kind for document in documents] == ["sets", "sequences", "graph"]
 
 
 def anchors(page: str) -> set[str]:
@@ -132,7 +132,7 @@ def test_links_between_pages_lead_to_files_and_headings() -> None:
 def test_the_glossary_has_one_line_per_word() -> None:
     words = re.findall(r"^\| ([\w ]+) \| \w", text("docs/glossary.md"), re.MULTILINE)
     assert words[0] == "word"
-    assert len(set(words)) == len(words) == 20
+    assert len(set(words)) == len(words) == 24
 
 
 def test_the_architecture_page_lists_every_room_and_what_it_may_import() -> None:

@@ -81,7 +81,7 @@ BRANCHES: dict[str, tuple[Callable[[], Release], set[str]]] = {
     "no target": (lambda: published([*WIDE, category("ill", "ny")], epsilon=5), {"choice of table 1", "table 1"}),
     "three classes": (lambda: published([*WIDE[:2], category("town", "abc", role="target")]), {"one frequent value"}),
     "a wide target": (lambda: published([number("age", 0, 99) | {"role": "target"}, WIDE[2]]), {"target alone"}),
-    "a hub": (lambda: published(many_columns()[1], many_columns()[0]), {"hub column"}),
+    "a hub": (lambda: published(many_columns()[1], many_columns()[0], epsilon=50), {"hub column"}),
     "one column": (lambda: published(WIDE[2:]), {"number of records", "first tables, 3 to 4 cells"}),
     "the target alone": (lambda: published([YES]), {"first tables, 2 cells"}),
     "the target and one category": (

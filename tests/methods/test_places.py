@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from hypothesis import strategies as st
 
 import cantle
 from cantle.drawing.column_cells import Column
+from cantle.errors import ParameterError
 from cantle.methods.mosaic.model.place_cells import BLOCKS, Level, estimated, first_edges, next_edges
 from cantle.methods.own_error.table_workload import Column as Asked
 from cantle.methods.own_error.table_workload import _groups, _Ordered, _sibling
+from cantle.release.maps import MOST, geojson, rectangles
 from cantle.trusted.geometry.cross_tables import MOST_CELLS, are_edges
 
 HOME: dict[str, Any] = {"name": "home", "type": "geopoint", "bounds": [[40, -74], [41, -73]], "step": 0.001}
@@ -204,3 +207,45 @@ def test_no_record_lies_outside_of_an_area_of_a_rule(rules: list[str], method: s
 def test_diffgen_refuses_places() -> None:
     with pytest.raises(cantle.errors.SchemaError, match="diffgen cuts numbers, a place is two: use mosaic or rps"):
         publish(points(100), [TWO], method="diffgen")
+
+
+# ---- maps -------------------------------------------------------------------------------------------------------
+
+
+def test_a_map_covers_all_records_once_and_is_no_finer_than_its_noise(tmp_path: Path) -> None:
+    release = publish(points(20_000), [TWO, AGE])
+    shown = rectangles(release)
+    there = release.records["lat"].drop_nulls().len()
+    assert sum(one.count for one in shown) == there
+    assert sum(one.square_km for one in shown) == pytest.approx(111.3 * 111.3 * np.cos(np.radians(40.5)), rel=0.01)
+    assert 200 < len(shown) <= MOST
+    assert any(one.is_sure for one in shown)
+    assert any(not one.is_sure for one in shown)
+    features = json.loads(geojson(release, "home"))["features"]
+    assert len(features) == len(shown)
+    for one in features:
+        (ring,) = one["geometry"]["coordinates"]
+        assert ring[0] == ring[-1]
+        assert one["properties"]["low"] <= one["properties"]["count"] <= one["properties"]["high"]
+    release.save(tmp_path / "r")
+    assert "<title>" in cantle.Release.load(tmp_path / "r").report()
+
+
+def test_a_release_without_a_place_has_no_map() -> None:
+    with pytest.raises(ParameterError, match="name one place of this release"):
+        rectangles(publish(points(500), [AGE]))
+
+
+@pytest.mark.parametrize("method", ["mosaic", "rps"])
+def test_intervals_of_areas_hold_the_truth(method: str) -> None:
+    """Boxes and circles that cut cells: their intervals allow for the records of a cell on either side."""
+    frame, dice = points(20_000).drop_nulls(), np.random.default_rng(1)
+    release, held = publish(frame, [TWO, AGE, KIND], method=method), list[bool]()
+    for lat, lon in frame.select("lat", "lon").sample(40, seed=1).iter_rows():
+        high, wide = dice.uniform(0.01, 0.3, 2)
+        box = lat - high / 2, lon - wide / 2, lat + high / 2, lon + wide / 2
+        low_lat, low_lon, high_lat, high_lon = (float(f"{one:.4f}") for one in box)
+        inside = frame["lat"].is_between(low_lat, high_lat) & frame["lon"].is_between(low_lon, high_lon)
+        answer = release.count(f"home within ({low_lat}, {low_lon}, {high_lat}, {high_lon})")
+        held.append(answer.low <= inside.sum() <= answer.high)
+    assert np.mean(held) >= 0.9

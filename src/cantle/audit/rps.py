@@ -163,6 +163,6 @@ CONFIGS: tuple[Config, ...] = (
         "midpoints of an attribute drawn, depth 2", (3, 2), _rps(attributes="random-midpoint", depth=2), 2, tight=True
     ),
     Config("preset default", (2, 2), {"attributes": "all"}, 400, tight=True),
-    Config("preset default, columns of numbers", (2, 2), {}, 1200),
+    Config("preset default, columns of numbers", (2, 2), {}, 400),
     Config("preset default, one attribute", (3,), {}, 400, tight=True),
 )

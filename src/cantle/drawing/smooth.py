@@ -14,8 +14,12 @@ from cantle.drawing.counts import Floats
 from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 
-STRONG = 3.0
-"""A piece whose sum exceeds this many standard deviations of its noise surely holds records."""
+STRONG = 5.0
+"""A piece whose sum exceeds this many standard deviations of its noise surely holds records. Of fifty empty cells, one
+exceeds three standard deviations in every second column, and it would make the whole range a place of records."""
+
+REACH = 0.25
+"""A piece is far if its middle is farther from the span of all strong pieces than this part of the span's length."""
 
 MOST_NOISE = 0.35
 """Nothing is emptied if the noise of the column, as a share of the records, is larger."""
@@ -29,9 +33,8 @@ def trust_in_pieces(
 ) -> Floats | None:
     """How much of each piece is believed, from 0 to 1; None if nothing is doubted.
 
-    `sums` and `noise` are the noisy sums of the pieces and their variances, `widths` those of all cells. A piece is far
-    if its middle is farther from the span of all strong pieces than this span is long. A span of one value is no place
-    where records are: beyond a frequent value comes the rest of the column.
+    `sums` and `noise` are the noisy sums of the pieces and their variances, `widths` those of all cells. A span of
+    strong pieces of one value is no place where records are: beyond a frequent value comes the rest of the column.
     """
     strong = np.flatnonzero(sums > STRONG * np.sqrt(noise))
     if not len(strong) or np.sqrt(noise.sum()) > MOST_NOISE * total:
@@ -42,7 +45,8 @@ def trust_in_pieces(
     if high - low <= 1:
         return None
     middle = (first + last) / 2
-    far = (middle > high + (high - low)) | (middle < low - (high - low))
+    reach = REACH * (high - low)
+    far = (middle > high + reach) | (middle < low - reach)
     positive = np.where(sums > 0, sums, np.inf)
     trust = np.where(far & (sums <= 0), 0.0, np.where(far, np.maximum(0.0, 1 - doubt**2 * noise / positive**2), 1.0))
     return _without_lone(trust, far, sums / np.sqrt(noise))

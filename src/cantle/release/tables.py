@@ -19,7 +19,7 @@ from cantle.drawing.records import csv_of, give_back, records_meant
 from cantle.drawing.results import as_frame
 from cantle.methods.own_error.accuracy import Accuracy, Pair, all_pairs, measured_pairs
 from cantle.methods.own_error.table_workload import columns_of
-from cantle.release.accuracy import ShareErrors, share_errors
+from cantle.release.accuracy import DOUBT, ShareErrors, bound_of, noise_scale, share_errors
 from cantle.release.answers.asking import bins_of
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
@@ -144,8 +144,17 @@ def sentence(accuracy: Accuracy | None, released: int) -> str:
     if accuracy.earlier is not None:
         return BY_EARLIER
     errors = share_errors(accuracy, released)
-    parts = [] if errors is None else list(_parts(accuracy, errors))
+    parts = _alone(accuracy, released) if errors is None else list(_parts(accuracy, errors))
     return line("A share of 10 %", parts) if parts else TOO_FEW
+
+
+def _alone(accuracy: Accuracy, released: int) -> list[Right]:
+    """The error of one column, in a table that has no other."""
+    one = accuracy.one_column
+    if one is None:
+        return []
+    bound = bound_of(one)
+    return [Right(bound / max(1, released), "in one column", 2 * DOUBT * noise_scale(one) > bound)]
 
 
 def middle(accuracy: Accuracy | None, released: int) -> float | None:

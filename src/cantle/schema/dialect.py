@@ -130,7 +130,7 @@ class Dialect:
 
 
 def _check_encoding(dialect: Dialect) -> None:
-    """Refuses an encoding in which one record could change how later ones are read (cantle.schema.text_encodings)."""
+    """Refuses an encoding in which one record could change how later ones are read."""
     name, shown = name_of(dialect.encoding), f"encoding {dialect.encoding!r}"
     if name is None:
         _refuse_encoding(dialect.encoding)

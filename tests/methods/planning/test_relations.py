@@ -27,11 +27,13 @@ def planned(columns: int, records: int = 14_000, epsilon: float = 1, **given: bo
 
 
 def test_a_wide_survey_is_told_that_its_pairs_are_lost_and_how_few_columns_would_keep_them() -> None:
+    led = planned(87, 60_000)
+    assert (led.together, led.pairs) == (86, 3741), "a hub column with each of the others"
+    assert led.lead == "the one on which the others depend most"
+    assert "about 86 of 3,741 pairs of columns will be measured together, each column with" in led.sentences()
     found = planned(87)
-    assert (found.together, found.pairs) == (86, 3741), "a hub column with each of the others"
-    assert found.lead == "the one on which the others depend most"
+    assert found.lead is None, "too few records for a hub"
     said = found.sentences()
-    assert "about 86 of 3,741 pairs of columns will be measured together, each column with" in said
     assert "nearly all pairs will come out unrelated, whatever they are" in said
     assert f"leave out about {87 - found.half} columns" in said
     assert f"with at most about {found.whole} columns all pairs would be measured together" in said
@@ -74,10 +76,10 @@ def test_one_or_two_columns_have_nothing_to_choose(columns: int) -> None:
 
 
 def test_plans_print_the_pairs_and_methods_without_tables_do_not() -> None:
-    made = plan(survey(87), epsilon=1, records=14_000)
+    made = plan(survey(87), epsilon=1, records=60_000)
     assert ("pairs of columns measured together", "about 86 of 3,741") in made.errors()
-    assert made.remarks()[0] == planned(87).sentences()
-    assert made.to_dict()["relations"] == vars(planned(87))
+    assert made.remarks()[0] == planned(87, 60_000).sentences()
+    assert made.to_dict()["relations"] == vars(planned(87, 60_000))
     assert "about 86 of 3,741 pairs" in str(made)
     for other in (plan(survey(9), epsilon=1, records=1_000, method="rps"), plan(NUMBERS, epsilon=1, records=1_000)):
         assert other.outline.relations is None

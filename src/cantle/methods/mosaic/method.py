@@ -1,4 +1,4 @@
-"""Mosaic as a method: the columns of a table, the run, and its results. The algorithm is in mosaic_run.py."""
+"""Mosaic as a method: the columns of a table, the run, and its results. The algorithm is in run.py."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ class MosaicRun:
     def _choose_lead(self) -> None:
         """Chooses the leading column and makes the plan: in a wide table without target, a hub column leads."""
         hub = False
-        if self.lead is None and len(self.columns) >= rules.HUB_COLUMNS:
+        if self.lead is None and rules.hub_leads(self.start, self._sizes()):
             few = [number for number, size in enumerate(self._sizes()) if 3 <= size <= MOST_CLASSES]
             hub = len(few) > 1
             self.lead = self.questions.hub(few, self._price(rules.HUB)) if hub else few[0] if few else None

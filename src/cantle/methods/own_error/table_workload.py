@@ -7,7 +7,7 @@ of two released records. Null is a value too. No question is asked twice. A ques
 their table, each column in at most 16 groups of about equally many records: an interval between two edges of groups,
 often without a lower or upper end, or one group of categories. Of a place the groups are aligned blocks of its codes,
 which are rectangles of the map; a question is about one of them, or about two that are halves of one. Questions about
-few records are left out, because for them the error of a large group is taken in proportion (question_scale.py).
+few records are left out, because for them the error of a large group is taken in proportion (accuracy.py).
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def foreseen(method: Mosaic, epsilon: float, records: int, persons: int, kept: i
     start = rules.opening(records, rate, len(wide), _cells(others, WIDTHS), accuracy, banded, every)
     cells = _refined(others, _cells(others, LOW_WIDTHS if start.low else WIDTHS), start)
     few = [size for size in cells if 3 <= size <= MOST_CLASSES]
-    hub = target is None and columns >= rules.HUB_COLUMNS and bool(few)
+    hub = target is None and rules.hub_leads(start, cells) and bool(few)
     classes = round(sum(few) / len(few)) if hub else 0
     if target is not None:
         classes = start.most_bands if banded else target.codes

@@ -13,7 +13,7 @@ interval reaches from the records in bins inside the question to those in bins t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -26,6 +26,7 @@ from cantle.release.answers.estimates import NOISE_ONLY, Estimate
 from cantle.release.manifest import Manifest
 from cantle.release.structures import opened, traits_of
 from cantle.schema.code_sets import (
+    AnySet,
     Box,
     CodeSet,
     Key,
@@ -40,6 +41,7 @@ from cantle.schema.code_sets import (
     recoded,
 )
 from cantle.schema.domain import Attribute, Labels
+from cantle.schema.places import Area
 from cantle.schema.questions import parse
 from cantle.trusted.core.arrays import Bools, Codes
 
@@ -63,8 +65,14 @@ class Bins:
     place: tuple[int, ...] | None = None
     wide: bool = True
 
-    def whole(self, codes: CodeSet) -> CodeSet:
+    def whole(self, codes: AnySet) -> CodeSet:
         """The codes of all bins that lie inside a set of codes."""
+        if isinstance(codes, Area):
+            first = np.arange(0, self.grid, self.width)
+            inside = codes.share(first, np.minimum(first + self.width, self.grid)) == 1
+            some = CodeSet.of(np.flatnonzero(inside).tolist(), len(inside))
+            bins = CodeSet(tuple(min(edge * self.width, self.grid) for edge in some.edges), codes.size)
+            return bins.union(CodeSet.span(self.grid, codes.size, codes.size)) if codes.outside else bins
         if self.place is None:
             spans = [CodeSet.span(self._up(first), self._down(end), codes.size) for first, end in codes.spans()]
             return CodeSet(tuple(edge for span in spans for edge in span.edges), codes.size)
@@ -72,7 +80,7 @@ class Bins:
         inside = codes.holds(np.arange(codes.size))
         return CodeSet.of(np.flatnonzero(~np.isin(of_code, of_code[~inside])).tolist(), codes.size)
 
-    def touched(self, codes: CodeSet) -> CodeSet:
+    def touched(self, codes: AnySet) -> CodeSet:
         """The codes of all bins that a set of codes has a part of."""
         return self.whole(codes.complement()).complement()
 
@@ -110,23 +118,17 @@ def _places(declared: Attribute, counted: Attribute) -> tuple[int, ...] | None:
 class Counted(Protocol):
     """The sets of codes of one column that were counted, such as bins."""
 
-    def whole(self, codes: CodeSet) -> CodeSet:
+    def whole(self, codes: AnySet) -> AnySet:
         """The counted codes inside a set of codes."""
 
-    def touched(self, codes: CodeSet) -> CodeSet:
+    def touched(self, codes: AnySet) -> AnySet:
         """The counted codes around a set of codes."""
 
 
 def inside_and_around(question: Question, bins: Mapping[Key, Counted]) -> tuple[Question, Question]:
     """Two questions that cut no bin: one that holds only where this one does, and one that holds wherever it does."""
-
-    def changed_by(change: Callable[[Counted, CodeSet], CodeSet]) -> Question:
-        return recoded(
-            question,
-            lambda key, codes: change(bins[key], codes) if key in bins and isinstance(codes, CodeSet) else codes,
-        )
-
-    return changed_by(lambda mine, codes: mine.whole(codes)), changed_by(lambda mine, codes: mine.touched(codes))
+    inside = recoded(question, lambda key, codes: bins[key].whole(codes) if key in bins else codes)
+    return inside, recoded(question, lambda key, codes: bins[key].touched(codes) if key in bins else codes)
 
 
 def sums_inside_and_around(question: Question, cells: Mapping[Key, tuple[int, ...]]) -> tuple[Question, Question]:

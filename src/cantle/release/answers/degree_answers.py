@@ -22,7 +22,7 @@ from cantle.release.answers.estimates import LIMITS, NOISE_ONLY, Estimate, Noise
 from cantle.release.answers.noise import variances
 from cantle.release.data_file import as_polars
 from cantle.release.load import graph_schema_of
-from cantle.schema.code_sets import CodeSet, Key, Question, edges_of, holds
+from cantle.schema.code_sets import AnySet, CodeSet, Key, Question, edges_of, holds
 from cantle.schema.question_columns import MOST_COUNTED
 from cantle.trusted.core.arrays import Codes, Floats, Ints
 
@@ -40,8 +40,9 @@ class Thresholds:
 
     at: tuple[int, ...]
 
-    def whole(self, codes: CodeSet) -> CodeSet:
+    def whole(self, codes: AnySet) -> CodeSet:
         """The degrees of a set whose nodes were counted: it is cut to thresholds."""
+        assert isinstance(codes, CodeSet)
         known = (0, *self.at, codes.size)
         spans = (
             CodeSet.span(known[bisect_left(known, first)], known[bisect_right(known, end) - 1], codes.size)
@@ -49,7 +50,7 @@ class Thresholds:
         )
         return CodeSet(tuple(edge for span in spans for edge in span.edges), codes.size)
 
-    def touched(self, codes: CodeSet) -> CodeSet:
+    def touched(self, codes: AnySet) -> CodeSet:
         """The degrees between the nearest thresholds around a set."""
         return self.whole(codes.complement()).complement()
 

@@ -1,6 +1,6 @@
 """How wide the interval of a counting question about a table is, from the three measured levels of error.
 
-A level is stated for a large group. A question gets the part of it that its public scale says (question_scale.py), by
+A level is stated for a large group. A question gets the part of it that its public scale says (accuracy.py), by
 the level of its class: one column, columns that were all measured together, or columns that were not. The measured
 level is noisy and may be too small; if the noise in the counts behind the question is larger, the interval covers that
 noise, as far as the measurement leaves room for it.
@@ -25,6 +25,7 @@ from cantle.release.answers.noise import DirectAnswer
 from cantle.release.structures import traits_of
 from cantle.schema.code_sets import (
     EVERYTHING,
+    AnySet,
     CodeSet,
     Joined,
     Key,
@@ -231,7 +232,7 @@ class Widths:
             known = replace(known, low=low, high=high, covers=LIMITS, note=joined(IN_A_CELL, known.note))
         return known.at_least_zero()
 
-    def inside_cell(self, column: Key, codes: CodeSet) -> int:
+    def inside_cell(self, column: Key, codes: AnySet) -> int:
         """The first code of the cell that a condition is a part of; -1 if it is no part of one."""
         cells = self._cells.get(column)
         around = None if cells is None else cells.around(codes)
@@ -288,15 +289,15 @@ class Cells:
 
     edges: tuple[int, ...]
 
-    def whole(self, codes: CodeSet) -> CodeSet:
+    def whole(self, codes: AnySet) -> AnySet:
         """The condition, or none of the codes if it is inside a cell."""
         return codes if self.around(codes) is None else CodeSet((), codes.size)
 
-    def touched(self, codes: CodeSet) -> CodeSet:
+    def touched(self, codes: AnySet) -> AnySet:
         """The condition, or the whole cell if it is inside one."""
         return self.around(codes) or codes
 
-    def around(self, codes: CodeSet) -> CodeSet | None:
+    def around(self, codes: AnySet) -> CodeSet | None:
         """The cell that a condition is a part of, but not all of; None if there is no such cell."""
         if len(codes.edges) != 2:
             return None

@@ -52,7 +52,7 @@ class Replayed:
         return self._left[part]
 
     def accuracy(self, whole: int, noisy_records: int) -> Fraction:
-        """The share that the release states; verify_accuracy.py checks whether it is right."""
+        """The share that the release states; verify.py checks whether it is right."""
         measured = self._accuracy
         if measured is None or not measured.bought:
             return Fraction(0)
