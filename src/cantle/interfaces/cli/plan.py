@@ -21,17 +21,7 @@ MethodName = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        autocompletion=lambda: [
-            "auto",
-            "mosaic",
-            "rps",
-            "diffgen",
-            "baskets",
-            "diffpart",
-            "journeys",
-            "degrees",
-            "families",
-        ],
+        autocompletion=lambda: METHODS,
         help="auto (default), mosaic, rps, diffgen, baskets, diffpart or degrees; or your own, package.module:Class.",
     ),
 ]

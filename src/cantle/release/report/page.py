@@ -349,7 +349,7 @@ GLOSSARY = (
     ("difference", "a column that rules such as `end >= start` count in place of one of their columns"),
     ("region", 'a part of the public domain, such as "age 17 to 40 and sex F"; cutting a region gives smaller regions'),
     ("leaf", "a region that is not cut further, and is counted"),
-    ("partitioning", "a class that says when to stop and how to cut regions: one of your own, or rps"),
+    ("partitioning", "a class that says when to stop and how to cut regions: one of your own, or one of ours"),
     ("rehearsal", "a run of such a class on made-up records, before anything is charged"),
     ("group", "one row of `groups.parquet`: a leaf (or leaf and class, set of items, degree) with its noisy count"),
     ("budget", "epsilon, the total privacy loss that a release may cause; exact, in units of 10^-9"),
