@@ -159,6 +159,7 @@ def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
         "trusted.counting.stores": {"polars"},
         "trusted.counting.spark": {"polars", "pyspark"},
         "trusted.counting.spark.cluster": {"pyspark", "py4j", "pyarrow"},
+        "trusted.counting.spark.families": {"polars", "pyarrow", "pyspark"},
         "trusted.counting.spark.sets": {"polars", "pyarrow", "pyspark"},
         "trusted.counting.spark.tree": {"pyspark"},
         "trusted.counting.spark.workers": {"polars", "pyarrow", "pyspark"},

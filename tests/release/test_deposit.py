@@ -96,7 +96,7 @@ def test_licences_are_names_or_addresses(licence: str, written: dict[str, str], 
     from dataclasses import replace
 
     stated = replace(release.manifest, facts=replace(release.manifest.facts, licence=licence))
-    assert datapackage(stated, "data.csv")["licenses"] == [written]
+    assert datapackage(stated, ["data.csv"])["licenses"] == [written]
 
 
 def test_datacite_fits_the_published_schema(release: cantle.Release) -> None:
@@ -219,7 +219,7 @@ def test_one_record_more_changes_no_word_of_the_metadata() -> None:
     """Beside released numbers and hashes, metadata follow from public input alone."""
     table = people()
     both = [cantle.publish(data, SCHEMA, epsilon=1, facts=FACTS) for data in (table, table.vstack(table[:1]))]
-    package, more = (datapackage(one.manifest, "data.csv") for one in both)
+    package, more = (datapackage(one.manifest, ["data.csv"]) for one in both)
     assert package == more
     cited, other = (re.sub(r"\d+", "0", datacite(one.manifest)) for one in both)
     assert cited == other

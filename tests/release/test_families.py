@@ -15,6 +15,7 @@ from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
 from cantle.release.verify import verify_folder
 from cantle_lab.papers.made_families import CLINIC, clinic
 from tests.interfaces.cli import inside
+from tests.neighbours.forms import without_spark
 
 PATIENTS = 4000
 
@@ -124,6 +125,20 @@ def test_the_same_bytes_whatever_the_order_of_rows_and_the_engine(
     assert made({name: pd.DataFrame(frame.to_dict(as_series=False)) for name, frame in data.items()}).equals(
         release.records
     )
+
+
+@pytest.mark.slow
+def test_spark_gives_the_same_bytes(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="PySpark is not installed (extra spark)")
+    if reason := without_spark():
+        pytest.skip(reason)
+    made = clinic(800, 3)
+    for name, frame in made.items():
+        frame.write_csv(tmp_path / f"{name}.csv")
+    here = cantle.publish(made, CLINIC, epsilon=4, insecure_seed=1)
+    there = cantle.publish(tmp_path, CLINIC, epsilon=4, insecure_seed=1, engine="spark")
+    assert there.records.equals(here.records)
+    assert there.accuracy == here.accuracy
 
 
 # ---- questions --------------------------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def test_numbers_that_do_not_add_up_are_found_even_if_all_texts_agree(folder: Pa
         stated = Manifest.from_dict(manifest)
         (folder / "statement.md").write_text(statement(stated), encoding="utf-8")
         (folder / "registry.yaml").write_text(registry(stated), encoding="utf-8")
-        (folder / "datapackage.json").write_bytes(rfc8785.dumps(datapackage(stated, "data.csv")))
+        (folder / "datapackage.json").write_bytes(rfc8785.dumps(datapackage(stated, ["data.csv"])))
 
     assert any(words in problem for problem in rehash(folder, changed))
 

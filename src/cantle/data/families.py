@@ -11,18 +11,21 @@ relative to which the resources name their files; or a database, whose tables ar
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
 from cantle.data import engines_for_tables
-from cantle.data.encoding import read_person_codes
-from cantle.data.engine_choice import IN_MEMORY, POLARS, EngineChoice, Opened, refuse_nodes
+from cantle.data.arrow_batches import polars_of
+from cantle.data.encoding import person_codes, read_person_codes
+from cantle.data.engine_choice import EVERY_ENGINE, IN_MEMORY, POLARS, EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import TABLES, ending, is_path
 from cantle.errors import DataError, ParameterError
 from cantle.schema import load_schema
+from cantle.schema.domain import Domain
 from cantle.schema.families import FamilySchema
 from cantle.schema.table import TableSchema
 from cantle.trusted.bounding.families import Families, Order, as_children, families_of, is_of_children
@@ -32,7 +35,13 @@ from cantle.trusted.counting.filed_families import FiledFamilies
 from cantle.trusted.counting.stores import InMemory, OnDisk, Store
 from cantle.trusted.geometry.views import FamilyDomain
 
-ENGINES = ("memory", "duckdb", "database")
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+    from cantle.data.spark_files import DataFrame
+    from cantle.trusted.counting.spark.families import SparkFamilies
+
+ENGINES = EVERY_ENGINE
 DOCUMENTS = (".yaml", ".yml", ".json")
 """The endings of data packages."""
 
@@ -58,6 +67,8 @@ def open_engine(
     nodes: object,  # noqa: ARG001 - refused before
 ) -> Opened:
     """An engine that holds the families, and the kind of frame of the input."""
+    if choice.engine == "spark":
+        return POLARS, _open_spark(sources(data, schema, choice), schema)
     kinds: list[str] = []
     domain, order = FamilyDomain(*schema.sizes, schema.max_children), order_of(schema)
     groups = _store(choice).together(_rows(data, schema, choice, kinds), PERSON)
@@ -66,6 +77,48 @@ def open_engine(
         return {"frame": kinds[0]}, FamilyEngine(lambda: joined, domain)
     with FiledFamilies(groups, domain, order) as filed:
         return POLARS, FamilyEngine(filed, domain, _store(choice))
+
+
+def _open_spark(both: tuple[object, object], schema: FamilySchema) -> SparkFamilies:
+    """An engine whose workers join both tables by key."""
+    from cantle.trusted.counting import spark
+    from cantle.trusted.counting.spark.families import SparkFamilies
+
+    own = not any(hasattr(source, "sparkSession") for source in both) and not spark.is_running()
+    session = spark.session()
+    try:
+        frames, encode = [], []
+        for place, (source, table, domain) in enumerate(zip(both, schema.tables, schema.domains, strict=True)):
+            columns = engines_for_tables.wanted(table)
+            read = (
+                source
+                if hasattr(source, "sparkSession")
+                else engines_for_tables.spark_frame(session, source, table, columns)
+            )
+            frame = spark.select(cast("DataFrame", read), columns)
+            person_codes(
+                polars_of(spark.nothing_of(frame)), domain, str(table.person), table.missing_values
+            )  # judges types
+            frames.append(frame)
+            encode.append(_encoder(table, domain, of_children=place == 1))
+        return SparkFamilies(
+            frames, encode, FamilyDomain(*schema.sizes, schema.max_children), order_of(schema), own=own
+        )
+    except BaseException:
+        if own:
+            session.stop()
+        raise
+
+
+def _encoder(table: TableSchema, domain: Domain, *, of_children: bool) -> Callable[[RecordBatch], pl.DataFrame]:
+    """What workers do with a batch: rows with their keys, those of children marked."""
+    person, missing = str(table.person), table.missing_values
+
+    def encode(batch: RecordBatch) -> pl.DataFrame:
+        rows = person_codes(polars_of(batch), domain, person, missing)
+        return as_children(rows) if of_children else rows
+
+    return encode
 
 
 def _store(choice: EngineChoice) -> Store:

@@ -60,6 +60,8 @@ RULES = {
     "diffpart": Rule(most_cells=read_settings(DiffPartSettings, "diffpart", PRESETS, "default", {}).max_cells),
     "baskets": Rule(),
     "degrees": Rule(),
+    "families": Rule(),
+    "journeys": Rule(),
 }
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 
-def _package(parent: str, child: str, columns: tuple[list[Any], list[Any]], most: int, order: str) -> dict[str, Any]:
+def package(parent: str, child: str, columns: tuple[list[Any], list[Any]], most: int, order: str) -> dict[str, Any]:
+    """A data package of two tables with the key `id`."""
     key: dict[str, Any] = {"name": "id", "type": "integer", "role": "identifier"}
     link = {"fields": "id", "reference": {"resource": parent, "fields": "id"}}
     above = {"primaryKey": "id", "fields": [key, *columns[0]]}
@@ -32,7 +33,7 @@ def _one_of(name: str, number: int) -> dict[str, Any]:
     return {"name": name, "type": "integer", "categories": list(range(number)), "constraints": {"required": True}}
 
 
-CLINIC: Mapping[str, Any] = _package(
+CLINIC: Mapping[str, Any] = package(
     "patients",
     "visits",
     (
@@ -44,7 +45,7 @@ CLINIC: Mapping[str, Any] = _package(
 )
 """The package of `clinic`."""
 
-SHOP: Mapping[str, Any] = _package(
+SHOP: Mapping[str, Any] = package(
     "customers",
     "orders",
     ([_one_of("cohort", 12)], [_number("month", 17), _number("units", 7), _number("amount", 11)]),

@@ -36,9 +36,16 @@ from cantle.schema.rules import Rules
 from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable
-from cantle.trusted.geometry.views import CHILDREN, FIRST, LATER, PARENTS
+from cantle.trusted.geometry.views import CHILDREN, FIRST, LATER, PARENTS, STAGES
 
 POOL = 10_000
+"""Families of a draft with which candidates are compared."""
+
+LEAST_PARTS, SPLIT_FROM = 2, 128
+"""A table of siblings is divided by stage, or by the number of children left, if it may have so many cells each."""
+
+MOST_LEFT = 3
+"""Groups of the number of children left in the order's table of siblings: gaps depend on what is still to come."""
 
 
 @dataclass
@@ -129,21 +136,22 @@ class FamilyRun:
         self.fit.use_tables()
 
     def _sibling_groups(self, child: int, price: float) -> Grouped:
-        """How finely: by stage and in all cells where the noise allows it."""
+        """How finely: by stage, or for the order by the number of children left, and in all cells where the noise
+        allows it."""
         layout, later = self.layout, self.fit[LATER]
-        cells, grouping = later.sizes[layout.own(LATER, child)], later.groupings[layout.own(LATER, child)]
-        half = 2 if layout.order is not None and layout.order[0] == child else 1
-        cap = max(4.0, later.total * price / 4) * half
-        stages = next((one for one in (3, 2) if one * cells**2 <= cap), 2 if cap >= 128 else 1)
-        if cells in grouping.sizes and stages * cells**2 <= cap:
-            groups = cells
+        number, own = len(layout.parent), layout.own(LATER, child)
+        cells, grouping = later.sizes[own], later.groupings[own]
+        ordered = layout.order is not None and layout.order[0] == child
+        cap = max(4.0, later.total * price / 4) * (2 if ordered else 1)  # the order empties half of the cells
+        within, most = (number, MOST_LEFT) if ordered else (number + 1, STAGES)
+        if cells in grouping.sizes and cells**2 <= cap / LEAST_PARTS:
+            groups, parts = cells, min(most, int(cap / cells**2))
         else:
-            groups = grouping.at_most(min(rules_of_budget.SIBLING_GROUPS, int((cap / stages) ** 0.5)))
-        groups = max(groups, min(2, cells))
-        pair = layout.previous(child), layout.own(LATER, child)
-        if stages == 1:
-            return pair, (groups, groups)
-        return (len(layout.parent) + 1, *pair), (stages, groups, groups)
+            parts = min(most, LEAST_PARTS) if cap >= SPLIT_FROM else 1
+            groups = grouping.at_most(min(rules_of_budget.SIBLING_GROUPS, int((cap / parts) ** 0.5)))
+        groups, parts = max(groups, min(2, cells)), later.groupings[within].at_most(parts)
+        pair = layout.previous(child), own
+        return (pair, (groups, groups)) if parts == 1 else ((within, *pair), (parts, groups, groups))
 
     # ---- chosen tables ------------------------------------------------------------------------------------
 

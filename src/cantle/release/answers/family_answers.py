@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from cantle.drawing.counts import workload_dice
-from cantle.errors import ParameterError
+from cantle.errors import ParameterError, raise_alone
 from cantle.methods.own_error.family_workload import family_workload
 from cantle.release.answers.asking import Asker, check_confidence, no_numbers
 from cantle.release.answers.estimates import MEASURED, NOISE_ONLY, Estimate, rescaled
@@ -91,7 +91,7 @@ class FamilyAsker(Asker):
             if names and "there is no column" in str(error):
                 first, second = self._schema.names
                 fix = f"write `{second}: {text}`, or `with {second}: …` for {first} that have such a child"
-                raise ParameterError(f"{names[0]} is a column of {second}; {fix}") from None
+                raise_alone(ParameterError(f"{names[0]} is a column of {second}; {fix}"))
             raise
 
     def _of_table(self, question: Question, *, of_children: bool) -> Question:

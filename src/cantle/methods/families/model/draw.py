@@ -23,8 +23,9 @@ from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.views import FIRST, LATER, PARENTS, stages
 
-PASSES, LAST_PASSES = 3, 4
-"""How often the regressions for later children are fitted, in drafts and for a release."""
+PASSES, LAST_PASSES = 3, 8
+"""How often the regressions for later children are fitted, in drafts and for a release. Each pass makes the chains of
+children right for one position more."""
 
 MOST_FITTED = 40_000
 """The most families in the passes before the last."""

@@ -1,0 +1,94 @@
+"""The engine of sequences: private on the outside, alike for strings that are listed and those that are not."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cantle.trusted.bounding.persons import sequences_within_bound
+from cantle.trusted.claims import sequence_queries
+from cantle.trusted.claims.sequence_queries import Lengths, Strings
+from cantle.trusted.counting import sequences
+from cantle.trusted.counting.ragged import Ragged
+from cantle.trusted.counting.sequences import SequenceEngine
+from cantle.trusted.geometry.sequence_strings import SequenceDomain, count_contained
+from cantle.trusted.geometry.workloads import SequenceWorkload, fingerprint
+
+ROOT = np.zeros(1, np.int64)
+
+
+def engine(rows: list[list[int]], symbols: int = 3, longest: int = 6) -> SequenceEngine:
+    starts = np.cumsum([0, *map(len, rows)])
+    codes = np.array([code for row in rows for code in row], dtype=np.int32)
+    return SequenceEngine(Ragged(starts, codes), SequenceDomain(symbols, longest))
+
+
+def test_it_shows_nothing_and_cannot_be_pickled() -> None:
+    held = engine([[0, 1]])
+    assert repr(held) == "SequenceEngine()"
+    with pytest.raises(TypeError, match="private records"):
+        pickle.dumps(held)
+    held.keep_all()
+    held.close()
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_strings_are_the_same_if_there_are_too_many_to_list(order: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    dice = np.random.default_rng(order)
+    held = engine([dice.integers(0, 3, dice.integers(1, 7)).tolist() for _ in range(50)])
+    listed = held.strings(ROOT, order, (3,) if order == 2 else ())
+    monkeypatch.setattr(sequences, "MOST_CELLS", 1)
+    for one, other in zip(listed, held.strings(ROOT, order, (3,) if order == 2 else ()), strict=True):
+        assert one.tolist() == other.tolist()
+    assert [part.tolist() for part in engine([]).strings(ROOT, order, ())] == [[], []]
+
+
+def test_sequences_longer_than_the_domain_says_are_not_counted() -> None:
+    ((_, _, counts),) = engine([[0] * 7, [1]]).tally(ROOT, Lengths((1, 2)))
+    assert counts.tolist() == [[1, 0]]
+    assert not Strings(3, 2).fits(engine([]).root(), SequenceDomain(4, 6))
+
+
+def test_order_and_repeats_decide_which_sequences_of_a_person_are_used() -> None:
+    rows = [[0, 1], [1, 0], [0, 1, 1], [0, 1]]
+    lengths, flat = np.array(list(map(len, rows))), np.array(sum(rows, []), dtype=np.int32)
+    used = sequences_within_bound(np.zeros(4, np.int64), lengths, flat, 2)
+    again = sequences_within_bound(np.zeros(4, np.int64), lengths[::-1], np.array(sum(rows[::-1], []), np.int32), 2)
+    assert used.sum() == again.sum() == 2
+    kept = sorted(tuple(row) for row, one in zip(rows, used, strict=True) if one)
+    assert kept == sorted(tuple(row) for row, one in zip(rows[::-1], again, strict=True) if one)
+
+
+PAIRS = np.array([[0, 1], [1, 1]], dtype=np.int64)
+
+
+@pytest.mark.parametrize("bad", [
+    SequenceWorkload(PAIRS.astype(np.int32), 1), SequenceWorkload(PAIRS.reshape(-1), 1),  # type: ignore[arg-type]
+    SequenceWorkload(PAIRS[:, :1], 1), SequenceWorkload(PAIRS, 3), SequenceWorkload(PAIRS, -1),
+    SequenceWorkload(PAIRS, 1.0), SequenceWorkload(PAIRS + 2, 1), SequenceWorkload(PAIRS - 1, 1),  # type: ignore[arg-type]
+    SequenceWorkload(np.zeros((10_001, 2), np.int64), 1),
+])  # fmt: skip
+def test_workloads_that_do_not_fit_are_refused(bad: Any) -> None:
+    assert SequenceWorkload(PAIRS, 1).fits(SequenceDomain(2, 5))
+    assert not SequenceWorkload(PAIRS, 1).fits(object())
+    assert not bad.fits(SequenceDomain(2, 5))
+
+
+def test_a_copy_of_a_workload_has_the_same_fingerprint() -> None:
+    workload = SequenceWorkload(PAIRS.copy(), 1)
+    copy = workload.copy()
+    assert fingerprint(copy) == fingerprint(workload) != fingerprint(SequenceWorkload(PAIRS, 2))
+    workload.pairs[0, 0] = 1
+    assert copy.pairs[0, 0] == 0
+    assert count_contained(SequenceWorkload(PAIRS[:0], 0), np.array([0, 1]), np.array([1])).tolist() == []
+
+
+def test_the_bounds_of_the_claims_are_those_of_the_questions() -> None:
+    from cantle.methods.journeys.model import questions
+
+    assert questions.MOST_ORDER <= sequence_queries.MOST_ORDER
+    assert questions.MOST_PATH <= sequence_queries.MOST_PATH
+    assert questions.DENSE <= sequence_queries.MOST_CELLS
