@@ -116,6 +116,8 @@ def test_a_short_sequence_is_in_one_cell_and_a_long_one_in_none() -> None:
     assert not query.fits(nodes.take(slice(1, 2)), engine.domain)
     assert not query.fits(engine.root(), engine.domain)
     assert worst(lambda rows: counted(query, rows, int(short[0]))) == 1
+    assert query.key is query
+    assert [query.sensitivity(Unit(k)) for k in (1, 3)] == [1, 3]
     of = {tuple(record): int(np.argmax(counted(query, (record,), 0))) for record in RECORDS if len(record) <= CUT}
     assert sorted(of.values()) == list(range(query.cells))
     assert all(not counted(query, (record,), 0).any() for record in RECORDS if len(record) > CUT)

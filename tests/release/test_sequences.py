@@ -191,3 +191,23 @@ def test_more_sequences_are_like_those_of_the_release() -> None:
     assert len(more) == 500
     mean = float(np.mean([len(one) for one in more["items"].to_list()]))
     assert abs(mean - np.mean([len(one) for one in lists(release)])) < 0.3
+
+
+def test_pairs_of_a_large_alphabet_are_listed_from_a_threshold_on(tmp_path: Path) -> None:
+    dice = np.random.default_rng(1)
+    rows = [[int(min(one, 1500)) for one in dice.zipf(1.5, dice.integers(1, 8))] for _ in range(3000)]
+    schema = {"kind": "sequences", "items": {"minimum": 1, "maximum": 1500}, "max_length": 10}
+    release = made(rows, schema, epsilon=4)
+    assert release.manifest.summary["order"] == 2
+    assert 0 < release.manifest.summary["strings"] < 20_000
+    release.save(tmp_path / "out")
+    assert verify_folder(tmp_path / "out") == []
+
+
+def test_all_sequences_of_a_person_are_paid_for() -> None:
+    log = as_log().with_columns(who=pl.col("id").str.slice(1).cast(pl.Int64) // 5)
+    release = made(log, LOG | {"unit": {"person": "who", "max_records": 2}}, epsilon=8)
+    assert release.manifest.receipt.unit.max_records == 2
+    assert abs(len(set(release.records["id"])) - 1200) < 60  # two of five are used
+    sensitivities = {charge.sensitivity for charge in release.manifest.receipt.charges()}
+    assert sensitivities <= {2, 2 * 5040, 4}
