@@ -6,6 +6,7 @@ import os
 import pickle
 import sqlite3
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from threading import Thread
 from time import sleep
@@ -438,7 +439,7 @@ def test_a_release_lists_earlier_ones_and_is_recorded_when_saved(where: str, tmp
     assert verify_folder(folder) == verify_folder(tmp_path / "first") == []
     again = cantle.Release.load(folder)
     assert again.manifest.sha256 == second_entry.sha256
-    assert [entry.to_dict() for entry in again.manifest.ledger.earlier] == [{**first_entry.public(), "sha256": None}]
+    assert [asdict(entry) for entry in again.manifest.ledger.earlier] == [{**first_entry.public(), "sha256": None}]
     assert second_entry.to_dict()["parameters"] == again.manifest.parameters
     statement = (folder / "statement.md").read_text()
     assert "| 1 | " in statement

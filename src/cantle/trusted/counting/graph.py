@@ -211,8 +211,7 @@ def _ends(edges: DataFrame) -> Iterator[DataFrame]:
     numbers = np.array([one for one in known if isinstance(one, int)], dtype=np.int64)
     texts = [one for one in known if isinstance(one, bytes)]
     yield _frame(number_keys(numbers), node=numbers)
-    if texts:
-        yield _frame(text_keys(texts), node=texts)
+    yield _frame(text_keys(texts), node=texts)
 
 
 def _frame(keys: Keys, **identifiers: Ints | Sequence[bytes]) -> DataFrame:
