@@ -21,6 +21,7 @@ from cantle.release.verify import verify_folder
 from cantle.schema import as_schema
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.ledger import Ledger
+from cantle_lab.papers.made_families import CLINIC, clinic
 
 PEOPLE = pl.DataFrame(
     {"age": [i % 8 for i in range(60)], "sex": ["F", "M"] * 30, "paid": [["no", "yes"][i % 3 // 2] for i in range(60)]}
@@ -55,6 +56,7 @@ CASES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "sets of few items": (SETS, items(6), {}),
     "sets": (SETS, items(18), {}),
     "journeys": (SETS, items(30) | {"kind": "sequences", "max_length": 30}, {"method": "journeys"}),
+    "families": (clinic(60, 3), CLINIC, {"method": "families"}),
     "degrees": (EDGES, GRAPH, {}),
     "degrees under a bound": (EDGES, GRAPH, {"theta": 4}),
     "degrees in ranges": (EDGES, GRAPH, {"theta": 4, "mode": "rps"}),

@@ -41,7 +41,7 @@ from cantle.trusted.noise import Noise, Secure, Seeded
 if TYPE_CHECKING:
     from cantle.framework.partitioning import Partitioning
 
-MethodName = Literal["auto", "mosaic", "rps", "diffgen", "diffpart", "baskets", "journeys", "degrees"]
+MethodName = Literal["auto", "mosaic", "rps", "diffgen", "diffpart", "baskets", "journeys", "degrees", "families"]
 EngineName = Literal["memory", "duckdb", "spark", "database"]
 PresetName = Literal["default", "paper"]
 
@@ -83,7 +83,7 @@ def publish(
         What is public about the data; written without looking at it.
     epsilon : float, str or Fraction
         The whole privacy budget of this release. Text and fractions are exact: "0.1", Fraction(1, 3).
-    method : {"auto", "mosaic", "rps", "diffgen", "baskets", "diffpart", "journeys", "degrees"}, or your own
+    method : {"auto", "mosaic", "rps", "diffgen", "baskets", "diffpart", "journeys", "degrees", "families"}, or your own
         How to publish; "auto" chooses by the kind of data. Your own is a partitioning, its class, or the address of the
         class, "package.module:Class" (cantle.framework).
     preset : {"default", "paper"}

@@ -318,7 +318,11 @@ def _texts(manifest: Manifest) -> Texts:
             outcome += (
                 f"\nColumn {printable(one.name)} holds weights: in weighted answers a record counts for up to {most}."
             )
-    fields: list[JSON] = [{key: one[key] for key in one if key not in WRITING} for one in _published(manifest)]
+    fields: list[JSON] = [
+        {key: one[key] for key in one if key not in WRITING}
+        for declared in _published(manifest)
+        for one in _in_files(declared)
+    ]
     listed = "\n".join(f"- {printable(one['name'])}: {_values(one)}" for one in _published(manifest))
     described: dict[str, JSON] = {"schema": {"fields": fields, "missingValues": [""]}}
     return Texts(
@@ -352,6 +356,17 @@ def _published(manifest: Manifest) -> list[Mapping[str, JSON]]:
     fields = manifest.schema["fields"]
     assert isinstance(fields, list)
     return [one for one in fields if isinstance(one, Mapping) and one.get("role") != "identifier"]
+
+
+def _in_files(one: Mapping[str, JSON]) -> list[Mapping[str, JSON]]:
+    """A field as other tools read the file: a place in two columns is two numbers."""
+    columns, corners = one.get("columns"), one.get("bounds")
+    if not isinstance(columns, list) or not isinstance(corners, list):
+        return [one]
+    ends = zip(columns, *(corner for corner in corners if isinstance(corner, list)), strict=True)
+    return [
+        {"name": name, "type": "number", "constraints": {"minimum": low, "maximum": high}} for name, low, high in ends
+    ]
 
 
 def _values(one: Mapping[str, JSON]) -> str:

@@ -166,7 +166,7 @@ def test_init_drafts_a_schema_for_graphs(folder: Path, cantle: Cantle) -> None: 
         assert "\nkind: graph\n" in cantle("init", name).out
     refused = cantle("init", "friends.txt")  # its first line would be read as the names of columns
     assert refused.code == 2
-    assert "--kind table, sets or graph" in refused.err
+    assert "--kind table, sets, sequences or graph" in refused.err
 
 
 def test_help_mentions_graphs(cantle: Cantle) -> None:  # noqa: F811

@@ -161,12 +161,14 @@ def test_init_drafts_a_schema_for_sets(folder: Path, cantle: Cantle) -> None:  #
     assert "\n# A schema says what is public about sets" in cantle("init", "long.csv", "--kind", "sets").out
     assert "fields:" in cantle("init", "long.csv", "--header", "yes").out
     assert "\nkind: sets\n" in cantle("init", "list.parquet").out
-    assert "--kind must be table, sets, graph or families" in cantle("init", "sets.dat", "--kind", "bags").err
+    assert (
+        "--kind must be table, sets, sequences, graph or families" in cantle("init", "sets.dat", "--kind", "bags").err
+    )
     assert "--infer is for tables" in cantle("init", "sets.dat", "--infer").err
     assert "there is no file 'none.dat'" in cantle("init", "none.dat").err
     (folder / "sets.txt").write_text("17 secret\n")
     refused = cantle("init", "sets.txt")
-    assert "say which: --kind table, sets or graph" in refused.err
+    assert "say which: --kind table, sets, sequences or graph" in refused.err
     assert "secret" not in refused.out + refused.err
 
 

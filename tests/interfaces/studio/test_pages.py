@@ -37,7 +37,7 @@ def test_the_header_of_a_long_table_of_sets_is_asked_for_too(site: Site) -> None
     (site.folder / "schema.yaml").unlink()
     (site.folder / "orders.csv").write_text("order;product\n1;tea\n")
     shown = site.post("/data/choose", path="orders.csv")
-    assert 'class="if-table-sets"' in shown.text
+    assert 'class="if-table-sets-sequences-families"' in shown.text
     assert "the first line may hold column names or a record" in site.post("/data/draft", kind="sets").text
     site.post("/data/draft", kind="sets", header="no")
     assert "order" not in yaml.safe_load((site.folder / "schema.yaml").read_text()).values()

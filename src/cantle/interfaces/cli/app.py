@@ -228,6 +228,8 @@ def publish_command(
 
     journeys: accuracy_share.
 
+    families: accuracy_share.
+
     degrees: theta.
     """
     from cantle.interfaces.opening import preflight

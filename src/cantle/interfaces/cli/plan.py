@@ -16,11 +16,12 @@ from cantle.interfaces.cli.output import Json, Parameters, SchemaFile, print_res
 if TYPE_CHECKING:
     from cantle.methods.planning.outline import Part, Plan
 
+METHODS = ["auto", "mosaic", "rps", "diffgen", "baskets", "diffpart", "journeys", "degrees", "families"]
 MethodName = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        autocompletion=lambda: ["auto", "mosaic", "rps", "diffgen", "baskets", "diffpart", "journeys", "degrees"],
+        autocompletion=lambda: METHODS,
         help="auto (default), mosaic, rps, diffgen, baskets, diffpart or degrees; or your own, package.module:Class.",
     ),
 ]

@@ -15,7 +15,7 @@ from cantle.interfaces.studio.schema_file import flow
 from cantle.schema.declared_values import BLANK
 from cantle.schema.documents import parse_document
 
-TYPES = ("integer", "number", "string", "boolean", "date", "datetime")
+TYPES = ("integer", "number", "string", "boolean", "date", "datetime", "geopoint")
 ROLES = ("", "target", "weight", "identifier")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 _GRID = ("integer", "number", "date", "datetime")
@@ -86,6 +86,9 @@ def entry_of(form: Mapping[str, str], before: Mapping[str, object]) -> Entry:
             constraints["multipleOf"] = value("multipleOf")
         if form.get("step") or (kind in ("number", "datetime") and not form.get("multipleOf")):
             entry["step"] = value("step")
+    if kind == "geopoint":  # its bounds are written in the text of the schema
+        entry |= {"bounds": before.get("bounds", BLANK), "step": before.get("step", BLANK)}
+        entry |= {key: before[key] for key in ("format",) if key in before}
     if kind in ("integer", "number") and not has_list:
         entry |= _number_form(form, before, shown)
     if kind in ("date", "datetime") and form.get("format"):

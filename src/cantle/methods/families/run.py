@@ -44,6 +44,9 @@ POOL = 10_000
 LEAST_PARTS, SPLIT_FROM = 2, 128
 """A table of siblings is divided by stage, or by the number of children left, if it may have so many cells each."""
 
+LONG = 2.0
+"""From so many later children per family on, gaps in the order depend on how many are to come."""
+
 MOST_LEFT = 3
 """Groups of the number of children left in the order's table of siblings: gaps depend on what is still to come."""
 
@@ -143,7 +146,7 @@ class FamilyRun:
         cells, grouping = later.sizes[own], later.groupings[own]
         ordered = layout.order is not None and layout.order[0] == child
         cap = max(4.0, later.total * price / 4) * (2 if ordered else 1)  # the order empties half of the cells
-        within, most = (number, MOST_LEFT) if ordered else (number + 1, STAGES)
+        within, most = (number, MOST_LEFT) if ordered and self._long() else (number + 1, STAGES)
         if cells in grouping.sizes and cells**2 <= cap / LEAST_PARTS:
             groups, parts = cells, min(most, int(cap / cells**2))
         else:
@@ -152,6 +155,12 @@ class FamilyRun:
         groups, parts = max(groups, min(2, cells)), later.groupings[within].at_most(parts)
         pair = layout.previous(child), own
         return (pair, (groups, groups)) if parts == 1 else ((within, *pair), (parts, groups, groups))
+
+    def _long(self) -> bool:
+        """Whether families with two children have two later ones on average, or more."""
+        sizes = self.fit[PARENTS].one_way[len(self.layout.parent)][2:]
+        later = (sizes * np.arange(1, len(sizes) + 1)).sum()
+        return bool(later >= LONG * sizes.sum())
 
     # ---- chosen tables ------------------------------------------------------------------------------------
 

@@ -349,19 +349,21 @@ GLOSSARY = (
     ("family", "of linked tables: all rows of both files that carry one key, that is one parent with all its children"),
     (
         "view",
-        "a table of families in which each counts as at most one: of parents, of first children, of later children with the one before",
+        "a table of families in which each counts as at most one: of parents, of first children, of later children "
+        "with the one before",
     ),
     ("difference", "a column that rules such as `end >= start` count in place of one of their columns"),
     ("region", 'a part of the public domain, such as "age 17 to 40 and sex F"; cutting a region gives smaller regions'),
     ("leaf", "a region that is not cut further, and is counted"),
-    ("partitioning", "a class that says when to stop and how to cut regions: one of your own, or rps"),
+    ("partitioning", "a class that says when to stop and how to cut regions: one of your own, or one of ours"),
     ("rehearsal", "a run of such a class on made-up records, before anything is charged"),
     ("group", "one row of `groups.parquet`: a leaf (or leaf and class, set of items, degree) with its noisy count"),
     ("budget", "epsilon, the total privacy loss that a release may cause; exact, in units of 10^-9"),
     ("charge", "a part of the budget that pays for one question, taken before the records are looked at"),
     (
         "receipt",
-        "the list of all charges: what each question cost; regions that were asked other questions have lists of their own",
+        "the list of all charges: what each question cost; regions that were asked other questions have lists of their "
+        "own",
     ),
     (
         "unit",
@@ -377,11 +379,13 @@ GLOSSARY = (
     ),
     (
         "connection",
-        "how strongly two columns depend on each other, as Cramér's V: 0 is none, 1 means that one column determines the other",
+        "how strongly two columns depend on each other, as Cramér's V: 0 is none, 1 means that one column determines "
+        "the other",
     ),
     (
         "measured together",
-        "two columns that a noisy table counts together, so that their connection is kept; others are connected only through other columns",
+        "two columns that a noisy table counts together, so that their connection is kept; others are connected only "
+        "through other columns",
     ),
     (
         "percentage point",
