@@ -346,6 +346,12 @@ def _chapters(blocks: list[Block]) -> list[list[Block]]:
 GLOSSARY = (
     ("release", "the folder that is published: synthetic records, noisy counts, a statement and a receipt"),
     ("record", "what one row describes; in set-valued data one set of items"),
+    ("family", "of linked tables: all rows of both files that carry one key, that is one parent with all its children"),
+    (
+        "view",
+        "a table of families in which each counts as at most one: of parents, of first children, of later children "
+        "with the one before",
+    ),
     ("difference", "a column that rules such as `end >= start` count in place of one of their columns"),
     ("region", 'a part of the public domain, such as "age 17 to 40 and sex F"; cutting a region gives smaller regions'),
     ("leaf", "a region that is not cut further, and is counted"),
@@ -356,10 +362,13 @@ GLOSSARY = (
     ("charge", "a part of the budget that pays for one question, taken before the records are looked at"),
     (
         "receipt",
-        "the list of all charges: what each question cost; regions that were asked other questions have lists of their "
-        "own",
+        "the list of all charges: what each question cost; regions that were asked other questions have lists of "
+        "their own",
     ),
-    ("unit", "whom the promise protects: one record, one person with up to k records, one node, or one edge"),
+    (
+        "unit",
+        "whom the promise protects: one record, one person with up to k records, one family, one node, or one edge",
+    ),
     (
         "neighbours",
         "two inputs that differ by one unit; the promise says that their releases are nearly equally likely",
