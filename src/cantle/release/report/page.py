@@ -362,8 +362,8 @@ GLOSSARY = (
     ("charge", "a part of the budget that pays for one question, taken before the records are looked at"),
     (
         "receipt",
-        "the list of all charges: what each question cost; regions that were asked other questions have lists of their "
-        "own",
+        "the list of all charges: what each question cost; regions that were asked other questions have lists of "
+        "their own",
     ),
     (
         "unit",
