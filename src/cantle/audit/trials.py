@@ -115,6 +115,27 @@ def schema_of(size: int, *, classes: bool = False, person: bool = False) -> dict
     return {"fields": fields, **unit}
 
 
+def families(parents: Rows, children: Rows) -> dict[str, pl.DataFrame]:
+    """Linked tables: a key and a number for each parent, and for each child."""
+    return {"parents": table(parents, ("key", "b")), "children": table(children, ("key", "a"))}
+
+
+KEY: dict[str, object] = {"name": "key", "type": "integer", "role": "identifier"}
+BIT: dict[str, object] = {"name": "a", "type": "integer", "constraints": {"required": True, "minimum": 0, "maximum": 1}}
+LINKED: dict[str, object] = {
+    "resources": [
+        {"name": "parents", "schema": {"primaryKey": "key", "fields": [KEY, BIT | {"name": "b"}]}},
+        {
+            "name": "children",
+            "schema": {
+                "fields": [KEY, BIT],
+                "foreignKeys": [{"fields": "key", "reference": {"resource": "parents", "fields": "key"}}],
+            },
+        },
+    ],
+    "unit": {"family": "parents", "max_children": 2},
+    "order": {"children": ["a"]},
+}
 SETS: dict[str, object] = {"kind": "sets", "items": [1, 2, 3]}
 GRAPH: dict[str, object] = {"kind": "graph", "unit": "node"}
 STAR = [(0, 1), (0, 2), (0, 3)]
@@ -163,6 +184,7 @@ def methods() -> list[Trial]:
         ("mosaic, two classes", classes, apart, stranger, by_table, {"method": "mosaic"}),
         ("baskets", SETS, [], [[1, 2]], by_cell, {"method": "baskets"}),
         ("journeys", SETS | {"kind": "sequences"}, [], [[1]], by_cell, {"method": "journeys"}),
+        ("families", LINKED, families([], []), families([(1, 0)], [(1, 0), (1, 1)]), by_table, {"method": "families"}),
         ("diffpart", SETS, [], [[1]], by_cell, {"method": "diffpart"}),
         ("diffpart, a tree", SETS, [], [[1]], by_cell, LOW | {"cells": "tree", "eta": "off", "m": "off"}),
         ("diffpart paper", SETS, [], [[1, 2]], by_cell, LOW | {"preset": "paper"}),
