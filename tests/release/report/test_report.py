@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import cantle as library
-from cantle.audit.trials import LINKED
+from cantle.audit.trials import FAMILIES
 from cantle.errors import VerifyError
 from cantle.release.report.page import GLOSSARY, render
 from cantle.release.verify import Findings, findings, verify_folder
@@ -88,10 +88,10 @@ def journeys() -> library.Release:
 @cache
 def families() -> library.Release:
     dice = np.random.default_rng(1)
-    parents = {"key": np.arange(800), "b": dice.integers(0, 2, 800)}
-    children = {"key": dice.integers(0, 800, 1_500), "a": dice.integers(0, 2, 1_500)}
-    data = {"parents": pl.DataFrame(parents), "children": pl.DataFrame(children)}
-    return library.publish(data, LINKED, epsilon=2, insecure_seed=3)
+    parents = {"who": np.arange(800), "a": dice.integers(0, 2, 800)}
+    children = {"who": dice.integers(0, 800, 1_500), "b": dice.integers(0, 2, 1_500)}
+    data = {"up": pl.DataFrame(parents), "down": pl.DataFrame(children)}
+    return library.publish(data, FAMILIES, epsilon=2, insecure_seed=3)
 
 
 RELEASES = {
