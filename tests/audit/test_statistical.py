@@ -185,6 +185,9 @@ def test_the_runs_suffice_to_catch_the_published_forms(
 
 
 NO_PAPER = ("mosaic", "baskets", "journeys", "families")
+MANY_QUESTIONS = ("journeys", "families")
+"""Methods that ask so many questions that a doubled rate shows in no event of a few hundred runs (of families: in 42 of
+400 on one data set and in 12 on the other). The exact audits catch their flaws."""
 
 
 def test_every_method_is_tried_in_both_presets() -> None:
@@ -192,7 +195,7 @@ def test_every_method_is_tried_in_both_presets() -> None:
     for method in METHODS:
         assert any(name.startswith(method) for name in names)
         assert method in NO_PAPER or any(name.startswith(f"{method} paper") for name in names)
-        assert any(trial.name.startswith(method) for trial in broken_methods())
+        assert method in MANY_QUESTIONS or any(trial.name.startswith(method) for trial in broken_methods())
     everything = all_trials(broken_methods())
     assert len({trial.name for trial in everything}) == len(everything)
     assert any(trial.name.startswith("I15") and trial.breaks for trial in everything)
