@@ -184,7 +184,7 @@ def test_the_runs_suffice_to_catch_the_published_forms(
 # ---- the publisher --------------------------------------------------------------------------------------------------
 
 
-NO_PAPER = ("mosaic", "baskets")
+NO_PAPER = ("mosaic", "baskets", "journeys", "families")
 
 
 def test_every_method_is_tried_in_both_presets() -> None:

@@ -96,6 +96,7 @@ def write_files(folder: Path) -> set[str]:
         "s.parquet": TARGETS["sets parquet"].seeds[0], "g.txt": TARGETS["edges"].seeds[0],
         "g.mtx": TARGETS["matrix market"].seeds[0], "d.txt": TARGETS["degrees"].seeds[0],
         "n.txt": TARGETS["nodes"].seeds[0],
+        "p.csv": b"lat,lon\n" + b"1.5,2.5\n" * 300 + WORD + b"," + NUMBER + b"\n",
         "cut.parquet": TARGETS["parquet"].seeds[0][:-9], "empty.csv": b"", "none.csv": WORD + b"\n" + NUMBER + b"\n",
         "cut.gz": b"\x1f\x8b" + WORD,
     }  # fmt: skip
@@ -107,6 +108,9 @@ def write_files(folder: Path) -> set[str]:
         "long.yaml": sets | {"form": "long"}, "mtx.yaml": {"kind": "graph"},
         "degrees.yaml": {"kind": "graph", "unit": "edge", "form": "degrees"},
         "more.yaml": {"fields": [*SCHEMA["fields"], {"name": "other", "type": "boolean"}]},
+        "places.yaml": {"fields": [
+            {"name": "at", "type": "geopoint", "columns": ["lat", "lon"], "bounds": [[0, 0], [4, 4]], "step": 0.5},
+        ]},
         "facts.yaml": {"title": "Towns", "curator": "An office", "version": "1"},
     }  # fmt: skip
     for name, content in private.items():
@@ -142,6 +146,9 @@ CALLS: list[tuple[tuple[object, ...], tuple[int, ...]]] = [
     (("experiment", "none.csv", "--schema", "table.yaml", "-o", "x"), BAD),
     (("evaluate", "none.csv", "a"), BAD), (("report", "a"), GOOD), (("report", "c", "-o", "c.html"), GOOD),
     (("report", "a", "--against", "t.csv"), GOOD), (("report", "a", "--against", "t.csv", "-o", "x.html"), BAD),
+    (("map", "a", "-o", "x.geojson"), BAD), (publish("p.csv", "places", "p"), GOOD),
+    (("map", "p", "-o", "p.json"), GOOD), (("report", "p", "-o", "p.html"), GOOD),
+    (publish("none.csv", "places", "x"), BAD),
     (("query", "c", "age >= 40 and town == 'Ash'"), GOOD), (("query", "c", "height > 2"), BAD),
     (("plan", "--schema", "table.yaml", "--epsilon", "1", "--records", "500"), GOOD),
     (("statement", "a", "-o", "a.statement.html"), GOOD), (("metadata", "a"), BAD),

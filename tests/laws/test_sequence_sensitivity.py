@@ -193,7 +193,7 @@ def test_parts_of_any_sequence_add_up_to_at_most_a_whole() -> None:
 
 
 BAD = [
-    Lengths((2, 3)), Lengths((1, 1)), Lengths((1, 6000)), ShortPaths(SYMBOLS, 5), ShortPaths(2, 2),
+    Lengths((2, 3)), Lengths((1, 1)), Lengths((1, 6000)), ShortPaths(SYMBOLS, 5), ShortPaths(2, 2), ShortPaths(3, 2.0),  # type: ignore[arg-type]
     EndSymbols(SYMBOLS, (1,), (1, 1, 1)), EndSymbols(SYMBOLS, (), (PARTS, 1, 0)), EndSymbols(2, (), (1, 1, 1)),
     EndSymbols(SYMBOLS, (3, 3), (1, 1, 1)), Strings(SYMBOLS, 1), Strings(SYMBOLS, 5), Strings(2, 2),
     ListedStrings(SYMBOLS, 3, (), np.array([5, 5])), ListedStrings(SYMBOLS, 2, (), np.array([16])),

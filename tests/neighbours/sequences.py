@@ -171,12 +171,12 @@ def persons(dice: Random, folder: Path) -> Pair:
 LONG = "sequences, long tables"
 FORMS = [
     Form("sequences, lines", "memory", lines, read_by("memory")),
-    Form("sequences, Python lists", "memory", python, read_by("memory"), 100),
+    Form("sequences, Python lists", "memory", python, read_by("memory"), 500),
     Form("sequences, long CSV", "memory", long_csv, read_by("memory"), 150, LONG),
     Form("sequences, long pandas", "memory", long_pandas, read_by("memory"), 250, LONG),
     Form("sequences, long Parquet", "memory", long_parquet, read_by("memory"), 75, LONG),
-    Form("sequences, XES", "memory", xes, read_by("memory"), 150),
-    Form("sequences, persons", "memory", persons, read_by("memory"), 150),
+    Form("sequences, XES", "memory", xes, read_by("memory"), 450),
+    Form("sequences, persons", "memory", persons, read_by("memory"), 425),
 ]
 
 

@@ -69,7 +69,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "sum": {"type": "integer", "constraints": {"minimum": -3, "maximum": 14}},
     "spot": {"type": "geopoint", "bounds": [[-2, -3], [2, 3]], "step": 0.5},
     "spots": {"type": "geopoint", "bounds": [[-2, -3], [2, 3]], "step": 0.5, "format": "array"},
-    "point": {"type": "geopoint", "bounds": [[-2, -3], [2, 3]], "step": 0.1, "format": "object"},
+    "point": {"type": "geopoint", "bounds": [[-2, -3], [2, 3]], "step": 0.1, "format": "object", "share": "1/5"},
     "north": {"type": "geopoint", "bounds": [[-2, -3], [2, 3]], "step": 0.25, "columns": ["north", "east"]},
 }  # fmt: skip
 RELATED = {

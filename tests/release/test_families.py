@@ -169,6 +169,90 @@ def test_questions_about_both_tables_and_across_the_link(
     assert abs(release.mean("severity", "visits:").value - visits["severity"].mean()) < 0.2  # type: ignore[operator]
 
 
+def test_groups_of_both_tables(data: dict[str, pl.DataFrame], release: cantle.Release) -> None:
+    patients, visits = data["patients"], data["visits"].join(data["patients"], on="id")
+    sizes = patients.join(data["visits"].group_by("id").len(), on="id", how="left").with_columns(
+        number_of_visits=pl.col("len").fill_null(0)
+    )
+    ill = visits.filter(pl.col("severity") == 3).unique("id")
+    true = [
+        ("", ["insurer", "sex"], sizes, 8),
+        ("age >= 5", "number_of_visits", sizes.filter(pl.col("age") >= 5), 9),
+        ("visits: severity >= 2", ["type", "sex"], visits.filter(pl.col("severity") >= 2), 10),
+        ("", "type", visits, 5),
+        ("age >= 5 with visits: severity == 3", "region", ill.filter(pl.col("age") >= 5), 8),
+    ]
+    held = rows = 0
+    for question, by, frame, number in true:
+        found = release.count(question, by=by)
+        names = [by] if isinstance(by, str) else by
+        assert found.columns == [*names, "value", "low", "high", "covers"]
+        assert len(found) == number
+        counts = frame.group_by(names).agg(true=pl.len().cast(pl.Int64)).cast(dict.fromkeys(names, pl.Int64))
+        both = found.cast(dict.fromkeys(names, pl.Int64)).join(counts, on=names, how="left")
+        both = both.with_columns(pl.col("true").fill_null(0))
+        held, rows = held + both.select(pl.col("true").is_between("low", "high").sum()).item(), rows + number
+        single = release.count(question)
+        assert found["value"].sum() == pytest.approx(
+            single.value if question or by != "type" else visits.height, rel=0.1
+        )
+    assert held >= 0.9 * rows
+    one = found.filter(pl.col("region") == 2)
+    asked = release.count("age >= 5 and region == 2 with visits: severity == 3")
+    assert one.select("value", "low", "high").row(0) == (asked.value, asked.low, asked.high)
+
+
+def test_means_of_groups(data: dict[str, pl.DataFrame], release: cantle.Release) -> None:
+    visits = data["visits"].join(data["patients"], on="id")
+    for question, column, by in (("", "severity", "type"), ("visits:", "age", "severity"), ("", "cost", "sex")):
+        found = release.mean(column, question, by=by)
+        known = visits.group_by(by).agg(pl.col(column).mean().alias("true")).cast({by: found[by].dtype})
+        both = found.join(known, on=by)
+        assert both.select(pl.col("true").is_between("low", "high").all()).item(), both
+    assert release.mean("number_of_visits", by="sex")["value"].len() == 2
+    assert release.mean("sex").value == pytest.approx(data["patients"]["sex"].mean(), abs=0.1)
+
+
+def test_wide_columns_are_grouped_by_their_cells() -> None:
+    document = package()
+    document["resources"][1]["schema"]["fields"][4] |= {"constraints": {"minimum": 0, "maximum": 999, "required": True}}
+    made = clinic(1500, 3)
+    made["visits"] = made["visits"].with_columns(cost=pl.col("cost") * 80)
+    found = cantle.publish(made, document, epsilon=8, insecure_seed=1)
+    rows = found.count("visits:", by="cost")
+    assert 1 < len(rows) <= 1000
+    assert rows["value"].sum() == found.count("visits:").value
+    assert rows["cost"][0].startswith("[0")
+
+
+@pytest.mark.parametrize(
+    ("by", "question", "words"),
+    [
+        ("type", "age >= 5", "type is a column of visits; begin the question with `visits:`"),
+        ("colour", "", "no column 'colour'"),
+        ("colour", "visits:", "no column 'colour'"),
+    ],
+)
+def test_wrong_groups_are_refused(release: cantle.Release, by: str, question: str, words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        release.count(question, by=by)
+
+
+def test_a_hint_is_a_question_that_can_be_asked(release: cantle.Release) -> None:
+    for question in ("age >= 5 and a visit with severity >= 2", "severity >= 2", "severity >= 2 and age < 3"):
+        with pytest.raises(ParameterError, match="is a column of visits") as caught:
+            release.count(question)
+        asked = str(caught.value).split("`")[1::2]
+        assert len(asked) == 2
+        assert [release.count(one).value > 0 for one in asked] == [True, True]
+    with pytest.raises(ParameterError, match="`age >= 5 with visits: severity >= 2`"):
+        release.count("age >= 5 and a visit with severity >= 2")
+    with pytest.raises(ParameterError, match="severity is a column of visits; begin the question with `visits:`"):
+        release.mean("severity", "age >= 5")
+    with pytest.raises(ParameterError, match="no column of numbers 'colour'"):
+        release.mean("colour")
+
+
 @pytest.mark.parametrize(
     ("question", "words"),
     [
@@ -323,6 +407,7 @@ def test_the_commands_on_a_package(
     assert run("verify", "out").returncode == 0
     assert "visits per family" in run("show", "out").stdout
     assert "95 % interval" in run("query", "out", "number_of_visits >= 2").stdout
+    assert "insurer" in run("query", "out", "visits: severity >= 2", "--by", "insurer").stdout
     assert "id,month" in run("sample", "out", "-n", "3").stdout
     assert "distance" in run("evaluate", "datapackage.json", "out").stdout
     assert run("report", "out", "-o", "out.html").returncode == 0

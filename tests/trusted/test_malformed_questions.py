@@ -150,7 +150,7 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
         lambda query: query.fits(ROOT, DOMAIN, Max()),
         [
             {"size": 4.0}, {"classes": 2}, {"values": [SPLIT]}, {"values": (Value(0, (0, 9), None),)},
-            {"values": (SPLIT, SPLIT)}, {"values": (FIXED,)},
+            {"values": (SPLIT, SPLIT)}, {"values": (FIXED,)}, {"literal": 1},
         ],
     ),
     "one value": (
@@ -166,7 +166,8 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
         lambda query: query.fits(ROOT, WHOLE),
         [
             {"columns": (0, 2)}, {"columns": (-1, 1)}, {"columns": (0, 0)}, {"columns": ()}, {"roots": (ints(0, 4),)},
-            {"roots": (ints(0, 2, 2, 4), ints(0, 2))}, {"sizes": (4, 3)},
+            {"roots": (ints(0, 2, 2, 4), ints(0, 2))}, {"sizes": (4, 3)}, {"roots": ((0, 2, 4), ints(0, 2))},
+            {"roots": (ints(0), ints(0, 2))}, {"roots": (FLOATS, ints(0, 2))},
         ],
     ),
     "hubs": (

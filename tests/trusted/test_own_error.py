@@ -93,9 +93,11 @@ def test_a_question_that_does_not_fit_is_refused_and_the_next_one_is_answered() 
     with curator() as asked:
         asked.reserve(asked.root(), NANO, why="accuracy")
         empty: Any = replace(WORKLOADS["one column"], tables=(), classes=np.zeros(0, np.int64))
-        for workload, released in ((WORKLOAD, RELEASED[1:]), (object(), RELEASED), (empty, RELEASED[:0])):
+        for workload, released in ((WORKLOAD, RELEASED[1:]), (ABOUT_SETS["all"], RELEASED), (empty, RELEASED[:0])):
             with pytest.raises(ParameterError, match="do not fit"):
                 asked.own_error(workload, released)
+        with pytest.raises(ParameterError, match="has no proof"):
+            asked.own_error(object(), RELEASED)  # type: ignore[arg-type]
         asked.own_error(WORKLOAD, RELEASED)
 
 

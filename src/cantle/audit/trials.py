@@ -104,11 +104,19 @@ def table(rows: Rows, names: Sequence[str] = ("a",)) -> pl.DataFrame:
     return pl.DataFrame([row if isinstance(row, tuple) else (row,) for row in rows], schema=kinds, orient="row")
 
 
+def families(children: int | None) -> dict[str, pl.DataFrame]:
+    """Both tables of one family with this many children, or of none."""
+    up, down = ([], []) if children is None else ([(7, 1)], [(7, 1)] * children)
+    return {"up": table(up, ("who", "a")), "down": table(down, ("who", "b"))}
+
+
+def _numeric(name: str, size: int) -> dict[str, object]:
+    return {"name": name, "type": "integer", "constraints": {"required": True, "minimum": 0, "maximum": size - 1}}
+
+
 def schema_of(size: int, *, classes: bool = False, person: bool = False) -> dict[str, object]:
     """The schema of one numeric column with `size` values; `classes` adds a target, `person` a column of persons."""
-    fields: list[dict[str, object]] = [
-        {"name": "a", "type": "integer", "constraints": {"required": True, "minimum": 0, "maximum": size - 1}}
-    ]
+    fields = [_numeric("a", size)]
     if classes:
         fields.append({"name": "y", "type": "string", "categories": ["n", "p"], "role": "target"})
     unit = {"unit": {"person": "who", "max_records": 2}} if person else {}
@@ -118,6 +126,15 @@ def schema_of(size: int, *, classes: bool = False, person: bool = False) -> dict
 SETS: dict[str, object] = {"kind": "sets", "items": [1, 2, 3]}
 GRAPH: dict[str, object] = {"kind": "graph", "unit": "node"}
 STAR = [(0, 1), (0, 2), (0, 3)]
+_KEY = {"name": "who", "type": "integer", "role": "identifier"}
+_LINK = {"fields": "who", "reference": {"resource": "up", "fields": "who"}}
+FAMILIES: dict[str, object] = {
+    "resources": [
+        {"name": "up", "path": "up.csv", "schema": {"fields": [_KEY, _numeric("a", 2)], "primaryKey": "who"}},
+        {"name": "down", "path": "down.csv", "schema": {"fields": [_KEY, _numeric("b", 2)], "foreignKeys": [_LINK]}},
+    ],
+    "unit": {"family": "up", "max_children": 2},
+}
 LABELLED, NAMED = ("a", "y"), ("who", "a")
 APART = [(1, "n"), (2, "p")]
 """Classes that are separated at 2. A third record at 0 raises only the scores of other points."""
@@ -163,6 +180,7 @@ def methods() -> list[Trial]:
         ("mosaic, two classes", classes, apart, stranger, by_table, {"method": "mosaic"}),
         ("baskets", SETS, [], [[1, 2]], by_cell, {"method": "baskets"}),
         ("journeys", SETS | {"kind": "sequences"}, [], [[1]], by_cell, {"method": "journeys"}),
+        ("families", FAMILIES, families(None), families(2), by_table, {"method": "families"}),
         ("diffpart", SETS, [], [[1]], by_cell, {"method": "diffpart"}),
         ("diffpart, a tree", SETS, [], [[1]], by_cell, LOW | {"cells": "tree", "eta": "off", "m": "off"}),
         ("diffpart paper", SETS, [], [[1, 2]], by_cell, LOW | {"preset": "paper"}),

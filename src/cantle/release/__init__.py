@@ -270,8 +270,8 @@ class Release:
         question : str
             For example "age >= 65 and diabetes == 'yes'" (docs/reference.md, questions). Empty means all records.
         by : str or list of str
-            Columns of a table, to get one count per combination of their values. Of a column of numbers with more than
-            64 values, ranges are counted.
+            Columns of a table, or of linked tables, to get one count per combination of their values. Of a column of
+            numbers with more than 64 values, ranges are counted.
         confidence : float
             The share of such intervals that contain the true number.
         weighted : bool

@@ -144,9 +144,11 @@ def _of_kind(schema: Schema, kind: type[Kind]) -> Kind:
 def attributes_of(manifest: Manifest) -> dict[str, Attribute]:
     """The columns of a table by name, as questions name them: those that were counted, and the declared ones that rules
     made into others; none of other kinds of data."""
-    if traits_of(manifest).counted is None:
-        return {}
-    schema = table_schema_of(manifest)
+    return {} if traits_of(manifest).counted is None else columns_of_table(table_schema_of(manifest))
+
+
+def columns_of_table(schema: TableSchema) -> dict[str, Attribute]:
+    """The columns of a table by name: those that are counted, and the declared ones that rules make into others."""
     both = (schema.domain(), schema.as_declared())
     return {one.name: one for domain in both for one in domain.with_target_as_column().on_places.attributes}
 

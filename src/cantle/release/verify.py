@@ -30,6 +30,7 @@ from cantle.release.registry import registry
 from cantle.release.sign import SIGNATURE, signature_problems
 from cantle.release.statement import statement
 from cantle.release.structures import opened
+from cantle.release.structures.checks import made_by_this_version
 from cantle.schema.canonical_json import JSON
 from cantle.trusted.core.budget import NANO, Charge, words_of
 from cantle.trusted.geometry.workloads import fingerprint
@@ -225,12 +226,15 @@ def _texts(folder: Path, prefix: str, manifest: Manifest, there: set[str]) -> It
 
 
 def _texts_unchecked(manifest: Manifest) -> list[str]:
-    """A sentence if the texts were made by another version of cantle, which may word them differently."""
-    made, here = manifest.software.get("cantle"), version("cantle")
-    if made == here:
+    """Sentences if another version of cantle made the release, which may word texts and draw records differently."""
+    if made_by_this_version(manifest):
         return []
     texts = ", ".join(FILES[name] for name in ("statement", "registry", "datapackage"))
-    return [f"{texts} have their hashes, but their words were not checked: cantle {made} made them, this is {here}"]
+    versions = f"cantle {manifest.software.get('cantle')} made them, this is {version('cantle')}"
+    return [
+        f"{texts} have their hashes, but their words were not checked: {versions}",
+        f"records of tables have their counts, but were not drawn again from the noisy numbers: {versions}",
+    ]
 
 
 def _receipt(receipt: Receipt) -> Iterator[str]:

@@ -82,6 +82,10 @@ class Schema(ABC):
         empty."""
         return ""
 
+    def captions(self) -> Mapping[str, Mapping[str, str]]:
+        """For each column the categories that have a label, as people read them: `1 = male`."""
+        return {}
+
     @property
     def target(self) -> str | None:
         """The name of the column that a classifier will predict; None if there is none."""

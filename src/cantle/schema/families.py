@@ -126,6 +126,12 @@ class FamilySchema(Schema):
     def unit_detail(self) -> str:
         return f", by key {self.names[0]}.{self.tables[0].person}"
 
+    def captions(self) -> dict[str, dict[str, str]]:
+        """For each column of either table the categories that have a label; not if both tables have such a column."""
+        above, below = (one.captions() for one in self.tables)
+        named = {self.joined_names[name]: labels for name, labels in above.items() if name in self.joined_names}
+        return named | {name: labels for name, labels in below.items() if name not in above}
+
     @cached_property
     def domains(self) -> tuple[Domain, Domain]:
         """The columns of both tables that are counted; a target is a column like the others."""

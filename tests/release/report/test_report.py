@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import cantle as library
+from cantle.audit.trials import FAMILIES
 from cantle.errors import VerifyError
 from cantle.release.report.page import GLOSSARY, render
 from cantle.release.verify import Findings, findings, verify_folder
@@ -77,6 +78,22 @@ def graph() -> library.Release:
     return library.publish(edges, schema, epsilon=2, insecure_seed=3)
 
 
+@cache
+def journeys() -> library.Release:
+    data = [["a", "b"], ["a", "b", "c"], ["d"], ["b", "c", "b", "a"], ["a"]] * 300
+    schema = {"kind": "sequences", "items": ["a", "b", "c", "d"]}
+    return library.publish(data, schema, epsilon=2, insecure_seed=3)
+
+
+@cache
+def families() -> library.Release:
+    dice = np.random.default_rng(1)
+    parents = {"who": np.arange(800), "a": dice.integers(0, 2, 800)}
+    children = {"who": dice.integers(0, 800, 1_500), "b": dice.integers(0, 2, 1_500)}
+    data = {"up": pl.DataFrame(parents), "down": pl.DataFrame(children)}
+    return library.publish(data, FAMILIES, epsilon=2, insecure_seed=3)
+
+
 RELEASES = {
     "mosaic": lambda: made("mosaic"),
     "rps": lambda: made("rps"),
@@ -85,6 +102,8 @@ RELEASES = {
     "diffpart": sets,
     "baskets": baskets,
     "degrees": graph,
+    "journeys": journeys,
+    "families": families,
 }
 
 
@@ -225,7 +244,8 @@ def test_what_cannot_be_checked_is_said(cantle: Cantle, monkeypatch: pytest.Monk
 
 def test_verify_says_if_another_version_worded_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = made("diffgen").save(tmp_path / "out")
-    monkeypatch.setattr("cantle.release.verify.version", lambda _: "9.9")
+    for module in ("verify", "structures.checks"):
+        monkeypatch.setattr(f"cantle.release.{module}.version", lambda _: "9.9")
     assert findings(folder).problems == []
     assert "their words were not checked" in findings(folder).unchecked[0]
 

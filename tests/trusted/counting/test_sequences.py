@@ -10,12 +10,15 @@ import pytest
 
 from cantle.trusted.bounding.persons import sequences_within_bound
 from cantle.trusted.claims import sequence_queries
-from cantle.trusted.claims.sequence_queries import Lengths, Strings
+from cantle.trusted.claims.sequence_queries import Lengths, ListedStrings, Strings
+from cantle.trusted.core.budget import MOST, Budget, Unit
+from cantle.trusted.core.curator import Curator
 from cantle.trusted.counting import sequences
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sequences import SequenceEngine
 from cantle.trusted.geometry.sequence_strings import SequenceDomain, count_contained
 from cantle.trusted.geometry.workloads import SequenceWorkload, fingerprint
+from cantle.trusted.noise import Seeded
 
 ROOT = np.zeros(1, np.int64)
 
@@ -92,3 +95,19 @@ def test_the_bounds_of_the_claims_are_those_of_the_questions() -> None:
     assert questions.MOST_ORDER <= sequence_queries.MOST_ORDER
     assert questions.MOST_PATH <= sequence_queries.MOST_PATH
     assert questions.DENSE <= sequence_queries.MOST_CELLS
+
+
+@pytest.mark.parametrize("always", [(), (0, 7, 15)])
+def test_listed_strings_are_those_of_the_table_from_the_threshold_on_and_the_ones_always_given(
+    always: tuple[int, ...],
+) -> None:
+    """At so high a price that the noise is 0."""
+    rows, price = [[0, 1, 1], [2], [0, 1], [2, 0, 1, 1]], MOST
+    counts = next(iter(engine(rows).tally(ROOT, Strings(3, 2))))[2][0]
+    least = int(np.sort(counts)[-3])
+    with Curator(engine(rows), Budget(price, Unit()), Seeded(1)) as curator:
+        query = ListedStrings(3, 2, (), np.array(always, dtype=np.int64))
+        noisy = curator.measure(curator.root(), query, price, at_least=least, why="strings")
+    wanted = sorted({*np.flatnonzero(counts >= least).tolist(), *always})
+    assert noisy.cells.tolist() == wanted
+    assert noisy.value.tolist() == counts[wanted].tolist()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cantle.audit.black_box import Trial
 from cantle.audit.exact import Patch
 from cantle.audit.trials import (
+    FAMILIES,
     GRAPH,
     LABELLED,
     LOW,
@@ -15,6 +16,7 @@ from cantle.audit.trials import (
     by_region,
     by_table,
     by_total,
+    families,
     published,
     schema_of,
     table,
@@ -64,6 +66,10 @@ def broken_methods() -> list[Trial]:
          {"method": "mosaic"}),
         ("baskets: Laplace sampler at twice its rate", 1000, laplace, SETS, [], [[1, 2]], by_cell,
          {"method": "baskets"}),
+        ("journeys: Laplace sampler at twice its rate", 1000, laplace, SETS | {"kind": "sequences"}, [], [[1]], by_cell,
+         {"method": "journeys"}),
+        ("families: Laplace sampler at twice its rate", 400, laplace, FAMILIES, families(None), families(2), by_table,
+         {"method": "families"}),
         ("diffpart: records cut by what others have", 400, _flaw("DiffPart: records cut by what others have"),
          SETS | {"items": [1, 2]}, [[1, 2], [1, 2]], [[1, 2], [1, 2], [1]], by_cell,
          LOW | {"cells": "tree", "eta": "off", "m": 1}),

@@ -25,7 +25,8 @@ def query_command(
         str, typer.Argument(metavar="QUESTION", help="Such as \"age >= 65 and diabetes == 'yes'\". Default: all.")
     ] = "",
     by: Annotated[
-        list[str], typer.Option("--by", metavar="COLUMN", help="One row per value; may be repeated (tables only).")
+        list[str],
+        typer.Option("--by", metavar="COLUMN", help="One row per value (of tables); may be repeated."),
     ] = [],  # noqa: B006
     mean: Annotated[
         str | None, typer.Option("--mean", metavar="COLUMN", help="The mean of a column of numbers, not a count.")
@@ -67,6 +68,12 @@ def query_command(
     Example: cantle query baskets --itemsets 0.02
 
     Example: cantle query degrees "degree >= 10"
+
+    Of linked tables, questions count parents; those that begin with the name of the children count these. `with` joins:
+
+    Example: cantle query families "income == 'low' with persons: age >= 80"
+
+    Example: cantle query families "persons: age < 18" --by sex
     """
     import polars as pl
 
@@ -159,10 +166,9 @@ def _write(rows: pl.DataFrame, target: Path) -> None:
 def _show(release: Release, rows: pl.DataFrame, by: list[str], confidence: float) -> None:
     """Prints the rows of a table of estimates."""
     from cantle.release.answers.estimates import WITHOUT_CONFIDENCE, in_words
-    from cantle.release.load import table_schema_of
     from cantle.release.words import value_in_words
 
-    captions = {} if by == ["items"] else table_schema_of(release.manifest).captions()
+    captions = release.schema.captions()
     unsure = set(rows["covers"]) & set(WITHOUT_CONFIDENCE)
     columns = (
         *by,

@@ -220,7 +220,7 @@ def map_command(
         return
     target = marked_file(output, release)
     try:
-        target.write_text(text, encoding="utf-8")
+        target.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
     facts = {"file": str(target), "private": release.private, "guarantee": release.manifest.guarantee}

@@ -5,28 +5,35 @@
     income == 1 with persons: age >= 80                    counts parents that have such a child
 
 Intervals come from the measured error of shares of families, if it was measured. A count of children is off by more
-than the families that have such a child: by as many children as such a family has on average.
+than the families that have such a child: by as many children as such a family has on average. The interval of a mean
+allows for the worst case, as that of a table does: every share of values below a threshold is off, the same way.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import workload_dice
 from cantle.errors import ParameterError, raise_alone
 from cantle.methods.own_error.family_workload import family_workload
 from cantle.release.answers.asking import Asker, check_confidence, no_numbers
 from cantle.release.answers.estimates import MEASURED, NOISE_ONLY, Estimate, rescaled
-from cantle.schema.code_sets import EVERYTHING, Key, Question, columns_of, holds
+from cantle.release.answers.groups import Groups, grouped, groups_of
+from cantle.release.answers.table_answers import numbers_of
+from cantle.release.load import columns_of_table
+from cantle.schema.code_sets import EVERYTHING, Key, OneColumn, Question, columns_of, holds, join
+from cantle.schema.domain import Attribute
 from cantle.schema.families import FamilySchema
+from cantle.schema.question_columns import Misfit, Vocabulary, tokens_of
 from cantle.schema.questions import parse
-from cantle.schema.scales import Steps
 from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.views import FamilyDomain
@@ -84,15 +91,33 @@ class FamilyAsker(Asker):
     def _parsed_parent(self, text: str) -> Question:
         try:
             return parse(text, self._above)
-        except ParameterError as error:
-            names = [
-                one for one in self._schema.tables[1].vocabulary().columns if re.search(rf"\b{re.escape(one)}\b", text)
-            ]
-            if names and "there is no column" in str(error):
-                first, second = self._schema.names
-                fix = f"write `{second}: {text}`, or `with {second}: …` for {first} that have such a child"
-                raise_alone(ParameterError(f"{names[0]} is a column of {second}; {fix}"))
-            raise
+        except ParameterError:
+            hint = self._hint(text)
+            if hint is None:
+                raise
+            raise_alone(ParameterError(hint))
+
+    def _hint(self, text: str) -> str | None:
+        """How to ask what a question about parents asks about a column of children; None if it names no such column."""
+        parent, child = self._schema.names
+        with suppress(ParameterError):
+            named = (one for one in tokens_of(text) if one.kind in ("word", "text") and self._only_below(one.text))
+            first = next(named, None)
+            if first is None:
+                return None
+            tail, pieces = text[first.at :].strip(), re.split(r"\band\b", text[: first.at])
+            heads = [" and ".join(one.strip() for one in pieces[:last]) for last in range(len(pieces), -1, -1)]
+            head = next((one for one in heads if _fits(one, self._above)), "")
+            tail = tail if _fits(tail, self._below) else "…"
+            joined = " and ".join(one for one in (head, tail) if one)
+            across = f"{head + ' ' if head else ''}with {child}: {tail}"
+            fixes = f"`{across}` counts {parent} that have such a child, and `{child}: {joined}` counts {child}"
+            return f"{first.text} is a column of {child}; {fixes}"
+        return None
+
+    def _only_below(self, name: str) -> bool:
+        """Whether only questions about children may name a column."""
+        return name in self._below.columns and name not in self._above.columns
 
     def _of_table(self, question: Question, *, of_children: bool) -> Question:
         """The question about the columns that were counted, if rules made columns of others."""
@@ -141,74 +166,112 @@ class FamilyAsker(Asker):
     def count(self, question: Any, confidence: float) -> Estimate:
         """How many parents or children a question holds for."""
         check_confidence(confidence)
-        found = int(self._inside(question).sum())
+        return self._estimated(question, int(self._inside(question).sum()), confidence)
+
+    def _estimated(self, question: FamilyQuestion, drawn: int, confidence: float) -> Estimate:
+        """The answer to a question that holds for so many of the parents or children drawn."""
         margin, covers = self._margin(question, confidence)
-        value = found / self.share_drawn
+        value = drawn / self.share_drawn
         return Estimate(value, value - margin, value + margin, confidence, covers).at_least_zero()
 
     def mean(self, column: str, question: Any, confidence: float) -> Estimate:
         """The mean of a column of numbers over the parents or children that a question holds for."""
         check_confidence(confidence)
-        of_children = question.of_children or (
-            question == FamilyQuestion(False, EVERYTHING) and column in self._schema.tables[1].vocabulary().columns
-        )
-        asked = FamilyQuestion(True, EVERYTHING) if of_children and not question.of_children else question
-        values = self._values(column, of_children=of_children)[self._inside(asked)]
-        values = values[~np.isnan(values)]
+        asked = self._about(question, [column])
+        attribute = self._numbers(column, of_children=asked.of_children)
+        places = self._places[asked.of_children][column]
+        if attribute is None:
+            grid, values = places.max(initial=0) + 1, places.astype(float)
+        else:
+            grid = attribute.grid
+            values = numbers_of(attribute, np.minimum(places, grid - 1))
+        values = values[self._inside(asked) & (places < grid)]
         if not len(values):
             return Estimate(float("nan"), float("nan"), float("nan"), confidence, NOISE_ONLY)
-        mean = float(values.mean())
-        margin, covers = self._margin(asked, confidence)
-        spread = float(np.abs(values - mean).mean()) + float(np.ptp(values)) * 0.05
-        off = margin / max(1.0, len(values) / self.share_drawn) * spread
+        margin, covers = self._margin(asked, confidence, beside=1)
+        held, times = np.unique(values, return_counts=True)
+        below = np.cumsum(times)[:-1] / len(values)
+        errors = np.minimum(2 * np.minimum(below, 1 - below), margin * self.share_drawn / len(values))
+        mean, off = float(values.mean()), float((np.diff(held) * errors).sum())
         return Estimate(mean, mean - off, mean + off, confidence, covers)
 
-    def _values(self, column: str, *, of_children: bool) -> np.ndarray:
-        """The values of a column of numbers; NaN where there is none."""
-        places = self._places[of_children]
-        if column == self._schema.number_of_children:
-            return places[column].astype(float)
-        of_table = {name: (table, name) for table, names in self._numbers(of_children) for name in names}
-        joined = {value: key for key, value in self._schema.joined_names.items()} if of_children else {}
-        table, name = of_table.get(column, of_table.get(joined.get(column, ""), (None, "")))
-        if table is None:
-            raise no_numbers(column, [self._schema.number_of_children, *of_table])
-        attribute = next(
-            one for one in table.as_declared().with_target_as_column().on_places.attributes if one.name == name
-        )
-        scale = cast(Steps, attribute.scale)
-        at = places[column].astype(float)
-        known = (scale.first + at * scale.step) / scale.scale
-        return np.where(places[column] >= attribute.grid, np.nan, known)
+    def _about(self, question: FamilyQuestion, columns: Sequence[str]) -> FamilyQuestion:
+        """The question; about all children instead of all parents, if it says nothing and only children have a column.
+        Raises a ParameterError if only children have a column, and the question is about some parents."""
+        below = [one for one in columns if self._only_below(one)]
+        if question.of_children or not below:
+            return question
+        if question == FamilyQuestion(False, EVERYTHING):
+            return FamilyQuestion(True, EVERYTHING)
+        child = self._schema.names[1]
+        raise ParameterError(f"{below[0]} is a column of {child}; begin the question with `{child}:`")
 
-    def _numbers(self, of_children: bool) -> list[tuple[Any, list[str]]]:
-        tables = self._schema.tables[::-1] if of_children else self._schema.tables[:1]
-        found = []
-        for table in tables:
-            columns = table.as_declared().with_target_as_column().attributes
-            steps = [one for one in columns if isinstance(one.scale, Steps) and one.scale.type in ("integer", "number")]
-            found.append((table, [one.name for one in steps]))
-        return found
+    @cached_property
+    def _columns(self) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
+        """The columns that questions about parents and about children name, without the number of children."""
+        above, below = (columns_of_table(one) for one in self._schema.tables)
+        named = {self._schema.joined_names.get(name, name): replace(one, name=name) for name, one in above.items()}
+        return above, named | below
 
-    def table(self, by: Sequence[str], question: Any, mean: str | None, confidence: float) -> Any:  # noqa: ARG002
-        raise ParameterError("families are counted by one question at a time; ask once per group")
+    def _numbers(self, name: str, *, of_children: bool) -> Attribute | None:
+        """A column of numbers; None for the number of children."""
+        if name == self._schema.number_of_children:
+            return None
+        every = self._columns[of_children]
+        able = {key: one for key, one in every.items() if one.scale.type in ("integer", "number")}
+        if name not in able:
+            raise no_numbers(name, [self._schema.number_of_children, *able])
+        return able[name]
+
+    def table(self, by: Sequence[str], question: Any, mean: str | None, confidence: float) -> pl.DataFrame:
+        check_confidence(confidence)
+        about = self._about(question, [*by, *([mean] if mean else [])])
+        groups = [self._groups(name, of_children=about.of_children) for name in by]
+        inside, places = self._inside(about), self._places[about.of_children]
+
+        def answer(parts: Sequence[OneColumn], released: int) -> Estimate:
+            mine = [self._of_table(one, of_children=about.of_children) for one in parts]
+            asked = replace(about, own=join(True, (about.own, *mine)))
+            return self._estimated(asked, released, confidence) if mean is None else self.mean(mean, asked, confidence)
+
+        return grouped(groups, [places[one.column][inside] for one in groups], answer)
+
+    def _groups(self, name: str, *, of_children: bool) -> Groups:
+        """The groups of a column; of many numbers, the cells in which they were counted by themselves."""
+        schema = self._schema
+        if name == schema.number_of_children:
+            every = np.arange(schema.max_children + 1)
+            return Groups(name, pl.Series(every), every, len(every))
+        try:
+            (self._below if of_children else self._above).column(name)
+        except Misfit as why:
+            raise_alone(ParameterError(str(why)))
+        attribute = self._columns[of_children].get(name)
+        if attribute is None:
+            raise ParameterError(f"there are no groups of {name!r}; name other columns after --by")
+        own = not of_children or name in schema.tables[1].vocabulary().columns
+        table = of_children if own else False
+        stated = self._release.manifest.structure["cells"][schema.names[table]].get(attribute.name)
+        counted = next((one for one in schema.domains[table].attributes if one.name == attribute.name), None)
+        cells = None if stated is None or counted is None else counted.places(np.array(stated, dtype=np.int64))
+        return replace(groups_of(attribute, cells, None), column=name)
 
     # ---- intervals ----------------------------------------------------------------------------------------
 
-    def _margin(self, question: FamilyQuestion, confidence: float) -> tuple[float, str]:
-        """The half width of an interval, and what it covers."""
+    def _margin(self, question: FamilyQuestion, confidence: float, beside: int = 0) -> tuple[float, str]:
+        """The half width of the interval of a count, and what it covers; `beside` columns are asked about too."""
         from cantle.release.accuracy import WORST_DOUBT, noise_scale
 
         known = self._accuracy
         if known is None or not known.numbers():
             return UNMEASURED * rescaled(confidence) * self.opened.noise_of_a_cell() * self._each(question), NOISE_ONLY
         below = question.with_child if question.with_child is not None else question.own
+        parts = len(columns_of(question.own)) + (0 if question.with_child is None else len(columns_of(below))) + beside
         plain = not question.of_children and question.with_child is None
         error = known.one_column if plain else known.together
         error = error or known.one_column or known.apart
         assert error is not None
         level = (max(0, error.records) + WORST_DOUBT * noise_scale(error)) * rescaled(confidence)
-        parts = len(columns_of(question.own)) + (0 if question.with_child is None else len(columns_of(below)))
         return level * max(1.0, parts / 2) * self._each(question), MEASURED
 
     def _each(self, question: FamilyQuestion) -> float:
@@ -225,6 +288,14 @@ def _divided(text: str, mark: str) -> tuple[str, str, str | None]:
         if found[1]:
             return text[: found.start()], found[1], text[found.end() :]
     return text, "", None
+
+
+def _fits(text: str, vocabulary: Vocabulary) -> bool:
+    try:
+        parse(text, vocabulary)
+    except ParameterError:
+        return False
+    return True
 
 
 def _table(text: str, names: tuple[str, str]) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from math import lcm, nan, sqrt
@@ -28,6 +28,7 @@ from cantle.release.answers.asking import (
     sums_inside_and_around,
 )
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
+from cantle.release.answers.groups import Groups, grouped, groups_of
 from cantle.release.answers.widths import NEVER, Widths, joined, shared_margin
 from cantle.release.data_file import as_polars
 from cantle.release.load import attributes_of, code_reader, domain_of
@@ -50,8 +51,8 @@ from cantle.schema.domain import Attribute
 from cantle.schema.question_columns import Misfit, Points, quoted, tokens_of
 from cantle.schema.questions import parse_sum
 from cantle.schema.relations import Form
-from cantle.schema.scales import Labels, Steps
-from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
+from cantle.schema.scales import Steps
+from cantle.trusted.core.arrays import Bools, Codes, Floats
 from cantle.trusted.geometry.workloads import TableWorkload
 
 if TYPE_CHECKING:
@@ -118,22 +119,8 @@ def _mean(
     return float(factor) * (one.value - first) / unit, ends[0], ends[1], one
 
 
-MOST_VALUES = 64
-"""A column of numbers with at most this many values has one row per value in a table."""
-
-RANGES = 16
 TWO_SIDES = 1.96
 """The 95 % quantile of a normal variable."""
-MOST_ROWS = 100_000
-
-
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """The groups of one column in a table: their labels, and the codes at which they start."""
-
-    column: str
-    labels: pl.Series
-    edges: Ints
 
 
 class TableAsker(Asker):
@@ -365,27 +352,13 @@ class TableAsker(Asker):
 
     def table(self, by: Sequence[str], question: Question, mean: str | None, confidence: float) -> pl.DataFrame:
         check_confidence(confidence)
-        groups = [self.groups(name) for name in by]
-        shape = [len(one.labels) for one in groups]
-        if np.prod(shape, dtype=float) > MOST_ROWS:
-            raise ParameterError(f"this table has more than {MOST_ROWS:,} rows; name fewer columns after --by")
-        inside = self.inside(question)
-        place = np.zeros(int(inside.sum()), dtype=np.int64)
-        for one, size in zip(groups, shape, strict=True):
-            here = np.searchsorted(one.edges, self.codes(one.column)[inside], side="right") - 1
-            place = place * size + here
-        counts = np.bincount(place, minlength=int(np.prod(shape)))
-        rows = np.array(np.unravel_index(np.arange(len(counts)), shape)).T
-        made = []
-        for row, released in zip(rows.tolist(), counts.tolist(), strict=True):
-            parts = (_group(one, at, self.attributes[one.column].size) for one, at in zip(groups, row, strict=True))
+        groups, inside = [self.groups(name) for name in by], self.inside(question)
+
+        def answer(parts: Sequence[OneColumn], released: int) -> Estimate:
             asked = join(True, (question, *map(self._release.schema.counted, parts)))
-            known = self.estimate(asked, released, confidence) if mean is None else None
-            made.append(known or self.mean(str(mean), asked, confidence))
-        labels = [one.labels.gather(rows[:, j]).alias(one.column) for j, one in enumerate(groups)]
-        return pl.DataFrame(labels).with_columns(
-            *(pl.Series(name, [getattr(one, name) for one in made]) for name in ("value", "low", "high", "covers"))
-        )
+            return self.estimate(asked, released, confidence) if mean is None else self.mean(mean, asked, confidence)
+
+        return grouped(groups, [self.codes(one.column)[inside] for one in groups], answer)
 
     def groups(self, name: str) -> Groups:
         """The groups of a column: its values; of many numbers, the released cells or ranges of equal width."""
@@ -393,31 +366,8 @@ class TableAsker(Asker):
             self.vocabulary.column(name)
         except Misfit as why:
             raise_alone(ParameterError(str(why)))
-        attribute = self.attributes[name]
-        if isinstance(attribute.scale, Labels) or (attribute.grid <= MOST_VALUES and attribute.cell == 1):
-            labels = attribute.values(np.arange(attribute.size))
-            return Groups(name, labels, np.arange(attribute.size))
-        edges = self._ranges(attribute)
-        spans = zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
-        words = [None if first >= attribute.grid else attribute.describe(first, end) for first, end in spans]
-        return Groups(name, pl.Series(words, dtype=pl.String), edges[:-1])
-
-    def _ranges(self, attribute: Attribute) -> Ints:
-        cells = self.widths.cells_of(attribute)
-        if cells is not None:
-            return cells
-        bins = self.bins.get(attribute.name)
-        if bins is not None:  # some bins each
-            step = -(-attribute.grid // (bins.width * RANGES)) * bins.width
-            within = np.append(np.arange(0, attribute.grid, step), attribute.grid)
-        else:
-            within = np.unique(np.arange(RANGES + 1) * attribute.grid // RANGES)
-        return np.append(within, attribute.size) if attribute.nullable else within
-
-
-def _group(groups: Groups, at: int, size: int) -> OneColumn:
-    end = int(groups.edges[at + 1]) if at + 1 < len(groups.edges) else size
-    return OneColumn(groups.column, CodeSet.span(int(groups.edges[at]), end, size))
+        bins, attribute = self.bins.get(name), self.attributes[name]
+        return groups_of(attribute, self.widths.cells_of(attribute), None if bins is None else bins.width)
 
 
 def numbers_of(attribute: Attribute, codes: Codes) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
 from itertools import groupby
 from math import prod
 from typing import TYPE_CHECKING
@@ -23,12 +24,18 @@ if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
     from cantle.release import Release
-    from cantle.release.manifest import Receipt
+    from cantle.release.manifest import Manifest, Receipt
     from cantle.schema.items import Universe
 
 _CLOSE = 0.01  # tolerated difference of estimates, because last digits vary with the machine
 ONE_WAYS = "one-way tables"
 """The charge for one-way tables, and what they are called in sentences."""
+
+
+def made_by_this_version(manifest: Manifest) -> bool:
+    """Whether the version of cantle that made a release is this one; another may draw other records from the same
+    noisy numbers."""
+    return manifest.software.get("cantle") == version("cantle")
 
 
 def has_columns(frame: pl.DataFrame, names: str, items: Universe | None = None) -> bool:

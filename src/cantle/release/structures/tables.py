@@ -26,7 +26,13 @@ from cantle.release.data_file import as_polars
 from cantle.release.load import domain_of
 from cantle.release.manifest import Manifest
 from cantle.release.structures import Traits
-from cantle.release.structures.checks import broken_rules, changed_columns, shape_problems, table_rates
+from cantle.release.structures.checks import (
+    broken_rules,
+    changed_columns,
+    made_by_this_version,
+    shape_problems,
+    table_rates,
+)
 from cantle.release.structures.tables_model import refusing_other_forms, released_tables
 from cantle.schema.code_sets import Question
 from cantle.trusted.core.arrays import Ints
@@ -82,7 +88,8 @@ class Opened(structures.Opened):
         for number, about in enumerate(self._stated):
             yield from shape_problems(number, about, tables.get(number), sizes)
         recounted = list(self._recount())
-        yield from recounted or self._not_as_drawn()
+        if recounted or made_by_this_version(self._manifest):
+            yield from recounted or self._not_as_drawn()
 
     def _recount(self) -> Iterator[str]:
         """Puts every released record into its cells and compares with the counts; draws places inside steps again."""

@@ -44,7 +44,7 @@ def _is_one_region(nodes: Frontier, domain: object) -> bool:
 
 def _are_classes(classes: object) -> bool:
     """Whether these are the first lengths of classes of length, from the second class on: ascending, from 2 on."""
-    return classes == () or are_rising(classes, 2, PARTS + 1)
+    return (type(classes) is tuple and not classes) or are_rising(classes, 2, PARTS + 1)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ they fit. Decisions use public values only, so that no refusal depends on a reco
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 from cantle.errors import ParameterError
@@ -51,9 +52,20 @@ class Question(Protocol):
 
 def require_trusted(thing: object, types: tuple[type, ...]) -> None:
     """Refuses objects that would get exact counts without a proof in the trusted base: also those of a known class to
-    which something was added, because that could take the place of a method."""
-    if type(thing) not in types or not vars(thing).keys() <= {one.name for one in fields(cast(Any, thing))}:
+    which something was added, or to an object inside of them, because that could take the place of a method."""
+    if type(thing) not in types or not _is_plain(thing):
         raise ParameterError(f"{type(thing).__name__} has no proof in the trusted base; add it there with its claim")
+
+
+def _is_plain(thing: object) -> bool:
+    """Whether this object and those in its fields have nothing but their fields and what is computed from these."""
+    if type(thing) is tuple:
+        return all(map(_is_plain, thing))
+    if not is_dataclass(thing):
+        return True
+    added = vars(thing).keys() - {one.name for one in fields(thing)}
+    known = all(type(getattr(type(thing), name, None)) is cached_property for name in added)
+    return known and all(map(_is_plain, vars(thing).values()))
 
 
 def admit_candidates(

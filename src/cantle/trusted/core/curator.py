@@ -225,6 +225,7 @@ class Curator:
         engine = run.records()
         if not run.reserved:
             raise ParameterError("nothing is reserved for this question, or it was answered already")
+        admission.require_trusted(workload, tuple(WORKLOADS.values()))
         asked = OwnError(workload, released).checked(engine.kind, engine.domain)
         reserved, run.reserved = run.reserved, 0
         run.draws.number += 1
