@@ -268,6 +268,16 @@ def test_scores_of_views_have_the_range_of_parts() -> None:
     assert PartsDistance().range == 2 * PARTS
 
 
+def test_scores_are_exact_up_to_the_limit() -> None:
+    """2^48 families in one cell, models that add up to almost 2^60, and the largest penalties (docs/privacy.md)."""
+    parts, model = np.array([2**48 * PARTS, *[0] * 255]), np.full(256, 2**52 - 1)
+    for counts_, penalty in ((parts, -(2**60)), (parts, 2**60), (parts * 0, 2**60), (parts * 0, -(2**60))):
+        exact = sum(abs(a - b) for a, b in zip(counts_.tolist(), model.tolist(), strict=True)) - penalty
+        assert abs(exact) < 2**62
+        found = PartsDistance().scores((counts_, np.array([0])), (model,), np.array([penalty]))
+        assert found.tolist() == [exact]
+
+
 def test_a_score_equals_its_definition() -> None:
     engine, asked = engine_of(pairs_of_neighbours(1)[0][1]), sets(4)
     (scored,) = asked.exact_scores(engine, AT, engine.root(), PartsDistance())

@@ -13,6 +13,7 @@ import cantle
 from cantle.errors import DataError, ParameterError, SchemaError
 from cantle.release.data_file import as_polars
 from cantle.release.load import load
+from cantle.release.sequences import uses
 from cantle.release.verify import verify_folder
 from tests.effort import slow
 from tests.release.kinds import LOG, SEQUENCES, as_log, journeys
@@ -34,6 +35,9 @@ def lists(release: cantle.Release) -> list[list[int]]:
     return grouped["item"].to_list()
 
 
+@pytest.mark.filterwarnings(
+    "ignore:PySpark does not yet fully support pandas:FutureWarning", "ignore:.*is deprecated:DeprecationWarning"
+)
 @pytest.mark.parametrize("engine", ["memory", "duckdb", *slow(["spark"])])
 def test_every_engine_and_form_makes_the_same_release(engine: str, tmp_path: Path) -> None:
     if engine == "spark":
@@ -211,3 +215,16 @@ def test_all_sequences_of_a_person_are_paid_for() -> None:
     assert abs(len(set(release.records["id"])) - 1200) < 60  # two of five are used
     sensitivities = {charge.sensitivity for charge in release.manifest.receipt.charges()}
     assert sensitivities <= {2, 2 * 5040, 4}
+
+
+@pytest.mark.parametrize(
+    ("strength", "said"),
+    [(50, "no order of symbols was measured"), (800, "no order of symbols was measured well"), (9_000, "")],
+)
+def test_a_small_log_says_that_its_order_is_rough(strength: int, said: str) -> None:
+    release = made(epsilon=strength / len(journeys()))
+    about = uses(release.manifest)
+    assert any("no order" in line for line in about.bad) == bool(said)
+    assert any("strings of" in line for line in about.good) == (not said)
+    page = release.report().lower()
+    assert said in page if said else "no order" not in page

@@ -26,6 +26,7 @@ from cantle.trusted.core.arrays import Ints
 
 SHOWN, MOST_ASKED = 20, 100
 _TIES = "events of one sequence at the same time: sorted by their symbols"
+_UNFORMATTED = ": they are not in ISO 8601, and `order` has no `format`"
 
 
 def check_sequences(path: Path, schema: SequenceSchema) -> Checked:
@@ -81,7 +82,9 @@ def _check_long(path: Path, schema: SequenceSchema, undeclared: Examples, lost: 
     """Counts rows that are left out, and ties; returns the number of sequences."""
     (table, of, what), order, ids, keys = as_long_table(schema), schema.order, list[pl.Series](), list[pl.DataFrame]()
     assert order is not None  # a long table of sequences always has one
-    lost |= {"events": 0, "rows without an id": 0, f"rows whose {order.column!r} cannot be read as {order.type}": 0}
+    unread = f"rows whose {order.column!r} cannot be read as {order.type}"
+    unread += _UNFORMATTED if order.type in ("date", "datetime") and order.format is None else ""
+    lost |= {"events": 0, "rows without an id": 0, unread: 0}
     for raw in read_batches(path, table, ids=(of,)):
         codes, names = schema.universe.encode(raw.frame[what]), as_ids(raw.frame[of], schema.missing_values)
         places = order.places(raw.frame[order.column], schema.missing_values)

@@ -63,7 +63,7 @@ def sentence(accuracy: Accuracy | None, released: int) -> str:
 
 def rights(accuracy: Accuracy | None, released: int) -> list[Right]:
     """The measured errors of shares of sequences."""
-    kinds = ("together", "in which one symbol follows another directly"), ("apart", "in which it follows at any time")
+    kinds = ("together", "for one symbol directly after another"), ("apart", "for one at any time after another")
     known = [] if accuracy is None or not accuracy.bought else [(getattr(accuracy, key), about) for key, about in kinds]
     parts = list[Right]()
     for error, about in known:
@@ -85,15 +85,23 @@ def uses(manifest: Manifest) -> Uses:
     if not released:
         return Uses(("nothing: no sequence was released",), tuple(bad))
     good = ["how long sequences are", "with which symbols they start and end"]
-    if order > 1:
+    if order > 1 and not knows_order(manifest):
+        bad.append("which symbol follows which, beyond the most frequent: no order of symbols was measured well")
+    elif order > 1:
         whole = manifest.summary["whole_up_to"]
-        good.append(f"strings of up to {order} symbols, and whole sequences of up to {whole}")
+        short = f", and whole sequences of up to {whole}" if whole > 1 else ""
+        good.append(f"strings of up to {order} symbols{short}")
         level = middle(manifest.accuracy, released)
         if level is not None:
             good[-1] += f"; what follows what is right to ±{points(level)} percentage points"
             sizes = groups(level, released, "sequences", "with one symbol after another")
             good, bad = [*good, *sizes.good], [*bad, *sizes.bad]
     return Uses(tuple(good), (*bad, *_lost(order)))
+
+
+def knows_order(manifest: Manifest) -> bool:
+    """Whether there were sequences enough for this epsilon to measure which symbol follows which."""
+    return not traits_of(manifest).besides
 
 
 def _lost(order: int) -> Iterator[str]:

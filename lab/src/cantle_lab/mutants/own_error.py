@@ -51,7 +51,7 @@ def _never_charged(_original: Call, self: Curator, _root: Frontier, epsilon: int
 
 OWN_ERROR_BREAKAGES: tuple[Breakage, ...] = (
     Breakage("own error: a workload chosen from the data", "Claim 55b: public questions", THREE_VALUES,
-             ((0, 0),), (1, 0), 5.0, instead(OwnError, "exact_numbers", _chosen_from_the_data)),
+             ((0, 0),), (2, 0), 5.0, instead(OwnError, "exact_numbers", _chosen_from_the_data)),
     Breakage("own error: a quantile charged at 1/Q", "Claim 55b: sensitivity 1", ONE_NUMBER,
              ((0, 0),), (0, 0), 4.5, instead(Curator, "own_error", _charged_at_one_over_q)),
     Breakage("own error: one charge for two numbers", "Claim 57: sensitivity K", TWO_NUMBERS,

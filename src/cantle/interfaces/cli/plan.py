@@ -22,7 +22,8 @@ MethodName = Annotated[
     typer.Option(
         metavar="NAME",
         autocompletion=lambda: METHODS,
-        help="auto (default), mosaic, rps, diffgen, baskets, diffpart or degrees; or your own, package.module:Class.",
+        help="auto (default), mosaic, rps, diffgen, baskets, diffpart, journeys, families or degrees; or your own, "
+        "package.module:Class.",
     ),
 ]
 Preset = Annotated[

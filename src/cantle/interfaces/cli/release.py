@@ -103,8 +103,8 @@ def sample_command(
 ) -> None:
     """Draw more synthetic records from a release. This uses no privacy budget.
 
-    mosaic, rps, diffgen and baskets draw new records from the noisy counts. From a release by diffpart or degrees, the
-    released sets or degrees are drawn again, with replacement.
+    Most methods draw new records from the noisy counts. From a release by diffpart or degrees, the released sets or
+    degrees are drawn again, with replacement.
 
     Example: cantle sample release -n 1000 -o more.csv
 

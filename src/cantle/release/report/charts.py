@@ -96,6 +96,8 @@ def share_text(share: float) -> str:
 
 WIDTH = 340
 _LETTER = 6.3  # width of a letter of a label, roughly
+LABEL = 22
+"""Letters of the longest label of a lying bar."""
 
 
 @dataclass(frozen=True)
@@ -155,14 +157,14 @@ def upright(bars: Sequence[Bar], whole: float, label: str, height: int = 150) ->
 def lying(bars: Sequence[Bar], whole: float, label: str) -> Svg:
     """Horizontal bars, one row per category: its name, its bar, its share."""
     row, top = 17.0, 2.0
-    names = min(152.0, max((len(shortened(bar.label, 22)) for bar in bars), default=0) * _LETTER + 8)
+    names = min(152.0, max((len(shortened(bar.label, LABEL)) for bar in bars), default=0) * _LETTER + 8)
     left, right = names, 44.0
     most, room = _most(bars), WIDTH - names - right
     parts = []
     for place, bar in enumerate(bars):
         y = top + place * row
         end, low, high = (left + room * min(1.0, value / most) for value in (bar.value, bar.low, bar.high))
-        inside = [tag("title", bar.words(whole)), text(shortened(bar.label, 22), left - 5, y + 11.5, anchor="end")]
+        inside = [tag("title", bar.words(whole)), text(shortened(bar.label, LABEL), left - 5, y + 11.5, anchor="end")]
         thick = row - 5
         if bar.private is not None:
             raw = room * min(1.0, bar.private / most)

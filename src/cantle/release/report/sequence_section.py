@@ -4,17 +4,20 @@ of it was measured."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from cantle.release import Release
 from cantle.release.answers.estimates import NOISE_ONLY, Estimate
 from cantle.release.answers.sequence_answers import HELD, SequenceAsker
+from cantle.release.report.charts import LABEL
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.flow import Edge, flow_diagram
 from cantle.release.report.groupings import Ints
 from cantle.release.report.sets import card_of
 from cantle.release.report.tables import BASIS, CONFIDENCE, weakest
+from cantle.release.sequences import knows_order
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.question_columns import MOST_COUNTED
 
@@ -29,15 +32,26 @@ def sequence_sections(asker: SequenceAsker, release: Release) -> list[Section]:
     lengths, starts, ends = _lengths(asker), _ends(asker, "first", top), _ends(asker, "last", top)
     cards = [
         card_of("Lengths", lengths, whole, "sequences", numeric=True),
-        card_of("Strings of symbols", _strings(asker), whole, "sequences that contain it"),
-        card_of("Whole sequences", _paths(asker), whole, "sequences"),
         card_of("First symbols", starts, whole, "sequences"),
         card_of("Last symbols", ends, whole, "sequences"),
     ]
     words = f"{whole:,} sequences over {asker.universe.size:,} declared symbols. Error bars of lengths and ends "
     words += f"{BASIS[weakest(one.covers for _, one in [*lengths, *starts, *ends])]}"
-    return [_flow(asker, top), Section("sequences", "Lengths, strings, starts and ends", (words,), cards, cards=True),
-            _measured(release)]  # fmt: skip
+    return [_flow(asker, top), Section("sequences", "Lengths, starts and ends", (words,), cards, cards=True),
+            _frequent(asker), _measured(release)]  # fmt: skip
+
+
+def _frequent(asker: SequenceAsker) -> Section:
+    """The most frequent strings and whole sequences: as open tables if a chart would cut off names that start alike."""
+    counted = ("Strings of symbols", _strings(asker), "sequences that contain it"), (
+        "Whole sequences", _paths(asker), "sequences")  # fmt: skip
+    cards = [card_of(title, counts, asker.records, unit) for title, counts, unit in counted]
+    cards[1] = replace(cards[1], header=cards[1].header[:2], rows=[row[:2] for row in cards[1].rows])
+    cut = any(len(row[0]) > LABEL for one in cards for row in one.rows)
+    if cut:
+        cards = [replace(one, svg=None, note="", open=True) for one in cards]
+    words = "Numbers of whole sequences are those of the released ones, whose error is not known."
+    return Section("strings", "Frequent strings and sequences", (words,), cards, cards=not cut)
 
 
 def _name(asker: SequenceAsker, codes: Sequence[int]) -> str:
@@ -146,8 +160,12 @@ def _measured(release: Release) -> Section:
     shown = groups.select("question").with_columns(sd=scale).group_by("question", maintain_order=True)
     counts = shown.agg(number=pl.len(), sd=pl.col("sd").first())
     rows = [(name, f"{number:,}", f"{sd:,.2g}") for name, number, sd in counts.rows()]
-    words = [f"Sequences of up to {s['whole_up_to']} symbols were counted whole. Longer ones were counted by their "
-             f"strings of up to {s['order']} symbols; what depends on more symbols is not in the release."]  # fmt: skip
+    short = f"Sequences of up to {s['whole_up_to']} symbols" if s["whole_up_to"] > 1 else "Sequences of one symbol"
+    words = [f"{short} were counted whole. Longer ones were counted by their strings of up to {s['order']} symbols; "
+             "what depends on more symbols is not in the release."]  # fmt: skip
+    if s["order"] > 1 and not knows_order(release.manifest):
+        words.append("No order of symbols was measured well: the sequences are few for this epsilon. "
+                     "Which symbol follows which is known roughly at best.")  # fmt: skip
     if s["order"] == 1:
         words = ["No order of symbols was measured: the sequences are too few for this epsilon."]
     header = ("what was counted", "numbers", "standard deviation of the noise, in sequences")

@@ -66,7 +66,8 @@ def traits(manifest: Manifest) -> Traits:
         besides = "\n**No order was measured well** (the sequences are few for this epsilon): which symbol follows "
         besides += "which is known roughly at best, and rare successions not at all."
     named = f"sequences by length, of {some}, of first and last symbols, and of {s['strings']:,} {long}"
-    return Traits(named, f"lengths, {some}, ends, and {s['strings']:,} {long}", besides=besides)
+    kept = f"sequences of {some.split(' of ', 1)[1]}"
+    return Traits(named, f"lengths, {kept}, ends, and {s['strings']:,} {long}", besides=besides)
 
 
 class Opened(structures.Opened):
