@@ -369,6 +369,28 @@ def test_the_same_seed_draws_the_same_records():
     assert len(first[0]) == 1001
 
 
+FEW_SIZES = {
+    "geometric": (np.array([0.3 * 0.7**size for size in range(30)]), 0.3),
+    "up to six": (np.full(6, 1 / 6), 0.3),
+    "all of four": (np.array([0.0, 0.0, 0.0, 1.0]), 0.1),
+    "one, or about nine": (np.array([0.6, 0, 0, 0, 0, 0, 0.05, 0.1, 0.1, 0.1, 0.05]), 0.5),
+}
+"""Shares of sizes from 1 on, and the relative error of the mean size that 500 records may have at epsilon 1."""
+
+
+@pytest.mark.parametrize("name", FEW_SIZES)
+def test_few_records_keep_their_sizes(name):
+    share, allowed = FEW_SIZES[name]
+    rng, edges, size = public_dice(4), size_edges(50), np.arange(1, len(share) + 1)
+    truth = np.bincount(np.searchsorted(edges, size, side="right") - 1, 500 * share, len(edges)).round().astype(int)
+    chance = -np.expm1(-0.04)
+    noisy = [truth + rng.geometric(chance, len(edges)) - rng.geometric(chance, len(edges)) for _ in range(40)]
+    models = [fit_sizes(one, edges, 50, 0.04) for one in noisy]
+    errors = [model.occurrences / model.records / (share @ size / share.sum()) - 1 for model in models]
+    assert np.median(np.abs(errors)) < allowed
+    assert all(model.count.sum() == pytest.approx(model.total) for model in models)
+
+
 def test_few_records_are_not_lost_with_their_uncertain_sizes():
     """If hardly any size exceeds the noise, the number of records is still right on average."""
     rng, edges, truth = public_dice(2), size_edges(30), np.zeros(16, np.int64)

@@ -59,6 +59,7 @@ ONLY_ROUGHLY = {
     ("tables", "tables", "noisy"): "records are drawn again, but last digits vary with the machine",
     ("sets", "groups", "noisy"): "the counts of larger groups, by which they are corrected, are not released",
     ("sets", "groups", "estimate"): "the same",
+    ("sets", "sizes", "noisy"): "the sizes of few records follow from all of them together",
     ("patterns", "groups", "noisy"): "they count in small parts of a record",
     ("degrees", "groups", "noisy"): "degrees are whole numbers",
     ("sequences", "groups", "noisy"): "sequences are drawn again, but a share of 1 % may differ, as last digits vary",

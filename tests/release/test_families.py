@@ -127,6 +127,45 @@ def test_the_same_bytes_whatever_the_order_of_rows_and_the_engine(
     )
 
 
+def with_paths(patients: str, visits: str) -> dict[str, Any]:
+    document = package()
+    document["resources"][0]["path"], document["resources"][1]["path"] = patients, visits
+    return document
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # ibis calls it on a newer DuckDB
+def test_the_same_bytes_from_folders_sheets_and_a_database(tmp_path: Path) -> None:
+    duckdb, openpyxl = pytest.importorskip("duckdb"), pytest.importorskip("openpyxl")
+    pytest.importorskip("fastexcel")
+    pytest.importorskip("ibis")
+    made, book = clinic(600, 3), openpyxl.Workbook()
+    book.remove(book.active)
+    with duckdb.connect(str(tmp_path / "x.duckdb")) as database:
+        for name, frame in made.items():
+            frame.write_csv(tmp_path / f"{name}.csv")
+            (tmp_path / f"{name}.parts").mkdir()
+            for number, part in enumerate(frame.iter_slices(300)):
+                part.write_parquet(tmp_path / f"{name}.parts" / f"{number}.parquet")
+            sheet = book.create_sheet(name)
+            for row in (frame.columns, *frame.rows()):
+                sheet.append(list(row))
+            database.execute(f"create table {name} as select * from read_csv('{tmp_path / name}.csv')")
+    book.save(tmp_path / "book.xlsx")
+    (tmp_path / "sheets.json").write_text(json.dumps(with_paths("book.xlsx", "book.xlsx")))
+    (tmp_path / "parts.json").write_text(json.dumps(with_paths("patients.parts", "visits.parts")))
+
+    def published(data: Any, document: Any = CLINIC, **options: Any) -> Any:
+        return cantle.publish(data, document, epsilon=4, insecure_seed=1, **options).records
+
+    here = published(made)
+    assert published(tmp_path).equals(here)
+    for name in ("sheets.json", "parts.json"):
+        for engine in ("memory", "duckdb"):
+            assert published(tmp_path / name, tmp_path / name, engine=engine).equals(here)
+    assert published(tmp_path / "book.xlsx").equals(here)
+    assert published(f"duckdb://{tmp_path}/x.duckdb", engine="database").equals(here)
+
+
 @pytest.mark.slow
 def test_spark_gives_the_same_bytes(tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="PySpark is not installed (extra spark)")
@@ -295,6 +334,15 @@ def test_hardly_any_data_gives_a_release(rows: int) -> None:
         release.verify()
 
 
+def test_an_empty_file_is_named(tmp_path: Path) -> None:
+    clinic(50, 1)["patients"].write_csv(tmp_path / "patients.csv")
+    (tmp_path / "visits.csv").write_text("")
+    with pytest.raises(DataError, match="resource 'visits': the file is empty"):
+        cantle.publish(tmp_path, CLINIC, epsilon=1, insecure_seed=1)
+    (tmp_path / "visits.csv").write_text("id,month,type,severity,cost\n")
+    cantle.publish(tmp_path, CLINIC, epsilon=1, insecure_seed=1).verify()
+
+
 def test_families_without_children_and_too_many_children() -> None:
     parents = pl.DataFrame(
         {"id": range(300), "age": [3] * 300, "sex": [1] * 300, "region": [0] * 300, "insurer": [1] * 300}
@@ -379,9 +427,24 @@ def test_the_canonical_form_is_read_back() -> None:
 def test_wrong_data_is_refused_before_the_charge(data: dict[str, pl.DataFrame], tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.sqlite"
     assert run("ledger", "create", "--ledger", str(ledger)).returncode == 0
-    for given in ({"patients": data["patients"]}, data["patients"], tmp_path / "none", tmp_path):
-        with pytest.raises((DataError, ParameterError)):
-            cantle.publish(given, CLINIC, epsilon=1, ledger=ledger, dataset="clinic")
+    data["patients"].write_csv(tmp_path / "patients.csv")
+    (tmp_path / "x.duckdb").write_bytes(b"")
+    lost, twice = with_paths("patients.csv", "visitz.csv"), with_paths("patients.csv", "patients.csv")
+    (tmp_path / "lost.json").write_text(json.dumps(lost))
+    (tmp_path / "twice.json").write_text(json.dumps(twice))
+    for given, document, words in (
+        ({"patients": data["patients"]}, CLINIC, "under the names of the resources"),
+        (data["patients"], CLINIC, "families are two tables"),
+        (tmp_path / "none", CLINIC, "no data package"),
+        (tmp_path / "x.duckdb", CLINIC, "no data package"),
+        (tmp_path / "patients.csv", CLINIC, "is one table"),
+        (f"duckdb://{tmp_path}/x.duckdb", CLINIC, "engine database"),
+        (tmp_path, CLINIC, "no file 'visits.csv'"),
+        (tmp_path / "lost.json", lost, "no file 'visitz.csv'"),
+        (tmp_path / "twice.json", twice, "both resources name 'patients.csv'"),
+    ):
+        with pytest.raises((DataError, ParameterError), match=words):
+            cantle.publish(given, document, epsilon=1, ledger=ledger, dataset="clinic")
     history = run("ledger", "history", "clinic", "--ledger", str(ledger))
     assert "families" not in history.stdout  # nothing was charged
 

@@ -5,7 +5,8 @@ without a key are dropped, and so are rows without a required value (cantle.data
 its codes by itself. Nothing is said about children without a parent, or about a parent that is there twice.
 
 The data is a mapping of two sources by the names of the resources; or the path of the data package or of its folder,
-relative to which the resources name their files; or a database, whose tables are named like the resources.
+relative to which the resources name their files; or one workbook or a database, whose sheets or tables are named like
+the resources.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ import polars as pl
 
 from cantle.data import engines_for_tables
 from cantle.data.arrow_batches import polars_of
+from cantle.data.draft_schema.families import DOCUMENTS
 from cantle.data.encoding import person_codes, read_person_codes
 from cantle.data.engine_choice import EVERY_ENGINE, IN_MEMORY, POLARS, EngineChoice, Opened, refuse_nodes
-from cantle.data.file_forms import TABLES, ending, is_path
-from cantle.errors import DataError, ParameterError
+from cantle.data.file_forms import SHEETS, TABLES, ending, is_path
+from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.schema import load_schema
 from cantle.schema.domain import Domain
 from cantle.schema.families import FamilySchema
@@ -42,8 +44,6 @@ if TYPE_CHECKING:
     from cantle.trusted.counting.spark.families import SparkFamilies
 
 ENGINES = EVERY_ENGINE
-DOCUMENTS = (".yaml", ".yml", ".json")
-"""The endings of data packages."""
 
 
 def refuse_early(data: object, schema: FamilySchema, choice: EngineChoice, nodes: object) -> None:
@@ -54,7 +54,7 @@ def refuse_early(data: object, schema: FamilySchema, choice: EngineChoice, nodes
         raise ParameterError("families are two tables, which the package names; leave --table out")
     if choice.engine == "database":
         choice.require(data)
-    for source, table, place in zip(sources(data, schema, choice), schema.tables, schema.names, strict=True):
+    for source, table, place in zip(*read_from(data, schema, choice), schema.names, strict=True):
         of_one = replace(choice, table=place) if choice.engine == "database" else choice
         engines_for_tables.refuse_early(source, table, of_one, None)
 
@@ -150,12 +150,15 @@ def keys_of(data: object, schema: FamilySchema) -> tuple[pl.Series, pl.Series]:
 def _rows(data: object, schema: FamilySchema, choice: EngineChoice, kinds: list[str]) -> Iterator[pl.DataFrame]:
     """The rows of both tables with their keys, those of children marked; the kinds of the frames are added to
     `kinds`."""
-    parts = zip(sources(data, schema, choice), schema.tables, schema.domains, schema.names, (False, True), strict=True)
-    for source, table, domain, name, of_children in parts:
-        for part in [source] if choice.engine == "memory" else _frames(source, table, name, choice):
-            for kind, rows in read_person_codes(part, table, domain):
-                kinds.append(kind)
-                yield as_children(rows) if of_children else rows
+    both = zip(*read_from(data, schema, choice), schema.domains, schema.names, (False, True), strict=True)
+    for source, table, domain, name, of_children in both:
+        try:
+            for part in [source] if choice.engine == "memory" else _frames(source, table, name, choice):
+                for kind, rows in read_person_codes(part, table, domain):
+                    kinds.append(kind)
+                    yield as_children(rows) if of_children else rows
+        except DataError as error:
+            raise_alone(DataError(f"resource {name!r}: {error}"))
 
 
 def _frames(source: object, schema: TableSchema, name: str, choice: EngineChoice) -> Iterator[object]:
@@ -165,6 +168,23 @@ def _frames(source: object, schema: TableSchema, name: str, choice: EngineChoice
             return engines_for_tables.table_frames(source, schema)
         return engines_for_tables.database_frames(str(source), name, schema)
     return engines_for_tables.sources(source, schema, choice)
+
+
+def read_from(
+    data: object, schema: FamilySchema, choice: EngineChoice
+) -> tuple[tuple[object, object], tuple[TableSchema, TableSchema]]:
+    """The sources of parents and of children, and the schemas to read them by: of one workbook, the sheets that are
+    named like the resources, unless the package names others."""
+    both = sources(data, schema, choice)
+    if choice.engine == "database" or not all(map(is_path, both)) or both[0] != both[1]:
+        return both, schema.tables
+    if ending(Path(str(both[0]))) not in SHEETS:
+        raise DataError(f"both resources name {Path(str(both[0])).name!r}; each table is a file or a sheet of its own.")
+    first, second = (
+        table if table.dialect.sheet_name else replace(table, dialect=replace(table.dialect, sheet_name=name))
+        for table, name in zip(schema.tables, schema.names, strict=True)
+    )
+    return both, (first, second)
 
 
 def sources(data: object, schema: FamilySchema, choice: EngineChoice) -> tuple[object, object]:
@@ -181,14 +201,29 @@ def sources(data: object, schema: FamilySchema, choice: EngineChoice) -> tuple[o
     if not is_path(data):
         fix = f"give {{{first!r}: …, {second!r}: …}}, or the path of the data package"
         raise DataError(f"families are two tables; {fix}.")
-    folder = Path(data) if os.path.isdir(data) else Path(data).parent
-    paths = schema.paths if None not in schema.paths or os.path.isdir(data) else paths_in(Path(data), schema)
-    if not os.path.isdir(data) and ending(Path(data)) in TABLES and Path(data).suffix.lower() not in DOCUMENTS:
-        raise DataError(f"{Path(data).name!r} is one table; give the data package, whose resources name both files.")
+    given = Path(data)
+    if ending(given) in SHEETS:
+        return data, data
+    if not given.is_dir():
+        _require_package(data)
+    folder = given if given.is_dir() else given.parent
+    paths = schema.paths if None not in schema.paths or given.is_dir() else paths_in(given, schema)
     for name, path in zip(schema.names, paths, strict=True):
         if path is None:
             raise DataError(f"resource {name!r} has no `path`; add it to the package, or give both tables by name.")
     return folder / str(paths[0]), folder / str(paths[1])
+
+
+def _require_package(data: str | os.PathLike[str]) -> None:
+    """Refuses paths that are no data package, because the files beside them are not what the user means."""
+    name = Path(data).name
+    if "://" in os.fspath(data):
+        raise ParameterError("a database is read by engine database: add --engine database (engine='database')")
+    if ending(data) in TABLES:
+        raise DataError(f"{name!r} is one table; give the data package, whose resources name both files.")
+    if Path(data).suffix.lower() not in DOCUMENTS:
+        fix = "give the package or its folder, a workbook, or the URL of a database with --engine database"
+        raise DataError(f"{name!r} is no data package (.yaml, .json); {fix}.")
 
 
 def paths_in(package: Path, schema: FamilySchema) -> tuple[str | None, str | None]:

@@ -55,6 +55,16 @@ def test_the_header_of_a_long_table_of_sets_is_asked_for_too(site: Site) -> None
     assert "nodes" in (site.folder / "schema.yaml").read_text()
 
 
+def test_a_data_package_is_published_as_it_is(site: Site) -> None:
+    (site.folder / "schema.yaml").unlink()
+    (site.folder / "datapackage.json").write_text("{}")
+    assert "Nothing of it has been read" in site.post("/data/choose", path="datapackage.json").text
+    said = site.post("/data/draft", kind="families").text
+    assert "a data package needs no draft" in said
+    assert "cantle publish datapackage.json --epsilon 1 -o release" in said
+    assert not (site.folder / "schema.yaml").exists()
+
+
 def test_a_column_is_checked_while_typing_and_written_when_saved(site: Site) -> None:
     before = (site.folder / "schema.yaml").read_text()
     wrong = site.ask("POST", "/columns/1/check", {"type": "integer", "minimum": "9", "maximum": "1"}).text

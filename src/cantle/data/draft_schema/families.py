@@ -20,16 +20,23 @@ _INTRO = f"""\
 """
 
 
+DOCUMENTS = (".yaml", ".yml", ".json")
+"""The endings of data packages."""
+
+
 def recognises(path: Path, ending: str, packed: bool) -> bool:  # noqa: ARG001
-    """Two files are recognised by nobody: they are named with `--child`."""
-    return False
+    """Two files are recognised by nobody: they are named with `--child`. A data package describes them already."""
+    return not packed and ending in DOCUMENTS
 
 
 def needs_header(path: str | os.PathLike[str]) -> bool:
-    return tables.needs_header(path)
+    return Path(path).suffix.lower() not in DOCUMENTS and tables.needs_header(path)
 
 
 def draft_of(path: Path, header_row: int | None) -> str:  # noqa: ARG001
+    if path.suffix.lower() in DOCUMENTS:
+        fix = f"publish it in the terminal, as it is: cantle publish {path.name} --epsilon 1 -o release"
+        raise ParameterError(f"a data package needs no draft, because it holds the schema; {fix}")
     raise ParameterError(f"families are two files: cantle init {path.name} --child FILE --key COLUMN")
 
 

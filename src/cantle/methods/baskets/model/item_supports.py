@@ -12,12 +12,14 @@ import numpy as np
 
 from cantle.drawing.counts import Floats, project_rows, variance
 from cantle.drawing.sums import dot, each_dot, mix
+from cantle.methods.baskets.model.few_sizes import FEW, likely_sizes
 from cantle.trusted.geometry.boxes import Ints
 
 _SINGLE = 8  # sizes up to this have a bin of their own
 _OCTAVES = 7  # octaves of wider bins, four bins each; the last bin is open
 _SURE = (4.0, 3.0, 2.0)  # standard deviations that a tail must exceed to be kept; fewer if no tail exceeds them
 _STEEP = 1.0  # steepest change of ln(count) per item inside a bin
+_NEGLIGIBLE = 1e-6  # part of the records below which a size of few records is left out
 
 
 def size_edges(universe: int) -> Ints:
@@ -82,6 +84,12 @@ def fit_sizes(noisy: Ints, edges: Ints, universe: int, rate: float) -> SizeModel
     deviation = float(np.sqrt(variance(rate)))
     bins = _last_bin(noisy, deviation) + 1
     total = float(noisy[: max(bins, _best_sum(noisy, deviation))].sum())
+    if total * rate < FEW:
+        ends = np.append(edges[1:], min(universe, 2 * int(edges[-1])) + 1)
+        share, likely = likely_sizes(noisy, edges, ends, rate)
+        if total > 0 or likely * rate > _SURE[0]:  # otherwise there may be no records at all
+            kept = share > _NEGLIGIBLE
+            return SizeModel(np.arange(1, ends[-1])[kept], share[kept] / share[kept].sum() * max(1.0, likely), likely)
     sure = max(1.0, float(noisy[:bins].sum()))
     count = project_rows(noisy[None, :bins].astype(float), np.array([sure]))[0] * (max(1.0, total) / sure)
     ends = np.append(edges[1:], min(universe, 2 * int(edges[-1])) + 1)[:bins]
