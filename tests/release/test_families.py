@@ -357,6 +357,8 @@ def test_families_without_children_and_too_many_children() -> None:
     )
     full = cantle.publish({"patients": parents, "visits": many}, CLINIC, epsilon=5, insecure_seed=2)
     assert full.mean("number_of_visits").value > 7
+    assert full.mean("number_of_visits").high <= 8
+    assert empty.mean("number_of_visits").low >= 0
     full.verify()
 
 

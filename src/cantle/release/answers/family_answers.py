@@ -181,10 +181,15 @@ class FamilyAsker(Asker):
         attribute = self._numbers(column, of_children=asked.of_children)
         places = self._places[asked.of_children][column]
         if attribute is None:
-            grid, values = places.max(initial=0) + 1, places.astype(float)
+            grid, values, ends = (
+                self._schema.max_children + 1,
+                places.astype(float),
+                np.array([0.0, self._schema.max_children]),
+            )
         else:
             grid = attribute.grid
             values = numbers_of(attribute, np.minimum(places, grid - 1))
+            ends = numbers_of(attribute, np.array([0, grid - 1]))
         values = values[self._inside(asked) & (places < grid)]
         if not len(values):
             return Estimate(float("nan"), float("nan"), float("nan"), confidence, NOISE_ONLY)
@@ -193,7 +198,7 @@ class FamilyAsker(Asker):
         below = np.cumsum(times)[:-1] / len(values)
         errors = np.minimum(2 * np.minimum(below, 1 - below), margin * self.share_drawn / len(values))
         mean, off = float(values.mean()), float((np.diff(held) * errors).sum())
-        return Estimate(mean, mean - off, mean + off, confidence, covers)
+        return Estimate(mean, max(mean - off, ends.min()), min(mean + off, ends.max()), confidence, covers)
 
     def _about(self, question: FamilyQuestion, columns: Sequence[str]) -> FamilyQuestion:
         """The question; about all children instead of all parents, if it says nothing and only children have a column.
