@@ -47,7 +47,7 @@ def datapackage(manifest: Manifest, data_names: Sequence[str]) -> dict[str, JSON
 
 
 def _told(facts: Facts) -> dict[str, JSON]:
-    """The facts under the names of Frictionless; what was not told is left out."""
+    """The facts under the names of Frictionless; what is not stated is left out."""
     told: dict[str, JSON] = {
         "description": facts.description,
         "version": facts.version,
