@@ -32,7 +32,9 @@ def folder(tmp_path: Path) -> Path:
 def test_fimi_lines_are_read_and_written(folder: Path, cantle: Cantle) -> None:  # noqa: F811
     done = cantle(*PUBLISH, "--method", "diffpart", "-o", "out")
     assert done.code == 0, done.err
-    assert done.err.count("\n") == 1  # no ledger is charged
+    filled, ledger = done.err.splitlines()  # there are too few sets to count most of them
+    assert "filled in at random" in filled
+    assert "no ledger is charged" in ledger
     assert "synthetic sets" in done.out
     names = {path.name for path in (folder / "out").iterdir()}
     assert names == {
