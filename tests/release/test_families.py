@@ -133,7 +133,6 @@ def with_paths(patients: str, visits: str) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # ibis calls it on a newer DuckDB
 def test_the_same_bytes_from_folders_sheets_and_a_database(tmp_path: Path) -> None:
     duckdb, openpyxl = pytest.importorskip("duckdb"), pytest.importorskip("openpyxl")
     pytest.importorskip("fastexcel")
