@@ -19,7 +19,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
+from importlib import import_module
+from types import ModuleType, TracebackType
 from typing import NamedTuple, NoReturn
 
 CHARGE_NOTE = "the charge to data set"
@@ -104,6 +105,15 @@ class MissingExtra(CantleError):
 def install_command(extra: str) -> str:
     """The command that installs an extra: by name if cantle came as a wheel, otherwise in the folder of the source."""
     return f"pip install '{'.' if _came_from_a_folder() else 'cantle'}[{extra}]'"
+
+
+def optional(needed: str, package: str, extra: str, otherwise: str = "") -> ModuleType:
+    """An optional package; if it is not installed, a MissingExtra says what needs it and how to install it."""
+    try:
+        return import_module(package)
+    except ImportError:
+        how = install_command(extra) + otherwise
+        raise_alone(MissingExtra(f"{needed} {package}, which is not installed; {how}"))
 
 
 def _came_from_a_folder() -> bool:

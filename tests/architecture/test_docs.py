@@ -11,7 +11,7 @@ import yaml
 from typer.main import get_command
 
 from cantle.interfaces.cli.app import app
-from cantle.interfaces.cli.lab import COMMANDS, command_of
+from cantle.interfaces.cli.audit import COMMANDS, command_of
 from cantle.methods.catalogue import METHODS
 from cantle.methods.settings import rules_of
 from cantle.release import FILES

@@ -18,7 +18,7 @@ QUESTIONS = "trusted.core.curator trusted.claims trusted.core.keys trusted.core.
 DRAWS = "trusted.core.curator trusted.core.draws trusted.core.open_run trusted.core.segments"
 DOOR = "interfaces.publishing interfaces.opening interfaces.estimators"
 DEMO = "interfaces.demo_data"
-SHARED = f"{DOOR} {DEMO} interfaces.cli.output"
+SHARED = f"{DOOR} {DEMO} interfaces.cli.options"
 
 ANSWERED = "methods.own_error methods.question_words methods.released_structures "
 ANSWERED += "methods.mosaic.model methods.mosaic.results methods.baskets.model "
@@ -197,7 +197,7 @@ def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:
     assert wrong == []
 
 
-RANDOM_HOMES = f"trusted.noise drawing.counts drawing.random_graph lab {DEMO} interfaces.studio.guard"
+RANDOM_HOMES = f"trusted.noise drawing.counts drawing.random_graph lab {DEMO} interfaces.studio.server"
 
 
 def attributes(name: str) -> set[str]:

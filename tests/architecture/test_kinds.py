@@ -13,7 +13,7 @@ from cantle import schema
 from cantle.data.draft_schema import kinds as draft_schema
 from cantle.data.engine_choice import OPENERS
 from cantle.interfaces import notes
-from cantle.interfaces.studio import schema_file as studio
+from cantle.interfaces.studio import project as studio
 from cantle.internal import check_and_evaluate as internal
 from cantle.methods import catalogue
 from cantle.release import kinds as release

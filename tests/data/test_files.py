@@ -161,7 +161,7 @@ def test_no_cell_makes_an_excel_file_unreadable(error: bytes, tmp_path: Path) ->
 def test_a_missing_package_is_named_before_anything_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "fastexcel", None)
     with pytest.raises(MissingExtra, match="excel"):
-        sheets.load()
+        sheets.load_excel()
     with pytest.raises(MissingExtra, match="excel"):
         table()(SCHEMA, written(tmp_path, "t.xlsx", b""))
 

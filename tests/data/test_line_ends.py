@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle import kernel_choice
-from cantle.data import encoding, file_forms, fimi, json_lines
+from cantle.data import encoding, file_forms, fimi, line_grammars
 from cantle.data.encoding import read_codes
 from cantle.data.tables import header, read_columns, read_lines
 from cantle.schema import Schema, identifier_lines
@@ -176,6 +176,6 @@ def test_the_time_for_one_very_long_record_grows_with_its_length(
     assert sum(len(lines.text) for lines in read_lines(path, schema, ["a"], piece=64)) == len(long) + 5
     whole = path.read_bytes()
     parts = [whole[at : at + 64] for at in range(0, len(whole), 64)]
-    assert list(json_lines.lines_of(parts)) == [b"a", b"x", long, b"x", b""]
+    assert list(line_grammars.lines_of(parts)) == [b"a", b"x", long, b"x", b""]
     assert b"".join(identifier_lines.pieces(path)) == whole
     assert time.process_time() - started < 2

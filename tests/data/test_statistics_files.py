@@ -14,7 +14,7 @@ import pytest
 
 import cantle
 from cantle.data.draft_schema import draft
-from cantle.data.statistics_files import book_of, column_names
+from cantle.data.sheets import book_of, column_names
 from cantle.data.tables import read_columns
 from cantle.errors import DataError, MissingExtra, ParameterError
 from cantle.schema.table import TableSchema

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from cantle.drawing.consistency import consistent, integers
 from cantle.drawing.counts import (
     draw_codes,
     fit_values,
@@ -21,6 +20,7 @@ from cantle.drawing.counts import (
     round_rows,
     variance,
 )
+from cantle.drawing.tree import consistent, integers
 from tests.effort import examples
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -13,8 +13,7 @@ import pytest
 
 import cantle
 from cantle.drawing import records
-from cantle.drawing.records import Drawn
-from cantle.drawing.results import Results
+from cantle.drawing.records import Drawn, Results
 from cantle.schema import Schema
 from cantle.schema.domain import Attribute
 

@@ -21,7 +21,7 @@ import yaml
 
 from cantle import kernel_choice
 from cantle.data.draft_schema import draft
-from cantle.data.draft_schema.table_text import text_of
+from cantle.data.draft_schema.tables import text_of
 from cantle.data.encoding import read_codes
 from cantle.errors import CantleError, SchemaError
 from cantle.schema import Schema

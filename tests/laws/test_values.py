@@ -20,8 +20,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import cantle
+from cantle.data.frames import EXACT, column_of, meaning
 from cantle.data.graphs import read_graph
-from cantle.data.objects import EXACT, column_of, meaning
 from cantle.data.sets import read_baskets
 from cantle.data.tables import as_ids, read_columns
 from cantle.schema import Schema

@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from cantle.errors import ParameterError, raise_alone
-from cantle.interfaces.cli.output import Json, print_result
+from cantle.interfaces.cli.options import Json, print_result
 
 Number = TypeVar("Number", int, float)
 

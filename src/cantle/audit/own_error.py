@@ -16,7 +16,7 @@ from cantle.audit.diffpart import SetConfig
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, replaced, shown
 from cantle.drawing.counts import public_dice
-from cantle.drawing.results import Results
+from cantle.drawing.records import Results
 from cantle.methods import own_accuracy
 from cantle.methods.diffpart.method import DiffPart
 from cantle.methods.own_accuracy import OwnAccuracy

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import polars as pl
 
 from cantle.data.file_forms import require_files
-from cantle.errors import DataError, MissingExtra, ParameterError, install_command, raise_alone
+from cantle.errors import DataError, ParameterError, optional, raise_alone
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,16 +93,8 @@ BATCH = 1 << 18
 
 
 def load() -> tuple[ModuleType, ModuleType]:
-    """The packages duckdb and pyarrow; MissingExtra if they are not installed."""
-    try:
-        import duckdb
-        import pyarrow
-    except ImportError:
-        raise_alone(
-            MissingExtra(
-                f"the duckdb engine needs duckdb and pyarrow, which are not installed; {install_command('duckdb')}"
-            )
-        )
+    """The packages duckdb and pyarrow."""
+    duckdb, pyarrow = (optional("the duckdb engine needs", name, "duckdb") for name in ("duckdb", "pyarrow"))
     return duckdb, pyarrow
 
 

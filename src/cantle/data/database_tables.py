@@ -12,7 +12,7 @@ from contextlib import closing
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from cantle.errors import DataError, EngineError, MissingExtra, ParameterError, install_command, raise_alone, replacing
+from cantle.errors import DataError, EngineError, ParameterError, optional, raise_alone, replacing
 
 if TYPE_CHECKING:
     import pyarrow
@@ -28,14 +28,8 @@ UNREACHABLE = "the database cannot be reached, or has no such table; check the U
 
 
 def load_ibis() -> ModuleType:
-    """The ibis package; MissingExtra if it is not installed."""
-    try:
-        import ibis
-    except ImportError:
-        raise_alone(
-            MissingExtra(f"the database engine needs ibis, which is not installed; {install_command('database')}")
-        )
-    return ibis
+    """The ibis package."""
+    return optional("the database engine needs", "ibis", "database")
 
 
 def require_known_database(data: object) -> None:

@@ -19,8 +19,7 @@ from cantle.data.database_tables import UNREACHABLE, load_ibis, read_rows, requi
 from cantle.data.encoding import person_codes, read_codes, read_person_codes
 from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import ARROW, PARQUET, SHEETS, STATISTICS, Paths, are_paths, ending, files, require_files
-from cantle.data.sheets import load as load_sheets
-from cantle.data.statistics_files import load as load_statistics
+from cantle.data.sheets import load_excel, load_statistics
 from cantle.errors import CantleError, DataError, EngineError, ParameterError, raise_alone
 from cantle.schema.domain import Domain, Labels
 from cantle.schema.table import TableSchema
@@ -68,7 +67,7 @@ def refuse_early(data: object, schema: TableSchema, choice: EngineChoice, nodes:
         paths = files(cast("Paths", data))
         require_files(paths)
         if any(ending(path) in SHEETS for path in paths):
-            load_sheets()
+            load_excel()
         if any(ending(path) in STATISTICS for path in paths):
             load_statistics()
     refuse_nodes(nodes)

@@ -33,8 +33,16 @@ from numpy.typing import NDArray
 from cantle.data.arrow_batches import parquet_batches, polars_of
 from cantle.data.engine_choice import POLARS, EngineChoice, Opened
 from cantle.data.file_forms import PARQUET, Paths, ending, files, is_path
-from cantle.data.frames import arrow_of, as_floats_where_large, as_frame, as_polars, frame_or_series, is_declared
-from cantle.data.objects import EXACT, meaning
+from cantle.data.frames import (
+    EXACT,
+    arrow_of,
+    as_floats_where_large,
+    as_frame,
+    as_polars,
+    frame_or_series,
+    is_declared,
+    meaning,
+)
 from cantle.data.tables import column_types
 from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.schema.dialect import UNDECODABLE

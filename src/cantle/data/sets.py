@@ -32,8 +32,7 @@ from cantle.data.arrow_batches import decodable_column, parquet_batches, polars_
 from cantle.data.engine_choice import EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import CSV, PARQUET, check_packing, ending, files
 from cantle.data.fimi import Ints, read_tokens
-from cantle.data.frames import as_polars, frame_or_series, is_declared
-from cantle.data.objects import column_of
+from cantle.data.frames import as_polars, column_of, frame_or_series, is_declared
 from cantle.data.tables import (
     _ANYTHING,
     _check_columns,
@@ -184,7 +183,7 @@ def open_engine(data: object, schema: SetSchema, method: AsksSets, choice: Engin
 def open_records(data: object, schema: SetSchema, choice: EngineChoice, engine: Callable[[Records], Engine]) -> Opened:
     """An engine over the records, and the form of the input."""
     if choice.engine == "spark":
-        from cantle.data.spark_sets import open_spark
+        from cantle.data.spark_files import open_spark
 
         return open_spark(data, schema, engine)
     if choice.table is not None:

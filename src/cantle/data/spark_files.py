@@ -1,34 +1,46 @@
-"""Readers for files on Spark, without Spark's type inference: one record must not decide how others are read.
+"""Readers of tables and sets on Spark, without its type inference: one record must not decide how others are read.
 
 * CSV: Spark passes on lines, and its workers parse each line by itself with the reader of this package. Spark's own CSV
   parser takes the number of columns from the first record, and fails at a record with very many fields.
-* JSON lines: the same, with cantle.data.json_lines. Spark would infer types from all records.
+* JSON lines: the same, with cantle.data.line_grammars. Spark would infer types from all records.
 * Parquet and ORC declare their types. Values in the names of folders (`town=Ash/`) are read as text.
+
+Sets are long tables or columns of lists, in Spark data frames or in such files; cantle.data.sets defines what a record
+is. Their form is chosen by the names and types of the columns.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from cantle.data import json_lines
-from cantle.data.csv_grammar import CsvDialect, Grammar
+from cantle.data import sets
+from cantle.data.arrow_batches import polars_of
+from cantle.data.engine_choice import Opened
+from cantle.data.engines_for_tables import spark_frame
 from cantle.data.file_forms import ARROW, CSV, JSON_LINES, SHEETS, STATISTICS, ending
-from cantle.data.tables import Lines, _check_columns, _csv_dialect, _split_header
+from cantle.data.line_grammars import CsvDialect, Grammar, objects_in
+from cantle.data.sets import check_pair
+from cantle.data.tables import Lines, _check_columns, _csv_dialect, _split_header, read_batches
 from cantle.errors import ParameterError
 from cantle.schema.dialect import needs_no_decoding
+from cantle.schema.sets import SetForm, SetSchema
 from cantle.schema.table import Dialect, TableSchema
 from cantle.trusted.counting import spark
+from cantle.trusted.counting.base import Engine
+from cantle.trusted.counting.ragged import Records
+from cantle.trusted.counting.spark.sets import Lists, LongRows, SparkSets
 
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow
     from pyspark.sql import DataFrame as DataFrame
     from pyspark.sql import SparkSession as SparkSession
+
 
 JSON = (".json", *JSON_LINES)
 ASCII = bytes(range(128))
@@ -163,7 +175,7 @@ class ObjectParser:
         """Arrow batches of lines as batches of the wanted columns, all text; runs on the workers."""
         for batch in batches:
             lines = [_utf_8(line, self.encoding) for line in batch["line"].to_pylist()]
-            yield from _arrow(json_lines.frame_of(lines, self.wanted))
+            yield from _arrow(objects_in(lines, self.wanted))
 
 
 def _utf_8(line: bytes, encoding: str) -> bytes:
@@ -176,3 +188,42 @@ def _arrow(frame: pl.DataFrame) -> list[pyarrow.RecordBatch]:
 
     types = pyarrow.schema([(name, pyarrow.string()) for name in frame.columns])
     return frame.to_arrow().cast(types).to_batches()
+
+
+TEXT = (".csv", ".tsv", ".txt", ".data", ".test", ".json")
+
+
+def open_spark(data: object, schema: SetSchema, engine: Callable[[Records], Engine]) -> Opened:
+    """An engine that counts the records on Spark's workers, and the form of the input."""
+    given = hasattr(data, "sparkSession")
+    own = not given and not spark.is_running()
+    table, _, _ = sets.as_long_table(schema)
+    frame = cast("DataFrame", data) if given else spark_frame(spark.session(), data, table, sets.columns_of(schema))
+    try:
+        form, frame, records = _chosen(frame, data, schema)
+        return form.to_dict(), engine(SparkSets(frame, records, own=own))
+    except BaseException:
+        if own:
+            frame.sparkSession.stop()
+        raise
+
+
+def _chosen(frame: DataFrame, data: object, schema: SetSchema) -> tuple[SetForm, DataFrame, LongRows | Lists]:
+    """The form of a frame, the columns to read, and what the workers do with them."""
+    table, _, _ = sets.as_long_table(schema)
+    text = isinstance(data, str | os.PathLike) and os.fspath(data).lower().endswith(TEXT)
+    types = polars_of(spark.nothing_of(frame)).schema
+    where, universe = "the Spark frame", schema.universe
+    column = None if text else sets.list_column_among(where, types, schema)
+    if column is not None:
+        frame = spark.select(frame, [column])
+        sets.lists_of(where, polars_of(spark.nothing_of(frame))[column], universe)  # judges the type
+        lists = Lists(lambda batch: sets.pack(*sets.lists_of(where, polars_of(batch)[column], universe), schema))
+        return SetForm(form="list", column=column), frame, lists
+    check_pair(where, types, schema)
+    frame, ids = spark.select(frame, sets.columns_of(schema)), sets.ids_among(schema)
+    list(read_batches(polars_of(spark.nothing_of(frame)), table, ids=ids))  # judges the types
+    rows = LongRows(
+        lambda batch: sets.rows_of(polars_of(batch), schema), ids[-1], lambda group: sets.pack_rows(group, schema)
+    )
+    return sets.long_form(schema), frame, rows

@@ -25,8 +25,6 @@ from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
-from cantle.data import json_lines
-from cantle.data.csv_grammar import BLANK_LINES, CsvDialect, Grammar, well_formed, with_line_feeds
 from cantle.data.file_forms import (
     ARROW,
     CSV,
@@ -43,10 +41,9 @@ from cantle.data.file_forms import (
     files,
     pieces,
 )
-from cantle.data.frames import are_rounded, as_frame, as_polars, is_declared, read_column
-from cantle.data.objects import EXACT, column_of, is_rounded
-from cantle.data.sheets import read_sheet
-from cantle.data.statistics_files import column_names, read_statistics
+from cantle.data.frames import EXACT, are_rounded, as_frame, as_polars, column_of, is_declared, is_rounded, read_column
+from cantle.data.line_grammars import BLANK_LINES, CsvDialect, Grammar, object_batches, well_formed, with_line_feeds
+from cantle.data.sheets import column_names, read_sheet, read_statistics
 from cantle.errors import DataError, raise_alone
 from cantle.schema.dialect import UNDECODABLE, without_marks
 from cantle.schema.values import MIXED, in_microseconds, text_of
@@ -116,7 +113,7 @@ def _read_file(path: Path, schema: TableSchema, wanted: list[str], ids: tuple[st
         _check_columns(f"{path.name!r}", column_names(path), wanted)
         yield read_statistics(path, schema.dialect, wanted, ids)
     elif kind in JSON_LINES:
-        yield from json_lines.batches(pieces(path, schema.dialect.encoding), wanted)
+        yield from object_batches(pieces(path, schema.dialect.encoding), wanted)
     else:
         yield from (lines.parse(wanted) for lines in read_lines(path, schema, wanted))
 
@@ -131,7 +128,7 @@ def as_ids(column: pl.Series, missing: tuple[str, ...]) -> pl.Series:
     are declared to hold floats are refused.
 
     A text with U+FFFD is not an identifier: it stands for bytes that could not be decoded, which may differ between two
-    persons. Nor is a value of which only a rounded form is read (cantle.data.objects.is_rounded).
+    persons. Nor is a value of which only a rounded form is read (cantle.data.frames.is_rounded).
     """
     if column.dtype == MIXED:
         text = pl.select(pl.coalesce(*(_id_text(part) for part in column.struct.unnest()))).to_series()
@@ -383,7 +380,7 @@ def _frame_columns(source: object) -> list[object]:
 
 
 def _column(series: Series, is_id: bool) -> pl.Series:
-    """One column as a polars series; a column of Python objects is read value by value (cantle.data.objects)."""
+    """One column as a polars series; a column of Python objects is read value by value (cantle.data.frames)."""
     native = series.to_native()
     if isinstance(native, pl.Series):
         if native.dtype != pl.Object:

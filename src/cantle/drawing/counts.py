@@ -2,6 +2,10 @@
 
 It costs no budget. Floats are allowed here, because everything depends only on answers already released. The generator
 that draws records is public; its seed is recorded in the release.
+
+The last digits of numpy's products of matrices (`@`), inverses and the like depend on the number of threads and on the
+processor, and so would records, which `verify` draws again. No module of this room or of `methods` uses them on floats,
+but `dot`, `mix` and `each_dot`.
 """
 
 from __future__ import annotations
@@ -236,3 +240,18 @@ def draw_uniform(lo: Ints, hi: Ints, row: Codes, size: int, generator: Dice) -> 
         return codes
     within = (random * width[row]).astype(np.int64)
     return (lo[row] + np.minimum(within, width[row] - 1)).astype(kind)
+
+
+def dot(one: Floats | Ints, other: Floats | Ints) -> float:
+    """The sum of the products of two vectors."""
+    return float((one * other).sum())
+
+
+def mix(weights: Floats, rows: Floats) -> Floats:
+    """The sum of the rows of a matrix, each times its weight."""
+    return np.asarray((weights[:, None] * rows).sum(axis=0))
+
+
+def each_dot(rows: Floats, vector: Floats) -> Floats:
+    """The sum of the products of each row of a matrix and a vector."""
+    return np.asarray((rows * vector).sum(axis=1))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import random  # igraph draws with a generator of this module; the degrees are public already
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -16,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from cantle.errors import MissingExtra, OutputError, ParameterError, install_command, raise_alone
+from cantle.errors import OutputError, ParameterError, optional, raise_alone
 
 Ints = npt.NDArray[np.int64]
 
@@ -97,12 +96,7 @@ def regenerate(degrees: npt.ArrayLike, seed: int | None = None) -> Ints:
 
 
 def _igraph() -> ModuleType:
-    try:
-        return import_module("igraph")
-    except ImportError:
-        raise_alone(
-            MissingExtra(f"igraph is not installed and regenerating a graph needs it; {install_command('graph')}")
-        )
+    return optional("regenerating a graph needs", "igraph", "graph")
 
 
 def write_edges(edges: Ints, path: str | os.PathLike[str], nodes: int | None = None, warning: str = "") -> Path:

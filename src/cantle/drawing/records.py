@@ -1,4 +1,4 @@
-"""Synthetic records as integer codes, one array per column; converted to a frame only when needed.
+"""Results of a method: synthetic records as integer codes, one array per column, converted to a frame when needed.
 
 Released values only. The files are byte for byte those that polars would write (`csv_of`). Datetimes are whole seconds.
 
@@ -13,9 +13,10 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
@@ -24,8 +25,7 @@ import numpy.typing as npt
 
 from cantle.errors import MissingExtra, ParameterError, raise_alone
 from cantle.schema.domain import Attribute, Labels, Plane
-from cantle.trusted.core.arrays import Codes
-from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.core.arrays import Codes, Ints
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from cantle.drawing.counts import Dice
 
     NativeFrame: TypeAlias = pl.DataFrame | pd.DataFrame | pyarrow.Table
+    import polars as pl
+
+    from cantle.schema.canonical_json import JSON
+
 
 Item = TypeVar("Item")
 
@@ -377,3 +381,29 @@ def in_background(work: Callable[[Item], None], items: Iterable[Item]) -> None:
             before = coming
         if before is not None:
             before.result()
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Records and groups, other frames by name, the numbers of the summary, and public structure for release.json."""
+
+    drawn: Drawn | pl.DataFrame
+    """The records as codes (Drawn) or as a frame; codes can be written to a file without making a frame."""
+    groups: pl.DataFrame
+    frames: dict[str, pl.DataFrame]
+    summary: dict[str, int]
+    structure: dict[str, JSON] = field(default_factory=dict)
+    sets: tuple[Ints, Codes] | None = None
+    """Released sets as item codes: where each begins, and the items of all."""
+    families: tuple[Sequence[Codes], Ints, Sequence[Codes]] | None = None
+    """Released families: the parents' codes, their numbers of children, and the children's codes."""
+
+    @cached_property
+    def records(self) -> pl.DataFrame:
+        """The records as a frame."""
+        return as_frame(self.drawn)
+
+
+def as_frame(drawn: Drawn | pl.DataFrame) -> pl.DataFrame:
+    """Records as a frame; codes are converted."""
+    return drawn.frame() if isinstance(drawn, Drawn) else drawn

@@ -16,7 +16,7 @@ import numpy as np
 
 from cantle.drawing.counts import Dice
 from cantle.drawing.group_frames import spans_frame
-from cantle.drawing.results import Results
+from cantle.drawing.records import Results
 from cantle.drawing.tree import Tree
 from cantle.errors import BudgetExceeded, CantleError, ParameterError
 from cantle.framework.ask import Ask

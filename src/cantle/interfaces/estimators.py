@@ -117,7 +117,7 @@ class Publisher:
 
     def _repr_html_(self) -> str:
         """The parameters that differ from the default, and after `fit` the main facts of the release."""
-        from cantle.schema.outlines import table
+        from cantle.schema.taxonomy import table
 
         given = table(f"cantle {type(self).__name__}", self._shown().items())
         return given + (self.release_._repr_html_() if hasattr(self, "release_") else "")

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cantle.drawing.records import ITEMS_WANTED, MOST_ITEMS, RECORDS_WANTED, Drawn, share_drawn
-from cantle.drawing.results import Results
+from cantle.drawing.records import ITEMS_WANTED, MOST_ITEMS, RECORDS_WANTED, Drawn, Results, share_drawn
 from cantle.methods.journeys.model.questions import SMALL_LOG
 from cantle.schema import Schema
 

@@ -18,7 +18,7 @@ import polars as pl
 
 from cantle.data.engine_choice import Form
 from cantle.drawing.counts import fresh_seed, public_dice
-from cantle.drawing.results import Results
+from cantle.drawing.records import Results
 from cantle.errors import CHARGE_NOTE, LedgerError, OutputError
 from cantle.interfaces.notes import notes_of
 from cantle.interfaces.opening import Order, open_data, preflight

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Self
 
 from cantle.drawing.counts import Dice
-from cantle.drawing.results import Results
+from cantle.drawing.records import Results
 from cantle.errors import ParameterError
 from cantle.methods.baskets.method import PRESETS, Baskets, CuratorAsker
 from cantle.methods.baskets.model.questions import ask_sizes, require_shareable

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 from cantle.drawing.counts import Dice
 from cantle.drawing.group_frames import check_names
-from cantle.drawing.results import Results
+from cantle.drawing.records import Results
 from cantle.errors import ParameterError, SchemaError
 from cantle.methods.settings import Echo, echo
 from cantle.schema.domain import Attribute, Domain, Steps

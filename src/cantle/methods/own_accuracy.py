@@ -15,8 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from cantle.drawing.counts import Dice, workload_dice
-from cantle.drawing.records import Drawn, share_drawn
-from cantle.drawing.results import Results
+from cantle.drawing.records import Drawn, Results, share_drawn
 from cantle.methods.own_error.accuracy import (
     WHY,
     Accuracy,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, overload
 
 import polars as pl
 
-from cantle.drawing.results import as_frame
+from cantle.drawing.records import as_frame
 from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
 from cantle.methods.own_error.accuracy import Accuracy
 from cantle.release.data_file import ENDINGS, choose, write
@@ -25,7 +25,7 @@ from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
 from cantle.release.statement import statement
 from cantle.schema import canonical_json
-from cantle.schema.outlines import table
+from cantle.schema.taxonomy import table
 from cantle.trusted.core.budget import NANO
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from cantle.drawing.linked_frames import joined, linked
-from cantle.drawing.records import csv_of, give_back
-from cantle.drawing.results import as_frame
+from cantle.drawing.records import as_frame, csv_of, give_back
 from cantle.errors import VerifyError
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts

@@ -9,8 +9,7 @@ import polars as pl
 
 from cantle import kernel_choice
 from cantle.drawing.counts import Dice, fresh_seed, public_dice
-from cantle.drawing.records import kind_of_frame
-from cantle.drawing.results import as_frame
+from cantle.drawing.records import as_frame, kind_of_frame
 from cantle.errors import ParameterError
 from cantle.release import Release
 from cantle.release.answers.table_answers import TableAsker

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.data.xes import read_xes
-from cantle.drawing.records import csv_of
-from cantle.drawing.results import as_frame
-from cantle.drawing.set_frames import to_frame, to_long, write_fimi
-from cantle.drawing.xes_file import write_xes
+from cantle.drawing.records import as_frame, csv_of
+from cantle.drawing.set_frames import to_frame, to_long, write_fimi, write_xes
 from cantle.methods.own_error.accuracy import Accuracy
 from cantle.release.accuracy import WORST_DOUBT, bound_of, noise_scale
 from cantle.release.manifest import Manifest

@@ -14,8 +14,7 @@ import numpy as np
 import polars as pl
 
 from cantle.data.fimi import read_tokens
-from cantle.drawing.records import csv_of
-from cantle.drawing.results import as_frame
+from cantle.drawing.records import as_frame, csv_of
 from cantle.drawing.set_frames import give_back_sets, to_frame, to_long, write_fimi
 from cantle.errors import DataError, VerifyError, raise_alone
 from cantle.methods.own_error.accuracy import Accuracy

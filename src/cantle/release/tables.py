@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from cantle.drawing.records import csv_of, give_back, records_meant
-from cantle.drawing.results import as_frame
+from cantle.drawing.records import as_frame, csv_of, give_back, records_meant
 from cantle.methods.own_error.accuracy import Accuracy, Pair, all_pairs, measured_pairs
 from cantle.methods.own_error.table_workload import columns_of
 from cantle.release.accuracy import DOUBT, ShareErrors, bound_of, noise_scale, share_errors

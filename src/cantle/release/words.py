@@ -15,8 +15,8 @@ import polars as pl
 
 from cantle.drawing.records import share_drawn, write_csv
 from cantle.release.manifest import Manifest
-from cantle.schema.outlines import printable as printable
-from cantle.schema.outlines import text_of
+from cantle.schema.taxonomy import printable as printable
+from cantle.schema.taxonomy import text_of
 
 
 def method_in_words(m: Manifest) -> str:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from cantle.errors import SchemaError, raise_alone
 from cantle.schema.base import Schema as Schema
-from cantle.schema.documents import fail, parse_document
-from cantle.schema.problems import with_lines
+from cantle.schema.documents import fail, parse_document, with_lines
 
 DEFAULT = "table"
 PACKAGE = "families"

@@ -17,7 +17,7 @@ from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK, Folder
 from cantle.schema.dialect import Dialect
 from cantle.schema.documents import fail
-from cantle.schema.outlines import table
+from cantle.schema.taxonomy import table
 
 if TYPE_CHECKING:
     from cantle.schema.code_sets import Question

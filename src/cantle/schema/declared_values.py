@@ -16,8 +16,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from cantle.schema.canonical_json import JSON
-from cantle.schema.documents import MAX_INTEGER, fail
-from cantle.schema.problems import Problems
+from cantle.schema.documents import MAX_INTEGER, Problems, fail
 
 Folder = str | os.PathLike[str] | None
 

@@ -32,8 +32,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from cantle.schema.base import Schema, require_guarantee
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import Folder, check_keys, plain_mapping
-from cantle.schema.documents import check_values, fail
-from cantle.schema.problems import Problems
+from cantle.schema.documents import Problems, check_values, fail
 from cantle.schema.scales import Steps
 from cantle.schema.table import TableSchema
 

@@ -25,11 +25,10 @@ from cantle.schema.declared_values import (
     repeated,
     texts,
 )
-from cantle.schema.documents import MAX_INTEGER, fail
+from cantle.schema.documents import MAX_INTEGER, Problems, fail
 from cantle.schema.field_keys import CONSTRAINT_KEYS, FIELD_KEYS, PLACE, TYPE_WORDS, TYPES
 from cantle.schema.fields import MAX_DIGITS, MAX_GRID, MOST_STEPS, Bound, Field, grid_of, since_1970
 from cantle.schema.maps import parse_map
-from cantle.schema.problems import Problems
 from cantle.schema.written_values import BOUNDS, check_place, with_number_form, with_spellings
 
 if TYPE_CHECKING:

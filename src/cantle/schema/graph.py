@@ -36,9 +36,8 @@ from cantle.errors import DataError
 from cantle.schema.base import Schema, require_guarantee
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK, Folder, check_blanks, check_keys, plain_mapping
-from cantle.schema.documents import MAX_INTEGER, MAX_SIZE, check_values, fail
+from cantle.schema.documents import MAX_INTEGER, MAX_SIZE, Problems, check_values, fail
 from cantle.schema.identifier_lines import pieces, read_fields
-from cantle.schema.problems import Problems
 from cantle.trusted.bounding.node_ids import identifier
 
 if TYPE_CHECKING:

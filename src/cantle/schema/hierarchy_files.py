@@ -33,8 +33,7 @@ from pathlib import Path
 from typing import NoReturn, TypeAlias
 
 from cantle.schema.documents import parse_document
-from cantle.schema.outlines import MAX_DEPTH, Label, Row, quote, refuse, text_of
-from cantle.schema.taxonomy import GENERATORS, Taxonomy
+from cantle.schema.taxonomy import GENERATORS, MAX_DEPTH, Label, Row, Taxonomy, quote, refuse, text_of
 
 _DATEPARTS: dict[str, Callable[[str, int], str]] = {  # name of a group from the year and the month, the widest first
     "year": lambda year, _: year,

@@ -27,7 +27,7 @@ from cantle.errors import ParameterError
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK, Folder, repeated
 from cantle.schema.documents import MAX_INTEGER, fail
-from cantle.schema.outlines import quote
+from cantle.schema.taxonomy import quote
 from cantle.schema.values import by_kind, label_text, truth_words
 
 Codes = NDArray[np.int32]

@@ -26,9 +26,9 @@ from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, join
 from cantle.schema.domain import Attribute
 from cantle.schema.fields import Field
 from cantle.schema.items import Universe
-from cantle.schema.outlines import Label, printable
 from cantle.schema.places import Area, Plane
 from cantle.schema.scales import EPOCH, Labels, Steps
+from cantle.schema.taxonomy import Label, printable
 
 LONGEST = 20_000
 _SHAPES = {

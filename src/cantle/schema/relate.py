@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 
 from cantle.errors import SchemaError
 from cantle.schema.code_sets import Linear, OneColumn, Question, Term, columns_of, join, negated
-from cantle.schema.documents import fail
+from cantle.schema.documents import Problems, fail
 from cantle.schema.domain import Attribute
-from cantle.schema.problems import Problems
 from cantle.schema.relations import VALUE, Computed, Difference, LookedUp, Relations
 from cantle.schema.scales import Steps
 from cantle.schema.taxonomy import Label

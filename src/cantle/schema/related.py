@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, join
-from cantle.schema.documents import fail
+from cantle.schema.documents import Problems, fail
 from cantle.schema.domain import Attribute, Domain, Labels
 from cantle.schema.fields import Field
 from cantle.schema.maps import table_of
-from cantle.schema.problems import Problems
 from cantle.schema.question_columns import Vocabulary
 from cantle.schema.relate import Claim, Related, Table, missing_map, relate
 from cantle.schema.rules import Declared, Rules, check_steps, compiled, declared

@@ -25,9 +25,8 @@ import polars as pl
 from cantle.errors import DataError
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import Folder
-from cantle.schema.documents import fail
+from cantle.schema.documents import Problems, fail
 from cantle.schema.field_parser import formats_of
-from cantle.schema.problems import Problems
 from cantle.schema.sets import UNREAD, SetSchema, column_name
 from cantle.schema.values import WHOLE, Mask, by_kind, floats, microseconds
 from cantle.trusted.core.arrays import Ints

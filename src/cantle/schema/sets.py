@@ -26,9 +26,8 @@ from cantle.schema.base import RecordSchema, parse_unit, require_guarantee
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import Folder, check_keys, plain_mapping, texts
 from cantle.schema.dialect import DIALECT_KEYS, Dialect, parse_dialect
-from cantle.schema.documents import check_values, fail
+from cantle.schema.documents import Problems, check_values, fail
 from cantle.schema.items import DECLARE, Universe, parse_items
-from cantle.schema.problems import Problems
 from cantle.schema.taxonomy import Taxonomy
 from cantle.trusted.core.arrays import Ints
 

@@ -37,10 +37,9 @@ from cantle.schema.declared_values import BLANK as BLANK
 from cantle.schema.declared_values import Folder, check_keys, plain_mapping, repeated, texts
 from cantle.schema.dialect import DIALECT_KEYS, parse_dialect
 from cantle.schema.dialect import Dialect as Dialect
-from cantle.schema.documents import check_values, fail
+from cantle.schema.documents import Problems, check_values, fail
 from cantle.schema.field_parser import parse_field
 from cantle.schema.fields import Field as Field
-from cantle.schema.problems import Problems
 
 if TYPE_CHECKING:
     from cantle.schema.code_sets import Question

@@ -44,7 +44,7 @@ MIXED = pl.Struct(
     }
 )
 """The type of a column with several kinds of values: in each row at most one of these fields is not null
-(cantle.data.objects)."""
+(cantle.data.frames)."""
 
 
 def by_kind(series: pl.Series, read: Callable[[pl.Series], Array]) -> Array:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from cantle import audit
 from cantle.audit import Row, black_box
-from cantle.interfaces.cli import lab
+from cantle.interfaces.cli import audit as lab
 from cantle.interfaces.cli.app import app
 from tests.interfaces.cli.test_cli import cantle
 

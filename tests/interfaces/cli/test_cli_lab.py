@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
-from cantle.interfaces.cli import lab
+from cantle.interfaces.cli import audit as lab
 from cantle.interfaces.cli.app import app
 from cantle_lab.bench.page import BEGIN, END
 from cantle_lab.bench.passes import PASSES

@@ -14,8 +14,7 @@ import polars as pl
 
 from cantle.errors import ParameterError
 from cantle.schema.hierarchy_files import load_hierarchy
-from cantle.schema.outlines import Span
-from cantle.schema.taxonomy import Taxonomy
+from cantle.schema.taxonomy import Span, Taxonomy
 from cantle_lab.documents import TableDocument
 from cantle_lab.papers.coding import Coder, Floats, Grid, Ints
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from cantle.data.draft_schema.declared import require_file
+from cantle.data.draft_schema.columns import require_file
 from cantle.schema.declared_values import BLANK
 from cantle.schema.json_schema import EDITOR_LINE
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from cantle.data.draft_schema import sets
-from cantle.data.draft_schema.declared import declared, require_file
+from cantle.data.draft_schema.columns import declared, require_file
 from cantle.schema.declared_values import BLANK
 from cantle.schema.dialect import Dialect
 from cantle.schema.documents import one_line

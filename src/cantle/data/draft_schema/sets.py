@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from cantle.data.draft_schema.declared import declared, require_file
+from cantle.data.draft_schema.columns import declared, require_file
 from cantle.data.file_forms import PARQUET
 from cantle.data.file_forms import ending as ending_of
 from cantle.data.tables import column_types

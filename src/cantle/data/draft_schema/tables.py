@@ -1,20 +1,196 @@
-"""Drafts of table schemas: one line per column, with blanks for what only people can know."""
+"""Drafts of table schemas: an introduction, and one line per column, with blanks for what only people can know.
+
+The names of columns suggest rules and places: `discharge_date >= admission_date`, `pickup_lat` with `pickup_lon`. No
+value is read for them.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from itertools import permutations
 from pathlib import Path
 
-from cantle.data.draft_schema.declared import declared, frame_columns, names_its_columns
-from cantle.data.draft_schema.inferred import inferred
-from cantle.data.draft_schema.proposed_rules import with_places
-from cantle.data.draft_schema.table_text import entry_of, text_of
+from cantle.data.draft_schema.columns import WESTERN, Known, declared, frame_columns, inferred, names_its_columns
 from cantle.data.file_forms import STATISTICS, ending
-from cantle.data.statistics_files import book_of
+from cantle.data.sheets import book_of
 from cantle.errors import ParameterError
+from cantle.schema.canonical_json import JSON
 from cantle.schema.code_books.columns import BookColumn
+from cantle.schema.declared_values import BLANK
 from cantle.schema.dialect import Dialect
+from cantle.schema.documents import one_line
+from cantle.schema.json_schema import EDITOR_LINE
+from cantle.schema.question_columns import quoted
+
+_PAIRS = """start end, start stop, start finish, started ended, started finished, begin end, from to, from until,
+admission discharge, admitted discharged, admit discharge, arrival departure, arrived departed, arrival discharge,
+opened closed, open close, opened resolved, created closed, created resolved, created updated, checkin checkout,
+pickup dropoff, ordered shipped, shipped delivered, ordered delivered, order delivery, birth death, born died,
+birth admission, hired left, issued returned, issue expiry, issued expires, entry exit, submitted approved,
+diagnosis death"""
+PAIRS = {tuple(pair.split()) for pair in _PAIRS.replace("\n", " ").split(", ")}
+"""Words for what comes first and what comes later."""
+
+_FILLERS = {"date", "time", "datetime", "day", "at", "on", "ts", "timestamp", "dt", "of"}
+_DATES = ("date", "datetime", "???", None)
+
+
+def proposed_rules(fields: Sequence[Mapping[str, JSON]]) -> list[str]:
+    """Rules for pairs of columns of dates, or of a type that is not known, whose names say which comes first."""
+    able = [one for one in fields if one.get("role") is None and one.get("type") in _DATES]
+    words = {str(one["name"]): words_of(str(one["name"])) for one in able}
+    named = [name for name, parts in words.items() if parts]
+    return [
+        f"{quoted(later)} >= {quoted(first)}"
+        for first, later in permutations(named, 2)
+        if _are_pair(words[first], words[later])
+    ]
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name, without those that only say that it is a date."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+    return [word for word in re.split(r"[^a-z0-9]+", spaced) if word and word not in _FILLERS]
+
+
+def _are_pair(first: Sequence[str], later: Sequence[str]) -> bool:
+    """Whether two names are the same but for one word each, of which one is for what comes first."""
+    if len(first) != len(later):
+        return False
+    differ = [pair for pair in zip(first, later, strict=True) if pair[0] != pair[1]]
+    return len(differ) == 1 and differ[0] in PAIRS
+
+
+def as_comment(rules: Sequence[str]) -> str:
+    """The rules as comments of a schema, to be taken in by whoever knows that they hold."""
+    lines = [f"#   - {rule}" for rule in rules]
+    what = "what the names suggest; take away the # if no record can break it (then none is released that does):"
+    return "\n".join([f"# {what}", "# rules:", *lines]) + "\n"
+
+
+_AXES = {"lat": 0, "latitude": 0, "lon": 1, "lng": 1, "long": 1, "longitude": 1}
+
+
+def with_places(fields: Sequence[dict[str, JSON]]) -> list[dict[str, JSON]]:
+    """The fields, with one place instead of a latitude and a longitude of the same name."""
+    pairs = dict[tuple[str, ...], dict[int, dict[str, JSON]]]()
+    for one in fields:
+        words = words_of(str(one["name"]))
+        axes = [word for word in words if word in _AXES]
+        if len(axes) == 1 and one.get("type") in ("number", BLANK) and one.get("role") is None:
+            rest = tuple(word for word in words if word not in _AXES)
+            pairs.setdefault(rest, {}).setdefault(_AXES[axes[0]], one)
+    taken, made = {str(one["name"]) for one in fields}, list(fields)
+    for rest, pair in pairs.items():
+        if len(pair) == 2:
+            name = "_".join(rest) or "place"
+            made[made.index(pair[0])] = _place(f"{name}_place" if name in taken else name, pair[0], pair[1])
+            made.remove(pair[1])
+    return made
+
+
+def _place(name: str, lat: Mapping[str, JSON], lon: Mapping[str, JSON]) -> dict[str, JSON]:
+    ends = [one["constraints"] if isinstance(one.get("constraints"), Mapping) else {} for one in (lat, lon)]
+    corners = [[end.get(key, BLANK) for end in ends] for key in ("minimum", "maximum")]  # type: ignore[union-attr]
+    known = all(value != BLANK for corner in corners for value in corner)
+    step = lat.get("step") or ends[0].get("multipleOf", BLANK)  # type: ignore[union-attr]
+    columns: list[JSON] = [lat["name"], lon["name"]]
+    return {"name": name, "type": "geopoint", "columns": columns, "bounds": corners if known else BLANK, "step": step}
+
+
+_INTRO = f"""\
+# A schema says what is public about a table. Fill in every {BLANK} from what could occur
+# (a code book, the law, common sense), never from the data: bounds and categories are published.
+# `cantle plan`, `check` and `publish` list everything that is still blank or wrong, with its line.
+#
+#   {{name: age, type: integer, constraints: {{minimum: 0, maximum: 110}}}}            values outside are clamped
+#   {{name: income, type: number, step: 500, constraints: {{minimum: 0, maximum: 99999}}}}  counted in steps of 500
+#   {{name: seen, type: datetime, step: 15min, constraints: {{minimum: 2024-01-01, maximum: 2025-01-01}}}}  or date
+#   {{name: price, type: number, constraints: {{minimum: 0, maximum: 99, multipleOf: 0.01}}}}  whole cents in the data
+#   {{name: home, type: geopoint, columns: [lat, lon], bounds: [[40.4, -74.3], [41.0, -73.6]], step: 0.0001}}    a place
+#   {{name: job, type: string, categories: ["Clerk", "Farmer"]}}   every value that could occur;  or type: boolean
+#   {{name: ssn, role: identifier}}                               never published
+#
+#   role: target              what a model will predict: classes or a number
+#   constraints               required: true drops records without a value. Without it null is a value of its own,
+#                             and noise may invent a few nulls in a column that has none
+#   unknown                   what an undeclared category becomes: null (default), drop, or one of the categories
+#   categoriesOrdered: true   the order of the categories means something
+#   hierarchy   groups of categories, if any: {{Group: ["a", "b"], Other: ["c"]}}, or a file such as job.csv (ARX)
+#   decimalChar: ",", groupChar: ".", bareNumber: false    numbers are written like 1.234,50 EUR
+#   format: ["%d.%m.%Y", "%d.%m.%y"]                       dates are written like 31.12.2024 or 31.12.24
+#   from: city, map: {{Graz: Austria, Oslo: Norway}}         a category that follows from another; or a CSV file
+#   ignoreCase: true, replace: {{m: Male, f: Female}}        spellings of categories
+#
+# One record is protected. If people may have several, protect persons: unit: {{person: COLUMN, max_records: 3}}
+"""
+_NO_HEADER = (
+    "# The file has no header: its columns are numbered from the left. Choose names for them, and keep this order.\n"
+)
+_GUESSED = "# The header is not UTF-8. The encoding is a guess: correct it if names look wrong.\n"
+_WARNING = """\
+# NO GUARANTEE: this schema was inferred from the private values themselves (--infer). Whoever reads it, or any
+# release made with it, learns about them. Use it to explore; before publishing, set every bound and category
+# to what could occur, and only then remove the line `guarantee: none`.
+guarantee: none
+"""
+_WORDS = {"yes", "no", "on", "off", "true", "false", "null"}
+
+
+def text_of(
+    fields: Sequence[Mapping[str, JSON]],
+    marks: Sequence[str] = ("",),
+    dialect: Dialect | None = None,
+    inferred: bool = False,
+) -> str:
+    """The text of a schema with one line per field."""
+    dialect = dialect or Dialect()
+    listed = "fields:\n" + "".join(f"  - {flow(one)}\n" for one in fields)
+    if not dialect.header:
+        listed = _NO_HEADER + listed
+    parts = [EDITOR_LINE + _INTRO, *([_WARNING] if inferred else []), listed]
+    parts.append(f'missingValues: {one_line(marks)}  # texts that stand for a missing value, such as "NA" or "?"\n')
+    if rules := proposed_rules(fields):
+        parts.append(as_comment(rules))
+    if dialect != Dialect():
+        guessed = _GUESSED if dialect.encoding == WESTERN else ""
+        parts.append(f"{guessed}dialect: {one_line(dialect.to_dict())}\n")
+    return "\n".join(parts)
+
+
+def entry_of(name: str, kind: str | None, known: Known) -> dict[str, JSON]:
+    """One field with what is known about it, and blanks for the rest."""
+    if known.get("role"):  # it has no values, or too many different ones to be published as categories
+        return {"name": name, "role": "identifier"}
+    if kind is None:
+        return {"name": name, "type": BLANK}
+    if kind == "string":
+        return {"name": name, "type": kind, "categories": known.get("categories", BLANK)}
+    if kind == "boolean":
+        return {"name": name, "type": kind}
+    multiple: dict[str, JSON] = {"multipleOf": known["multipleOf"]} if "multipleOf" in known else {}
+    needed = kind in ("number", "datetime") and not multiple
+    step: dict[str, JSON] = {"step": known.get("step", BLANK)} if needed else {}
+    bounds: dict[str, JSON] = {key: known.get(key, BLANK) for key in ("minimum", "maximum")} | multiple
+    return {"name": name, "type": kind, **step, "constraints": bounds}
+
+
+def flow(value: JSON | Mapping[str, JSON], key: str = "") -> str:
+    """A value as YAML on one line, with plain keys; a blank (???) needs quotes there."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_key(name)}: {flow(one, name)}" for name, one in value.items()) + "}"
+    if isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    return str(value) if key in ("type", "role") and value != BLANK else one_line(value)
+
+
+def _key(name: str) -> str:
+    """A key as YAML: without quotes if it is a plain word that means nothing else there."""
+    plain = re.fullmatch(r"[A-Za-z]\w+", name, re.ASCII) and name.lower() not in _WORDS
+    return name if plain else one_line(name)
+
 
 LISTS_COLUMNS = True
 

@@ -14,16 +14,12 @@ import typer
 import typer.core
 
 from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError
-from cantle.interfaces.cli.audit import audit_command
-from cantle.interfaces.cli.config import chosen, needed, public_facts, schema_for, settings_of
-from cantle.interfaces.cli.demo import demo_command
-from cantle.interfaces.cli.internal import check_command, evaluate_command
-from cantle.interfaces.cli.lab import COMMANDS, command_of, unloaded
-from cantle.interfaces.cli.ledger import ledger_app
-from cantle.interfaces.cli.output import Json, NodesFile, Parameters, SchemaFile, print_result, progress, speak_utf8
-from cantle.interfaces.cli.plan import (
+from cantle.interfaces.cli.audit import COMMANDS, audit_command, command_of, unloaded
+from cantle.interfaces.cli.begin import demo_command, studio_command
+from cantle.interfaces.cli.budget import (
     MethodName,
     Preset,
+    ledger_app,
     make_plans,
     method_named,
     note_caution,
@@ -31,19 +27,38 @@ from cantle.interfaces.cli.plan import (
     require_yes,
     show_plans,
 )
-from cantle.interfaces.cli.query import query_command
+from cantle.interfaces.cli.documents import (
+    bundle_command,
+    metadata_command,
+    report_command,
+    sign_command,
+    statement_command,
+)
+from cantle.interfaces.cli.internal import check_command, evaluate_command
+from cantle.interfaces.cli.options import (
+    Json,
+    NodesFile,
+    Parameters,
+    SchemaFile,
+    chosen,
+    needed,
+    print_result,
+    progress,
+    public_facts,
+    schema_for,
+    settings_of,
+    speak_utf8,
+)
 from cantle.interfaces.cli.release import (
     apply_command,
     graph_command,
     map_command,
+    query_command,
     sample_command,
     show_command,
     verify_command,
 )
-from cantle.interfaces.cli.report import report_command
 from cantle.interfaces.cli.schema import init_command, schema_command
-from cantle.interfaces.cli.statement import bundle_command, metadata_command, sign_command, statement_command
-from cantle.interfaces.cli.studio import studio_command
 
 _NO_LEDGER = "no ledger is charged, so earlier releases of this data are unknown; see `cantle ledger`"
 

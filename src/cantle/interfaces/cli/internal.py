@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from cantle.errors import OutputError, ParameterError
-from cantle.interfaces.cli.config import schema_for
-from cantle.interfaces.cli.output import Json, NodesFile, SchemaFile, print_result, write_internal
+from cantle.interfaces.cli.options import Json, NodesFile, SchemaFile, print_result, schema_for, write_internal
 from cantle.interfaces.cli.release import ReleaseDirOrDefault, release_folder
 
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from cantle.errors import OutputError, ParameterError, SchemaError, raise_alone
-from cantle.interfaces.cli.output import Json, print_result
+from cantle.interfaces.cli.options import Json, print_result
 from cantle.schema.canonical_json import JSON
 from cantle.schema.code_books.columns import number_of
 from cantle.schema.declared_values import BLANK
@@ -134,11 +134,11 @@ def _draft(
 ) -> str:
     """The text of the draft."""
     from cantle.data.draft_schema import draft
-    from cantle.data.draft_schema.declared import declared_columns
+    from cantle.data.draft_schema.columns import declared_columns
     from cantle.data.draft_schema.kinds import KINDS, kind_of
-    from cantle.data.draft_schema.table_text import text_of
+    from cantle.data.draft_schema.tables import text_of
     from cantle.data.file_forms import STATISTICS, ending
-    from cantle.data.statistics_files import book_of
+    from cantle.data.sheets import book_of
     from cantle.errors import DataError
     from cantle.schema import DEFAULT
     from cantle.schema.code_books import read_code_book

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from cantle.errors import SchemaError
-from cantle.interfaces.studio.schema_file import flow
+from cantle.interfaces.studio.project import flow
 from cantle.schema.declared_values import BLANK
 from cantle.schema.documents import parse_document
 

@@ -16,7 +16,7 @@ from cantle.interfaces.studio import commands
 from cantle.interfaces.studio.column_form import ROLES, TYPES, Texts, entry_of, form_of, summary_of, tree_of
 from cantle.interfaces.studio.guard import refusal
 from cantle.interfaces.studio.pages import Visit, go, page, part
-from cantle.interfaces.studio.schema_file import SchemaFile, field_lines, stamp
+from cantle.interfaces.studio.project import SchemaFile, field_lines, stamp
 from cantle.interfaces.studio.studio import Studio
 from cantle.schema.code_books import read_code_book
 

@@ -13,8 +13,7 @@ from cantle.data.draft_schema.kinds import kind_of
 from cantle.errors import CantleError, DataError, ParameterError
 from cantle.interfaces.studio import commands
 from cantle.interfaces.studio.pages import Visit, go, page
-from cantle.interfaces.studio.project import write
-from cantle.interfaces.studio.schema_file import KINDS
+from cantle.interfaces.studio.project import KINDS, write
 from cantle.interfaces.studio.studio import Studio
 from cantle.schema import DEFAULT
 from cantle.schema.json_schema import FILE_NAME, json_schema

@@ -18,7 +18,7 @@ from cantle.interfaces.studio import commands
 from cantle.interfaces.studio.commands import shown as in_a_shell
 from cantle.interfaces.studio.guard import refusal
 from cantle.interfaces.studio.pages import Visit, go, page, part, safe_name
-from cantle.interfaces.studio.schema_file import KINDS, stamp
+from cantle.interfaces.studio.project import KINDS, stamp
 from cantle.interfaces.studio.studio import Opened, Studio
 from cantle.release import mark_of
 from cantle.release.answers.estimates import WITHOUT_CONFIDENCE, in_words

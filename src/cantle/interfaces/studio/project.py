@@ -2,19 +2,27 @@
 
 Everything that a person decides in the studio is in these files, so a reload, the back button or a second tab lose
 nothing. In cantle.toml single keys are changed; all other lines, comments included, stay as they were.
+
+The schema is edited one column at a time, so that two tabs do not undo each other's work. It is written as readable
+YAML: one line per column, and quotes around texts that a parser could take for another type.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import tempfile
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cantle.errors import OutputError, ParameterError, raise_alone
+from cantle.errors import CantleError, OutputError, ParameterError, SchemaError, raise_alone
+from cantle.schema import DEFAULT, PACKAGE, Schema
+from cantle.schema.declared_values import BLANK
+from cantle.schema.documents import one_line, parse_document, with_lines
 
 Value = str | int
 
@@ -181,3 +189,212 @@ def write(place: Path, text: str) -> None:
 
 def _word(value: object) -> str:
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
+
+@dataclass(frozen=True)
+class StudioKind:
+    """The words and pages for one kind of data."""
+
+    line: tuple[str, str, str] = ("", "", "")
+    """What one line of a file holds; the second of the three texts is emphasised."""
+    question: str = ""
+    """An example of a question about a release."""
+    unit: str = ""
+    """What the unit is, if it is declared in the schema only; empty if the page has boxes for it."""
+    has_boxes: bool = False
+    """Whether a schema has boxes for its columns; otherwise it is edited as text."""
+
+
+KINDS = {
+    "table": StudioKind(
+        ("A record of a ", "table", " with columns"),
+        question="age >= 65 and region == 'North'",
+        has_boxes=True,
+    ),
+    "sets": StudioKind(
+        ("A ", "set of items", " (a basket, visited pages), or one item of a set (order, product)"),
+        question="contains 'bread'",
+    ),
+    "sequences": StudioKind(
+        ("A ", "sequence of symbols", " (a click path, a trip), or one event of one (case, time, activity)"),
+        question="contains 'home > news' and length >= 3",
+    ),
+    "graph": StudioKind(
+        ("An ", "edge", " of a graph: who is connected to whom"),
+        question="degree >= 10",
+        unit="For a graph, the unit (a node with its edges, or one edge) is in the schema.",
+    ),
+    "families": StudioKind(
+        ("Two ", "linked tables", " of a data package: parents, and children with their parent's key"),
+        question="number_of_persons >= 5",
+        unit="For linked tables, the unit (one family, with at most so many children) is in the package.",
+    ),
+}
+
+UNKNOWN = StudioKind()
+"""For a schema file with a kind that does not exist, until somebody corrects it."""
+
+
+WIDTH = 118
+_WORD = re.compile(r"[A-Za-z][A-Za-z_]*")
+_MISREAD = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}  # booleans and null in some version of YAML
+
+
+def schema_text(document: Mapping[str, object], intro: str = "") -> str:
+    """A schema as YAML, after its introduction (lines of comments).
+
+    >>> print(schema_text({"fields": [{"name": "age", "constraints": {"minimum": 0}}], "title": "no"}), end="")
+    fields:
+      - {name: age, constraints: {minimum: 0}}
+    title: "no"
+    """
+    lines = []
+    for key, value in document.items():
+        if key == "fields" and isinstance(value, Sequence) and not isinstance(value, str):
+            lines.append("fields:")
+            for entry in value:
+                lines += field_lines(entry)
+        else:
+            lines += _pair(key, value, "")
+    return intro + "\n".join(lines) + "\n"
+
+
+def field_lines(entry: object) -> list[str]:
+    """A column: on one line, or with one line per key if that is too long."""
+    short = f"  - {flow(entry)}"
+    if len(short) <= WIDTH or not isinstance(entry, Mapping):
+        return [short]
+    lines = [line for key, value in entry.items() for line in _pair(key, value, "    ")]
+    return ["  - " + lines[0].lstrip(), *lines[1:]]
+
+
+def _pair(key: object, value: object, indent: str) -> list[str]:
+    line = f"{indent}{flow(key)}: {flow(value)}"
+    if len(line) <= WIDTH or not isinstance(value, list | tuple):
+        return [line]
+    lines, current = [f"{indent}{flow(key)}: ["], f"{indent}  "
+    for one in value:
+        word = f"{flow(one)}, "
+        if len(current) + len(word) > WIDTH and current.strip():
+            lines.append(current.rstrip())
+            current = f"{indent}  "
+        current += word
+    return [*lines, current.rstrip().removesuffix(","), f"{indent}]"]
+
+
+def flow(value: object) -> str:
+    """A value on one line.
+
+    >>> flow({"categories": ["Graz", "no", "1e5", "a: b"], "step": 0.5, "required": True})
+    '{categories: [Graz, "no", "1e5", "a: b"], step: 0.5, required: true}'
+    """
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{flow(key)}: {flow(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    if isinstance(value, str):
+        plain = _WORD.fullmatch(value) is not None and value.lower() not in _MISREAD
+        return value if plain else one_line(value)
+    return one_line(value)
+
+
+_OTHER = {"name": "another column of the table", "type": "boolean"}
+
+
+class SchemaFile:
+    """A schema as its file is now: its text, and its content if the text can be parsed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.is_json = path.name.lower().endswith(".json")
+        self.exists = path.is_file()
+        self.text = path.read_text(encoding="utf-8-sig", errors="replace") if self.exists else ""
+        self.document: dict[str, object] = {}
+        self.unreadable = ""
+        if self.exists:
+            try:
+                self.document = self._parsed(self.text)
+            except SchemaError as error:
+                self.unreadable = str(error)
+
+    def _parsed(self, text: str) -> dict[str, object]:
+        parsed = parse_document(text, f"schema {self.path.name!r}", self.is_json)
+        return dict(parsed) if isinstance(parsed, Mapping) else {}
+
+    @property
+    def kind(self) -> StudioKind:
+        kind = self.document.get("kind", PACKAGE if "resources" in self.document else DEFAULT)
+        return KINDS.get(kind, UNKNOWN) if isinstance(kind, str) else KINDS[DEFAULT]
+
+    @property
+    def columns(self) -> list[dict[str, object]]:
+        """The declared columns of a table."""
+        listed = self.document.get("fields")
+        return [dict(one) for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+
+    @property
+    def has_names(self) -> bool:
+        """Whether the names of columns come from the file's header, so that they cannot be changed here."""
+        dialect = self.document.get("dialect")
+        return not (isinstance(dialect, Mapping) and dialect.get("header") is False)
+
+    def load(self) -> Schema:
+        """The schema; raises SchemaError."""
+        return Schema.load(self.path)
+
+    def problem(self) -> str:
+        """What is wrong with the whole schema; empty if nothing is."""
+        if not self.exists:
+            return "there is no schema yet"
+        return self.unreadable or self.problem_of_text(self.text)
+
+    def problem_of(self, document: Mapping[str, object]) -> str:
+        """What is wrong with a document, in the words of the commands."""
+        try:
+            Schema.from_dict(document, base_dir=self.path.parent)
+        except CantleError as error:
+            return str(error)
+        return ""
+
+    def problem_of_text(self, text: str) -> str:
+        """What is wrong with a text, with its lines."""
+        try:
+            document = self._parsed(text)
+        except SchemaError as error:
+            return str(error)  # no YAML or JSON, so it has no keys whose lines could be found
+        try:
+            Schema.from_dict(document, base_dir=self.path.parent)
+        except SchemaError as error:
+            return str(with_lines(error, f"schema {self.path.name!r}", text, self.is_json))
+        return ""
+
+    def problem_of_column(self, entry: Mapping[str, object]) -> str:
+        """What is wrong with one column by itself."""
+        if entry.get("type") == BLANK and entry.get("role") != "identifier":
+            return "choose a type, or the role identifier"
+        around = {key: value for key, value in self.document.items() if key in ("missingValues", "dialect")}
+        return self.problem_of({**around, "fields": [entry, _OTHER]})
+
+    def save_column(self, number: int, entry: Mapping[str, object]) -> None:
+        """Writes one column (numbered from 0)."""
+        columns: list[object] = list(self.columns)
+        columns[number] = entry
+        self.save({**self.document, "fields": columns})
+
+    def save(self, document: Mapping[str, object]) -> None:
+        """Writes the whole schema; the comments at its beginning stay."""
+        if self.is_json:
+            write(self.path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+            return
+        lines = self.text.splitlines(keepends=True)
+        first = next((n for n, line in enumerate(lines) if line.strip() and not line.startswith("#")), len(lines))
+        write(self.path, schema_text(document, "".join(lines[:first])))
+
+    def save_text(self, text: str) -> None:
+        """Writes the file as it was typed."""
+        write(self.path, text if text.endswith("\n") else text + "\n")
+
+
+def stamp(value: object) -> str:
+    """A short hash of what a form showed; comparing it later shows whether the file was changed meanwhile."""
+    return hashlib.sha256(flow(value).encode("utf-8", "replace")).hexdigest()[:16]

@@ -11,8 +11,8 @@ from cantle.interfaces.studio import commands
 from cantle.interfaces.studio.commands import Job
 from cantle.interfaces.studio.guard import fresh_word
 from cantle.interfaces.studio.pages import Visit, go, page, part
+from cantle.interfaces.studio.project import stamp
 from cantle.interfaces.studio.protect_page import Standing, standing
-from cantle.interfaces.studio.schema_file import stamp
 from cantle.interfaces.studio.studio import Studio
 from cantle.methods.planning import plan
 from cantle.methods.planning.words import RECKLESS

@@ -23,7 +23,6 @@ from starlette.types import ASGIApp
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.interfaces.studio import (
-    budget_page,
     columns_page,
     data_page,
     look_page,
@@ -59,7 +58,7 @@ WORKING: Pages = {
     "/columns/text": columns_page.show_text,
     "/columns/{number:int}": columns_page.edit,
     "/protect": protect_page.show,
-    "/budget": budget_page.show,
+    "/budget": protect_page.show_budget,
     "/publish": publish_page.show,
     "/publish/progress": publish_page.progress,
     "/ledger": protect_page.show_ledger,
@@ -81,8 +80,8 @@ FORMS: Pages = {
     "/protect/unit": Form(protect_page.save_unit, protect_page.show, "/protect", "saved"),
     "/protect/ledger": Form(protect_page.save_ledger, protect_page.show, "/protect", "saved"),
     "/protect/cap": Form(protect_page.set_cap, protect_page.show, "/protect", "cap"),
-    "/budget": Form(budget_page.save, budget_page.show, "/budget", "saved"),
-    "/budget/plan": budget_page.plan_part,
+    "/budget": Form(protect_page.save_budget, protect_page.show_budget, "/budget", "saved"),
+    "/budget/plan": protect_page.plan_part,
     "/publish": Form(publish_page.start, publish_page.show, "/publish"),
     "/publish/cancel": publish_page.cancel,
     "/internal/check": Form(look_page.run_check, look_page.refused, "/internal/check"),

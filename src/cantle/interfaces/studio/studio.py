@@ -20,8 +20,7 @@ from pathlib import Path
 
 from cantle.errors import ParameterError
 from cantle.interfaces.studio.commands import LAUNCH, Desk, Runner
-from cantle.interfaces.studio.project import MANIFESTS, Project, Settings, is_release
-from cantle.interfaces.studio.schema_file import SchemaFile
+from cantle.interfaces.studio.project import MANIFESTS, Project, SchemaFile, Settings, is_release
 from cantle.release import Release, mark_of
 from cantle.release.load import attributes_of
 from cantle.release.report.page import render

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from cantle.drawing.counts import Dice
-from cantle.drawing.results import Results
+from cantle.drawing.records import Results
 from cantle.errors import ParameterError
 from cantle.methods.base import Configured
 from cantle.methods.baskets.model.pair_plan import PairPlan

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from cantle.drawing.counts import Dice, Floats, variance
-from cantle.drawing.results import Results
+from cantle.drawing.records import Results
 from cantle.methods.baskets.model.given_pairs import Doubles
 from cantle.methods.baskets.model.item_supports import ItemSupports, SizeModel
 from cantle.methods.baskets.model.pair_plan import PairPlan

@@ -15,8 +15,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from cantle.drawing.counts import Dice
-from cantle.drawing.records import RECORDS_WANTED
-from cantle.drawing.results import Results
+from cantle.drawing.records import RECORDS_WANTED, Results
 from cantle.errors import ParameterError
 from cantle.methods.base import Configured
 from cantle.methods.degrees.results import FEW_EDGES, Answers, degree_results, edges_bound, known_nodes, nodes_error

@@ -8,10 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cantle.drawing.counts import Floats, variance
-from cantle.drawing.records import MOST_DRAWN
-from cantle.drawing.results import Results
-from cantle.drawing.sums import dot
+from cantle.drawing.counts import Floats, dot, variance
+from cantle.drawing.records import MOST_DRAWN, Results
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints

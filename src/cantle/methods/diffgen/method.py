@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from cantle.drawing.counts import Dice
-from cantle.drawing.results import Results
+from cantle.drawing.records import Results
 from cantle.errors import ParameterError, SchemaError
 from cantle.methods.base import TableMethod
 from cantle.methods.diffgen.column_shapes import ColumnTable, table_edges

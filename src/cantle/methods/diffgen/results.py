@@ -11,8 +11,7 @@ import polars as pl
 from cantle.drawing.counts import Dice, Floats, project_rows, round_rows
 from cantle.drawing.group_frames import column_of, span_columns
 from cantle.drawing.obey_rules import Regions
-from cantle.drawing.records import Drawn, drawable
-from cantle.drawing.results import Results
+from cantle.drawing.records import Drawn, Results, drawable
 from cantle.methods.diffgen.column_shapes import ColumnShapes, ColumnTable, tables_frame
 from cantle.schema.domain import Attribute, Domain, unsigned
 from cantle.trusted.core.answers import NoisyCells

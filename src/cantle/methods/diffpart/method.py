@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from cantle.drawing.counts import Dice, Floats
-from cantle.drawing.results import Results
+from cantle.drawing.records import Results
 from cantle.errors import ParameterError
 from cantle.methods.base import Configured
 from cantle.methods.baskets.method import CuratorAsker

@@ -18,8 +18,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from cantle.drawing.counts import Dice, Floats
-from cantle.drawing.sums import dot
+from cantle.drawing.counts import Dice, Floats, dot
 from cantle.methods.baskets.model.item_supports import SizeModel
 from cantle.methods.diffpart.tree import Counted
 from cantle.schema.items import Codes

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from cantle.drawing.counts import Dice, Floats
-from cantle.drawing.records import share_drawn, wanted_items
-from cantle.drawing.results import Results
-from cantle.drawing.sums import dot
+from cantle.drawing.counts import Dice, Floats, dot
+from cantle.drawing.records import Results, share_drawn, wanted_items
 from cantle.methods.diffpart.refill import Cut, ItemFrequencies, Ragged, lengthen, longer_size, refill
 from cantle.methods.diffpart.tree import Counted, KeptPartitions, agree
 from cantle.methods.diffpart.walsh import fill_in

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 from cantle.drawing.counts import STREAMS, Dice, public_streams
-from cantle.drawing.results import Results
+from cantle.drawing.records import Results
 from cantle.errors import ParameterError, SchemaError
 from cantle.methods.base import LEAST_NANO
 from cantle.methods.families.layout import Layout

@@ -14,9 +14,8 @@ import polars as pl
 
 from cantle.drawing.counts import Dice
 from cantle.drawing.linked_frames import joined
-from cantle.drawing.records import RECORDS_WANTED
+from cantle.drawing.records import RECORDS_WANTED, Results
 from cantle.drawing.records import Drawn as Written
-from cantle.drawing.results import Results
 from cantle.methods.families.layout import Layout
 from cantle.methods.families.model.answers import Answer
 from cantle.methods.families.model.draw import Drawn, in_order

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from cantle.drawing.counts import STREAMS, Dice, public_streams
-from cantle.drawing.results import Results
+from cantle.drawing.records import Results
 from cantle.errors import ParameterError
 from cantle.methods.journeys.model.questions import PAID, Answers, ask_all, name_of, require_shareable
 from cantle.methods.journeys.results import journey_results

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.drawing.counts import Dice
-from cantle.drawing.records import share_drawn, wanted_items
-from cantle.drawing.results import Results
+from cantle.drawing.records import Results, share_drawn, wanted_items
 from cantle.drawing.set_frames import to_frame
 from cantle.methods.journeys.model.paths import draw_paths, split_paths
 from cantle.methods.journeys.model.questions import Answers

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from cantle.drawing.column_cells import Column, column_of
 from cantle.drawing.counts import STREAMS, Dice, public_streams
-from cantle.drawing.results import Results
+from cantle.drawing.records import Results
 from cantle.errors import SchemaError
 from cantle.methods.base import TableMethod
 from cantle.methods.mosaic.questions import Questions

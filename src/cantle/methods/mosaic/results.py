@@ -11,8 +11,7 @@ import polars as pl
 from cantle import kernel_choice
 from cantle.drawing.counts import Dice
 from cantle.drawing.obey_rules import obey_in_steps
-from cantle.drawing.records import Drawn
-from cantle.drawing.results import Results
+from cantle.drawing.records import Drawn, Results
 from cantle.methods.mosaic.model.answers import CellsOf, NoisyAnswer, TreeNode
 from cantle.methods.mosaic.model.bands import Bands
 from cantle.schema.domain import Domain, unsigned

@@ -23,7 +23,7 @@ import numpy as np
 from cantle.drawing.counts import variance
 from cantle.errors import ParameterError
 from cantle.schema.domain import Attribute
-from cantle.schema.outlines import table
+from cantle.schema.taxonomy import table
 from cantle.trusted.core.arrays import Floats, Ints
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.workloads import (

@@ -15,7 +15,7 @@ from cantle.drawing.counts import Dice, public_dice
 from cantle.methods.mosaic.model.table_sets import Survivors, candidates
 from cantle.methods.mosaic.plan import Plan as Shares
 from cantle.methods.planning.words import EpsilonInWords
-from cantle.schema.outlines import table
+from cantle.schema.taxonomy import table
 
 LARGE = {"coarse": 0.3, "fine": 0.15}
 """How often a run chooses a table of three or more columns, if columns have few cells or many, on average. Such a table

@@ -15,7 +15,7 @@ import numpy as np
 
 from cantle.drawing.counts import Dice
 from cantle.drawing.group_frames import tree_frame
-from cantle.drawing.results import Results
+from cantle.drawing.records import Results
 from cantle.errors import ParameterError, SchemaError
 from cantle.framework.ask import Ask
 from cantle.framework.regions import Cut, Regions

@@ -9,7 +9,6 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from cantle.drawing.consistency import consistent, integers
 from cantle.drawing.counts import (
     Dice,
     Floats,
@@ -21,9 +20,8 @@ from cantle.drawing.counts import (
 )
 from cantle.drawing.group_frames import groups_frame
 from cantle.drawing.obey_rules import Regions, Shape
-from cantle.drawing.records import Drawn, drawable
-from cantle.drawing.results import Results
-from cantle.drawing.tree import Leaves, Tree
+from cantle.drawing.records import Drawn, Results, drawable
+from cantle.drawing.tree import Leaves, Tree, consistent, integers
 from cantle.methods.rps.one_ways import OneWayTables, estimated, marginals_frame, one_way_tables
 from cantle.schema.domain import Attribute, Domain, unsigned
 from cantle.schema.rules import Rules

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import log, sqrt
 from statistics import NormalDist
 
-from cantle.schema.outlines import table
+from cantle.schema.taxonomy import table
 
 MEASURED = "measured"
 NOISE = "noise"

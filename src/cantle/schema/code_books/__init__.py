@@ -3,18 +3,370 @@
 A code book is public, like a schema. Known forms: a table (CSV) of name, type, min, max, values; Frictionless schemas
 and data packages; SDV metadata; SmartNoise metadata; NIST data dictionaries (both JSON forms); DDI code books (XML).
 What a code book does not say stays blank.
+
+XML is parsed by expat. Declarations of document types and entities are refused, because a short text with entities can
+expand to more than fits in memory, or name files of this machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
+from xml.parsers import expat
 
 from cantle.errors import ParameterError, SchemaError, raise_alone
-from cantle.schema.code_books.columns import BookColumn
-from cantle.schema.code_books.ddi import ddi_columns
-from cantle.schema.code_books.dictionaries import frictionless, nist, sdv, smartnoise, table_columns
+from cantle.schema.code_books.columns import BookColumn, number_of, truth_of
 from cantle.schema.documents import check_values, parse_document
+
+_HEADS = {
+    "name": "name variable column field var varname variable_name column_name field_name",
+    "type": "type datatype data_type dtype kind vartype",
+    "min": "min minimum lowest lower low",
+    "max": "max maximum highest upper high",
+    "values": "values categories codes levels allowed enum value code allowed_values",
+    "value_label": "value_label value_labels label_of_value code_label category_label meaning",
+    "title": "label title variable_label column_label description question",
+    "required": "required mandatory not_null",
+    "nullable": "nullable optional null",
+    "step": "step precision resolution",
+    "multiple_of": "multiple_of multipleof",
+    "role": "role",
+    "missing": "missing missing_values missingvalues na",
+    "format": "format date_format",
+    "hierarchy": "hierarchy groups",
+}
+_HEAD = {word: key for key, words in _HEADS.items() for word in words.split()}
+_RANGE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*(?:\.\.+|to|–|-)\s*(-?\d+(?:\.\d+)?)\s*")
+
+
+def table_columns(text: str, name: str) -> list[BookColumn]:
+    """The columns that a table describes; rows of the same name add values."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    mark = max(",;\t|", key=lines[0].count)
+    try:
+        rows = [row for row in csv.reader(lines, delimiter=mark) if any(cell.strip() for cell in row)]
+    except csv.Error:
+        raise_alone(ParameterError(f"the code book {name!r} is not a CSV table; check its quotes"))
+    keys = [_HEAD.get(re.sub(r"[\s\-]+", "_", head.strip().lower())) for head in rows[0]] if rows else []
+    if "name" not in keys:
+        return []
+    if {"value", "code"} & {head.strip().lower() for head in rows[0]} and "value_label" not in keys:
+        # in a table with one row per value, a column `label` holds the labels of values
+        keys = ["value_label" if key == "title" else key for key in keys]
+    columns: dict[str, BookColumn] = {}
+    last = ""
+    for row in rows[1:]:
+        cells = {key: cell.strip() for key, cell in zip(keys, row, strict=False) if key and cell.strip()}
+        last = cells.get("name", last)  # in books with one row per value, often only the first row has the name
+        if last:
+            _add(columns.setdefault(last, BookColumn(name=last)), cells)
+    return list(columns.values())
+
+
+def _add(column: BookColumn, cells: dict[str, str]) -> None:
+    """Adds the cells of one row of the code book to its column."""
+    column.type, column.title = column.type or cells.get("type"), column.title or cells.get("title")
+    column.ordered = column.ordered or (column.type or "").lower() == "ordinal"
+    for key, given in (("minimum", "min"), ("maximum", "max"), ("step", "step"), ("multiple_of", "multiple_of")):
+        if given in cells:
+            setattr(column, key, number_of(cells[given]))
+    column.format, column.hierarchy = cells.get("format", column.format), cells.get("hierarchy", column.hierarchy)
+    role = cells.get("role", "").lower()
+    column.role = role if role in ("target", "weight", "identifier") else column.role
+    column.role = "identifier" if (column.type or "").lower() in ("id", "identifier") else column.role
+    column.required |= truth_of(cells.get("required", "")) is True or truth_of(cells.get("nullable", "")) is False
+    column.missing = (*column.missing, *(code for code, _ in _split(cells.get("missing", ""))))
+    values = cells.get("values", "")
+    span = _RANGE.fullmatch(values)
+    if span and column.minimum is None and column.maximum is None:
+        column.minimum, column.maximum = (number_of(one) for one in span.groups())
+    elif values:
+        found = _split(values)
+        column.categories = [*(column.categories or []), *(code for code, _ in found)]
+        column.labels |= {code: label for code, label in found if label}
+        if len(found) == 1 and "value_label" in cells:
+            column.labels[found[0][0]] = cells["value_label"]
+
+
+def _split(values: str) -> list[tuple[str, str]]:
+    """The values in a cell, separated by |, ; or commas, with their labels: for `1 = male`, 1 and male."""
+    mark = next((mark for mark in "|;," if mark in values), "|")
+    found = []
+    for one in filter(None, (part.strip() for part in values.split(mark))):
+        code, _, label = (part.strip() for part in one.partition("="))
+        is_code = code and not code.endswith(("<", ">", "!"))  # in `<=50K` the sign is part of the value
+        found.append((code, label) if is_code else (one, ""))
+    return found
+
+
+Document = Mapping[str, object]
+_NIST_WORDS = {"description", "details", "link", "links", "values", "min", "max", "dtype", "has_null", "null_value"}
+
+
+def _mappings(document: object) -> Iterator[tuple[str, Document]]:
+    if isinstance(document, Mapping):
+        for key, value in document.items():
+            if isinstance(value, Mapping):
+                yield str(key), value
+
+
+def frictionless(document: Document) -> list[BookColumn]:
+    """A Frictionless table schema, or the first resource of a data package that has one."""
+    resources = document.get("resources")
+    for one in resources if isinstance(resources, list) else []:
+        inner = one.get("schema") if isinstance(one, Mapping) else None
+        if isinstance(inner, Mapping):
+            return frictionless(inner)
+    fields = document.get("fields")
+    if not isinstance(fields, list):
+        return []
+    key = document.get("primaryKey")
+    keys = {str(one) for one in key} if isinstance(key, list) else {key}
+    named = [one for one in fields if isinstance(one, Mapping) and isinstance(one.get("name"), str)]
+    return [_frictionless_column(one, one.get("name") in keys and len(keys) == 1) for one in named]
+
+
+def _frictionless_column(field: Document, is_key: bool) -> BookColumn:
+    given = field.get("constraints")
+    constraints: Document = given if isinstance(given, Mapping) else {}
+    listed = field.get("categories", constraints.get("enum"))
+    pattern = field.get("format")
+    kind = {"year": "integer", "yearmonth": "string", "any": None}.get(str(field.get("type")), field.get("type"))
+    role = field.get("role")
+    return BookColumn(
+        name=str(field["name"]),
+        type=None if kind is None else str(kind),
+        minimum=number_of(constraints.get("minimum")),
+        maximum=number_of(constraints.get("maximum")),
+        step=number_of(field.get("step")),
+        multiple_of=number_of(constraints.get("multipleOf")),
+        title=_words(field.get("title")),
+        categories=_listed(listed),
+        labels=_labels(listed),
+        ordered=field.get("categoriesOrdered") is True,
+        required=constraints.get("required") is True,
+        role=role if isinstance(role, str) else "identifier" if is_key else None,
+        format=pattern if isinstance(pattern, str) and "%" in pattern else None,
+        hierarchy=field["hierarchy"] if isinstance(field.get("hierarchy"), str) else None,  # type: ignore[arg-type]
+    )
+
+
+def _listed(values: object) -> list[str] | None:
+    if not isinstance(values, list) or not values:
+        return None
+    return [_text(one.get("value") if isinstance(one, Mapping) else one) for one in values]
+
+
+def _labels(values: object) -> dict[str, str]:
+    """The labels in a list such as [{value: 1, label: male}, 2]."""
+    given = [one for one in values if isinstance(one, Mapping)] if isinstance(values, list) else []
+    return {_text(one.get("value")): label for one in given if (label := _words(one.get("label")))}
+
+
+def _words(value: object) -> str | None:
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def sdv(document: Document) -> list[BookColumn]:
+    """SDV metadata of one table, or of the first of several; it has types, but no bounds and no categories."""
+    tables = [table for _, table in _mappings(document.get("tables"))]
+    inner = tables[0] if tables else document
+    key = inner.get("primary_key")
+    columns = [(name, one) for name, one in _mappings(inner.get("columns")) if "sdtype" in one]
+    return [_sdv_column(name, one, name == key) for name, one in columns]
+
+
+def _sdv_column(name: str, column: Document, is_key: bool) -> BookColumn:
+    kind, pattern = str(column["sdtype"]), column.get("datetime_format")
+    plain = {"numerical", "categorical", "boolean", "datetime", "unknown"}
+    if kind == "numerical" and str(column.get("computer_representation", "")).lower().startswith(("int", "uint")):
+        kind = "integer"
+    if kind == "datetime" and isinstance(pattern, str) and not set("HIMST") & set(re.findall("%(.)", pattern)):
+        kind = "date"
+    order = column.get("order")
+    return BookColumn(
+        name=name,
+        type=None if kind == "unknown" else kind,
+        categories=_listed(order),
+        ordered=isinstance(order, list),
+        role="identifier" if is_key or kind not in {*plain, "integer", "date"} else None,
+        format=pattern if isinstance(pattern, str) else None,
+    )
+
+
+def nist(document: Document) -> list[BookColumn]:
+    """A NIST data dictionary (description, values) or the `schema` of its parameter files (dtype, values, min, max)."""
+    inner = document.get("schema")
+    columns = list(_mappings(inner if isinstance(inner, Mapping) else document))
+    if not columns or not all({"description", "dtype"} & one.keys() for _, one in columns):
+        return []
+    return [_nist_column(name, one) for name, one in columns]
+
+
+def _nist_column(name: str, given: Document) -> BookColumn:
+    """One column. In `values`, the keys min and max are bounds, N means missing, and other whole numbers widen the
+    bounds."""
+    inside = given.get("values")
+    values: Document = (
+        inside if isinstance(inside, Mapping) else {k: v for k, v in given.items() if k not in _NIST_WORDS}
+    )
+    listed = (
+        [_text(one) for one in inside]
+        if isinstance(inside, list)
+        else [one for one in values if one not in ("min", "max")]
+    )
+    empty = [_text(given["null_value"])] if given.get("null_value") is not None else ["N"]
+    missing = tuple(one for one in empty if one in listed or given.get("has_null") is True)
+    codes = [one for one in listed if one not in missing]
+    low, high = (number_of(values.get(key, given.get(key))) for key in ("min", "max"))
+    kind = given.get("dtype")
+    column = BookColumn(
+        name=name, type=str(kind) if kind else None, missing=missing, title=_words(given.get("description"))
+    )
+    column.labels = {code: label for code in codes if (label := _words(values.get(code)))}
+    column.required = given.get("has_null") is False
+    if isinstance(low, int | float) and isinstance(high, int | float):
+        more = [number for number in map(number_of, codes) if isinstance(number, int | float)]
+        column.minimum, column.maximum = min([low, *more]), max([high, *more])
+    else:
+        column.categories = codes or None
+    return column
+
+
+def smartnoise(document: Document) -> list[BookColumn]:
+    """The first table in SmartNoise metadata, at any depth; `lower` and `upper` are its bounds."""
+    described = [(name, one) for name, one in _mappings(document) if isinstance(one.get("type"), str)]
+    if described:
+        return [_smartnoise_column(name, one) for name, one in described]
+    for _, inner in _mappings(document):
+        columns = smartnoise(inner)
+        if columns:
+            return columns
+    return []
+
+
+def _smartnoise_column(name: str, given: Document) -> BookColumn:
+    return BookColumn(
+        name=name,
+        type=str(given["type"]),
+        minimum=number_of(given.get("lower")),
+        maximum=number_of(given.get("upper")),
+        required=truth_of(given.get("nullable", "")) is False,
+        role="identifier" if given.get("private_id") is True else None,
+        missing=(_text(given["missing_value"]),) if given.get("missing_value") is not None else (),
+    )
+
+
+@dataclass
+class _Variable:
+    """A variable while its element is being read."""
+
+    column: BookColumn
+    codes: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    category: dict[str, str] | None = None
+    """Code and label of the category whose element is open."""
+
+
+class _Reader:
+    """Collects variables while expat reads the elements in order."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.done: list[BookColumn] = []
+        self._now: _Variable | None = None
+        self._category_missing = False
+        self._text: list[str] | None = None
+
+    def start(self, tag: str, given: dict[str, str]) -> None:
+        local = tag.rpartition(":")[2]
+        if local == "var":
+            kind = "continuous" if given.get("intrvl") == "contin" else None
+            self._now = _Variable(BookColumn(name=given.get("name", ""), type=kind))
+            decimals = given.get("dcml", "")
+            if decimals.isdecimal() and 0 < int(decimals) <= 6:
+                self._now.column.multiple_of = float(f"1e-{decimals}")
+        elif self._now is not None and local == "varFormat":
+            self._format(self._now.column, given)
+        elif self._now is not None and local == "range":
+            self._now.column.minimum = number_of(given.get("min", given.get("minExclusive")))
+            self._now.column.maximum = number_of(given.get("max", given.get("maxExclusive")))
+        elif self._now is not None and local == "catgry":
+            self._category_missing, self._now.category = given.get("missing", "N").upper() == "Y", {}
+        elif self._now is not None and local in ("catValu", "labl"):
+            self._text = []
+
+    @staticmethod
+    def _format(column: BookColumn, given: dict[str, str]) -> None:
+        if given.get("type") == "character":
+            column.type = "string"
+        elif given.get("category") in ("date", "time"):
+            column.type = "date" if given["category"] == "date" else "datetime"
+        elif column.type is None or (column.type == "continuous" and column.multiple_of is None):
+            column.type = "numeric"
+
+    def end(self, tag: str) -> None:
+        local = tag.rpartition(":")[2]
+        if local in ("catValu", "labl") and self._now is not None and self._text is not None:
+            self._say(self._now, local, " ".join("".join(self._text).split()))
+            self._text = None
+        elif local == "catgry" and self._now is not None and self._now.category is not None:
+            code, label = (self._now.category.get(key, "") for key in ("catValu", "labl"))
+            if code and label:
+                self._now.column.labels[code] = label
+            self._now.category = None
+        elif local == "var" and self._now is not None:
+            column = self._now.column
+            bounded = column.minimum is not None and column.maximum is not None
+            column.categories = None if bounded and len(self._now.codes) < 2 else self._now.codes or None
+            column.missing = tuple(one for one in self._now.missing if one)
+            if column.name:
+                self.done.append(column)
+            self._now = None
+
+    def _say(self, variable: _Variable, local: str, words: str) -> None:
+        """Keeps a code, or the label of a category or of the whole variable."""
+        if variable.category is not None:
+            variable.category.setdefault(local, words)
+        elif local == "labl":
+            variable.column.title = variable.column.title or words
+        if local == "catValu":
+            (variable.missing if self._category_missing else variable.codes).append(words)
+
+    def characters(self, text: str) -> None:
+        if self._text is not None:
+            self._text.append(text)
+
+    def refuse(self, *_: object) -> NoReturn:
+        raise ParameterError(
+            f"the code book {self.name!r} declares a document type or an entity; remove what stands between <! and > "
+            "at its top"
+        )
+
+
+def ddi_columns(text: str, name: str) -> list[BookColumn]:
+    """The variables of a DDI code book."""
+    reader, parser = _Reader(name), expat.ParserCreate("utf-8")
+    parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
+    parser.CharacterDataHandler = reader.characters
+    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = reader.refuse
+    parser.ExternalEntityRefHandler = reader.refuse
+    try:
+        parser.Parse(text.encode(), True)
+    except expat.ExpatError as broken:
+        raise_alone(
+            ParameterError(f"the code book {name!r} is not valid XML (line {broken.lineno}); correct that line")
+        )
+    return reader.done
+
 
 _MOST_BYTES = 64 << 20
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cantle.drawing.counts import Floats
-from cantle.drawing.sums import each_dot, mix
+from cantle.drawing.counts import Floats, each_dot, mix
 from cantle.trusted.geometry.boxes import Ints
 
 FEW = 100.0

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cantle.drawing.counts import Floats, project_rows, variance
-from cantle.drawing.sums import dot, each_dot, mix
+from cantle.drawing.counts import Floats, dot, each_dot, mix, project_rows, variance
 from cantle.methods.baskets.model.few_sizes import FEW, likely_sizes
 from cantle.trusted.geometry.boxes import Ints
 

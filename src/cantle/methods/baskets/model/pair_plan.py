@@ -12,8 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from cantle.drawing.counts import Floats
-from cantle.drawing.sums import dot, mix
+from cantle.drawing.counts import Floats, dot, mix
 from cantle.methods.baskets.model.item_supports import SizeModel
 from cantle.methods.baskets.model.pool import MOST_HEAD
 from cantle.trusted.geometry.boxes import Ints

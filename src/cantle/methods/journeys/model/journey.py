@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from cantle.drawing.counts import Dice, Floats
-from cantle.drawing.shrinkage import shrink
+from cantle.drawing.smooth import shrink
 from cantle.methods.journeys.model.chain import Chain
 from cantle.methods.journeys.model.lengths import LengthModel
 from cantle.methods.journeys.model.tables import Ends, clear_contexts, fit_pairs, fit_strings

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cantle.drawing.counts import Floats
-from cantle.drawing.shrinkage import shrink
+from cantle.drawing.smooth import shrink
 from cantle.trusted.geometry.boxes import Ints
 
 _SINGLE = 24  # lengths up to this one have a bin each; then there are 8 bins per octave

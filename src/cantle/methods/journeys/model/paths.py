@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cantle.drawing.counts import Dice, Floats
-from cantle.drawing.shrinkage import shrink
+from cantle.drawing.smooth import shrink
 from cantle.methods.journeys.model.walk import systematic
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints

@@ -1,7 +1,7 @@
 """Noisy tables of ends, pairs and longer strings, without noise as far as possible. Post-processing.
 
 All numbers are in sequences: each sequence spreads one unit over its strings. Every table is moved towards what the
-tables before it let expect, by the prior that its own noisy numbers suggest (cantle.drawing.shrinkage).
+tables before it let expect, by the prior that its own noisy numbers suggest (cantle.drawing.smooth).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cantle.drawing.counts import Floats
-from cantle.drawing.shrinkage import shrink
+from cantle.drawing.smooth import shrink
 from cantle.trusted.geometry.boxes import Ints
 
 _TINY = 1e-9

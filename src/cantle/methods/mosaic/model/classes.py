@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cantle.drawing.counts import Dice, Floats
-from cantle.drawing.sums import mix
+from cantle.drawing.counts import Dice, Floats, mix
 from cantle.methods.mosaic.model.groupings import Groupings
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
 from cantle.trusted.geometry.cross_tables import Map

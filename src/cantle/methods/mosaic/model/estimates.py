@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cantle.drawing.column_cells import Column
-from cantle.drawing.counts import Dice, Floats
+from cantle.drawing.counts import Dice, Floats, mix
 from cantle.drawing.smooth import LEAST_VARIANCE, combine, smooth
-from cantle.drawing.sums import mix
 from cantle.methods.mosaic.model.groupings import Groupings
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
 from cantle.methods.mosaic.model.sub_tables import LEVELS, SubTable

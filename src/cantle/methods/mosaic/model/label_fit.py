@@ -16,8 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from cantle.drawing.counts import Dice, Floats
-from cantle.drawing.sums import dot, each_dot, mix
+from cantle.drawing.counts import Dice, Floats, dot, each_dot, mix
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cantle.drawing.counts import Floats
-from cantle.drawing.sums import each_dot, mix
+from cantle.drawing.counts import Floats, each_dot, mix
 from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import LabelTree

@@ -1,16 +1,17 @@
-"""The command `cantle demo`."""
+"""The commands to begin with: `cantle demo` and `cantle studio`."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cantle.errors import OutputError, install_command
-from cantle.interfaces.cli.output import Json, print_result, progress, table
-from cantle.interfaces.cli.report import write_report
+from cantle.errors import MissingExtra, OutputError, ParameterError, install_command, raise_alone
+from cantle.interfaces.cli.documents import write_report
+from cantle.interfaces.cli.options import Json, print_result, progress, table
 
 if TYPE_CHECKING:
     from cantle.release import Release
@@ -31,7 +32,7 @@ def demo_command(
 
     Example: cantle demo
     """
-    from cantle.data.draft_schema.table_text import text_of
+    from cantle.data.draft_schema.tables import text_of
     from cantle.interfaces import demo_data
     from cantle.interfaces.publishing import publish
     from cantle.release import Release
@@ -97,3 +98,42 @@ def _free_name(stem: str) -> Path:
     """The first of stem, stem-2, stem-3, … of which nothing exists yet."""
     names = (Path(stem if number == 1 else f"{stem}-{number}") for number in count(1))
     return next(name for name in names if not any(one.exists() for one in (name, *_beside(name))))
+
+
+def studio_command(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A project folder (made if it is new), or a finished release.")
+    ] = Path("."),
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="A port of this machine; 0: any that is free.")
+    ] = 0,
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+) -> None:
+    """Make a release, or look at one, in a browser.
+
+    Only this machine can reach the page, with the address that is printed. The studio writes schema.yaml, cantle.toml,
+    a ledger and releases into the project folder, where the other commands read them. End it with Ctrl-C.
+
+    Example: cantle studio patients
+
+    Example: cantle studio patients/release
+    """
+    missing = [name for name in ("starlette", "uvicorn", "jinja2") if find_spec(name) is None]
+    if missing:
+        raise MissingExtra(f"the studio needs {' and '.join(missing)}; {install_command('studio')}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise_alone(ParameterError(f"{folder} is a file; give a project folder, or the folder of a release"))
+    except OSError as error:
+        raise_alone(OutputError(f"cannot make the folder {folder}: {error.strerror}"))
+    from cantle.interfaces.studio.server import serve
+
+    try:
+        serve(folder, port, browser=browser, say=_say)
+    except KeyboardInterrupt:
+        typer.echo("The studio has ended.")
+
+
+def _say(words: str) -> None:
+    typer.echo(f"cantle studio: {words}\nEnd it with Ctrl-C." if words.startswith("http") else words)
