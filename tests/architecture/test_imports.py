@@ -197,7 +197,7 @@ def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:
     assert wrong == []
 
 
-RANDOM_HOMES = f"trusted.noise drawing.counts drawing.random_graph lab {DEMO} interfaces.studio.server"
+RANDOM_HOMES = f"trusted.noise drawing.counts drawing.random_graph lab {DEMO} interfaces.studio.guard"
 
 
 def attributes(name: str) -> set[str]:

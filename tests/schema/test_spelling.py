@@ -14,7 +14,7 @@ from cantle.schema import Schema
 from cantle.schema.domain import DROP, MISSING, Attribute, Labels
 from cantle.schema.field_keys import CONSTRAINT_KEYS, FIELD_KEYS, WRITING
 from cantle.schema.fields import Field
-from cantle.schema.scales import BLANKS
+from cantle.schema.spelling import BLANKS
 
 MARKS = ["", "-999", "k.A."]
 CENTS = {"type": "number", "step": 0.01, "constraints": {"minimum": -1000, "maximum": 1_000_000}}

@@ -20,7 +20,7 @@ from cantle import kernel_choice
 from cantle.data.file_forms import CSV, UNPACKED, Paths, are_paths, ending, files
 from cantle.data.tables import Lines, as_ids, read_batches, read_lines
 from cantle.schema.domain import MISSING, Attribute, Domain, Labels, Plane, unsigned
-from cantle.schema.scales import PLAIN
+from cantle.schema.spelling import PLAIN
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
 from cantle.trusted.bounding.persons import with_persons

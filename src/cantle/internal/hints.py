@@ -21,7 +21,8 @@ from cantle.data.draft_schema.tables import flow
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK
 from cantle.schema.documents import one_line
-from cantle.schema.scales import DROP, PLAIN, Labels, NumberForm, Steps
+from cantle.schema.scales import DROP, Labels, Steps
+from cantle.schema.spelling import PLAIN, NumberForm
 from cantle.schema.table import TableSchema
 
 MOST_TEXTS = 500

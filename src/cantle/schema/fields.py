@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import plain
-from cantle.schema.scales import PLAIN, NumberForm
+from cantle.schema.spelling import PLAIN, NumberForm
 
 if TYPE_CHECKING:
     from cantle.schema.domain import Attribute

@@ -14,7 +14,7 @@ from cantle.schema.declared_values import day, exact, flag, integer, moment
 from cantle.schema.documents import fail
 from cantle.schema.field_keys import FIELD_KEYS, WRITING
 from cantle.schema.fields import Bound, Field
-from cantle.schema.scales import Folding, NumberForm, trimmed
+from cantle.schema.spelling import Folding, NumberForm, trimmed
 from cantle.schema.taxonomy import Label
 
 BOUNDS: dict[str, Callable[[str, str, object], Bound]] = {
