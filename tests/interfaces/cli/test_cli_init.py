@@ -87,6 +87,13 @@ def test_a_long_table_of_sets_gives_the_names_of_its_columns(tmp_path: Path, can
     assert "1 sets read, 1 would be used" in cantle("check", "orders.csv", "--schema", "s.yaml").out
 
 
+def test_the_draft_of_two_linked_tables_names_the_package_in_the_next_command(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
+    (tmp_path / "homes.csv").write_text("home,rent\n1,9\n")
+    (tmp_path / "persons.csv").write_text("home,age\n1,40\n")
+    done = cantle("init", "homes.csv", "--child", "persons.csv", "--key", "home", "--header", "yes", "-o", "p.yaml")
+    assert done.out.rstrip().endswith("Next: cantle check p.yaml")
+
+
 def test_of_a_long_table_with_more_columns_it_lists_them_to_choose_from(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
     (tmp_path / "orders.csv").write_text("Shop 12\norder,day,product\n1,Monday,bread\n")
     drafted = cantle("init", "orders.csv", "--kind", "sets", "--header", "2", "-o", "s.yaml")

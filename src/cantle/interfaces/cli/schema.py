@@ -105,7 +105,7 @@ def init_command(
     beside = output.with_name(FILE_NAME)
     if not beside.exists():
         _write_new(beside, _json_schema())
-    todo = _to_do(output, data, infer)
+    todo = _to_do(output, data, infer, package=child is not None)
     print_result(as_json, {"schema": str(output), "guarantee": not infer}, lambda: print(f"wrote {output}. {todo}"))
 
 
@@ -170,12 +170,15 @@ def _draft(
     return draft(data, header=named, infer=infer, book=book)
 
 
-def _to_do(output: Path, data: Path | None, infer: bool) -> str:
+def _to_do(output: Path, data: Path | None, infer: bool, *, package: bool) -> str:
     """A sentence that says what is left to do with a draft."""
     from cantle.errors import SchemaError
     from cantle.schema import load_schema
 
-    after = f"cantle check {shlex.quote(str(data or 'DATA'))} --schema {shlex.quote(str(output))}"
+    schema = shlex.quote(str(output))
+    after = (
+        f"cantle check {schema}" if package else f"cantle check {shlex.quote(str(data or 'DATA'))} --schema {schema}"
+    )
     if infer:
         return "It was inferred from the data: NO GUARANTEE."
     try:
