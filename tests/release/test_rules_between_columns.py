@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import yaml
 
 import cantle
 from cantle.data.draft_schema import draft
@@ -230,7 +231,9 @@ def test_init_proposes_rules_by_names_as_comments() -> None:
     )
     text = draft(frame.with_columns(start=pl.lit(2)))
     rules = [line for line in text.splitlines() if line.startswith("#   - ")]
-    assert rules == ["#   - dischargeDate >= admission_date", "#   - `closed at` >= `opened at`"]
+    assert rules == ['#   - "dischargeDate >= admission_date"', '#   - "`closed at` >= `opened at`"']
+    taken_in = yaml.safe_load("\n".join(line.removeprefix("# ") for line in ["# rules:", *rules]))
+    assert taken_in == {"rules": ["dischargeDate >= admission_date", "`closed at` >= `opened at`"]}
     assert "# rules:" in text
     assert "# rules:" not in draft(
         pl.DataFrame({"start": [1], "end": [2]})

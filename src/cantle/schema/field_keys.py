@@ -41,7 +41,7 @@ FIELD_KEYS: dict[str, Key] = {
     "trueValues": Key(("boolean",)),
     "falseValues": Key(("boolean",)),
     "missingValues": Key(),
-    "decimalChar": Key(("integer", "number"), categories=False),
+    "decimalChar": Key(("integer", "number", PLACE), categories=False),
     "groupChar": Key(("integer", "number"), categories=False),
     "bareNumber": Key(("integer", "number"), categories=False),
     "trim": Key(("string", "boolean"), categories=True),

@@ -29,7 +29,8 @@ from cantle.schema.documents import MAX_INTEGER, Problems, fail
 from cantle.schema.field_keys import CONSTRAINT_KEYS, FIELD_KEYS, PLACE, TYPE_WORDS, TYPES
 from cantle.schema.fields import MAX_DIGITS, MAX_GRID, MOST_STEPS, Bound, Field, grid_of, since_1970
 from cantle.schema.maps import parse_map
-from cantle.schema.written_values import BOUNDS, check_place, with_number_form, with_spellings
+from cantle.schema.spelling import PLAIN
+from cantle.schema.written_values import BOUNDS, check_place, number_form, with_number_form, with_spellings
 
 if TYPE_CHECKING:
     from cantle.schema.taxonomy import Label, Taxonomy
@@ -279,13 +280,17 @@ def _with_map(common: Field, where: str, entry: Mapping[str, object], constraint
     with problems.during("columns"):
         if columns and (len(set(columns)) != 2 or common.formats):
             fail(where, "`columns` are two, latitude first, and have no `format`", "write `columns: [lat, lon]`")
+    form = problems.value(PLAIN, number_form, where, PLACE, entry)
+    with problems.during("decimalChar"):
+        if form != PLAIN and not columns:
+            fail(where, "`decimalChar` is for places in two `columns`", "take it out")
     given = entry.get("share")
     share = None if given is None else problems.value(None, exact, where, "share", given)
     with problems.during("share"):
         if share is not None and not Fraction(1, 20) <= share <= Fraction(9, 10):
             fail(where, f"share {given} is not a share from 0.05 to 0.9", "give the share of epsilon for the place")
     problems.refuse()
-    return replace(common, bounds=tuple(bounds), step=step, columns=columns, share=share)
+    return replace(common, bounds=tuple(bounds), step=step, columns=columns, share=share, form=form)
 
 
 def _corners(where: str, given: object) -> list[tuple[Fraction, Fraction]]:

@@ -155,7 +155,7 @@ class Field:
 
             assert self.step is not None
             layout = self.formats[0] if self.formats else "default"
-            plane = Plane.of(self.bounds, Fraction(self.step), marks, layout, self.columns, self.share)
+            plane = Plane.of(self.bounds, Fraction(self.step), marks, layout, self.columns, self.share, self.form)
             return Attribute(self.name, plane, not self.required)
         scale = self._labels(marks) if self.categories or self.type == "boolean" else self._steps(marks)
         nullable = not (self.required or self.role in ("target", "weight"))

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from cantle.schema.scales import MISSING, Steps
+from cantle.schema.spelling import PLAIN, NumberForm
 from cantle.schema.values import Codes, by_kind, text_of
 from cantle.trusted.core.arrays import Bools, Floats, Ints
 
@@ -51,13 +52,14 @@ class Axis:
     places: Steps
 
     @staticmethod
-    def of(low: Fraction, high: Fraction, step: Fraction, marks: tuple[str, ...]) -> Axis:
+    def of(low: Fraction, high: Fraction, step: Fraction, marks: tuple[str, ...], form: NumberForm = PLAIN) -> Axis:
         half = step / 2
         scale = lcm(low.denominator, half.denominator)
         last = low + (high - low) // step * step
         grid = int((last - low) / half) + 1
         first, each = int(low * scale), int(half * scale)
-        return Axis(Steps(type="number", first=first, step=each, scale=scale, grid=grid, nearest=True, marks=marks))
+        more = {"nearest": True, "marks": marks, "form": form}
+        return Axis(Steps(type="number", first=first, step=each, scale=scale, grid=grid, **more))  # type: ignore[arg-type]
 
     @property
     def bits(self) -> int:
@@ -113,8 +115,9 @@ class Plane(Steps):
         layout: str = "default",
         columns: tuple[str, ...] = (),
         budget: Fraction | None = None,
+        form: NumberForm = PLAIN,
     ) -> Plane:
-        lat, lon = (Axis.of(low, high, step, marks) for low, high in bounds)
+        lat, lon = (Axis.of(low, high, step, marks, form) for low, high in bounds)
         more = {"layout": layout, "columns": columns, "budget": budget}
         whole = 1 << lat.bits + lon.bits
         return Plane(type="geopoint", first=0, step=1, grid=whole, marks=marks, lat=lat, lon=lon, **more)  # type: ignore[arg-type]

@@ -39,8 +39,19 @@ def check_place(where: str, kind: str, listed: bool, entry: Mapping[str, object]
 
 def with_number_form(one: Field, where: str, entry: Mapping[str, object], marks: tuple[str, ...]) -> Field:
     """The field of numbers or dates, completed by the keys about how they are written."""
+    form, read = number_form(where, one.type, entry), BOUNDS[one.type]
+    pairs = [(text, read(where, f"`replace` of {text!r}:", value)) for text, value in _replace(where, entry, marks)]
+    field = replace(one, form=form)
+    already = next((text for text, _ in pairs if _is_read(field, text, marks)), None)
+    if already is not None:
+        fail(where, f"{already!r} in `replace` is read as a value already", "take it out of `replace`", "replace")
+    return replace(field, replaced=tuple((trimmed(text), value) for text, value in pairs))
+
+
+def number_form(where: str, kind: str, entry: Mapping[str, object]) -> NumberForm:
+    """The signs that numbers are written with."""
     # whole numbers have no decimals, so `groupChar: "."` does not require `decimalChar`
-    usual = "," if one.type == "integer" and entry.get("groupChar") == "." else "."
+    usual = "," if kind == "integer" and entry.get("groupChar") == "." else "."
     form = NumberForm(
         decimal=_sign(where, "decimalChar", entry.get("decimalChar", usual)),
         group=None if entry.get("groupChar") is None else _sign(where, "groupChar", entry["groupChar"], blank=True),
@@ -48,13 +59,7 @@ def with_number_form(one: Field, where: str, entry: Mapping[str, object], marks:
     )
     if form.group == form.decimal:
         fail(where, "decimalChar and groupChar are the same", "change one", "decimalChar", "groupChar")
-    read = BOUNDS[one.type]
-    pairs = [(text, read(where, f"`replace` of {text!r}:", value)) for text, value in _replace(where, entry, marks)]
-    field = replace(one, form=form)
-    already = next((text for text, _ in pairs if _is_read(field, text, marks)), None)
-    if already is not None:
-        fail(where, f"{already!r} in `replace` is read as a value already", "take it out of `replace`", "replace")
-    return replace(field, replaced=tuple((trimmed(text), value) for text, value in pairs))
+    return form
 
 
 def _is_read(one: Field, text: str, marks: tuple[str, ...]) -> bool:

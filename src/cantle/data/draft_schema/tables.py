@@ -65,7 +65,7 @@ def _are_pair(first: Sequence[str], later: Sequence[str]) -> bool:
 
 def as_comment(rules: Sequence[str]) -> str:
     """The rules as comments of a schema, to be taken in by whoever knows that they hold."""
-    lines = [f"#   - {rule}" for rule in rules]
+    lines = [f"#   - {one_line(rule)}" for rule in rules]  # in quotes: YAML refuses a ` at the start
     what = "what the names suggest; take away the # if no record can break it (then none is released that does):"
     return "\n".join([f"# {what}", "# rules:", *lines]) + "\n"
 
