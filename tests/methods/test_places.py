@@ -160,7 +160,7 @@ def test_charges_add_up_with_persons_and_two_places() -> None:
     assert sum(charge.epsilon_nano for charge in charges) == 10**9
     places = [charge.epsilon_nano for charge in charges if charge.why.startswith("place")]
     assert len(places) == 6
-    assert sum(places[:3]) == pytest.approx(0.2 * 10**9, rel=1e-6)
+    assert sum(places[:3]) == pytest.approx(0.15 * 10**9, rel=1e-6)
     assert sum(places[3:]) == pytest.approx(0.1 * 10**9, rel=1e-6)
 
 
@@ -229,6 +229,13 @@ def test_a_map_covers_all_records_once_and_is_no_finer_than_its_noise(tmp_path: 
         assert one["properties"]["low"] <= one["properties"]["count"] <= one["properties"]["high"]
     release.save(tmp_path / "r")
     assert "<title>" in cantle.Release.load(tmp_path / "r").report()
+
+
+def test_a_map_by_rps_is_no_finer_than_its_leaves() -> None:
+    release = publish(points(20_000), [TWO], method="rps")
+    shown = rectangles(release)
+    assert 10 < len(shown) <= len(release.groups)
+    assert sum(one.count for one in shown) == release.records["lat"].drop_nulls().len()
 
 
 def test_a_release_without_a_place_has_no_map() -> None:

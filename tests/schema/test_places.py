@@ -52,6 +52,16 @@ def test_whole_steps_come_back_as_they_were(steps: tuple[int, int], seed: int) -
     assert pl.DataFrame(scale.written("home", scale.locate(given.to_struct()))).equals(given)
 
 
+def test_coordinates_may_have_a_decimal_comma() -> None:
+    scale = schema(columns=["y", "x"], decimalChar=",").domain().attributes[0]  # type: ignore[attr-defined]
+    german = pl.DataFrame({"y": ["40,5", "40.5", "x"], "x": ["-73,25", "-73,25", "-73,25"]})
+    plain = pl.DataFrame({"y": [40.5, None, None], "x": [-73.25] * 3})
+    codes = [scale.encode(scale.given(frame)) for frame in (german, plain)]
+    assert codes[0].tolist() == codes[1].tolist()
+    with pytest.raises(SchemaError, match="`decimalChar` is for places in two `columns`"):
+        schema(decimalChar=",")
+
+
 @given(AXES)
 def test_every_aligned_span_is_a_rectangle(steps: tuple[int, int]) -> None:
     scale = plane(steps)

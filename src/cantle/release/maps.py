@@ -11,6 +11,7 @@ from math import cos, radians
 import numpy as np
 
 from cantle.drawing.counts import variance
+from cantle.drawing.group_frames import column_of
 from cantle.errors import ParameterError
 from cantle.release import Release
 from cantle.release.answers.estimates import Noise
@@ -83,6 +84,11 @@ def _levels(release: Release, name: str) -> Iterator[tuple[Ints, float]]:
         if about.get("columns") == [name]:
             rate = release.frames["tables"].filter(release.frames["tables"]["table"] == number).row(0, named=True)
             yield np.array(about["edges"][0], dtype=np.int64), float(variance(rate["rate_num"] / rate["rate_den"]))
+    groups, lowest = release.groups, f"{column_of(name)}.lo"
+    if len(attributes_of(release.manifest)) == 1 and lowest in groups.columns and not groups["noisy"].null_count():
+        rate = (groups["rate_num"] / groups["rate_den"]).to_numpy().min()  # the leaves of a tree
+        edges = [*groups[lowest].to_list(), attributes_of(release.manifest)[name].grid]
+        yield np.unique(edges).astype(np.int64), float(variance(rate))
 
 
 def _halved(codes: Ints, grid: int, levels: list[tuple[Ints, float]]) -> Ints:
