@@ -14,7 +14,6 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from speed import RUNS, measure
@@ -62,13 +61,6 @@ def generators() -> None:
     generate.find_spec = label.find_spec = lambda *_: None
 
 
-def reader() -> None:
-    """CSV is read without a kernel."""
-    from cantle.data import encoding
-
-    encoding.kernel_choice = SimpleNamespace(worth_loading=lambda *_: False)
-
-
 def writer() -> None:
     """CSV is written without a kernel."""
     from cantle.drawing.records import Drawn
@@ -76,7 +68,7 @@ def writer() -> None:
     Drawn._words = lambda _: None
 
 
-GROUPS = {one.__name__: one for one in (engine, tables, drawing, generators, reader, writer)}
+GROUPS = {one.__name__: one for one in (engine, tables, drawing, generators, writer)}
 
 
 def seconds(table: Path, schema: Path, run: str, off: str) -> float:

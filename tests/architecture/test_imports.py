@@ -191,7 +191,6 @@ def test_heavy_packages_are_imported_only_where_they_are_needed() -> None:
         "sqlite3": "trusted.ledger.sqlite",
         "pandas": "data.frames drawing.records",
         "numba": "jit",
-        "llvmlite": "jit",
     }
     wrong = [(name, package) for package in homes for name in foreign(package) if not lies_in(name, homes[package])]
     assert wrong == []

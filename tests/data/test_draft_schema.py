@@ -13,6 +13,7 @@ import yaml
 
 import cantle
 from cantle.data.draft_schema import draft
+from cantle.data.draft_schema.kinds import KINDS
 from cantle.data.tables import read_columns
 from cantle.errors import DataError, ParameterError, SchemaError
 from cantle.schema import Schema
@@ -230,3 +231,18 @@ def test_inferring_says_what_values_are_multiples_of(tmp_path: Path) -> None:
     assert known["third"] == (Fraction(1, 10**6), None)
     assert known["hour"] == (None, 3600)
     assert known["odd"] == (1, None)
+
+
+def test_a_log_of_events_is_noticed_and_its_columns_are_drafted(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("Case ID,Activity,Complete Timestamp,Resource\n1,Register,2024-01-01,Ann\n", "utf-8")
+    assert "--kind sequences" in draft(log, header=1)
+    drafted = yaml.safe_load(KINDS["sequences"].draft_of(log, 1))
+    assert (drafted["id"], drafted["item"]) == ("Case ID", "Activity")
+    assert drafted["order"] == {"column": "Complete Timestamp", "type": "???"}
+
+
+def test_other_tables_are_not_taken_for_logs(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("case,case time,age\n1,2,3\n", "utf-8")
+    assert "--kind sequences" not in draft(table, header=1)

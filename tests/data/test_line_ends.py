@@ -12,10 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle import kernel_choice
-from cantle.data import encoding, file_forms, fimi, line_grammars
-from cantle.data.encoding import read_codes
-from cantle.data.tables import header, read_columns, read_lines
+from cantle.data import file_forms, fimi, line_grammars
+from cantle.data.tables import header, read_columns, read_csv, whole_lines
 from cantle.schema import Schema, identifier_lines
 from cantle.schema.identifier_lines import matrix_market, pieces, read_fields
 from cantle.schema.items import Universe
@@ -108,25 +106,6 @@ def test_a_line_end_that_two_pieces_share_ends_one_record(
 
 
 @pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("quote", ["", '"'])
-def test_kernels_read_every_line_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, quote: str) -> None:
-    pytest.importorskip("numba")
-    lines = ["a,b", *[f"{MARK}x,{quote}y{quote}", "y,x", "", "q,y", "x"] * 4]
-    (tmp_path / "t.csv").write_bytes(end.join(lines).encode())
-    schema = Schema.from_dict({"fields": FIELDS})
-    domain = schema.domain()
-    want = domain.encode(read_columns(tmp_path / "t.csv", schema).frame)[0].tolist()
-    assert want[:4] == [[0, 1], [1, 0], [3, 1], [0, 3]]
-    monkeypatch.setattr(kernel_choice, "FROM", 0)
-    monkeypatch.setattr(encoding, "_PIECE", 40)
-    got = [
-        [list(record) for record in zip(*(column.tolist() for column in codes), strict=True)]
-        for _, codes, _ in read_codes(tmp_path / "t.csv", schema, domain)
-    ]
-    assert sum(got, []) == want
-
-
-@pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("block", [1, 5, 1 << 16])
 def test_fimi_lines_end_at_every_line_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, block: int
@@ -153,15 +132,15 @@ def test_edges_and_matrices_end_at_every_line_end(tmp_path: Path, end: str) -> N
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
-def test_a_header_alone_holds_no_record(tmp_path: Path, end: bytes) -> None:
+def test_a_header_alone_holds_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: bytes) -> None:
     """The end of the header may be the last byte of the file, or lie in a later piece of it."""
     path = tmp_path / "one.csv"
     schema = Schema.from_dict({"fields": [{"name": "a", "type": "string", "categories": ["x"]}]})
     path.write_bytes(b"a" + end)
     assert len(read_columns(path, schema).frame) == 0
     path.write_bytes(b"a" + end + b"x" + end)
-    pieces = read_lines(path, schema, ["a"], piece=1)
-    assert [value for lines in pieces for value in lines.parse(["a"])["a"].to_list()] == ["x"]
+    monkeypatch.setattr(file_forms, "_PIECE", 1)
+    assert [value for frame in read_csv(path, schema, ["a"]) for value in frame["a"].to_list()] == ["x"]
 
 
 def test_the_time_for_one_very_long_record_grows_with_its_length(
@@ -169,13 +148,12 @@ def test_the_time_for_one_very_long_record_grows_with_its_length(
 ) -> None:
     """Pieces of 64 bytes stand in for a file of a gigabyte. Joining them one by one would copy 16 GB."""
     monkeypatch.setattr(identifier_lines, "_PIECE", 64)
-    schema = Schema.from_dict({"fields": [{"name": "a", "type": "string", "categories": ["x"]}]})
     long, path = b"z" * 1_500_000, tmp_path / "t.csv"
     path.write_bytes(b"a\nx\n" + long + b"\nx\n")
     started = time.process_time()
-    assert sum(len(lines.text) for lines in read_lines(path, schema, ["a"], piece=64)) == len(long) + 5
     whole = path.read_bytes()
     parts = [whole[at : at + 64] for at in range(0, len(whole), 64)]
+    assert sum(map(len, whole_lines(iter(parts), b'"'))) == len(whole)
     assert list(line_grammars.lines_of(parts)) == [b"a", b"x", long, b"x", b""]
     assert b"".join(identifier_lines.pieces(path)) == whole
     assert time.process_time() - started < 2

@@ -57,7 +57,7 @@ def _use_lines(form: Form, schema: dict[str, Any], rule: Rule, *, header: bool) 
 
 
 def _by_lines() -> list[Target]:
-    tables = {"csv": table(), "csv by kernels": table(compiled=True)}
+    tables = {"csv": table()}
     targets = [(f"neighbours, {name}", "csv", read, SCHEMA, adds_at_most(1), True) for name, read in tables.items()]
     baskets: dict[str, Any] = {"kind": "sets", "items": {"minimum": 1, "maximum": 17}, "form": "fimi"}
     edges: dict[str, Any] = {"kind": "graph", "unit": "edge", "nodes": 20}

@@ -12,18 +12,14 @@ from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
-from unittest.mock import patch
 
-import numpy as np
 import polars as pl
 import rfc8785
 import yaml
 
-from cantle import kernel_choice
 from cantle.data.draft_schema import draft
 from cantle.data.draft_schema.tables import text_of
-from cantle.data.encoding import read_codes
-from cantle.errors import CantleError, SchemaError
+from cantle.errors import SchemaError
 from cantle.schema import Schema
 from cantle.schema.code_books import read_code_book
 from cantle.schema.hierarchy_files import load_hierarchy
@@ -80,25 +76,6 @@ def _table_schema(dice: Random) -> dict[str, Any]:
 def _use_table(path: Path, dice: Random) -> None:
     how = RPS if dice.randrange(2) else {"method": "diffgen", "rounds": 1}
     published(path, _table_schema(dice), dice, path.parent, **how)
-
-
-def _use_both_ways(path: Path, dice: Random) -> None:
-    """The kernels for large files and the general reader give the same codes, or the same error message."""
-    schema = Schema.from_dict(_table_schema(dice) | {"unit": None})
-    domain, ways = schema.domain(), []
-    for least in (kernel_choice.FROM, 0):
-        with patch.object(kernel_choice, "FROM", least):
-            try:
-                parts = list(read_codes(path, schema, domain))
-                columns = zip(*(part[1] for part in parts), strict=True)
-                ways.append(([np.concatenate(column).tolist() for column in columns], _joined(parts)))
-            except CantleError as error:
-                ways.append(str(error))
-    assert ways[0] == ways[1], "kernels and general reader differ"
-
-
-def _joined(parts: list[Any]) -> list[int]:
-    return np.concatenate([part[2] for part in parts]).tolist()
 
 
 def _use_draft(path: Path, dice: Random) -> None:
@@ -305,7 +282,6 @@ def all_targets() -> list[Target]:
     sets, edges, manifests = _set_parquet_seeds(), _edge_seeds(), WhenUsed(lambda: tuple(map(rfc8785.dumps, MANIFESTS)))
     return [
         Target("csv", "data.csv", _csv_seeds(), _use_table),
-        Target("csv by kernels", "data.csv", _csv_seeds(), _use_both_ways),
         Target("parquet", "data.parquet", _parquet_seeds(), _use_table),
         Target("init csv", "data.csv", _csv_seeds(), _use_draft),
         Target("init parquet", "data.parquet", _parquet_seeds(), _use_draft),

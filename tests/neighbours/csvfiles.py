@@ -110,7 +110,6 @@ def csv_pair(encodings: list[str], *, multiline: bool = True) -> Any:
 
 FORMS = [
     Form("CSV", "memory", csv_pair(SAFE), table(), 400),
-    Form("CSV", "memory, compiled", csv_pair(SAFE), table(compiled=True), 300),
     Form("CSV, wide encodings", "memory", csv_pair(OTHERS), table(), 200),
     Form("CSV, encodings with a state", "memory", csv_pair(STATEFUL), table(), 100),
 ]

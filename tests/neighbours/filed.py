@@ -303,7 +303,6 @@ def both_ways(name: str, pair: Any, make: Callable[[Records, Path], Any]) -> lis
 
 
 FORMS = [
-    Form("CSV, packed", "memory, compiled", packed, table(compiled=True), 40),
     *both_ways("CSV, packed", packed, rewritten(gzip.compress, "data.csv.gz")),
     *both_ways("CSV, UTF-16", csv_pair(WIDE), rewritten(utf_16, "data.csv")),
     *both_ways("CSV, several files", in_several, halves),

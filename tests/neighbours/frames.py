@@ -225,6 +225,4 @@ FORMS = [
     Form("pyarrow", "memory", declared(ARROW, arrow_table), table()),
     Form("Parquet, by polars", "memory", in_parquet(WRITABLE, polars_frame), table(), 250, "Parquet"),
     Form("Parquet, by pyarrow", "memory", in_parquet(ARROW, arrow_table), table(), 250, "Parquet"),
-    Form("pandas, from lists", "memory, compiled", inferred(_anew), table(compiled=True), 100, "pandas"),
-    Form("polars", "memory, compiled", declared(POLARS, polars_frame), table(compiled=True), 100),
 ]

@@ -7,11 +7,9 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
-from cantle import kernel_choice
 from cantle.data.engine_choice import IN_MEMORY, OPENERS, EngineChoice
 from cantle.interfaces.opening import open_data
 from cantle.schema import Schema
@@ -47,14 +45,13 @@ def schema_of(document: dict[str, Any]) -> Any:
     return _schema(json.dumps(document))
 
 
-def table(*, compiled: bool = False, choice: EngineChoice = IN_MEMORY) -> Any:
+def table(choice: EngineChoice = IN_MEMORY) -> Any:
     """A reader of tables in one engine."""
 
     def read(document: dict[str, Any], data: Any) -> Codes:
         schema = schema_of(document)
         OPENERS[schema.kind].refuse_early(data, schema, choice, None)
-        with patch.object(kernel_choice, "FROM", 0 if compiled else kernel_choice.FROM):
-            _, engine = open_data(data, schema, Asked(schema.domain()), choice=choice)  # type: ignore[arg-type]
+        _, engine = open_data(data, schema, Asked(schema.domain()), choice=choice)  # type: ignore[arg-type]
         try:
             return codes_in(engine)
         finally:

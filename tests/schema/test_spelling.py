@@ -11,7 +11,7 @@ import pytest
 
 from cantle.errors import SchemaError
 from cantle.schema import Schema
-from cantle.schema.domain import DROP, MISSING, Attribute, Labels
+from cantle.schema.domain import Attribute
 from cantle.schema.field_keys import CONSTRAINT_KEYS, FIELD_KEYS, WRITING
 from cantle.schema.fields import Field
 from cantle.schema.spelling import BLANKS
@@ -170,16 +170,6 @@ def test_codes_keep_leading_zeros() -> None:
 def test_keys_that_make_no_sense_are_refused(keys: dict[str, Any], words: str) -> None:
     with pytest.raises(SchemaError, match=words):
         attribute(**keys)
-
-
-@pytest.mark.parametrize("unknown", ["null", "drop", "Ash"])
-@pytest.mark.parametrize("more", [{}, {"trim": False}, {"ignoreCase": True}, {"ignoreCase": True, "trim": False}])
-def test_one_text_gets_the_same_code_as_in_a_column(unknown: str, more: dict[str, Any]) -> None:
-    scale = attribute(type="string", categories=["Ash", "elm ", "1"], replace={"m": "1"}, unknown=unknown, **more).scale
-    texts = ["Ash", "ASH", " ash", "elm", "elm ", "ELM ", "M", "m ", " ", "", "k.a.", " K.A.", "K.a.", "x", "1\t"]
-    assert isinstance(scale, Labels)
-    assert [scale.place(text) for text in texts] == scale.locate(pl.Series(texts)).tolist()
-    assert {MISSING, DROP} >= {code for code in scale.locate(pl.Series(["x"])).tolist() if code < 0}
 
 
 def test_the_table_of_keys_has_every_key_of_the_parser() -> None:

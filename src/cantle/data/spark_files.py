@@ -25,7 +25,7 @@ from cantle.data.engines_for_tables import spark_frame
 from cantle.data.file_forms import ARROW, CSV, JSON_LINES, SHEETS, STATISTICS, ending
 from cantle.data.line_grammars import CsvDialect, Grammar, objects_in
 from cantle.data.sets import check_pair
-from cantle.data.tables import Lines, _check_columns, _csv_dialect, _split_header, read_batches
+from cantle.data.tables import _check_columns, _csv_dialect, _split_header, parse_lines, read_batches
 from cantle.errors import ParameterError
 from cantle.schema.dialect import needs_no_decoding
 from cantle.schema.sets import SetForm, SetSchema
@@ -152,7 +152,7 @@ class LineParser:
 
     def _columns(self, lines: list[bytes]) -> Iterator[pyarrow.RecordBatch]:
         text = b"".join(map(self._closed, lines))
-        yield from _arrow(Lines(text, True, self.names, self.dialect).parse(self.wanted))
+        yield from _arrow(parse_lines(text, self.names, self.dialect, self.wanted))
 
     def _closed(self, line: bytes) -> bytes:
         """A line as UTF-8 in which every quote is closed, so that no field continues in the next line."""

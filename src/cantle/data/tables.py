@@ -115,7 +115,7 @@ def _read_file(path: Path, schema: TableSchema, wanted: list[str], ids: tuple[st
     elif kind in JSON_LINES:
         yield from object_batches(pieces(path, schema.dialect.encoding), wanted)
     else:
-        yield from (lines.parse(wanted) for lines in read_lines(path, schema, wanted))
+        yield from read_csv(path, schema, wanted)
 
 
 def as_ids(column: pl.Series, missing: tuple[str, ...]) -> pl.Series:
@@ -240,59 +240,50 @@ def _csv_dialect(path: Path, dialect: Dialect) -> CsvDialect:
     return CsvDialect(separator, dialect.quote_char, dialect.header, dialect.skip_initial_space)
 
 
-@dataclass(frozen=True, repr=False)
-class Lines:
-    """Whole lines of a CSV file (private), whether they hold quotes, and what is needed to read their columns."""
-
-    text: bytes
-    quoted: bool
-    columns: list[str]  # all columns of the file, in its order
-    dialect: CsvDialect
-
-    def __repr__(self) -> str:
-        return "Lines(private)"
-
-    def __reduce__(self) -> str:
-        raise TypeError("raw records are private and cannot be pickled")
-
-    def parse(self, wanted: list[str], text: bytes | None = None) -> pl.DataFrame:
-        """The wanted columns of these lines, or of others of the same file, as text."""
-        places = [self.columns.index(name) for name in wanted]
-        columns = [f"c{place}" for place in range(max(places) + 1)]
-        # without a header of our own, the first record would decide the number of columns
-        lines = self.dialect.separator.join(columns).encode() + b"\n" + (self.text if text is None else text)
-        frame = _parse(lines, self.dialect, columns, places, one_column=len(self.columns) == 1)
-        if self.dialect.skip_initial_space:
-            frame = frame.select(pl.all().str.strip_chars_start(" "))
-        return frame.rename(dict(zip(frame.columns, wanted, strict=True)))
-
-
-def read_lines(path: Path, schema: TableSchema, wanted: list[str], piece: int | None = None) -> Iterator[Lines]:
-    """The file in batches: the whole lines of each piece; from the first quote on, all the rest is one batch."""
-    dialect, pieces = _csv_dialect(path, schema.dialect), _pieces(path, schema.dialect, piece)
+def read_csv(path: Path, schema: TableSchema, wanted: list[str]) -> Iterator[pl.DataFrame]:
+    """The wanted columns of a CSV file as text, in batches of lines."""
+    dialect, pieces = _csv_dialect(path, schema.dialect), _pieces(path, schema.dialect)
     names, first = schema.file_columns, b""
     if dialect.header:
         names, first = _split_header(pieces, dialect)
         _check_columns(f"{path.name!r}", names, wanted, _DIALECT)
-    quote, some = (dialect.quote or "").encode(), False
+    for text in whole_lines(chain([first], pieces), (dialect.quote or "").encode()):
+        yield parse_lines(text, names, dialect, wanted)
+
+
+def whole_lines(pieces: Iterator[bytes], quote: bytes) -> Iterator[bytes]:
+    """The whole lines of each piece; from the first quote on, all the rest is one batch."""
+    some = False
     held: list[bytes] = []  # of a line that goes on; joined once, because a single line may be very long
-    for more in chain([first], pieces):
+    for more in pieces:
         if quote and quote in more:  # a quoted field may contain line ends
-            yield Lines(b"".join((*held, more, *pieces)), True, names, dialect)
+            yield b"".join((*held, more, *pieces))
             return
         more = with_line_feeds(more)
         end = more.rfind(b"\n") + 1
         if end:
-            yield Lines(without_marks(b"".join((*held, memoryview(more)[:end]))), False, names, dialect)
+            yield without_marks(b"".join((*held, memoryview(more)[:end])))
             some, held = True, []
         held.append(more[end:])
     rest = b"".join(held)
     if rest or not some:
-        yield Lines(without_marks(rest), False, names, dialect)
+        yield without_marks(rest)
 
 
-def _pieces(path: Path, dialect: Dialect, size: int | None = None) -> Iterator[bytes]:
-    return below(pieces(path, dialect.encoding, size, marked=dialect.header), dialect.header_row - 1)
+def parse_lines(text: bytes, names: list[str], dialect: CsvDialect, wanted: list[str]) -> pl.DataFrame:
+    """The wanted columns of whole lines as text; `names` are those of all columns of the file."""
+    places = [names.index(name) for name in wanted]
+    columns = [f"c{place}" for place in range(max(places) + 1)]
+    # without a header of our own, the first record would decide the number of columns
+    lines = dialect.separator.join(columns).encode() + b"\n" + text
+    frame = _parse(lines, dialect, columns, places, one_column=len(names) == 1)
+    if dialect.skip_initial_space:
+        frame = frame.select(pl.all().str.strip_chars_start(" "))
+    return frame.rename(dict(zip(frame.columns, wanted, strict=True)))
+
+
+def _pieces(path: Path, dialect: Dialect) -> Iterator[bytes]:
+    return below(pieces(path, dialect.encoding, marked=dialect.header), dialect.header_row - 1)
 
 
 def _split_header(pieces: Iterator[bytes], dialect: CsvDialect) -> tuple[list[str], bytes]:

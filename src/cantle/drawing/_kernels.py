@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.jit import compiled, copy16, inlined, inner
+from cantle.jit import compiled, inlined, inner
 from cantle.trusted.core.arrays import Bytes, Codes, Floats, Ints, Words
 
 _FEW = 24  # largest region whose records are ranked by comparing all pairs
@@ -140,9 +140,11 @@ def _digits(value: int, room: Bytes, at: np.uint64, digits: Bytes) -> np.uint64:
         rest //= np.uint64(10)
         if rest == np.uint64(0):
             break
-    copy16(digits, first, room, at)
-    copy16(digits, first + np.uint64(16), room, at + np.uint64(16))
-    return at + np.uint64(20) - first
+    while first < np.uint64(20):
+        room[at] = digits[first]
+        at += np.uint64(1)
+        first += np.uint64(1)
+    return at
 
 
 @compiled
@@ -159,9 +161,7 @@ def join(block: Codes, steps: Ints, places: Ints, text: Bytes, room: Bytes) -> n
                 code = 0
             place = places[steps[c, 0] + code]
             start, length = np.uint64(place >> 16), np.uint64(place & 0xFFFF)
-            copy16(text, start, room, at)
-            if length > np.uint64(16):
-                for k in range(np.uint64(16), length):
-                    room[at + k] = text[start + k]
+            for k in range(length):
+                room[at + k] = text[start + k]
             at += length
     return at

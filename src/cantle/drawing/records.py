@@ -244,11 +244,11 @@ class Drawn:
             [[start, table.first, table.step, table.end] for start, table in zip(starts, tables, strict=True)]
         )
         places = np.concatenate([table.places + (offset << 16) for table, offset in zip(tables, offsets, strict=True)])
-        text = np.concatenate([*(table.text for table in tables), np.zeros(16, np.uint8)])
+        text = np.concatenate([table.text for table in tables])
         longest = sum(table.longest for table in tables)
-        # The kernel copies 16 bytes at a time, hence the 64 more. One room is filled while the other is written out.
+        # One room is filled while the other is written out.
         apart = worth_a_thread(self.records)
-        rooms = [np.empty(_ROWS * longest + 64, dtype=np.uint8) for _ in range(2 if apart else 1)]
+        rooms = [np.empty(_ROWS * longest, dtype=np.uint8) for _ in range(2 if apart else 1)]
 
         def blocks() -> Iterator[bytes | memoryview]:
             yield header

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cantle.schema.spelling import PLAIN, Folding, NumberForm, trimmed
+from cantle.schema.spelling import PLAIN, Folding, NumberForm
 from cantle.schema.taxonomy import Label
 from cantle.schema.values import WHOLE, Codes, Mask, floats, is_text, label_text, text_of, truth_words
 
@@ -267,21 +267,6 @@ class Labels:
     def _tidied(self, text: pl.Series) -> pl.Series:
         text = text.str.strip_chars() if self.trim else text
         return self.folding.series(text) if self.ignore_case else text
-
-    def place(self, text: str) -> int:
-        """What `locate` returns for one text. Not for integers, which have many spellings.
-
-        >>> Labels(type="string", labels=("a", "b"), unknown=DROP, marks=("?",)).place("c") == DROP
-        True
-        """
-        if text in self.texts:
-            return self.texts[text]
-        tidy = trimmed(text) if self.trim else text
-        tidy = self.folding(tidy) if self.ignore_case else tidy
-        if (self.trim or self.ignore_case) and tidy in self.tidy_texts:
-            return self.tidy_texts[tidy]
-        absent = text in self.marks or tidy in self.tidy_marks
-        return MISSING if self.unknown == MISSING or absent else self._unknown_code
 
     @cached_property
     def _unknown_code(self) -> int:

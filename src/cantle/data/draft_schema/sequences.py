@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from cantle.data.draft_schema import sets
@@ -56,17 +57,21 @@ def draft_of(path: Path, header_row: int | None) -> str:
     return text + (f"\ndialect: {one_line(dialect.to_dict())}\n" if dialect != Dialect() else "")
 
 
+def event_log(names: Sequence[str]) -> list[str] | None:
+    """The columns of sequence, order and symbol, if their names say so and none else does."""
+    found = [[name for name in names if word in name.lower()] for word in _LONG]
+    apart = len({name for some in found for name in some}) == len(_LONG)
+    return [some[0] for some in found] if apart and all(len(some) == 1 for some in found) else None
+
+
 def _columns(names: list[str]) -> str:
-    """The lines that name the columns: of three, the first is taken for the sequence and the last for the symbol."""
-    id_, order, item = (names[0], names[1], names[2]) if len(names) == 3 else [f'"{BLANK}"'] * 3
-    if len(names) == 3:
-        guess = [next((name for name in names if word in name.lower()), None) for word in _LONG]
-        if len({*guess} - {None}) == 3:
-            id_, order, item = (str(one) for one in guess)
+    """The lines that name the columns: as the names say; of three others, the first is taken for the sequence and the
+    last for the symbol."""
+    id_, order, item = event_log(names) or (names if len(names) == 3 else [f'"{BLANK}"'] * 3)
     choice = f"one of {', '.join(names)}: " if names else ""
     return f"""\
 form: long
 id: {id_}   # {choice}the column that identifies the sequence
 item: {item}   # the column of the symbol
-order: {{column: {order}, type: {BLANK}}}   # of positions or times; types: integer, number, date, datetime
+order: {{column: {order}, type: "{BLANK}"}}   # of positions or times; types: integer, number, date, datetime
 """

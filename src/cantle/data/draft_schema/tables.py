@@ -13,6 +13,7 @@ from itertools import permutations
 from pathlib import Path
 
 from cantle.data.draft_schema.columns import WESTERN, Known, declared, frame_columns, inferred, names_its_columns
+from cantle.data.draft_schema.sequences import event_log
 from cantle.data.file_forms import STATISTICS, ending
 from cantle.data.sheets import book_of
 from cantle.errors import ParameterError
@@ -136,6 +137,11 @@ _WARNING = """\
 # to what could occur, and only then remove the line `guarantee: none`.
 guarantee: none
 """
+_EVENTS = """\
+#
+# These columns look like a log of events. If the rows of each {} are one sequence, in the order of
+# {}, draft them as such: cantle init DATA --kind sequences
+"""
 _WORDS = {"yes", "no", "on", "off", "true", "false", "null"}
 
 
@@ -150,7 +156,9 @@ def text_of(
     listed = "fields:\n" + "".join(f"  - {flow(one)}\n" for one in fields)
     if not dialect.header:
         listed = _NO_HEADER + listed
-    parts = [EDITOR_LINE + _INTRO, *([_WARNING] if inferred else []), listed]
+    log = event_log([str(one["name"]) for one in fields])
+    events = _EVENTS.format(one_line(log[0]), one_line(log[1])) if log else ""
+    parts = [EDITOR_LINE + _INTRO + events, *([_WARNING] if inferred else []), listed]
     parts.append(f'missingValues: {one_line(marks)}  # texts that stand for a missing value, such as "NA" or "?"\n')
     if rules := proposed_rules(fields):
         parts.append(as_comment(rules))

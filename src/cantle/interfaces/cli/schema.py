@@ -45,7 +45,9 @@ def init_command(
     key: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="With --child: the column that links both tables.")
     ] = None,
-    kind: Annotated[str | None, typer.Option(metavar="table|sets|graph", help="Default: by the file's name.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(metavar="table|sets|sequences|graph", help="Default: by the file's name.")
+    ] = None,
     header: Annotated[
         str | None,
         typer.Option(
