@@ -25,7 +25,7 @@ from cantle.interfaces.opening import Order, open_data, preflight
 from cantle.methods.base import Authored, Method, UsesDice
 from cantle.methods.own_accuracy import MeasuresItself
 from cantle.methods.own_error.accuracy import Accuracy
-from cantle.methods.planning.words import caution
+from cantle.methods.epsilon_in_words import caution
 from cantle.release import Release, tables
 from cantle.release.document_fields import read
 from cantle.release.facts import Facts
