@@ -30,6 +30,7 @@ from cantle.schema.question_columns import (
     KEYWORDS,
     Column,
     Coordinate,
+    ListsOf,
     Misfit,
     Place,
     Points,
@@ -149,6 +150,13 @@ class _Parser:
         except Misfit as why:
             raise_alone(self._error(why, value))
 
+    def _contains(self, column: ListsOf) -> Question:
+        value = self._value()
+        try:
+            return column.containing(value)
+        except Misfit as why:
+            raise_alone(self._error(why, value))
+
     def _comparison(self) -> Question:
         left = self._side(None)
         if left.column is not None:
@@ -175,6 +183,12 @@ class _Parser:
             area: Area = self._area(column)
             there = [OneColumn(column.key, CodeSet.span(0, column.values, column.size))] if turned else []
             return join(True, [OneColumn(column.key, replace(area, outside=turned)), *there])
+        if isinstance(column, ListsOf) and self._took("contains"):
+            question, missing = (
+                self._contains(column),
+                [self._about(column, CodeSet.span(0, column.values, column.size))],
+            )
+            return join(True, [negated(question), *missing]) if turned else question
         if self._took("in"):
             codes = self._listed(column)
         elif self._took("between"):
