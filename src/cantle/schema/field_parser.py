@@ -95,7 +95,7 @@ def parse_field(
     if kind == PLACE:
         return _with_map(common, where, entry, constraints)
     if kind == LIST:
-        return _with_items(common, where, entry, missing, base_dir)
+        return _with_items(common, where, entry, constraints, missing, base_dir)
     listed, tree = entry.get("categories", constraints.get("enum")), entry.get("hierarchy")
     unbounded = kind == "integer" and not {"minimum", "maximum"} & {*entry, *constraints}
     if listed is None and tree is not None and (kind == "string" or unbounded):
@@ -122,6 +122,15 @@ def _refuse_ignored(where: str, given: Mapping[str, object]) -> None:
     for key in ("exclusiveMinimum", "exclusiveMaximum"):
         if given.get(key) is not None:
             fail(where, f"`{key}` is not supported", f"give `{key.removeprefix('exclusive').lower()}` on the grid")
+
+
+def _refuse_others(
+    where: str, kind: str, entry: Mapping[str, object], constraints: Mapping[str, object], fix: str
+) -> None:
+    """Refuses keys that columns of a type without categories and bounds cannot have."""
+    ignored = [key for key in FIELD_KEYS if key in entry and kind not in FIELD_KEYS[key].types]
+    for key in [*ignored, *(key for key in ("minimum", "maximum", "enum", "multipleOf") if key in constraints)]:
+        fail(where, f"`{key}` is not for type {kind}", fix, key)
 
 
 def _hierarchy(tree: object, one: Field, base_dir: Folder) -> Taxonomy:
@@ -261,9 +270,7 @@ def _with_grid(common: Field, where: str, entry: Mapping[str, object], constrain
 
 def _with_map(common: Field, where: str, entry: Mapping[str, object], constraints: Mapping[str, object]) -> Field:
     """A place: the bounds of the map, its step, and how the file has it."""
-    ignored = [key for key in FIELD_KEYS if key in entry and PLACE not in FIELD_KEYS[key].types]
-    for key in [*ignored, *(key for key in ("minimum", "maximum", "enum", "multipleOf") if key in constraints)]:
-        fail(where, f"`{key}` is not for places", "give `bounds: [[low lat, low lon], [high lat, high lon]]`", key)
+    _refuse_others(where, PLACE, entry, constraints, "give `bounds: [[low lat, low lon], [high lat, high lon]]`")
     if common.role == "target":
         fail(where, "a place cannot be the target", "give the role to another column", "role")
     problems, bounds = Problems(), list[tuple[Fraction, Fraction]]()
@@ -296,12 +303,15 @@ def _with_map(common: Field, where: str, entry: Mapping[str, object], constraint
 
 
 def _with_items(
-    common: Field, where: str, entry: Mapping[str, object], missing: tuple[str, ...], base_dir: Folder
+    common: Field,
+    where: str,
+    entry: Mapping[str, object],
+    constraints: Mapping[str, object],
+    missing: tuple[str, ...],
+    base_dir: Folder,
 ) -> Field:
     """A list: its items, and how texts have them."""
-    given = [*entry, *(key for key in common.extra_constraints if key in ("minimum", "maximum", "enum", "multipleOf"))]
-    for key in (one for one in given if one in FIELD_KEYS and LIST not in FIELD_KEYS[one].types):
-        fail(where, f"`{key}` is not for lists", "declare what they may hold under `items`", key)
+    _refuse_others(where, LIST, entry, constraints, "declare what lists may hold under `items`")
     if common.role is not None:
         fail(where, "lists are no target and no weights", "give the role to another column", "role")
     if entry.get("items") is None:

@@ -118,8 +118,9 @@ class Lists(Steps):
         if not len(in_json):
             return parts
         parsed = pl.Series([_from_json(one) for one in text.gather(in_json)], dtype=pl.List(pl.String))
-        known = parsed.is_not_null().to_numpy()
-        return parts.scatter(in_json[known], parsed.filter(pl.Series(known)))
+        known, place = parsed.is_not_null().to_numpy(), np.arange(len(text))
+        place[in_json[known]] = len(text) + np.flatnonzero(known)
+        return pl.concat([parts, parsed]).gather(place)
 
     def values(self, k: Codes) -> pl.Series:
         """The lists of codes, in the order of the universe; null if k is the code after the last."""
