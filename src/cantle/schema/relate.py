@@ -300,10 +300,7 @@ def _of_nulls(relations: Relations) -> list[tuple[str, Question]]:
         if one.alone is None:
             continue
         no_parent = forms.missing(one.parent)
-        apart, own = (
-            OneColumn(key, forms.counted[key].where(key, 0, forms.counted[key].grid).codes)
-            for key in (one.name, one.alone)
-        )
+        apart, own = forms.there(one.name), forms.there(one.alone)
         both = [join(True, [no_parent, apart]), join(True, [negated(no_parent), own])]
         if not relations.columns[one.child].nullable:
             both += [join(True, [negated(no_parent), negated(apart)]), join(True, [no_parent, negated(own)])]
