@@ -90,8 +90,8 @@ def _open_spark(both: tuple[object, object], schema: FamilySchema) -> SparkFamil
             frames.append(spark.select(engines_for_tables.spark_frame(session, source, table, columns), columns))
             encoder(spark.nothing_of(frames[-1]))  # judges types
             encode.append(encoder)
-        domain = FamilyDomain(*schema.sizes, schema.max_children)
-        return SparkFamilies(frames, encode, domain, order_of(schema), own=own)
+        joined = FamilyDomain(*schema.sizes, schema.max_children)
+        return SparkFamilies(frames, encode, joined, order_of(schema), own=own)
 
 
 def _encoder(table: TableSchema, domain: Domain, *, of_children: bool) -> Callable[[RecordBatch], pl.DataFrame]:

@@ -239,9 +239,8 @@ def _frame(data: object) -> list[Series]:
     """The columns of a polars, pandas or pyarrow frame or series."""
     import narwhals as nw
 
-    with unreadable(
-        "this cannot be read as a graph; give a file, a networkx graph, a frame or an array of two columns."
-    ):
+    known = "a file, a networkx graph, a frame or an array of two columns"
+    with unreadable(f"this cannot be read as a graph; give {known}."):
         native = frame_or_series(data)
         return [native] if isinstance(native, nw.Series) else list(collected(as_frame(native)).iter_columns())
 
