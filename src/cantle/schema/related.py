@@ -9,6 +9,7 @@ from cantle.schema.code_sets import NOTHING, CodeSet, Key, OneColumn, Question, 
 from cantle.schema.documents import Problems, fail
 from cantle.schema.domain import Attribute, Domain, Labels
 from cantle.schema.fields import Field
+from cantle.schema.lists import Lists
 from cantle.schema.maps import table_of
 from cantle.schema.question_columns import Vocabulary
 from cantle.schema.relate import Claim, Related, Table, missing_map, relate
@@ -33,6 +34,9 @@ def related(
     known = relate(columns, target, claims, maps, named)
     every = [*((one.text, one.broken) for one in found if one.follows is None), *_of_maps(maps, columns)]
     places: dict[Key, int] = {name: one.on_places.size for name, one in columns.items()}
+    places |= {
+        item: 2 for one in columns.values() if isinstance(one.scale, Lists) for item in one.scale.names(one.name)
+    }
     whole = replace(domain, rules=compiled(every, places))
     if known is None:
         for number, one in enumerate(found):
