@@ -252,7 +252,7 @@ class TableSchema(RecordSchema):
 
     @cached_property
     def _related(self) -> tuple[Domain, Domain]:
-        from cantle.schema.related import related
+        from cantle.schema.relate import related
 
         return related(self._declared, self._names, self.rules, {one.name: one for one in self.fields})
 
