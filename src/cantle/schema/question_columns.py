@@ -28,6 +28,7 @@ from cantle.schema.declared_values import number_in
 from cantle.schema.domain import Attribute
 from cantle.schema.fields import Field
 from cantle.schema.items import Universe
+from cantle.schema.lists import Lists
 from cantle.schema.places import Area, Plane
 from cantle.schema.scales import EPOCH, Labels, Steps
 from cantle.schema.taxonomy import Label, printable
@@ -265,6 +266,22 @@ class Place(Named):
         return [Coordinate(self, one) for one in ("lat", "lon")]
 
 
+class ListsOf(Named):
+    """Lists of items."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        assert isinstance(attribute.scale, Lists)
+        self.name = self.key = attribute.name
+        self._lists, self.values, self.size = attribute.scale, attribute.grid, attribute.size
+
+    def codes(self, sign: str, value: Token) -> CodeSet:  # noqa: ARG002
+        raise Misfit(f"{self.name} holds lists; write `{self.name} contains '{self._lists.items.label(0)}'`")
+
+    def item(self, value: Token) -> Key:
+        """The column of truth values that says whether a list holds an item."""
+        return self._lists.names(self.name)[item_in(self._lists.items, value)]
+
+
 class Coordinate(Named):
     """The latitude or longitude of a place, which is compared with numbers."""
 
@@ -442,16 +459,19 @@ class Vocabulary:
 
     def _code(self, value: Token) -> int:
         assert self._universe is not None
-        code = int(self._universe.encode(pl.Series([value.text]))[0])
-        if code < 0:
-            labels = [str(self._universe.label(k)) for k in range(min(self._universe.size, _LISTED))]
-            longer = next((one for one in labels if one.startswith(f"{value.text} ")), None)
-            if longer is not None:
-                raise Misfit(
-                    f"there is no item {value.text!r}; an item with blanks needs quotes: {printable(longer)!r}"
-                )
-            raise Misfit(unknown("item", value.text, labels, "items", self._universe.size))
-        return code
+        return item_in(self._universe, value)
+
+
+def item_in(universe: Universe, value: Token) -> int:
+    """The code of an item; raises Misfit."""
+    code = int(universe.encode(pl.Series([value.text]))[0])
+    if code < 0:
+        labels = [str(universe.label(k)) for k in range(min(universe.size, _LISTED))]
+        longer = next((one for one in labels if one.startswith(f"{value.text} ")), None)
+        if longer is not None:
+            raise Misfit(f"there is no item {value.text!r}; an item with blanks needs quotes: {printable(longer)!r}")
+        raise Misfit(unknown("item", value.text, labels, "items", universe.size))
+    return code
 
 
 def unknown(what: str, given: str, known: Sequence[str], plural: str, total: int | None = None) -> str:
@@ -468,6 +488,8 @@ def column_of(attribute: Attribute, field: Field) -> Named:
     """A column of a table, as questions see it."""
     if isinstance(attribute.scale, Plane):
         return Place(attribute)
+    if isinstance(attribute.scale, Lists):
+        return ListsOf(attribute)
     if isinstance(attribute.scale, Steps):
         return Points(attribute)
     return Categories(attribute, field.categories if field.ordered else None, field.value_labels)

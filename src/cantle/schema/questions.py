@@ -31,6 +31,7 @@ from cantle.schema.places import Area
 from cantle.schema.question_columns import (
     KEYWORDS,
     TURNED,
+    ListsOf,
     Misfit,
     Named,
     Place,
@@ -163,16 +164,16 @@ class _Parser:
             question = self._question()
             self._expect(")", f"to close the one at character {start.at + 1}")
         elif self._vocabulary.has_items and self._took("contains"):
-            question = self._item()
+            question = self._item(self._vocabulary)
         else:
             question = self._comparison()
         self._depth -= 1
         return question
 
-    def _item(self) -> Question:
+    def _item(self, among: Vocabulary | ListsOf) -> Question:
         value = self._value()
         try:
-            return OneColumn(self._vocabulary.item(value), CodeSet.of([1], 2))
+            return OneColumn(among.item(value), CodeSet.of([1], 2))
         except Misfit as why:
             raise_alone(self._error(why, value))
 
@@ -200,6 +201,8 @@ class _Parser:
         turned = self._took("not")
         if isinstance(column, Place) and self._took("within"):
             question: Question = OneColumn(column.key, self._area(column))
+        elif isinstance(column, ListsOf) and self._took("contains"):
+            question = self._item(column)
         elif self._took("in"):
             question = column.question(self._listed(column))
         elif self._took("between"):

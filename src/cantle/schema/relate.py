@@ -18,9 +18,10 @@ from cantle.schema.code_sets import NOTHING, CodeSet, Key, Linear, OneColumn, Qu
 from cantle.schema.documents import Problems, fail
 from cantle.schema.domain import Attribute, Domain, Labels
 from cantle.schema.fields import Field
+from cantle.schema.lists import Lists
 from cantle.schema.maps import table_of
 from cantle.schema.question_columns import Vocabulary
-from cantle.schema.relations import VALUE, Computed, Difference, LookedUp, Relations
+from cantle.schema.relations import VALUE, Computed, Difference, LookedUp, Relations, Unfolded
 from cantle.schema.rules import Declared, check_steps, compiled, declared, uncontradicted
 from cantle.schema.scales import Steps
 
@@ -66,7 +67,11 @@ def related(
     relations, left = _relations(columns, target, claims, looked, named)
     every = [(one.text, one.broken) for one in found if one.follows is None]
     every += [(f"{one.source} -> {one.name}", _not_mapped(columns, one)) for one in looked]
-    whole = replace(domain, rules=compiled(every, {name: one.on_places.size for name, one in columns.items()}))
+    places: dict[Key, int] = {name: one.on_places.size for name, one in columns.items()}
+    places |= {
+        item: 2 for one in columns.values() if isinstance(one.scale, Lists) for item in one.scale.names(one.name)
+    }
+    whole = replace(domain, rules=compiled(every, places))
     if relations is None:
         _check_steps([(one.text, one.broken) for one in found], vocabulary)
         uncontradicted(whole.rules)
@@ -78,8 +83,8 @@ def related(
     _check_steps(broken, vocabulary)
     counted = {name: made or columns[name] for name, made in relations.counted.items()}
     sizes: dict[Key, int] = {name: one.on_places.size for name, one in counted.items()}
-    zeros = [(text, one) for text, one in (*broken, *_of_nulls(relations), *_of_bounds(relations)) if one != NOTHING]
-    rules = uncontradicted(compiled(zeros, sizes))
+    broken += [*_of_nulls(relations), *_of_bounds(relations), *_of_lists(relations)]
+    rules = uncontradicted(compiled([(text, one) for text, one in broken if one != NOTHING], sizes))
     attributes = tuple(one for name, one in counted.items() if name != target)
     made = replace(domain, attributes=attributes, columns=tuple(counted), rules=rules, relations=relations)
     return _possible(made), whole
@@ -114,10 +119,15 @@ def _relations(
     chosen, circles = _forest(sorted(spans, key=lambda span: columns[span.more].nullable + columns[span.less].nullable))
     left += [claim for span in circles for claim in span.claims]
     differences = _solved(columns, target, chosen, named)
-    if not (differences or computed or looked):
+    lists = [Unfolded.of(one) for one in columns.values() if isinstance(one.scale, Lists)]
+    if not (differences or computed or looked or lists):
         return None, left
     relations = Relations(
-        tuple(one.on_places for one in columns.values()), tuple(differences), tuple(computed), tuple(looked)
+        tuple(one.on_places for one in columns.values()),
+        tuple(differences),
+        tuple(computed),
+        tuple(looked),
+        tuple(lists),
     )
     _check_names(relations)
     _check_computed(relations)
@@ -346,6 +356,10 @@ def _check_names(relations: Relations) -> None:
     for name in (name for one in relations.differences for name in (one.name, one.alone)):
         if name in relations.columns:
             fail(f"field {name!r}", "a difference that rules make is called so too", "rename the field")
+    for lists in relations.lists:
+        for name in lists.columns:
+            if name in relations.columns:
+                fail(f"field {name!r}", f"the column of an item of {lists.name!r} is called so too", "rename the field")
 
 
 # ---- what cannot be -------------------------------------------------------------------------------------------------
@@ -378,4 +392,20 @@ def _of_bounds(relations: Relations) -> list[tuple[str, Question]]:
             beyond = [forms.inside(form, None, -1)] if low < 0 else []
             beyond += [forms.inside(form, last + 1, None)] if high > last else []
             zeros += [(f"the bounds of {one.child}", question) for question in beyond]
+    return zeros
+
+
+def _of_lists(relations: Relations) -> list[tuple[str, Question]]:
+    """A missing list holds no item, and no list holds too many."""
+    zeros = list[tuple[str, Question]]()
+    for one in relations.lists:
+        scale = relations.columns[one.name].scale
+        assert isinstance(scale, Lists)
+        if one.missing is not None:
+            holds = [OneColumn(item, CodeSet.of([1], 2)) for item in one.items]
+            both = join(True, [OneColumn(one.missing, CodeSet.of([1], 2)), join(False, holds)])
+            zeros.append((f"{one.name} where it is missing", both))
+        if scale.most < len(one.items):
+            terms = tuple(Term(item, 1, 2, 2) for item in one.items)
+            zeros.append((f"the most items of {one.name}", Linear(terms, scale.most + 1, None)))
     return zeros
