@@ -40,14 +40,15 @@ _COLUMNS = """\
 
 
 def recognises(path: Path, ending: str, packed: bool) -> bool:  # noqa: ARG001
-    """FIMI lines, and Parquet files with a column of lists."""
+    """FIMI lines, and Parquet files with a column of lists and at most one other; with more it is a table."""
     return ending == ".dat" or (ending in PARQUET and os.path.exists(path) and _has_lists(path))
 
 
 def _has_lists(path: Path) -> bool:
     import polars as pl
 
-    return any(isinstance(kind, pl.List | pl.Array) for kind in column_types(path).values())
+    kinds = [isinstance(kind, pl.List | pl.Array) for kind in column_types(path).values()]
+    return len(kinds) <= 2 and any(kinds)
 
 
 def needs_header(path: str | os.PathLike[str]) -> bool:
