@@ -27,6 +27,7 @@ from cantle.release.structures.checks import changed_columns, rate_paid, unpaid
 from cantle.schema.domain import Domain
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
+from cantle.trusted.geometry import value_sets
 from cantle.trusted.geometry.boxes import Frontier
 
 _FEW = 8  # children of a node that are looked at one by one
@@ -76,6 +77,7 @@ class Nodes:
     def route(self, codes: Codes) -> Ints:
         """The leaf of each record, level by level: among its children, the last that starts at or below its code."""
         node, cut, start = np.zeros(len(codes), dtype=np.int64), self.cut, self._starts()
+        left = self._left_sets()
         moving = np.flatnonzero(self.many[node] > 0)
         few = self.many.max() <= _FEW
         keys = self.parent * (int(self.hi.max(initial=0)) + 1)
@@ -89,8 +91,22 @@ class Nodes:
                 node[moving] = child
             else:
                 node[moving] = np.searchsorted(keys + start, keys[self.first[here]] + code, side="right") - 1
+            if left is not None:
+                outside = (left[here] >> np.minimum(code, value_sets.MOST)) & 1 == 0
+                node[moving] = np.where(left[here] > 0, self.first[here] + outside, node[moving])
             moving = moving[self.many[node[moving]] > 0]
         return node
+
+    def _left_sets(self) -> Ints | None:
+        """The set of the first child where values were divided into sets that are no spans; None if nowhere."""
+        node = np.arange(1, len(self.by))
+        far = node[self.hi[node, self.by[1:]] > self.hi[0, self.by[1:]]]
+        if not len(far):
+            return None
+        parents, left = np.unique(self.parent[far]), np.zeros(len(self.parent), dtype=np.int64)
+        ends = np.array([self.span(node) for node in self.first[parents].tolist()])
+        left[parents] = value_sets.sets_of(ends[:, 0], ends[:, 1])
+        return left
 
     def _starts(self) -> Ints:
         """The first code that the last cut left to each node."""
@@ -126,7 +142,8 @@ def nodes_of(tree: pl.DataFrame, domain: Domain) -> Nodes:
     read = _cuts_at_parents if "point" in tree.columns else _spans_of_nodes
     by, start, end = read(tree, domain, parent, own - first[parent], many)
     lo = np.zeros((len(parent), len(domain.attributes)), dtype=np.int64)
-    hi = np.tile(np.array([a.size for a in domain.attributes], dtype=np.int64), (len(parent), 1)).reshape(lo.shape)
+    sizes = np.array([a.size for a in domain.attributes], dtype=np.int64)
+    hi = np.tile(sizes, (len(parent), 1)).reshape(lo.shape)
     for level in range(1, int(depth.max()) + 1):
         here = np.flatnonzero(depth == level)
         above, cut = parent[here], by[here]
@@ -135,13 +152,22 @@ def nodes_of(tree: pl.DataFrame, domain: Domain) -> Nodes:
         begin, stop = np.where(start[here] < 0, low, start[here]), np.where(end[here] < 0, high, end[here])
         follows = np.where(here == first[above], low, np.append(-1, stop[:-1]))
         reaches = (here < first[above] + many[above] - 1) | (stop == high)
-        if not ((begin < stop) & (stop <= high) & (begin == follows) & reaches).all():
+        spans = (begin < stop) & (stop <= np.minimum(high, sizes[cut])) & (begin == follows) & reaches
+        whole, part = value_sets.sets_of(low, high), value_sets.sets_of(begin, stop)
+        small = (sizes[cut] <= value_sets.MOST) & (many[above] == 2)
+        if not (spans | (small & _divided(whole, part, here == first[above]))).all():
             raise VerifyError("the regions below a region of the tree are not disjoint, or do not cover it")
         lo[here, cut], hi[here, cut] = begin, stop
     nodes = Nodes(parent, depth, first, many, by, lo, hi)
     if "values" in tree.columns and tree["values"].to_list() != _in_words(nodes, domain):
         raise VerifyError("the words of the tree are not those of its cuts")
     return nodes
+
+
+def _divided(whole: Ints, part: Ints, first: Bools) -> Bools:
+    """Whether each child is one of two sets of values that together make up the set of their parent."""
+    other = np.where(first, np.roll(part, -1), np.roll(part, 1))  # the other child
+    return (part > 0) & (other > 0) & (part & other == 0) & (part | other == whole)
 
 
 def _cuts_at_parents(
