@@ -100,8 +100,7 @@ class Config(Mechanism[Table]):
 
     def domain(self) -> Domain:
         columns: list[dict[str, object]] = [
-            _category(f"a{i}", size) if self.labels else _number(f"a{i}", size)
-            for i, size in enumerate(self.sizes)
+            _category(f"a{i}", size) if self.labels else _number(f"a{i}", size) for i, size in enumerate(self.sizes)
         ]
         if self.classes > 1:
             columns.append({"role": "target", **_category("y", self.classes)})
@@ -152,6 +151,11 @@ class Config(Mechanism[Table]):
             return shown(method, noise, receipt, leaves=enumerate_leaves), drawn_by(noise)
 
         return run
+
+
+def _number(name: str, size: int) -> dict[str, object]:
+    """A column of so many whole numbers from 0 on."""
+    return {"name": name, "type": "integer", "constraints": {"required": True, "minimum": 0, "maximum": size - 1}}
 
 
 def _category(name: str, size: int) -> dict[str, object]:
