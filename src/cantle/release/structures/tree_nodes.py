@@ -27,6 +27,7 @@ from cantle.release.structures.checks import changed_columns, rate_paid, unpaid
 from cantle.schema.domain import Domain
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
+from cantle.trusted.core.budget import Charge
 from cantle.trusted.geometry import value_sets
 from cantle.trusted.geometry.boxes import Frontier
 
@@ -223,6 +224,8 @@ def sizes_asked(tree: pl.DataFrame) -> list[tuple[Ints, Noisy]]:
     if "noisy" not in tree.columns:
         return []
     asked = tree.filter(tree["noisy"].is_not_null())
+    if any(tree[name].is_null().ne(tree["noisy"].is_null()).any() for name in ("rate_num", "rate_den")):
+        raise VerifyError("a size of a region has no noise, or noise belongs to no size")
     rates = asked.select("rate_num", "rate_den").unique().sort("rate_den", "rate_num").rows()
     parts = ((den, asked.filter(asked["rate_den"] == den)) for den in sorted({den for _, den in rates}))
     return [
@@ -234,6 +237,7 @@ def sizes_asked(tree: pl.DataFrame) -> list[tuple[Ints, Noisy]]:
 SIZE, TEST = "number of records", "stop test"
 """The charges for noisy sizes: of the whole domain, and of regions that were tested by their counts."""
 
+_CLOSE = 1e-6  # estimates are sums and means of few numbers, so only their last digits vary with the machine
 _KNOWN = 10**6  # the rate of the noise in a number that is exactly known
 
 
@@ -268,7 +272,7 @@ def leaf_problems(
     count, more = drawable(again.count, len(domain.columns), public_dice(manifest.postprocessing["seed"]))
     if list(more.values()) != ([] if wanted is None else [wanted]) or int(count.sum()) != manifest.summary["records"]:
         yield "the counts of the leaves do not add up to the number of records"
-    yield from changed_columns(release.groups, groups_frame(domain, replace(again, count=count)), "groups")
+    yield from changed_columns(release.groups, groups_frame(domain, replace(again, count=count)), "groups", _CLOSE)
 
 
 def _path_problems(receipt: Receipt, nodes: Nodes, leaves: Leaves) -> Iterator[str]:
@@ -329,20 +333,35 @@ def _computed(release: Release, domain: Domain, nodes: Nodes, leaves: Leaves, ho
 
 
 def _sizes(release: Release, leaves: Leaves, how: Counting) -> list[tuple[Ints, Noisy]]:
-    """The noisy sizes of regions. Older releases do not hold all of them. What is unknown is replaced by the stated
+    """The noisy sizes of regions. Not all releases hold all of them. What is unknown is replaced by the stated
     estimates: then only differences between the estimates of one leaf, or of all leaves, can be checked."""
-    tree, receipt, accuracy = release.frames["tree"], release.manifest.receipt, release.manifest.accuracy
+    tree, receipt = release.frames["tree"], release.manifest.receipt
+    tested = [charge for charge in receipt.charges() if charge.why == TEST and charge.verb == "measure"]
     if "noisy" in tree.columns:
-        return sizes_asked(tree)
-    totals = leaves.estimate.sum(axis=1)
-    if any(charge.why == TEST and charge.verb == "measure" for charge in receipt.charges()) and not how.by_depth:
-        return [(leaves.ids, _exactly(totals))]
-    root, asked = np.zeros(1, dtype=np.int64), [charge for charge in receipt.charges() if charge.why == SIZE]
-    if not asked or how.declared is not None or not how.counted:
+        sizes = sizes_asked(tree)
+        if not (any(charge.depth == 0 for charge in tested) and _size_charges(receipt)):
+            return sizes
+        # The tree holds one size of each region, but the whole domain has two.
+        first = _size_of_all(release, leaves)
+        known = release.manifest.accuracy is not None
+        return [*first, *sizes] if known else [*first, *sizes_asked(tree.filter(tree["node"] > 0))]
+    if tested and not how.by_depth:
+        return [(leaves.ids, _exactly(leaves.estimate.sum(axis=1)))]
+    if not _size_charges(receipt) or how.declared is not None or not how.counted:
         return []
+    return _size_of_all(release, leaves)
+
+
+def _size_charges(receipt: Receipt) -> list[Charge]:
+    return [charge for charge in receipt.charges() if charge.why == SIZE]
+
+
+def _size_of_all(release: Release, leaves: Leaves) -> list[tuple[Ints, Noisy]]:
+    """The noisy number of records, which decided whether the release measured its error, or else their estimate."""
+    root, accuracy = np.zeros(1, dtype=np.int64), release.manifest.accuracy
     if accuracy is None:
-        return [(root, _exactly(totals.sum(keepdims=True)))]
-    num, den = rate_paid(asked[0])
+        return [(root, _exactly(leaves.estimate.sum().reshape(1)))]
+    num, den = rate_paid(_size_charges(release.manifest.receipt)[0])
     return [(root, Noisy(np.array([[accuracy.noisy_records]]), np.array([num]), den))]
 
 
