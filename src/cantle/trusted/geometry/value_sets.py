@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cantle.trusted.core.arrays import Bools, Floats, Ints
+from cantle.trusted.core.arrays import Floats, Ints
 
 MOST = 8
 """Most codes of a column whose regions can be sets: 127 ways to divide them in two."""
@@ -53,16 +53,6 @@ def sets_of(lo: Ints, hi: Ints) -> Ints:
 def spans_of(sets: Ints) -> tuple[Ints, Ints]:
     """The spans that stand for sets."""
     return _START[sets], _START[sets] + _MANY[sets]
-
-
-def beyond(hi: Ints, size: int) -> Bools:
-    """Where spans of a column of so many codes end beyond them, because they stand for sets."""
-    return hi > size
-
-
-def codes_in(lo: int, hi: int) -> list[int]:
-    """The codes of a set, ascending."""
-    return CODE[lo:hi].tolist()
 
 
 def along(by_code: Floats) -> Floats:
