@@ -337,9 +337,10 @@ def _sizes(release: Release, leaves: Leaves, how: Counting) -> list[tuple[Ints, 
     estimates: then only differences between the estimates of one leaf, or of all leaves, can be checked."""
     tree, receipt = release.frames["tree"], release.manifest.receipt
     tested = [charge for charge in receipt.charges() if charge.why == TEST and charge.verb == "measure"]
+    counted = how.counted and how.declared is None and _size_charges(receipt)
     if "noisy" in tree.columns:
         sizes = sizes_asked(tree)
-        if not (any(charge.depth == 0 for charge in tested) and _size_charges(receipt)):
+        if not (counted and any(charge.depth == 0 for charge in tested)):
             return sizes
         # The tree holds one size of each region, but the whole domain has two.
         first = _size_of_all(release, leaves)
@@ -347,9 +348,7 @@ def _sizes(release: Release, leaves: Leaves, how: Counting) -> list[tuple[Ints, 
         return [*first, *sizes] if known else [*first, *sizes_asked(tree.filter(tree["node"] > 0))]
     if tested and not how.by_depth:
         return [(leaves.ids, _exactly(leaves.estimate.sum(axis=1)))]
-    if not _size_charges(receipt) or how.declared is not None or not how.counted:
-        return []
-    return _size_of_all(release, leaves)
+    return _size_of_all(release, leaves) if counted else []
 
 
 def _size_charges(receipt: Receipt) -> list[Charge]:
