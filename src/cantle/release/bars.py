@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cantle.release import Release
-from cantle.release.data_file import as_polars
+from cantle.release.data_file import as_polars, lists_of
 from cantle.release.load import code_reader, table_schema_of
-from cantle.release.sets import list_frame
 from cantle.release.structures import traits_of
 from cantle.release.words import percent
 
@@ -58,7 +57,7 @@ def column_section(release: Release, everything: bool) -> tuple[str, list[str]]:
 
 def item_section(release: Release) -> tuple[str, list[str]]:
     """The most frequent items of the released sets, as small bars."""
-    sets = list_frame(as_polars(release.records, release.manifest), release.manifest)["items"]
+    sets = lists_of(release)
     held = sets.explode(empty_as_null=False).drop_nulls().value_counts(sort=True).head(_MOST)
     lines = bars([str(item) for item in held.to_series(0)], held["count"].to_list(), len(sets)) if len(held) else ()
     return "Most frequent items", list(lines)
