@@ -471,7 +471,7 @@ def test_sets_are_of_small_columns_of_tables() -> None:
     wide = fresh(table=Table((20, 3), 1, ()))
     part, nothing = np.array([1]), np.array([0])
     narrow = wide.split(wide.root(), Cuts(np.array([0]), np.array([4]))).take(slice(0, 1))
-    with pytest.raises(ParameterError, match="few values"):
+    with pytest.raises(ParameterError, match="with few values"):
         wide.split(narrow, SetCuts(nothing, nothing, part))
     with pytest.raises(ParameterError, match="not candidates"):
         wide.choose(narrow, AllCuts((20, 3), 1, sets=(True, False)), BALANCE, 5, why="c")

@@ -64,9 +64,11 @@ OF_TABLES = ("TVD2", "values", "q95 k=1", "q95 k=2", "boosting accuracy", "boost
 
 
 CUTS: dict[str, Options] = {
-    f"{preset}{way}": {"preset": preset} | options
-    for preset in ("default", "paper")
-    for way, options in {"": {}, ", random order": {"order": "random"}, ", subsets": {"cuts": "subsets"}}.items()
+    "declared order": {},
+    "random order": {"order": "random"},
+    "subsets": {"cuts": "subsets"},
+    "paper, random order": {"preset": "paper"},
+    "paper, subsets": {"preset": "paper", "cuts": "subsets"},
 }
 
 

@@ -129,8 +129,8 @@ def admit_rule(rule: Rule[Nodes] | Projection | ShorterSets, nodes: Nodes, engin
             "each region needs one cut, or several in ascending order, strictly inside it; sub-partitions must be "
             "distinct and in order"
         )
-    elif isinstance(rule, SetCuts) and not (engine.kind == "tables" and rule.divides_small(engine.domain[0])):
-        raise ParameterError("only columns of few values can be cut into sets")
+    elif isinstance(rule, SetCuts) and not rule.divides_small(engine.domain):
+        raise ParameterError("only columns of tables with few values can be cut into sets")
 
 
 def _require_kind(question: Question, nodes: Regions, engine: Engine) -> None:

@@ -205,9 +205,10 @@ class SetCuts(_InTwo):
             lo[at], hi[at] = value_sets.spans_of(part[some])
         return Frontier(made.ids, made.parent, made.depth, lo, hi)
 
-    def divides_small(self, sizes: tuple[int, ...]) -> bool:
-        """Whether the attributes whose sets are divided have few enough codes."""
-        return bool((np.array(sizes)[self.attribute[self.left > 0]] <= value_sets.MOST).all())
+    def divides_small(self, domain: object) -> bool:
+        """Whether this is the domain of a table, whose attributes of which sets are divided have few enough codes."""
+        divided = self.attribute[self.left > 0]
+        return type(domain) is tuple and bool((np.array(domain[0])[divided] <= value_sets.MOST).all())
 
     def _sets(self, nodes: Frontier) -> Ints:
         rows = np.arange(len(nodes))
