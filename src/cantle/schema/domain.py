@@ -263,17 +263,9 @@ class Domain:
 
     def encode(self, frame: pl.DataFrame) -> tuple[Codes, Codes]:
         """Codes (n, d), row-major, and classes (n,), in the smallest unsigned type, without dropped records."""
-        if self.relations is not None:
-            columns, classes = self.encode_columns(frame)
-            widest = unsigned(max((a.size for a in self.attributes), default=1))
-            return np.stack(columns, axis=1).astype(widest) if columns else np.empty((len(classes), 0), widest), classes
-        n = frame.height
-        keep = np.ones(n, dtype=bool)
-        codes = np.empty((n, len(self.attributes)), dtype=unsigned(max((a.size for a in self.attributes), default=1)))
-        for j, attribute in enumerate(self.attributes):
-            codes[:, j] = _kept(attribute.encode(attribute.given(frame)), keep)
-        classes = self._classes(frame, keep)
-        return (codes, classes) if keep.all() else (codes[keep], classes[keep])
+        columns, classes = self.encode_columns(frame)
+        widest = unsigned(max((a.size for a in self.attributes), default=1))
+        return np.stack(columns, axis=1).astype(widest) if columns else np.empty((len(classes), 0), widest), classes
 
     def encode_columns(self, frame: pl.DataFrame) -> tuple[list[Codes], Codes]:
         """The codes of `encode` as one array per attribute, each in its own smallest unsigned type, and the classes.
