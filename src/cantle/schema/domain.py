@@ -33,6 +33,7 @@ from cantle.schema.scales import Labels as Labels
 from cantle.schema.scales import Steps as Steps
 from cantle.schema.taxonomy import Taxonomy
 from cantle.schema.values import Codes, Mask, by_kind
+from cantle.trusted.geometry import value_sets
 
 if TYPE_CHECKING:
     from cantle.schema.relations import Relations
@@ -190,7 +191,11 @@ class Attribute:
         return self.scale.value(min(code * self.width, self.grid))
 
     def describe(self, lo: int, hi: int) -> str:
-        """A text for the codes lo, …, hi - 1; the name of the node, if they are a node of the taxonomy."""
+        """A text for the codes lo, …, hi - 1, or for a set of codes (geometry/value_sets.py); the name of the node, if
+        they are a node of the taxonomy."""
+        if hi > self.size:
+            codes = value_sets.CODE[lo:hi].tolist()
+            return " | ".join(self.describe(code, code + 1) for code in codes)
         last = min(hi, self.bins)
         parts = [self._describe_values(lo, last)] if lo < last else []
         return " or ".join([*parts, "null"] if hi > self.bins else parts)

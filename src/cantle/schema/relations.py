@@ -268,6 +268,12 @@ class Unfolded:
     def columns(self) -> list[str]:
         return [*self.items, *([] if self.missing is None else [self.missing])]
 
+    @property
+    def labels(self) -> list[str]:
+        """What these columns say, for people."""
+        items = [name.removeprefix(f"{self.name}: ") for name in self.items]
+        return [*items, *([] if self.missing is None else ["missing"])]
+
 
 @dataclass(frozen=True)
 class Relations:
@@ -321,6 +327,11 @@ class Relations:
     @cached_property
     def lists_by_name(self) -> dict[str, Unfolded]:
         return {one.name: one for one in self.lists}
+
+    @cached_property
+    def lists_by_item(self) -> dict[str, Unfolded]:
+        """For each column that is counted for lists, these lists."""
+        return {name: one for one in self.lists for name in one.columns}
 
     def _attributes(self, one: Difference) -> dict[str, Attribute | None]:
         """The columns that stand for a child: the difference in steps of the child, and its own one if it needs it."""
