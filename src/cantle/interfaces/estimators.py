@@ -213,6 +213,7 @@ class RPS(Publisher):
 
     depth: int | str | None = None
     attributes: str | None = None
+    cuts: str | None = None
     quality: str | None = None
     stop: str | None = None
     skip: int | None = None
