@@ -185,6 +185,16 @@ def _given_back(drawn: Drawn | pl.DataFrame, form: dict[str, str], schema: objec
     return give_back_lists(frame.rename({"items": shape.column}), shape.frame, shape.column)
 
 
+def most_frequent(sequences: pl.Series, shown: int) -> list[tuple[list[str], int]]:
+    """The most frequent whole sequences of any length and their numbers, the most frequent first, then by name."""
+    import polars as pl
+
+    symbols = sequences.cast(pl.List(pl.String)).alias("symbols")
+    held = symbols.value_counts().with_columns(named=pl.col("symbols").list.join(" > "))
+    most = held.sort("count", "named", descending=[True, False]).head(shown)
+    return most.select("symbols", "count").rows()
+
+
 class SequenceCodes:
     """Sequences as columns of codes: length, first and last symbol, and 0 or 1 for each string in a question."""
 

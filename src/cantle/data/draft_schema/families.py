@@ -41,16 +41,19 @@ def draft_of(path: Path, header_row: int | None) -> str:  # noqa: ARG001
 
 
 def draft_package(parent: Path, child: Path, key: str, header: int | None) -> str:
-    """The text of a package; the key is an identifier in both tables."""
+    """The text of a package; the key is an identifier in both tables. `PARENT=CHILD` names two columns."""
     names = _name(parent), _name(child)
     if names[0] == names[1]:
         raise ParameterError("both files have one name; rename one, because tables are named after their files")
     lines = [_INTRO, "resources:\n"]
-    own = one_line(key)
-    reference = f"{{resource: {names[0]}, fields: {own}}}"
-    links = f"primaryKey: {own}", f"foreignKeys: [{{fields: {own}, reference: {reference}}}]"
-    for path, name, link in zip((parent, child), names, links, strict=True):
-        fields = _fields(path, key, header if tables.needs_header(path) else None)
+    keys = (key, key) if "=" not in key else tuple(key.split("=", 1))
+    reference = f"{{resource: {names[0]}, fields: {one_line(keys[0])}}}"
+    links = (
+        f"primaryKey: {one_line(keys[0])}",
+        f"foreignKeys: [{{fields: {one_line(keys[1])}, reference: {reference}}}]",
+    )
+    for path, name, own, link in zip((parent, child), names, keys, links, strict=True):
+        fields = _fields(path, own, header if tables.needs_header(path) else None)
         lines.append(f"  - name: {name}\n    path: {one_line(path.name)}\n    schema:\n      {link}\n      fields:\n")
         lines += [f"        - {one}\n" for one in fields]
     lines.append(
@@ -67,7 +70,8 @@ def _fields(path: Path, key: str, header: int | None) -> list[str]:
     text = tables.draft(path, header=header)
     listed = yaml.safe_load(text)["fields"]
     if key not in [one["name"] for one in listed]:
-        raise ParameterError(f"{path.name!r} has no column {key!r}; name the column that both files share with --key")
+        fix = "name the column that both files share with --key COLUMN, or both names with --key PARENT=CHILD"
+        raise ParameterError(f"{path.name!r} has no column {key!r}; {fix}")
     lines = [line.strip().removeprefix("- ") for line in text.splitlines() if line.startswith("  - {name:")]
     own = f"{{name: {one_line(key)}, type: string, role: identifier}}"
     return [own if one["name"] == key else line for one, line in zip(listed, lines, strict=True)]

@@ -43,7 +43,8 @@ def init_command(
         typer.Option(metavar="FILE", help="The second of two linked tables, whose rows belong to rows of DATA."),
     ] = None,
     key: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="With --child: the column that links both tables.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="With --child: the column that links both tables (or PARENT=CHILD)."),
     ] = None,
     kind: Annotated[
         str | None, typer.Option(metavar="table|sets|sequences|graph", help="Default: by the file's name.")

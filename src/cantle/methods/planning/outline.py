@@ -76,7 +76,8 @@ class Relations:
         else:
             said += "; connections of other pairs come out weaker than they are, or are lost"
         if MEANT <= self.half < self.columns:
-            left_out = f"leave out about {self.columns - self.half} columns"
+            fewer = self.columns - self.half
+            left_out = f"leave out about {fewer} column{'s' if fewer > 1 else ''}"
             said += f"; {left_out}, and half of the remaining pairs are measured together"
         if self.whole >= MEANT:
             said += f"; with at most about {self.whole} columns all pairs would be measured together"

@@ -9,6 +9,7 @@ counts behind them is known.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from cantle.methods.own_error.accuracy import PairError
 from cantle.methods.own_error.sequence_workload import sequence_workload
@@ -25,6 +26,9 @@ from cantle.schema.sequence_questions import pattern_of
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.workloads import SequenceWorkload
 
+if TYPE_CHECKING:
+    import polars as pl
+
 HELD = CodeSet((1, 2), 2)
 
 
@@ -36,10 +40,14 @@ class SequenceAsker(Asker):
         self.universe = universe_of(release.manifest)
 
     @cached_property
-    def sequences(self) -> SequenceCodes:
+    def lists(self) -> pl.Series:
+        """The released sequences as lists of symbols."""
         manifest = self._release.manifest
-        frame = list_frame(as_polars(self._release.records, manifest), manifest)
-        return SequenceCodes.of(frame["items"], self.universe)
+        return list_frame(as_polars(self._release.records, manifest), manifest)["items"]
+
+    @cached_property
+    def sequences(self) -> SequenceCodes:
+        return SequenceCodes.of(self.lists, self.universe)
 
     def read(self, key: Key) -> Codes:
         return self.sequences(key)

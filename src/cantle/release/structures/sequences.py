@@ -23,6 +23,7 @@ from cantle.release.bars import bars
 from cantle.release.data_file import as_polars
 from cantle.release.load import sequence_schema_of
 from cantle.release.manifest import Manifest
+from cantle.release.sequences import most_frequent
 from cantle.release.sets import list_frame
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns
@@ -200,16 +201,15 @@ class Opened(structures.Opened):
 
     def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
         """The most frequent sequences, and what follows what most often."""
-        import polars as pl
-
         every = self.records
         held = every.list.unique().explode(empty_as_null=False).value_counts(sort=True)
         held = held.sort(["count", held.columns[0]], descending=[True, False]).head(_BARS)
         symbols = [str(symbol) for symbol in held.to_series(0)]
         yield "Most frequent symbols", list(bars(symbols, held["count"].to_list(), len(every))) if len(held) else []
-        whole = every.list.eval(pl.element().cast(pl.String)).list.join(" > ").value_counts(sort=True)
-        most = whole.sort(["count", whole.columns[0]], descending=[True, False]).head(_SHOWN)
-        lines = [f"{words}: {count:,} sequences, {percent(count, len(every))}" for words, count in most.rows()]
+        lines = [
+            f"{' > '.join(one)}: {count:,} sequences, {percent(count, len(every))}"
+            for one, count in most_frequent(every, _SHOWN)
+        ]
         yield "Most frequent sequences", lines or ["no sequence was released"]
 
     def report(self) -> Section | None:
