@@ -183,8 +183,8 @@ FORMS = [
 
 
 def halves_in_batches(dice: Random, folder: Path) -> Pair:
-    """Many pairs as a single pair of long tables in folders of two files, which share sequences: the earliest symbol is the
-    number of the pair. D' also has one more sequence per pair, or rows that belong to no sequence."""
+    """Many pairs as a single pair of long tables in folders of two files, which share sequences; the earliest symbol is
+    the number of the pair. D' also has one more sequence per pair, or rows that belong to no sequence."""
     import polars as pl
 
     def rows(pair: int, case: str | None) -> Rows:
