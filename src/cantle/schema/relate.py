@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cantle.errors import SchemaError
-from cantle.schema.code_sets import Linear, OneColumn, Question, Term, columns_of, join, negated
+from cantle.schema.code_sets import Linear, Question, Term, columns_of, join, negated
 from cantle.schema.documents import Problems, fail
 from cantle.schema.domain import Attribute
 from cantle.schema.relations import VALUE, Computed, Difference, LookedUp, Relations
@@ -290,10 +290,7 @@ def _of_nulls(relations: Relations) -> list[tuple[str, Question]]:
         if one.alone is None:
             continue
         no_parent = forms.missing(one.parent)
-        apart, own = (
-            OneColumn(key, forms.counted[key].where(key, 0, forms.counted[key].grid).codes)
-            for key in (one.name, one.alone)
-        )
+        apart, own = forms.there(one.name), forms.there(one.alone)
         both = [join(True, [no_parent, apart]), join(True, [negated(no_parent), own])]
         if not relations.columns[one.child].nullable:
             both += [join(True, [negated(no_parent), negated(apart)]), join(True, [no_parent, negated(own)])]

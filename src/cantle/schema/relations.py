@@ -21,7 +21,19 @@ from math import gcd, lcm
 
 import numpy as np
 
-from cantle.schema.code_sets import CodeSet, Joined, Key, Linear, OneColumn, Question, Term, changed, join, reduced
+from cantle.schema.code_sets import (
+    CodeSet,
+    Joined,
+    Key,
+    Linear,
+    OneColumn,
+    Question,
+    Term,
+    changed,
+    join,
+    negated,
+    reduced,
+)
 from cantle.schema.domain import Attribute, Labels, unsigned
 from cantle.schema.places import Area
 from cantle.schema.scales import Steps
@@ -65,25 +77,19 @@ class Form:
 EMPTY = Form(0, {}, frozenset())
 
 
-@dataclass(frozen=True)
-class Counted:
-    """A counted column, as far as questions need to know: how many of its codes are places, and how many there are."""
-
-    grid: int
-    size: int
-
-    def where(self, key: Key, first: int, end: int) -> OneColumn:
-        return OneColumn(key, CodeSet.span(max(0, first), min(end, self.grid), self.size))
+def where(column: Attribute, first: int, end: int) -> OneColumn:
+    """The question whether the place of a column is one from `first` to before `end`."""
+    return OneColumn(column.name, CodeSet.span(first, min(end, column.grid), column.size))
 
 
 @dataclass(frozen=True)
 class Forms:
     """The forms of all declared columns of numbers and dates, the counted columns, and for categories that follow from
-    others those categories of the others."""
+    others those categories of the others. Columns have one code per place."""
 
     forms: Mapping[str, Sequence[Form]]
-    counted: Mapping[Key, Counted]
-    declared: Mapping[str, Counted]
+    counted: Mapping[Key, Attribute]
+    declared: Mapping[str, Attribute]
     looked_up: Mapping[str, tuple[str, Sequence[int]]] = field(default_factory=dict)
     """For a column that follows from another: that column, and the code that follows from each of its codes."""
 
@@ -114,17 +120,13 @@ class Forms:
     def missing(self, name: str) -> Question:
         """The question whether a declared column has no value."""
         if name in self.counted:
-            return OneColumn(name, self._there(name).codes.complement())
-        return join(
-            True,
-            [
-                join(False, [OneColumn(k, self._there(k).codes.complement()) for k in _sorted(form.needs)])
-                for form in self.forms[name]
-            ],
-        )
+            return negated(self.there(name))
+        every = [[negated(self.there(key)) for key in _sorted(form.needs)] for form in self.forms[name]]
+        return join(True, [join(False, gone) for gone in every])
 
-    def _there(self, key: Key) -> OneColumn:
-        return self.counted[key].where(key, 0, self.counted[key].grid)
+    def there(self, key: Key) -> OneColumn:
+        """The question whether a counted column has a value."""
+        return where(self.counted[key], 0, self.counted[key].grid)
 
     def sums(self, terms: Iterable[tuple[str, int]]) -> list[Form]:
         """All forms of a sum of declared columns."""
@@ -138,9 +140,9 @@ class Forms:
     def inside(self, form: Form, low: int | None, high: int | None) -> Question:
         """The question whether a form holds and is between two bounds."""
         low, high = (None if bound is None else bound - form.constant for bound in (low, high))
-        guards = [self._there(key) for key in _sorted(form.needs) if key not in form.factors]
+        guards = [self.there(key) for key in _sorted(form.needs) if key not in form.factors]
         if low is None and high is None:
-            return join(True, [self._there(key) for key in _sorted(form.needs)])
+            return join(True, [self.there(key) for key in _sorted(form.needs)])
         if not form.factors:
             holds = (low is None or low <= 0) and (high is None or high >= 0)
             return join(True, guards) if holds else Joined(False, ())
@@ -150,7 +152,7 @@ class Forms:
                 low, high = (None if end is None else -end for end in (high, low))
             first = 0 if low is None else -(-low // abs(factor))
             end = self.counted[key].grid if high is None else high // abs(factor) + 1
-            return join(True, [*guards, self.counted[key].where(key, first, end)])
+            return join(True, [*guards, where(self.counted[key], first, end)])
         columns = [Term(key, f, self.counted[key].grid, self.counted[key].size) for key, f in form.factors.items()]
         return join(True, [*guards, reduced(tuple(columns), low, high)])
 
@@ -381,15 +383,13 @@ class Relations:
         }
         for one in self.differences:
             forms[one.child] = _forms_of_child(one, forms[one.parent])
-        every = {one.name: Counted(one.grid, one.size) for one in self.declared}
-        counted: dict[Key, Counted] = {
-            name: every[name] if one is None else Counted(one.grid, one.on_places.size)
-            for name, one in self.counted.items()
+        counted: dict[Key, Attribute] = {
+            name: self.columns[name] if one is None else one.on_places for name, one in self.counted.items()
         }
         looked = {
             one.name: (one.source, self.codes_of(one, self.columns[one.source]).tolist()) for one in self.looked_up
         }
-        known = Forms(forms, counted, every, looked)
+        known = Forms(forms, counted, self.columns, looked)
         for column in self.computed:
             forms[column.name] = [
                 replace(form, constant=form.constant + column.constant) for form in known.sums(column.factors)

@@ -96,12 +96,15 @@ def test_the_draft_of_two_linked_tables_names_the_package_in_the_next_command(tm
 
 
 def test_the_key_of_two_linked_tables_may_have_two_names(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
-    (tmp_path / "staff.csv").write_text("Staff No,age\n1,40\n")
+    (tmp_path / "staff.csv").write_text("Staff No;hired;left\n1;2020-01-01;2021-01-01\n")
     (tmp_path / "leave.csv").write_text("employee,days\n1,3\n")
     drafted = cantle("init", "staff.csv", "--child", "leave.csv", "--key", "Staff No=employee", "--header", "yes")
     package = yaml.safe_load(drafted.out)
     reference = {"resource": "staff", "fields": "Staff No"}
     assert package["resources"][0]["schema"]["primaryKey"] == "Staff No"
+    assert package["resources"][0]["schema"]["dialect"] == {"delimiter": ";"}
+    assert '#   - "left >= hired"' in drafted.out
+    assert "2020" not in drafted.out.split("resources:")[1]
     assert package["resources"][1]["schema"]["foreignKeys"] == [{"fields": "employee", "reference": reference}]
     one_name = cantle("init", "staff.csv", "--child", "leave.csv", "--key", "Staff No", "--header", "yes")
     assert "'leave.csv' has no column 'Staff No'" in one_name.err
