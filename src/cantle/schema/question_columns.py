@@ -7,26 +7,28 @@ A missing value satisfies no comparison, not even `!=`; only `is null` finds it.
 from __future__ import annotations
 
 import difflib
+import operator
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, join
+from cantle.schema.declared_values import number_in
 from cantle.schema.domain import Attribute
 from cantle.schema.fields import Field
 from cantle.schema.items import Universe
+from cantle.schema.lists import Lists
 from cantle.schema.places import Area, Plane
 from cantle.schema.scales import EPOCH, Labels, Steps
 from cantle.schema.taxonomy import Label, printable
@@ -264,6 +266,22 @@ class Place(Named):
         return [Coordinate(self, one) for one in ("lat", "lon")]
 
 
+class ListsOf(Named):
+    """Lists of items."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        assert isinstance(attribute.scale, Lists)
+        self.name = self.key = attribute.name
+        self._lists, self.values, self.size = attribute.scale, attribute.grid, attribute.size
+
+    def codes(self, sign: str, value: Token) -> CodeSet:  # noqa: ARG002
+        raise Misfit(f"{self.name} holds lists; write `{self.name} contains '{self._lists.items.label(0)}'`")
+
+    def item(self, value: Token) -> Key:
+        """The column of truth values that says whether a list holds an item."""
+        return self._lists.names(self.name)[item_in(self._lists.items, value)]
+
+
 class Coordinate(Named):
     """The latitude or longitude of a place, which is compared with numbers."""
 
@@ -295,32 +313,24 @@ def _with_commas(text: str) -> str:
     return f"{int(text):,}" if text.lstrip("-").isdigit() else text
 
 
-def number_in(text: str) -> Fraction | None:
-    """The exact number in a text, if a float could hold it: 1e999999999 would fill the memory."""
-    with suppress(ValueError, ArithmeticError):
-        number = Decimal(text)
-        if len(text) <= 100 and number.is_finite() and abs(number.adjusted()) <= 400:
-            return Fraction(number)
-    return None
+TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""Each sign, with the sides exchanged."""
+
+HOLDS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+"""Whether two values stand in the relation of a sign."""
 
 
 def compared(sign: str, place: Fraction, values: int, size: int) -> CodeSet:
     """The codes below `values` whose comparison with a place on the grid holds; it never holds for null, the last
     code."""
-    match sign:
-        case "<":
-            codes = CodeSet.span(0, ceil(place), size)
-        case "<=":
-            codes = CodeSet.span(0, floor(place) + 1, size)
-        case ">":
-            codes = CodeSet.span(floor(place) + 1, values, size)
-        case ">=":
-            codes = CodeSet.span(ceil(place), values, size)
-        case "==":
-            codes = CodeSet.span(int(place), int(place) + 1, size)
-        case _:
-            codes = CodeSet.span(int(place), int(place) + 1, size).complement()
-    return codes.intersection(CodeSet.span(0, values, size))
+    if sign in ("==", "!="):
+        same = CodeSet.span(int(place), min(int(place) + 1, values), size)
+        return same if sign == "==" else same.complement().intersection(CodeSet.span(0, values, size))
+    first = {">": floor(place) + 1, ">=": ceil(place)}.get(sign, 0)
+    end = {"<": ceil(place), "<=": floor(place) + 1}.get(sign, values)
+    return CodeSet.span(first, min(end, values), size)
 
 
 class Categories(Named):
@@ -352,7 +362,7 @@ class Categories(Named):
         if len(named) != 1:
             raise Misfit(f"{value.text!r} is a group of categories of {self.name}; compare with one of them")
         rank = ranks[named.edges[0]]
-        return CodeSet.of((k for k in range(self.values) if _holds(sign, ranks[k], rank)), self.size)
+        return CodeSet.of((k for k in range(self.values) if HOLDS[sign](ranks[k], rank)), self.size)
 
     def truth(self) -> CodeSet | None:
         return CodeSet.of([1], self.size) if self._labels.type == "boolean" else None
@@ -397,12 +407,8 @@ class Categories(Named):
         if number is None:
             raise Misfit(f"the categories of {self.name} are integers, and {value.text!r} is none")
         labels = enumerate(self._labels.labels)
-        kept = (k for k, label in labels if isinstance(label, int) and _holds(sign, label, number))
+        kept = (k for k, label in labels if isinstance(label, int) and HOLDS[sign](label, number))
         return CodeSet.of(kept, self.size)
-
-
-def _holds(sign: str, left: Fraction | int, right: Fraction | int) -> bool:
-    return bool({"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[sign])
 
 
 class WholeNumber(Named):
@@ -453,16 +459,19 @@ class Vocabulary:
 
     def _code(self, value: Token) -> int:
         assert self._universe is not None
-        code = int(self._universe.encode(pl.Series([value.text]))[0])
-        if code < 0:
-            labels = [str(self._universe.label(k)) for k in range(min(self._universe.size, _LISTED))]
-            longer = next((one for one in labels if one.startswith(f"{value.text} ")), None)
-            if longer is not None:
-                raise Misfit(
-                    f"there is no item {value.text!r}; an item with blanks needs quotes: {printable(longer)!r}"
-                )
-            raise Misfit(unknown("item", value.text, labels, "items", self._universe.size))
-        return code
+        return item_in(self._universe, value)
+
+
+def item_in(universe: Universe, value: Token) -> int:
+    """The code of an item; raises Misfit."""
+    code = int(universe.encode(pl.Series([value.text]))[0])
+    if code < 0:
+        labels = [str(universe.label(k)) for k in range(min(universe.size, _LISTED))]
+        longer = next((one for one in labels if one.startswith(f"{value.text} ")), None)
+        if longer is not None:
+            raise Misfit(f"there is no item {value.text!r}; an item with blanks needs quotes: {printable(longer)!r}")
+        raise Misfit(unknown("item", value.text, labels, "items", universe.size))
+    return code
 
 
 def unknown(what: str, given: str, known: Sequence[str], plural: str, total: int | None = None) -> str:
@@ -479,6 +488,8 @@ def column_of(attribute: Attribute, field: Field) -> Named:
     """A column of a table, as questions see it."""
     if isinstance(attribute.scale, Plane):
         return Place(attribute)
+    if isinstance(attribute.scale, Lists):
+        return ListsOf(attribute)
     if isinstance(attribute.scale, Steps):
         return Points(attribute)
     return Categories(attribute, field.categories if field.ordered else None, field.value_labels)

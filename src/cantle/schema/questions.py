@@ -25,17 +25,19 @@ from typing import NoReturn
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.schema.code_sets import EVERYTHING, CodeSet, OneColumn, Question, join, negated
+from cantle.schema.declared_values import number_in
 from cantle.schema.documents import fail
 from cantle.schema.places import Area
 from cantle.schema.question_columns import (
     KEYWORDS,
+    TURNED,
+    ListsOf,
     Misfit,
     Named,
     Place,
     Points,
     Token,
     Vocabulary,
-    number_in,
     refuse,
     tokens_of,
 )
@@ -45,7 +47,6 @@ DEEPEST = 100
 """Most nested parentheses and `not`."""
 
 _SIGNS = {"==": "==", "=": "==", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-_TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _CLOSING = {"(": ")", "[": "]"}
 
 
@@ -163,16 +164,16 @@ class _Parser:
             question = self._question()
             self._expect(")", f"to close the one at character {start.at + 1}")
         elif self._vocabulary.has_items and self._took("contains"):
-            question = self._item()
+            question = self._item(self._vocabulary)
         else:
             question = self._comparison()
         self._depth -= 1
         return question
 
-    def _item(self) -> Question:
+    def _item(self, among: Vocabulary | ListsOf) -> Question:
         value = self._value()
         try:
-            return OneColumn(self._vocabulary.item(value), CodeSet.of([1], 2))
+            return OneColumn(among.item(value), CodeSet.of([1], 2))
         except Misfit as why:
             raise_alone(self._error(why, value))
 
@@ -200,6 +201,8 @@ class _Parser:
         turned = self._took("not")
         if isinstance(column, Place) and self._took("within"):
             question: Question = OneColumn(column.key, self._area(column))
+        elif isinstance(column, ListsOf) and self._took("contains"):
+            question = self._item(column)
         elif self._took("in"):
             question = column.question(self._listed(column))
         elif self._took("between"):
@@ -254,7 +257,7 @@ class _Parser:
         if left.column is not None and right.value is not None:
             return left.column.question(self._codes(left.column, sign, right.value))
         if right.column is not None and left.value is not None:
-            return right.column.question(self._codes(right.column, _TURNED[sign], left.value))
+            return right.column.question(self._codes(right.column, TURNED[sign], left.value))
         if not left.columns and not right.columns:
             self._refuse("expected a column on one side of the comparison", right.start)
         try:

@@ -12,6 +12,7 @@ import typer
 
 from cantle.errors import ParameterError
 from cantle.interfaces.cli.options import (
+    DataSet,
     Json,
     Parameters,
     Scalar,
@@ -211,7 +212,6 @@ ledger_app = typer.Typer(
 )
 
 Where = Annotated[str | None, typer.Option("--ledger", metavar="FILE", help="A SQLite file or a postgresql:// URL.")]
-Name = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="The data set's name in the ledger.")]
 AnyName = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Default: all data sets.")]
 
 _SHOWN = ("data set", "unit", "cap", "spent", "left", "releases", "charges without release")
@@ -249,7 +249,7 @@ def show_command(ledger: Where = None, dataset: AnyName = None, as_json: Json = 
 def cap_command(
     epsilon: Annotated[str, typer.Argument(metavar="N", help="The largest total epsilon of the data set.")],
     ledger: Where = None,
-    dataset: Name = None,
+    dataset: DataSet = None,
     as_json: Json = False,
 ) -> None:
     """Set the largest total epsilon that a data set may ever spend. Makes the ledger if it does not exist.
@@ -263,7 +263,7 @@ def cap_command(
 
 
 @ledger_app.command("history")
-def history_command(ledger: Where = None, dataset: Name = None, as_json: Json = False) -> None:
+def history_command(ledger: Where = None, dataset: DataSet = None, as_json: Json = False) -> None:
     """List the charges to a data set, and its caps.
 
     It says for every charge what became of it.

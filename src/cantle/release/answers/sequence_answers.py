@@ -17,10 +17,9 @@ from cantle.release import Release
 from cantle.release.accuracy import WORST_DOUBT, noise_scale
 from cantle.release.answers.asking import Asker
 from cantle.release.answers.estimates import MEASURED, NOISE, Estimate, rescaled
-from cantle.release.data_file import as_polars
+from cantle.release.data_file import lists_of
 from cantle.release.load import universe_of
 from cantle.release.sequences import SequenceCodes
-from cantle.release.sets import list_frame
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question
 from cantle.schema.sequence_questions import pattern_of
 from cantle.trusted.core.arrays import Codes
@@ -42,8 +41,7 @@ class SequenceAsker(Asker):
     @cached_property
     def lists(self) -> pl.Series:
         """The released sequences as lists of symbols."""
-        manifest = self._release.manifest
-        return list_frame(as_polars(self._release.records, manifest), manifest)["items"]
+        return lists_of(self._release)
 
     @cached_property
     def sequences(self) -> SequenceCodes:
