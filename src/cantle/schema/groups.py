@@ -1,6 +1,7 @@
 """Groups of items: columns that ask about one thing, and the score of a record, which is the sum of its answers.
 
-Items are ordered columns of the same number of values, such as answers from 1 to 5. The score follows from one record
+Items are ordered columns of the same number of values, such as answers from 1 to 5. The score, in steps if there are
+many sums, follows from one record
 by a public rule, whatever the others are, so it may be counted like any column. It is not released.
 """
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 FEWEST, MOST_VALUES = 3, 20
 """The fewest items of a group, and the most values of an item."""
 
+MOST_SCORES = 32
+"""The most scores of a group; with more sums than that, neighbouring sums have one score."""
+
 _EXAMPLE = "write `groups: {worry: [w1, w2, -w3]}`, with a minus before items that are worded the other way round"
 
 
@@ -44,15 +48,23 @@ class Group:
         """The score as a column of whole numbers."""
         from cantle.schema.domain import Attribute
 
-        most = len(self.items) * (columns[self.items[0]].grid - 1)
-        return Attribute(self.name, Steps(type="integer", first=0, step=1, grid=most + 1), nullable=False)
+        grid = -(-self._sums(columns) // self.width(columns))
+        return Attribute(self.name, Steps(type="integer", first=0, step=1, grid=grid), nullable=False)
+
+    def width(self, columns: Mapping[str, Attribute]) -> int:
+        """How many sums a score stands for."""
+        return -(-self._sums(columns) // MOST_SCORES)
+
+    def _sums(self, columns: Mapping[str, Attribute]) -> int:
+        """How many sums there are."""
+        return len(self.items) * (columns[self.items[0]].grid - 1) + 1
 
     def score(self, codes: Mapping[str, Codes], columns: Mapping[str, Attribute]) -> Codes:
         """The scores of records, from the codes of their items; a missing answer counts as one in the middle."""
         total = np.zeros(len(codes[self.items[0]]), dtype=np.int64)
         for name, turned in zip(self.items, self.turned, strict=True):
             total += worth(columns[name], turned)[codes[name]]
-        return total
+        return total // self.width(columns)
 
 
 def worth(column: Attribute, turned: bool) -> Codes:

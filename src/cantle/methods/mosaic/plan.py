@@ -137,8 +137,9 @@ def opening(
     n0 = max(1, noisy)
     gate = bool(wide) and n0 * float(TREE) * rate / wide >= GATE
     rich = gate and len(cells) <= RICH_COLUMNS and n0 * rate / wide >= RICH
-    low, places = rho(n0, rate, cells) < LOW, place_shares(columns, accuracy, n0 * rate)
     of_items = min(MOST_ITEMS, Fraction(items, items + ITEM * max(1, len(columns)))) if items else Fraction(0)
+    low = rho(n0, rate * float(1 - of_items), cells) < LOW
+    places = place_shares(columns, accuracy, n0 * rate)
     return Opening(n0, rate, gate, wide, accuracy, low, rich, banded, places, of_items)
 
 
@@ -188,7 +189,7 @@ def plan(start: Opening, cells: Sequence[int], columns: int, classes: int, hub_a
     labelled = classes == 2 or (classes > 2 and per_class >= FEWEST_LABELLED)
     label = LABEL * budget if labelled and not hub else Fraction(0)
     rest = budget - label
-    known = rho(start.n0, start.rate, cells)
+    known = rho(start.n0, start.rate * float(1 - start.items), cells)
     small = not classes and SMALL[0] <= known < SMALL[1]
     share = _first_share(known, SMALL_HALFWAY if small else HALFWAY)
     tables = rest * (1 - share) * (1 - SELECTION)

@@ -47,6 +47,7 @@ class Items:
     items: tuple[int, ...]
     worth: tuple[Codes, ...]
     values: int
+    width: int
 
     @property
     def nullable(self) -> list[bool]:
@@ -59,9 +60,10 @@ def items_of(domain: Domain) -> list[Items]:
     groups = []
     for group in domain.scores:
         columns = [domain.attributes[place[name]] for name in group.items]
+        width = group.width({one.name: one for one in columns})
         added = tuple(worth(one, turned) for one, turned in zip(columns, group.turned, strict=True))
         at = tuple(place[name] for name in group.items)
-        groups.append(Items(place[group.name], at, added, columns[0].grid))
+        groups.append(Items(place[group.name], at, added, columns[0].grid, width))
     return groups
 
 
@@ -76,7 +78,7 @@ def with_items(
     for group in groups:
         shares = item_shares(group, [next(counts) for _ in group.items], variance, total)
         drawn = _drawn(group, shares, every[group.score], dice)
-        every[group.score] = _sums(group, drawn).astype(every[group.score].dtype)
+        every[group.score] = (_sums(group, drawn) // group.width).astype(every[group.score].dtype)
         every += drawn
     return every
 
@@ -139,7 +141,8 @@ def _drawn(group: Items, shares: Floats, scores: Codes, dice: Dice) -> list[Code
     given = shares[:, :-1] / np.maximum(shares[:, :-1].sum(axis=1, keepdims=True), 1e-9)
     if not records:
         return [scores[:0].astype(np.uint8) for _ in group.items]
-    part = strength(given, null, float(scores.astype(np.float64).var()))
+    spread = group.width**2 * (float(scores.astype(np.float64).var()) + (1 / 12 if group.width > 1 else 0.0))
+    part = strength(given, null, spread)
     cause = part * dice.standard_normal(records)
     drawn, rest = list[Codes](), (1 - part**2) ** 0.5
     for at, added in enumerate(group.worth):
