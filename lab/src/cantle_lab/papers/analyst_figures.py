@@ -82,7 +82,8 @@ def regressions(setting: Setting) -> Iterator[Row]:
 def surveys(setting: Setting) -> Iterator[Row]:
     """Wide surveys with hidden causes, with and without groups of items, and small tables: correlations that are
     kept."""
-    made = [analyst_tables.survey(*size, shared=part) for size in ((14_000,), (50_000, 194)) for part in (0, 0.4)]
+    sizes = (14_000, 80), (50_000, 194)
+    made = [analyst_tables.survey(*size, shared=part) for size in sizes for part in (0, 0.4)]
     for table in (*made, table_sets.latent_classes(), analyst_tables.taxis()):
         given = {"mosaic": table.schema} | ({"mosaic, groups": table.published} if table.published else {})
         coder = Coder(table.schema)
@@ -131,7 +132,7 @@ def correlations(table: TableSet, truth: Coded, release: Coded) -> Scores:
 
 
 def _of_scores(blocks: list[list[int]], truth: Coded, release: Coded) -> float:
-    """The slope of released correlations on those of the data, over pairs of scores, and of scores and other columns."""
+    """The slope of released correlations on those of the data, over pairs of scores, and of scores and others."""
     items = {item for block in blocks for item in block}
     sums = []
     for part in (truth, release):

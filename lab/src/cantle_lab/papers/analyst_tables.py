@@ -110,9 +110,8 @@ def taxis(records: int = 6_000, seed: int = 3) -> TableSet:
 
 
 def survey(records: int = 14_000, items: int = 80, seed: int = 1, shared: float = 0.0) -> TableSet:
-    """Answers from 1 to 5 with five hidden causes, 16 or more for each, which are groups, and six facts about the person.
-
-    The causes share a part of their variance."""
+    """Answers from 1 to 5 with five hidden causes, 16 or more for each, which are groups, and six facts about the
+    person. The causes share a part of their variance."""
     dice = np.random.default_rng(seed)
     facts = {
         "sex": dice.integers(0, 2, records), "region": dice.integers(0, 8, records),
