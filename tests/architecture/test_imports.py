@@ -31,7 +31,7 @@ ANSWERED += "methods.journeys.model methods.journeys.results"
 
 ROOMS = {  # every room may also import itself and EVERYWHERE; a room inside a room has its own line
     "trusted": "",
-    "schema": "trusted.bounding.node_ids",
+    "schema": "trusted.bounding.node_ids trusted.geometry.value_sets",
     "data": "trusted.bounding trusted.counting trusted.geometry trusted.core.mixing schema",
     "drawing": f"{VALUES} schema",
     "framework": f"{VALUES} {QUESTIONS} trusted.counting trusted.noise schema drawing methods",
@@ -42,7 +42,8 @@ ROOMS = {  # every room may also import itself and EVERYWHERE; a room inside a r
     "release.report": f"trusted.core.budget schema drawing release {ANSWERED}",
     "interfaces": f"{DOOR} trusted schema data drawing framework methods release",
     # The studio holds no record: it starts commands to read records. It uses `data` only to read the header of a file.
-    "interfaces.studio": "trusted.core.budget trusted.ledger schema data.draft_schema methods.planning release",
+    "interfaces.studio": "trusted.core.budget trusted.ledger schema data.draft_schema methods.planning "
+    "methods.epsilon_in_words release",
     "interfaces.cli": f"{DOOR} {DEMO} trusted schema data drawing methods release audit internal interfaces.studio",
     "audit": f"{DOOR} trusted schema data drawing framework methods release",
     "internal": "trusted.bounding schema data drawing release methods.own_error",

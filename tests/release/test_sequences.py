@@ -11,9 +11,12 @@ import pytest
 
 import cantle
 from cantle.errors import DataError, ParameterError, SchemaError
+from cantle.release.answers.sequence_answers import SequenceAsker
 from cantle.release.data_file import as_polars
 from cantle.release.load import load
+from cantle.release.report.sequence_section import frequent_section
 from cantle.release.sequences import uses
+from cantle.release.show import sections
 from cantle.release.verify import verify_folder
 from tests.effort import slow
 from tests.release.kinds import LOG, SEQUENCES, as_log, journeys
@@ -187,6 +190,18 @@ def test_questions_that_make_no_sense_are_refused() -> None:
                             ("contains '1 >'", "begins and ends"), ("size == 3", "no column")):  # fmt: skip
         with pytest.raises(ParameterError, match=words):
             release.count(question)
+
+
+def test_show_and_the_report_name_the_same_frequent_sequences() -> None:
+    long = [*range(1, 9)]
+    release = made([long] * 500 + [[1, 2]] * 300 + [[3]] * 200, epsilon=50)
+    ((_, shown),) = [one for one in sections(release) if one[0] == "Most frequent sequences"]
+    _, whole = frequent_section(SequenceAsker(release)).figures
+    named = [words.removesuffix(", only") for words, *_ in whole.rows]
+    assert [line.split(":")[0] for line in shown] == named[: len(shown)]
+    most, count = max(((one, lists(release).count(one)) for one in (long, [1, 2], [3])), key=lambda one: one[1])
+    assert whole.rows[0][:2] == (" > ".join(map(str, most)), f"{count:,}")
+    assert most == long
 
 
 def test_more_sequences_are_like_those_of_the_release() -> None:

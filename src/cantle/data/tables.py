@@ -41,10 +41,24 @@ from cantle.data.file_forms import (
     files,
     pieces,
 )
-from cantle.data.frames import EXACT, are_rounded, as_frame, as_polars, column_of, is_declared, is_rounded, read_column
+from cantle.data.frames import (
+    ANYTHING,
+    EXACT,
+    are_rounded,
+    as_frame,
+    as_polars,
+    collected,
+    column_of,
+    is_declared,
+    is_rounded,
+    library_of,
+    lists_as_texts,
+    read_column,
+    unreadable,
+)
 from cantle.data.line_grammars import BLANK_LINES, CsvDialect, Grammar, object_batches, well_formed, with_line_feeds
 from cantle.data.sheets import column_names, read_sheet, read_statistics
-from cantle.errors import DataError, raise_alone
+from cantle.errors import DataError
 from cantle.schema.dialect import UNDECODABLE, without_marks
 from cantle.schema.values import MIXED, in_microseconds, text_of
 
@@ -58,8 +72,6 @@ _KNOWN = "numbers, text, booleans, dates or datetimes"
 _READ = (pl.Boolean, pl.String, pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Null)  # beside numbers
 _FEW = 8  # most columns that a message names
 _DIALECT = ", or say there how the file is written: `delimiter`, `encoding`, `header: false`, `headerRow: 3`"
-# any exception of a library; its message may quote a value, so only the fact that it failed is used
-_ANYTHING = (Exception, pl.exceptions.PanicException)
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,7 +106,7 @@ def read_batches(source: object, schema: TableSchema, ids: tuple[str, ...] = ())
         wanted.append(schema.person)
         ids = (*ids, schema.person)
     if not are_paths(source):
-        yield _read_frame(source, wanted, ids)
+        yield _read_frame(source, wanted, ids, schema.lists)
         return
     for path in files(cast("Paths", source)):
         _check_file(path)
@@ -104,7 +116,7 @@ def read_batches(source: object, schema: TableSchema, ids: tuple[str, ...] = ())
 def _read_file(path: Path, schema: TableSchema, wanted: list[str], ids: tuple[str, ...]) -> Iterator[pl.DataFrame]:
     kind = ending(path)
     if kind in PARQUET + ARROW:
-        yield _read_typed(path, wanted, ids)
+        yield _read_typed(path, wanted, ids, schema.lists)
     elif kind in SHEETS:
         names, columns = read_sheet(path, schema.dialect, schema.file_columns, ids)
         _check_columns(f"{path.name!r}", names, wanted)
@@ -197,34 +209,39 @@ def column_types(source: str | os.PathLike[str]) -> dict[str, pl.DataType]:
     """The column names and declared types of a Parquet or Arrow file; nothing else is read."""
     path = Path(source)
     _check_file(path)
-    try:
+    with unreadable(_damaged(path)):
         return dict(pl.read_ipc_schema(path) if ending(path) in ARROW else pl.read_parquet_schema(path))
-    except _ANYTHING:
-        raise_alone(DataError(_unreadable(path)))
 
 
-def _read_typed(path: Path, wanted: list[str], ids: tuple[str, ...]) -> pl.DataFrame:
+def _read_typed(path: Path, wanted: list[str], ids: tuple[str, ...], lists: tuple[str, ...]) -> pl.DataFrame:
     """The columns of a Parquet or Arrow file."""
     types = column_types(path)
     _check_columns(f"{path.name!r}", types, wanted)
-    _check_types(f"{path.name!r}", {name: types[name] for name in wanted}, ids)
-    try:
-        if ending(path) in ARROW:
-            with path.open("rb") as file:  # polars could take a path for a pattern
-                return pl.read_ipc(file, columns=wanted).select(wanted)
-        return pl.read_parquet(path, columns=wanted, glob=False).select(wanted)
-    except _ANYTHING:
-        raise_alone(DataError(_unreadable(path)))
+    _check_types(f"{path.name!r}", {name: types[name] for name in wanted}, ids, lists)
+    if ending(path) not in ARROW:
+        return read_parquet(path, wanted).select(wanted)
+    with unreadable(_damaged(path)), path.open("rb") as file:  # polars could take a path for a pattern
+        return pl.read_ipc(file, columns=wanted).select(wanted)
 
 
-def _unreadable(path: Path) -> str:
+def read_parquet(path: Path, columns: list[str] | None = None) -> pl.DataFrame:
+    """These columns of a Parquet file, or all."""
+    with unreadable(_damaged(path)):
+        return pl.read_parquet(path, columns=columns, glob=False)
+
+
+def _damaged(path: Path) -> str:
     kind = "Arrow" if ending(path) in ARROW else "Parquet"
     return f"{path.name!r} is not a readable {kind} file, or is truncated; write it again."
 
 
-def _check_types(where: str, types: Mapping[str, PolarsDataType], ids: tuple[str, ...] = ()) -> None:
+def _check_types(
+    where: str, types: Mapping[str, PolarsDataType], ids: tuple[str, ...] = (), lists: tuple[str, ...] = ()
+) -> None:
     """Refuses columns whose declared type fits no type of the schema; this never depends on a record."""
     for name, dtype in types.items():
+        if name in lists and isinstance(dtype, pl.List | pl.Array):
+            dtype = dtype.inner
         if name in ids and dtype.is_float():
             raise DataError(f"{where}: column {name!r} holds identifiers as floats; store them as integers or text.")
         # Known types are listed, not unknown ones: of an extension type, polars refuses the first value that it casts.
@@ -328,7 +345,7 @@ def _parse_well_formed(
                 encoding=encoding,
                 truncate_ragged_lines=True,
             )
-        except _ANYTHING:
+        except ANYTHING:
             continue
         return frame.select(wanted)
     raise DataError("the file cannot be read as CSV; check delimiter and quoteChar in the schema.")
@@ -337,23 +354,14 @@ def _parse_well_formed(
 # ------------------------------------------------------------------------------------------------ frames
 
 
-def _read_frame(source: object, wanted: list[str], ids: tuple[str, ...]) -> Raw:
-    import narwhals as nw
-
+def _read_frame(source: object, wanted: list[str], ids: tuple[str, ...], lists: tuple[str, ...]) -> Raw:
     _check_columns("the frame", _frame_columns(source), wanted)
-    try:
-        frame = as_frame(source).select(wanted)
-        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-    except _ANYTHING:
-        raise_alone(DataError("the frame cannot be read; give a pandas, polars or pyarrow frame."))
-    try:
-        columns = {name: _column(frame[name], name in ids).alias(name) for name in wanted}
-    except _ANYTHING:  # polars has no such type
-        raise_alone(DataError(f"the frame has a column of a type that cannot be read; store it as {_KNOWN}."))
-    _check_types("the frame", {name: columns[name].dtype for name in wanted if _is_declared(frame[name])}, ids)
-    return Raw(
-        pl.DataFrame(columns), kind={"pandas": "pandas", "pyarrow": "pyarrow"}.get(str(frame.implementation), "polars")
-    )
+    with unreadable("the frame cannot be read; give a pandas, polars or pyarrow frame."):
+        frame = collected(as_frame(source).select(wanted))
+    with unreadable(f"the frame has a column of a type that cannot be read; store it as {_KNOWN}."):
+        columns = {name: _column(frame[name], is_id=name in ids, is_list=name in lists).alias(name) for name in wanted}
+    _check_types("the frame", {name: columns[name].dtype for name in wanted if _is_declared(frame[name])}, ids, lists)
+    return Raw(pl.DataFrame(columns), library_of(frame))
 
 
 def _frame_columns(source: object) -> list[object]:
@@ -363,16 +371,15 @@ def _frame_columns(source: object) -> list[object]:
         names = getattr(source, "columns", None)  # pandas
     if names is not None and not callable(names):
         return list(names)
-    try:
+    with unreadable("this is neither a path nor a data frame; give a file, or a pandas, polars or pyarrow frame."):
         return list(as_frame(source).collect_schema().names())
-    except _ANYTHING:
-        what = "give a file, or a pandas, polars or pyarrow frame"
-        raise_alone(DataError(f"this is neither a path nor a data frame; {what}."))
 
 
-def _column(series: Series, is_id: bool) -> pl.Series:
+def _column(series: Series, *, is_id: bool, is_list: bool) -> pl.Series:
     """One column as a polars series; a column of Python objects is read value by value (cantle.data.frames)."""
     native = series.to_native()
+    if is_list and (objects := _objects(series)) is not None:
+        return column_of(lists_as_texts(objects), exact=True)
     if isinstance(native, pl.Series):
         if native.dtype != pl.Object:
             return native
@@ -383,6 +390,15 @@ def _column(series: Series, is_id: bool) -> pl.Series:
             values = values.mask(rounded)
         return read_column(values)
     return as_polars(series)
+
+
+def _objects(series: Series) -> list[object] | None:
+    """The values of a column of Python objects; None for other columns."""
+    native = series.to_native()
+    if isinstance(native, pl.Series):
+        return native.to_list() if native.dtype == pl.Object else None
+    pandas = series.to_pandas() if series.implementation.is_pandas_like() else None
+    return pandas.tolist() if pandas is not None and pandas.dtype == object else None
 
 
 def _is_declared(series: Series) -> bool:

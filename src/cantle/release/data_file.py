@@ -12,11 +12,13 @@ from cantle.drawing.records import Drawn
 from cantle.errors import ParameterError
 from cantle.release.kinds import KINDS, files_of
 from cantle.release.manifest import Manifest
+from cantle.release.sets import list_frame
 from cantle.release.words import file_metadata
 from cantle.schema import Schema
 
 if TYPE_CHECKING:
     from cantle.data.frames import NativeFrame, PandasSeries
+    from cantle.release import Release
     from cantle.schema.sets import SetSchema
 
 ENDINGS = {"csv": "csv", "parquet": "parquet", "fimi": "dat", "xes": "xes"}
@@ -89,6 +91,11 @@ def as_polars(records: NativeFrame, manifest: Manifest) -> pl.DataFrame:
             ]
         )
     return frame.to_polars()
+
+
+def lists_of(release: Release) -> pl.Series:
+    """The released sets or sequences as a column of lists."""
+    return list_frame(as_polars(release.records, release.manifest), release.manifest)["items"]
 
 
 def _typed(series: PandasSeries, kind: pl.DataType) -> pl.Series:

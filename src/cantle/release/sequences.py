@@ -177,12 +177,22 @@ def _as_text(frame: pl.DataFrame, manifest: Manifest) -> str:
 
 
 def _given_back(drawn: Drawn | pl.DataFrame, form: dict[str, str], schema: object) -> Drawn | NativeFrame:  # noqa: ARG001
-    from cantle.drawing.records import give_back, give_back_lists
+    from cantle.drawing.records import give_back
 
     frame, shape = as_frame(drawn), SetForm(**form)
     if shape.form == "long":
         return give_back(_long(frame, form), shape.frame)
-    return give_back_lists(frame.rename({"items": shape.column}), shape.frame, shape.column)
+    return give_back(frame.rename({"items": shape.column}), shape.frame)
+
+
+def most_frequent(sequences: pl.Series, shown: int) -> list[tuple[list[str], int]]:
+    """The most frequent whole sequences of any length and their numbers, the most frequent first, then by name."""
+    import polars as pl
+
+    symbols = sequences.cast(pl.List(pl.String)).alias("symbols")
+    held = symbols.value_counts().with_columns(named=pl.col("symbols").list.join(" > "))
+    most = held.sort("count", "named", descending=[True, False]).head(shown)
+    return most.select("symbols", "count").rows()
 
 
 class SequenceCodes:

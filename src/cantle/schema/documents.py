@@ -12,24 +12,37 @@ import json
 import math
 import os
 import re
-from bisect import bisect_right
+import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, ParamSpec, TypeVar
 
 from cantle.errors import Place, Problem, SchemaError
-from cantle.schema.taxonomy import MAX_DEPTH
 
 if TYPE_CHECKING:
     import yaml
 
 
+MAX_DEPTH = 100  # levels of a taxonomy
 MAX_NESTING = 2 * MAX_DEPTH + 10  # levels of lists and mappings; a named group inside a list takes two
 MAX_SIZE = 10_000_000  # values
 MAX_INTEGER = 2**53 - 1  # what JSON holds exactly, so that every release can state its schema
+MAX_BYTES, MAX_YAML_BYTES = 1 << 30, 8 << 20  # of a file beside a schema; YAML is slow to parse
+
+_quoting = reprlib.Repr()
+_quoting.maxstring = _quoting.maxother = 80
+
+
+def quote(value: object) -> str:
+    """A public value as shown in a message, shortened if it is long."""
+    try:
+        return _quoting.repr(value)
+    except ValueError:  # an integer too long to be written
+        return f"a very long {type(value).__name__}"
 
 
 def fail(where: str, rule: str, fix: str, *keys: str) -> NoReturn:
@@ -37,6 +50,21 @@ def fail(where: str, rule: str, fix: str, *keys: str) -> NoReturn:
     text = f"{where}: {rule}; {fix}."
     places = tuple(tuple(int(one) if one.isdecimal() else one for one in key.split(".")) for key in keys)
     raise SchemaError(text, (Problem(text, places),))
+
+
+def read_text(path: Path, name: str, where: str) -> str:
+    """The text of a file that belongs to a schema; messages call it by this name."""
+    most = MAX_YAML_BYTES if path.suffix.lower() in (".yaml", ".yml") else MAX_BYTES
+    try:
+        if not path.is_file():
+            fail(where, f"there is no file {quote(name)}", "give its path from the folder of the schema")
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+        if len(content) > most:
+            fail(where, f"{quote(name)} is larger than {most >> 20} MiB", "declare fewer or shorter values")
+        return content.decode("utf-8-sig")
+    except (OSError, ValueError):
+        fail(where, f"the file {quote(name)} cannot be read as UTF-8 text", "check its permissions and encoding")
 
 
 def parse_document(text: str, where: str, is_json: bool) -> object:
@@ -252,20 +280,17 @@ def _listing(where: str, texts: list[str]) -> str:
 # ---------------------------------------------------------------------------------------------------------------- lines
 
 
-def with_lines(error: SchemaError, where: str, text: str, is_json: bool) -> SchemaError:
+def with_lines(error: SchemaError, where: str, text: str) -> SchemaError:
     """The error of a schema that was read from a file, with the lines that it is about."""
-    root = _json_spots(text) if is_json else _yaml_spots(text)
+    root = _spots(text)
     located = sorted(((_lines(root, one.places), one) for one in error.problems), key=lambda pair: pair[0])
     if len(located) == 1:
         lines, one = located[0]
         what = one.text.removeprefix("schema: ")
         return SchemaError(f"{where}, {_in_words(lines)}: {what}", (one,))
     messages = [f"{_in_words(lines)}: {one.text}" for lines, one in located]
-    return SchemaError(_listing(where, messages), tuple(Problem(*pair) for pair in _paired(messages, located)))
-
-
-def _paired(messages: list[str], located: list[tuple[list[int], Problem]]) -> list[tuple[str, tuple[Place, ...]]]:
-    return [(text, one.places) for text, (_, one) in zip(messages, located, strict=True)]
+    problems = (Problem(text, one.places) for text, (_, one) in zip(messages, located, strict=True))
+    return SchemaError(_listing(where, messages), tuple(problems))
 
 
 def _in_words(lines: list[int]) -> str:
@@ -278,7 +303,6 @@ class _Spot:
 
     line: int
     parts: dict[str | int, _Spot] = field(default_factory=dict)
-    is_list: bool = False
 
 
 def _lines(root: _Spot, places: tuple[Place, ...]) -> list[int]:
@@ -296,11 +320,15 @@ def _line(root: _Spot, place: Place) -> int:
     return at.line
 
 
-def _yaml_spots(text: str) -> _Spot:
+def _spots(text: str) -> _Spot:
+    """The spots of a valid YAML or JSON text: JSON is YAML, but for tabs."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    node = yaml.compose(text, Loader=loader)
+    try:
+        node = yaml.compose(text.replace("\t", " "), Loader=loader)
+    except (yaml.YAMLError, RecursionError):  # JSON has keys of more than 1,024 characters
+        return _Spot(1)
     return _Spot(1) if node is None else _spot(node, 1)
 
 
@@ -308,32 +336,7 @@ def _spot(node: yaml.Node, line: int) -> _Spot:
     import yaml
 
     if isinstance(node, yaml.SequenceNode):
-        return _Spot(line, {at: _spot(one, one.start_mark.line + 1) for at, one in enumerate(node.value)}, is_list=True)
+        return _Spot(line, {at: _spot(one, one.start_mark.line + 1) for at, one in enumerate(node.value)})
     if isinstance(node, yaml.MappingNode):
         return _Spot(line, {str(key.value): _spot(one, key.start_mark.line + 1) for key, one in node.value})
     return _Spot(line)
-
-
-_TEXT = r'"(?:[^"\\]|\\.)*"'
-_JSON = re.compile(rf'(?P<key>{_TEXT})\s*:|(?P<open>[{{\[])|(?P<close>[}}\]])|(?P<value>{_TEXT}|[^\s,{{}}\[\]":]+)')
-
-
-def _json_spots(text: str) -> _Spot:
-    """The spots of a valid JSON text."""
-    ends = [match.start() for match in re.finditer("\n", text)]
-    stack, key, line = [_Spot(1, is_list=True)], "", 1
-    for match in _JSON.finditer(text):
-        if match["close"]:
-            stack.pop()
-            continue
-        parent = stack[-1]
-        if match["key"] is not None or parent.is_list:
-            line = bisect_right(ends, match.start()) + 1
-        if match["key"] is not None:
-            key = json.loads(match["key"])
-            continue
-        spot = _Spot(line, is_list=match["open"] == "[")
-        parent.parts[len(parent.parts) if parent.is_list else key] = spot
-        if match["open"]:
-            stack.append(spot)
-    return stack[0].parts.get(0, stack[0])

@@ -44,9 +44,16 @@ _BOUNDS: Part = {
     "additionalProperties": False,
 }
 
+_ITEMS: Part = {"anyOf": [_BOUNDS, {**_TEXTS, "minItems": 1}, _TEXT]}
+
 
 def _said(text: str, part: Part) -> Part:
     return {"description": text, **part}
+
+
+def _any(*keys: str) -> dict[str, Part]:
+    """Keys of other tools, which may hold anything."""
+    return dict.fromkeys(keys, _ANY)
 
 
 FIELD: dict[str, Part] = {
@@ -79,6 +86,12 @@ FIELD: dict[str, Part] = {
         "The share of epsilon that counts a place by itself, 0.05 to 0.9; by default .4 for all places together.",
         {"type": "number", "minimum": 0.05, "maximum": 0.9},
     ),
+    "items": _said("Every item that lists could hold: bounds, a list, or a file with one item per line.", _ITEMS),
+    "itemType": _said("Whether the items are texts or integers.", {"enum": ["string", "integer", None]}),
+    "delimiter": _said("What stands between two items in a text; a semicolon by default.", {**_TEXT, "minLength": 1}),
+    "max_items": _said(
+        "Of a longer list only so many items count, the first of those declared.", {"type": "integer", "minimum": 1}
+    ),
     "hierarchy": _said("Groups of categories: nested, a file beside the schema, or a rule such as {fanout: 4}.", _TREE),
     "from": _said("The column of categories that this one follows from, such as the city of a country.", _TEXT),
     "map": _said(
@@ -101,10 +114,7 @@ FIELD: dict[str, Part] = {
     "ignoreCase": _said("true: capitals in categories mean the same as small letters.", {"type": "boolean"}),
     "replace": _said("Texts that stand for a value: {m: M, male: M}.", {"type": ["object", "null"]}),
     "title": _said("What the column is called in full.", _ANY),
-    "description": _ANY,
-    "example": _ANY,
-    "examples": _ANY,
-    "rdfType": _ANY,
+    **_any("description", "example", "examples", "rdfType"),
 }
 CONSTRAINTS: dict[str, Part] = {
     "minimum": _said("The lowest value that could occur; lower ones are moved up to it.", _BOUND),
@@ -118,11 +128,7 @@ CONSTRAINTS: dict[str, Part] = {
     "step": _said("The step, if it does not stand beside the type.", {"type": ["number", "string"], **_FILLED}),
     "exclusiveMinimum": _said("Not supported: give minimum.", {"type": "null"}),
     "exclusiveMaximum": _said("Not supported: give maximum.", {"type": "null"}),
-    "unique": _ANY,
-    "pattern": _ANY,
-    "minLength": _ANY,
-    "maxLength": _ANY,
-    "jsonSchema": _ANY,
+    **_any("unique", "pattern", "minLength", "maxLength", "jsonSchema"),
 }
 DIALECT: dict[str, Part] = {
     "delimiter": _said("What separates the fields of a line; a comma by default.", _CHARACTER),
@@ -136,10 +142,9 @@ DIALECT: dict[str, Part] = {
     "sheetName": _said("The sheet of a spreadsheet; the first by default.", {"type": ["string", "null"], **_FILLED}),
     "quoteChar": _said('The quote around fields; " by default, and an empty text for none.', _CHARACTER),
 }
-_OTHERS: dict[str, Part] = {"title": _ANY, "description": _ANY, "name": _ANY, "profile": _ANY, "$schema": _ANY}
 _SHARED: dict[str, Part] = {
     "guarantee": _said("none: the schema was read off the data.", {"enum": ["none", None]}),
-    **_OTHERS,
+    **_any("title", "description", "name", "profile", "$schema"),
 }
 _RECORDS: dict[str, Part] = {
     "missingValues": _said("Texts that mean null.", _TEXTS),
@@ -184,18 +189,12 @@ TABLE: dict[str, Part] = {
         },
     ),
     "schemaVersion": _said("The meaning of `step`, written by cantle; leave it out.", {"enum": [1, 2]}),
-    "primaryKey": _ANY,
-    "foreignKeys": _ANY,
-    "uniqueKeys": _ANY,
-    "fieldsMatch": _ANY,
+    **_any("primaryKey", "foreignKeys", "uniqueKeys", "fieldsMatch"),
     **_RECORDS,
 }
 SETS: dict[str, Part] = {
     "kind": {"const": "sets"},
-    "items": _said(
-        "Every item that could occur: bounds, a list, or a file with one item per line.",
-        {"anyOf": [_BOUNDS, {**_TEXTS, "minItems": 1}, _TEXT]},
-    ),
+    "items": _said("Every item that could occur: bounds, a list, or a file with one item per line.", _ITEMS),
     "hierarchy": _said("Departments of the items.", _TREE),
     "form": _said("How the sets are written.", {"enum": ["fimi", "long", "list", None]}),
     "id": _said("long: the column of the set.", {"type": ["string", "null"]}),
@@ -280,6 +279,7 @@ def _field() -> Part:
         {"if": _is("type", "integer"), "then": {"anyOf": [bounded, listed]}},
         {"if": _is("type", "date"), "then": bounded},
         {"if": _is("type", "number", "datetime"), "then": {"allOf": [bounded, stepped]}},
+        {"if": _is("type", "list"), "then": {"required": ["items"]}},
         {"if": _is("type", "geopoint"), "then": {"required": ["bounds", "step"]}},
         {"if": {"anyOf": [_is("type", "string"), {"not": {"required": ["type"]}}]}, "then": listed},
     ]

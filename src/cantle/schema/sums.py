@@ -12,7 +12,8 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from cantle.schema.code_sets import MOST, CodeSet, OneColumn, Question, Term, join, reduced
-from cantle.schema.question_columns import Categories, Column, Misfit, Points, Token, compared, number_in
+from cantle.schema.declared_values import number_in
+from cantle.schema.question_columns import HOLDS, TURNED, Categories, Misfit, Named, Points, Token, compared
 
 SECONDS = {"s": 1, "sec": 1, "min": 60, "h": 3600, "d": 86_400}
 _DAY = 86_400
@@ -22,13 +23,13 @@ _DAY = 86_400
 class Side:
     """One side of a comparison: columns and values, each times a factor."""
 
-    columns: list[tuple[Fraction, Column]] = field(default_factory=list)
+    columns: list[tuple[Fraction, Named]] = field(default_factory=list)
     values: list[tuple[Fraction, Token]] = field(default_factory=list)
     start: Token = Token("end", "", 0)
     """The word where it begins."""
 
     @property
-    def column(self) -> Column | None:
+    def column(self) -> Named | None:
         """The column, if the side is nothing else."""
         alone = len(self.columns) == 1 and not self.values and self.columns[0][0] == 1
         return self.columns[0][1] if alone else None
@@ -55,7 +56,7 @@ class Total:
             place = -constant / (factor * column.unit)
             if sign in ("==", "!=") and place.denominator != 1:
                 raise Misfit(f"{column.name} has no such value")
-            sign = _TURNED[sign] if factor < 0 else sign
+            sign = TURNED[sign] if factor < 0 else sign
             return OneColumn(column.key, compared(sign, place, column.values, column.size))
         parts = [factor * column.unit for factor, column in self.columns]
         scale = lcm(constant.denominator, *(part.denominator for part in parts))
@@ -74,9 +75,6 @@ class Total:
         return reduced(terms, low, high, left)
 
 
-_TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
-
 def compare(left: Side, sign: str, right: Side) -> Question:
     """The question whether one side stands in this relation to the other; raises Misfit."""
     one, other = left.column, right.column
@@ -87,7 +85,7 @@ def compare(left: Side, sign: str, right: Side) -> Question:
     return total(columns, values).question(sign, len(left.columns) if not left.values else 0)
 
 
-def total(columns: Iterable[tuple[Fraction, Column]], values: Iterable[tuple[Fraction, Token]] = ()) -> Total:
+def total(columns: Iterable[tuple[Fraction, Named]], values: Iterable[tuple[Fraction, Token]] = ()) -> Total:
     """A sum, if its parts are of one kind; raises Misfit."""
     parts = dict[Points, Fraction]()
     for factor, column in columns:
@@ -148,15 +146,8 @@ def _same_categories(one: Categories, sign: str, other: Categories) -> list[Ques
     found = list[Question]()
     for code in range(one.values):
         label = one.label(code)
-        kept = (k for k in range(other.values) if _stands(sign, label, other.label(k)))
+        alike = str if sign in ("==", "!=") else int  # categories of any type are the same if their texts are
+        kept = (k for k in range(other.values) if HOLDS[sign](alike(label), alike(other.label(k))))
         mine = OneColumn(one.key, CodeSet.of([code], one.size))
         found.append(join(True, [mine, OneColumn(other.key, CodeSet.of(kept, other.size))]))
     return found
-
-
-def _stands(sign: str, left: object, right: object) -> bool:
-    if sign in ("==", "!="):
-        return (str(left) == str(right)) == (sign == "==")
-    assert isinstance(left, int)
-    assert isinstance(right, int)
-    return {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[sign]

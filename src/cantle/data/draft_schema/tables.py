@@ -12,8 +12,16 @@ from collections.abc import Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
 
-from cantle.data.draft_schema.columns import WESTERN, Known, declared, frame_columns, inferred, names_its_columns
-from cantle.data.draft_schema.sequences import event_log
+from cantle.data.draft_schema.columns import (
+    WESTERN,
+    Known,
+    declared,
+    event_log,
+    frame_columns,
+    inferred,
+    names_its_columns,
+    prepared,
+)
 from cantle.data.file_forms import STATISTICS, ending
 from cantle.data.sheets import book_of
 from cantle.errors import ParameterError
@@ -22,6 +30,7 @@ from cantle.schema.code_books.columns import BookColumn
 from cantle.schema.declared_values import BLANK
 from cantle.schema.dialect import Dialect
 from cantle.schema.documents import one_line
+from cantle.schema.field_keys import LIST
 from cantle.schema.json_schema import EDITOR_LINE
 from cantle.schema.question_columns import quoted
 
@@ -101,31 +110,9 @@ def _place(name: str, lat: Mapping[str, JSON], lon: Mapping[str, JSON]) -> dict[
     return {"name": name, "type": "geopoint", "columns": columns, "bounds": corners if known else BLANK, "step": step}
 
 
-_INTRO = f"""\
-# A schema says what is public about a table. Fill in every {BLANK} from what could occur
-# (a code book, the law, common sense), never from the data: bounds and categories are published.
-# `cantle plan`, `check` and `publish` list everything that is still blank or wrong, with its line.
+_UNIT = """\
 #
-#   {{name: age, type: integer, constraints: {{minimum: 0, maximum: 110}}}}            values outside are clamped
-#   {{name: income, type: number, step: 500, constraints: {{minimum: 0, maximum: 99999}}}}  counted in steps of 500
-#   {{name: seen, type: datetime, step: 15min, constraints: {{minimum: 2024-01-01, maximum: 2025-01-01}}}}  or date
-#   {{name: price, type: number, constraints: {{minimum: 0, maximum: 99, multipleOf: 0.01}}}}  whole cents in the data
-#   {{name: home, type: geopoint, columns: [lat, lon], bounds: [[40.4, -74.3], [41.0, -73.6]], step: 0.0001}}    a place
-#   {{name: job, type: string, categories: ["Clerk", "Farmer"]}}   every value that could occur;  or type: boolean
-#   {{name: ssn, role: identifier}}                               never published
-#
-#   role: target              what a model will predict: classes or a number
-#   constraints               required: true drops records without a value. Without it null is a value of its own,
-#                             and noise may invent a few nulls in a column that has none
-#   unknown                   what an undeclared category becomes: null (default), drop, or one of the categories
-#   categoriesOrdered: true   the order of the categories means something
-#   hierarchy   groups of categories, if any: {{Group: ["a", "b"], Other: ["c"]}}, or a file such as job.csv (ARX)
-#   decimalChar: ",", groupChar: ".", bareNumber: false    numbers are written like 1.234,50 EUR
-#   format: ["%d.%m.%Y", "%d.%m.%y"]                       dates are written like 31.12.2024 or 31.12.24
-#   from: city, map: {{Graz: Austria, Oslo: Norway}}         a category that follows from another; or a CSV file
-#   ignoreCase: true, replace: {{m: Male, f: Female}}        spellings of categories
-#
-# One record is protected. If people may have several, protect persons: unit: {{person: COLUMN, max_records: 3}}
+# One record is protected. If people may have several, protect persons: unit: {person: COLUMN, max_records: 3}
 """
 _NO_HEADER = (
     "# The file has no header: its columns are numbered from the left. Choose names for them, and keep this order.\n"
@@ -158,7 +145,11 @@ def text_of(
         listed = _NO_HEADER + listed
     log = event_log([str(one["name"]) for one in fields])
     events = _EVENTS.format(one_line(log[0]), one_line(log[1])) if log else ""
-    parts = [EDITOR_LINE + _INTRO + events, *([_WARNING] if inferred else []), listed]
+    parts = [
+        EDITOR_LINE + prepared("table") + prepared("columns") + _UNIT + events,
+        *([_WARNING] if inferred else []),
+        listed,
+    ]
     parts.append(f'missingValues: {one_line(marks)}  # texts that stand for a missing value, such as "NA" or "?"\n')
     if rules := proposed_rules(fields):
         parts.append(as_comment(rules))
@@ -178,6 +169,9 @@ def entry_of(name: str, kind: str | None, known: Known) -> dict[str, JSON]:
         return {"name": name, "type": kind, "categories": known.get("categories", BLANK)}
     if kind == "boolean":
         return {"name": name, "type": kind}
+    if kind == LIST:
+        delimiter: dict[str, JSON] = {"delimiter": known["delimiter"]} if "delimiter" in known else {}
+        return {"name": name, "type": kind, "items": known.get("items", BLANK), **delimiter}
     multiple: dict[str, JSON] = {"multipleOf": known["multipleOf"]} if "multipleOf" in known else {}
     needed = kind in ("number", "datetime") and not multiple
     step: dict[str, JSON] = {"step": known.get("step", BLANK)} if needed else {}
@@ -198,14 +192,6 @@ def _key(name: str) -> str:
     """A key as YAML: without quotes if it is a plain word that means nothing else there."""
     plain = re.fullmatch(r"[A-Za-z]\w+", name, re.ASCII) and name.lower() not in _WORDS
     return name if plain else one_line(name)
-
-
-LISTS_COLUMNS = True
-
-
-def recognises(path: Path, ending: str, packed: bool) -> bool:  # noqa: ARG001
-    """A file is taken for a table if no other kind of data recognises it."""
-    return False
 
 
 def needs_header(path: str | os.PathLike[str]) -> bool:
@@ -263,7 +249,7 @@ def draft(
             book = book_of(Path(data))
     marks = [""]
     if infer:
-        columns, marks = inferred(str(data), [name for name, _, _ in columns], dialect)
+        columns, marks = inferred(str(data), columns, dialect)
     known = {one.name: one.entry() for one in book}
     fields = [known.get(name) or entry_of(name, kind, facts) for name, kind, facts in columns]
     if dialect.header:  # otherwise fields stand for columns by their order

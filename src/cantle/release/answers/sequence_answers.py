@@ -9,6 +9,7 @@ counts behind them is known.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from cantle.methods.own_error.accuracy import PairError
 from cantle.methods.own_error.sequence_workload import sequence_workload
@@ -16,14 +17,16 @@ from cantle.release import Release
 from cantle.release.accuracy import WORST_DOUBT, noise_scale
 from cantle.release.answers.asking import Asker
 from cantle.release.answers.estimates import MEASURED, NOISE, Estimate, rescaled
-from cantle.release.data_file import as_polars
+from cantle.release.data_file import lists_of
 from cantle.release.load import universe_of
 from cantle.release.sequences import SequenceCodes
-from cantle.release.sets import list_frame
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question
 from cantle.schema.sequence_questions import pattern_of
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.workloads import SequenceWorkload
+
+if TYPE_CHECKING:
+    import polars as pl
 
 HELD = CodeSet((1, 2), 2)
 
@@ -36,10 +39,13 @@ class SequenceAsker(Asker):
         self.universe = universe_of(release.manifest)
 
     @cached_property
+    def lists(self) -> pl.Series:
+        """The released sequences as lists of symbols."""
+        return lists_of(self._release)
+
+    @cached_property
     def sequences(self) -> SequenceCodes:
-        manifest = self._release.manifest
-        frame = list_frame(as_polars(self._release.records, manifest), manifest)
-        return SequenceCodes.of(frame["items"], self.universe)
+        return SequenceCodes.of(self.lists, self.universe)
 
     def read(self, key: Key) -> Codes:
         return self.sequences(key)

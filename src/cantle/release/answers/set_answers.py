@@ -21,9 +21,9 @@ from cantle.release.answers.asking import Asker, check_confidence
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
 from cantle.release.answers.itemsets import frequent, require
 from cantle.release.answers.widths import BY_NOISE
-from cantle.release.data_file import as_polars
+from cantle.release.data_file import lists_of
 from cantle.release.load import universe_of
-from cantle.release.sets import SetCodes, list_frame
+from cantle.release.sets import SetCodes
 from cantle.schema.code_sets import CodeSet, Joined, Key, OneColumn, Question, columns_of, is_box, join
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.workloads import SetWorkload
@@ -54,8 +54,7 @@ class SetAsker(Asker):
 
     @cached_property
     def _codes(self) -> SetCodes:
-        frame = as_polars(self._release.records, self._release.manifest)
-        return SetCodes(list_frame(frame, self._release.manifest)["items"], self._universe)
+        return SetCodes(lists_of(self._release), self._universe)
 
     def read(self, key: Key) -> Codes:
         return self._codes(key)

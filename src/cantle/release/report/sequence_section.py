@@ -17,7 +17,7 @@ from cantle.release.report.flow import Edge, flow_diagram
 from cantle.release.report.groupings import Ints
 from cantle.release.report.sets import card_of
 from cantle.release.report.tables import BASIS, CONFIDENCE, weakest
-from cantle.release.sequences import knows_order
+from cantle.release.sequences import knows_order, most_frequent
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.question_columns import MOST_COUNTED
 
@@ -38,10 +38,10 @@ def sequence_sections(asker: SequenceAsker, release: Release) -> list[Section]:
     words = f"{whole:,} sequences over {asker.universe.size:,} declared symbols. Error bars of lengths and ends "
     words += f"{BASIS[weakest(one.covers for _, one in [*lengths, *starts, *ends])]}"
     return [_flow(asker, top), Section("sequences", "Lengths, starts and ends", (words,), cards, cards=True),
-            _frequent(asker), _measured(release)]  # fmt: skip
+            frequent_section(asker), _measured(release)]  # fmt: skip
 
 
-def _frequent(asker: SequenceAsker) -> Section:
+def frequent_section(asker: SequenceAsker) -> Section:
     """The most frequent strings and whole sequences: as open tables if a chart would cut off names that start alike."""
     counted = ("Strings of symbols", _strings(asker), "sequences that contain it"), (
         "Whole sequences", _paths(asker), "sequences")  # fmt: skip
@@ -134,20 +134,9 @@ def _strings(asker: SequenceAsker) -> list[tuple[str, Estimate]]:
 
 def _paths(asker: SequenceAsker) -> list[tuple[str, Estimate]]:
     """The most frequent whole sequences; their counts are those of the released ones."""
-    held, found = asker.sequences, list[tuple[int, tuple[int, ...]]]()
-    for length in range(1, 7):
-        rows = np.flatnonzero(np.diff(held.starts) == length)
-        table = held.codes[held.starts[rows][:, None] + np.arange(length)]
-        paths, number = np.unique(table, axis=0, return_counts=True)
-        best = np.argsort(-number, kind="stable")[:SHOWN]
-        found += [(int(number[at]), tuple(paths[at].tolist())) for at in best.tolist()]
-    found.sort(key=lambda one: (-one[0], one[1]))
     return [
-        (
-            f"{_name(asker, codes)}, only" if len(codes) == 1 else _name(asker, codes),
-            Estimate(n, n, n, None, NOISE_ONLY),
-        )
-        for n, codes in found[:SHOWN]
+        (f"{one[0]}, only" if len(one) == 1 else " > ".join(one), Estimate(n, n, n, None, NOISE_ONLY))
+        for one, n in most_frequent(asker.lists, SHOWN)
     ]
 
 

@@ -14,7 +14,7 @@ from cantle.release.accuracy import MORE_DOUBT
 from cantle.release.answers.asking import Asker
 from cantle.release.answers.estimates import Estimate
 from cantle.release.answers.set_answers import SetAsker
-from cantle.release.data_file import as_polars
+from cantle.release.data_file import lists_of
 from cantle.release.load import universe_of
 from cantle.release.report.charts import Bar, share_text
 from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
@@ -22,7 +22,7 @@ from cantle.release.report.groupings import Ints
 from cantle.release.report.icicle import Node, icicle, tree_section
 from cantle.release.report.pairs import heat_map
 from cantle.release.report.tables import BASIS, CONFIDENCE, card, weakest
-from cantle.release.sets import list_frame, middle
+from cantle.release.sets import middle
 from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
 from cantle.schema.items import Universe
 from cantle.schema.question_columns import MOST_COUNTED
@@ -43,7 +43,7 @@ class SetView:
     @staticmethod
     def of(release: Release) -> SetView:
         universe = universe_of(release.manifest)
-        sets = list_frame(as_polars(release.records, release.manifest), release.manifest)["items"]
+        sets = lists_of(release)
         lengths = sets.list.len().fill_null(0).to_numpy().astype(np.int64)
         flat = sets.filter(sets.list.len() > 0).explode()
         codes = universe.encode(flat).astype(np.int64)

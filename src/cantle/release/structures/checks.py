@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
-from itertools import groupby
-from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from cantle.release.data_file import as_polars
-from cantle.release.document_fields import Document
 from cantle.release.load import table_schema_of
 from cantle.release.structures import traits_of
 from cantle.schema.domain import Domain
 from cantle.trusted.core.arrays import Codes, Ints
 from cantle.trusted.core.budget import NANO, Charge
-from cantle.trusted.geometry.cross_tables import are_edges
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
@@ -70,21 +66,21 @@ def one_way_rates(release: Release) -> Iterator[str]:
             yield "the noise of the one-way tables is not what the receipt paid for"
 
 
-def changed_columns(stated: pl.DataFrame, again: pl.DataFrame, noun: str) -> Iterator[str]:
+def changed_columns(stated: pl.DataFrame, again: pl.DataFrame, noun: str, close: float = _CLOSE) -> Iterator[str]:
     """Checks that a released table is as computed again. The last digits of estimates may vary with the machine."""
     if stated.schema != again.schema or len(stated) != len(again):
         yield f"the {noun} do not have the columns and rows of such a release"
         return
-    changed = [name for name in stated.columns if not _same(stated[name], again[name])]
+    changed = [name for name in stated.columns if not _same(stated[name], again[name], close)]
     if {"rate_num", "rate_den"} & set(changed):
         yield f"the noise of the {noun} is not what the receipt paid for"
     if others := [name for name in changed if not name.startswith("rate_")]:
         yield f"what the {noun} say does not follow from the noisy numbers and the schema: {', '.join(others)}"
 
 
-def _same(one: pl.Series, other: pl.Series) -> bool:
-    close = one.dtype.is_float() and one.null_count() == 0
-    return np.allclose(one, other, rtol=1e-6, atol=_CLOSE) if close else one.equals(other)
+def _same(one: pl.Series, other: pl.Series, close: float) -> bool:
+    numbers = one.dtype.is_float() and one.null_count() == 0
+    return np.allclose(one, other, rtol=1e-6, atol=close) if numbers else one.equals(other)
 
 
 def broken_rules(release: Release) -> Iterator[str]:
@@ -109,40 +105,3 @@ def records_not_held(
     np.add.at(held, (place(codes), classes.astype(np.int64)), 1)
     if not np.array_equal(held, count):
         yield f"the records do not have the counts of the {noun}"
-
-
-def table_rates(release: Release, stated: Sequence[Document]) -> Iterator[str]:
-    """Checks that the measurements of noisy tables are in the order of their charges, with the noise that was paid
-    for."""
-    charges = [charge for charge in release.manifest.receipt.charges() if charge.verb == "measure"]
-    runs = [why for why, _ in groupby(about["why"] for about in stated)]
-    if runs != [charge.why for charge in charges]:
-        yield "the noisy tables are not those that the receipt paid for"
-        return
-    paid = {charge.why: rate_paid(charge) for charge in charges}
-    for why, num, den in release.frames["tables"].select("why", "rate_num", "rate_den").unique().rows():
-        if paid.get(why) != (num, den):
-            yield f"the noise of {why!r} is not what the receipt paid for"
-
-
-def shape_problems(number: int, about: Document, frame: pl.DataFrame | None, sizes: dict[str, int]) -> Iterator[str]:
-    """Checks that a table lists every cell once, in order, and that frequent values reached their threshold."""
-    listed = np.zeros(0, np.int64) if frame is None else frame["cell"].to_numpy()
-    if frame is not None and set(frame["why"].to_list()) != {about["why"]}:
-        yield f"noisy table {number} does not say what it was measured for"
-    if "at_least" in about:
-        if (np.diff(listed) <= 0).any() or (listed < 0).any() or (listed >= sizes[about["column"]]).any():
-            yield f"noisy table {number} does not list values of its column in order"
-        elif frame is not None and (frame["noisy"] < min(about["at_least"])).any():
-            yield f"noisy table {number} lists a value below the threshold"
-        return
-    if not np.array_equal(listed, np.arange(len(listed))):
-        yield f"noisy table {number} does not list every cell once in order"
-    elif "columns" in about:
-        edges = about["edges"]
-        good = len(edges) == len(about["columns"])
-        good &= all(are_edges(np.array(e), sizes[name]) for e, name in zip(edges, about["columns"], strict=False))
-        if not good or len(listed) != prod(len(edge) - 1 for edge in edges):
-            yield f"noisy table {number} does not have the cells it states"
-    elif "tree" in about and len(listed) % sum("leaf" in node for node in about["tree"]):
-        yield f"noisy table {number} does not have the leaves it states"

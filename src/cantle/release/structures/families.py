@@ -6,7 +6,7 @@ noisy tables, whose counts are parts of one family).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,22 +14,32 @@ import numpy as np
 
 from cantle.drawing.counts import STREAMS, Dice, public_streams
 from cantle.errors import VerifyError
+from cantle.methods.families.layout import DRAWN_VIEWS, Layout
 from cantle.methods.families.model.answers import variance_of
+from cantle.methods.families.model.draw import Drawn, drawn_families, number_drawn
+from cantle.methods.families.model.view_fit import Answered, FamilyFit
 from cantle.methods.families.results import family_cells, frame_of
-from cantle.methods.question_words import question_in_words
+from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
 from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share
+from cantle.release.document_fields import Document
 from cantle.release.load import family_schema_of
 from cantle.release.manifest import Manifest
 from cantle.release.structures import Traits
-from cantle.release.structures.checks import changed_columns, shape_problems, table_rates
-from cantle.release.structures.families_model import ReleasedFamilies
-from cantle.release.structures.tables_model import refusing_other_forms
+from cantle.release.structures.checks import changed_columns
+from cantle.release.structures.noisy_tables import (
+    cells_cover,
+    in_words,
+    refusing_other_forms,
+    spreads,
+    table_lines,
+    table_problems,
+)
 from cantle.schema.code_sets import Key, Question
 from cantle.trusted.core.arrays import Codes
+from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.cross_tables import are_edges
 from cantle.trusted.geometry.views import FIRST, LATER
 
 if TYPE_CHECKING:
@@ -38,7 +48,94 @@ if TYPE_CHECKING:
     from cantle.release.report.content import Section
 
 _CLOSE = 0.02  # share of the rows that may be in other cells of a column
-_MOST_LINES = 20
+
+
+SIZE = "number of families"
+FIRST_TABLES, SIBLINGS, CHOSEN = "first table ", "siblings table ", "table "
+"""How the purposes of the tables begin that the model is made of, in the order in which it takes them."""
+
+
+class ReleasedFamilies:
+    """The noisy tables of a release, and the estimates that follow from them."""
+
+    def __init__(self, release: Release) -> None:
+        self.manifest = release.manifest
+        self.schema = family_schema_of(self.manifest)
+        self.layout = Layout.of(self.schema)
+        self._frame = release.frames["tables"].partition_by("table", as_dict=True, maintain_order=True)
+        self._stated: list[Document] = self.manifest.structure["tables"]
+        cells = self.manifest.structure["cells"]
+        parent, child = (
+            [np.array(cells[name][one.name], dtype=np.int64) for one in domain.attributes]
+            for name, domain in zip(self.schema.names, self.schema.domains, strict=True)
+        )
+        self.edges = parent, child
+        self.fit = self._fitted()
+
+    @property
+    def number(self) -> int:
+        """How many families the run drew."""
+        return number_drawn(self.fit)
+
+    def drawn(self, seed: int) -> Drawn:
+        """The families that the run drew with this seed."""
+        return self.draw(self.number, public_streams(seed, STREAMS)["records"])
+
+    def draw(self, number: int, dice: Dice) -> Drawn:
+        return drawn_families(self.fit, number, dice)
+
+    def _fitted(self) -> FamilyFit:
+        (size,) = (number for number, about in enumerate(self._stated) if about["why"] == SIZE)
+        noisy, (num, den) = self._numbers(size)
+        first: dict[tuple[int, int], Answered] = {}
+        for number, about in enumerate(self._stated):
+            if about["why"].startswith(FIRST_TABLES):
+                (column,) = self._columns(about)
+                first[about["view"], column] = self._counts(number)
+        rules = self.schema.domains[0].rules_on_codes, self.schema.domains[1].rules_on_codes
+        fit = FamilyFit(self.layout, self.edges, rules, (int(noisy[0]), float(laplace_variance(num / den))), first)
+        for beginning in (SIBLINGS, CHOSEN):
+            mine = [(number, one) for number, one in enumerate(self._stated) if one["why"].startswith(beginning)]
+            for number, about in mine:
+                fit[about["view"]].add(self._table(fit, number, about))
+            if mine or beginning == SIBLINGS:
+                fit.use_tables()
+        return fit
+
+    def _columns(self, about: Document) -> tuple[int, ...]:
+        """The columns of a table, by their numbers in its view."""
+        if about["view"] not in DRAWN_VIEWS:
+            raise VerifyError(f"{about['why']} is about a view that families are not drawn from")
+        names = [column.name for column in self.layout.columns(about["view"])]
+        return tuple(names.index(name) for name in about["columns"])
+
+    def _table(self, fit: FamilyFit, number: int, about: Document) -> NoisyTable:
+        """A table that the run measured; its groups must be those that follow from the first tables."""
+        columns, own = self._columns(about), fit[about["view"]]
+        groups = tuple(len(edges) - 1 for edges in about["edges"])
+        for column, count, edges in zip(columns, groups, about["edges"], strict=True):
+            grouping = own.groupings[column]
+            if count not in grouping.sizes or own.edges[column][grouping.edges(count)].tolist() != edges:
+                raise VerifyError(f"{about['why']} has other groups of {own.columns[column].name} than can be")
+        counts, variance = self._counts(number)
+        return NoisyTable(columns, groups, counts.reshape(groups), variance)
+
+    def _numbers(self, number: int) -> tuple[Ints, tuple[int, int]]:
+        frame = self._frame[(number,)]
+        return frame["noisy"].to_numpy(), (int(frame["rate_num"][0]), int(frame["rate_den"][0]))
+
+    def _counts(self, number: int) -> Answered:
+        noisy, rate = self._numbers(number)
+        return noisy / item_partitions.PARTS, variance_of(*rate)
+
+    def view_sizes(self) -> Mapping[int, dict[str, int]]:
+        """The number of codes of each column, by view."""
+        found = {}
+        for view in range(4):
+            edges = self.layout.edges(view, *self.edges)
+            columns = self.layout.columns(view)
+            found[view] = {one.name: int(edge[-1]) for one, edge in zip(columns, edges, strict=True)}
+        return found
 
 
 def traits(manifest: Manifest) -> Traits:
@@ -103,23 +200,14 @@ class Opened(structures.Opened):
             yield f"a family has more than {self._schema.max_children} children"
         yield from self._out_of_order(size, child)
         yield from self._breaking()
-        cells = self._manifest.structure["cells"]
         for name, domain in zip(self._schema.names, self._schema.domains, strict=True):
-            stated = {column: np.array(edges, dtype=np.int64) for column, edges in cells.get(name, {}).items()}
-            known = {one.name: one.size for one in domain.attributes}
-            if set(stated) != set(known) or not all(are_edges(stated[one], size) for one, size in known.items()):
+            if not cells_cover(self._manifest.structure["cells"].get(name, {}), domain):
                 yield f"the cells are not those of the columns of {name}"
                 return
-        yield from table_rates(self._release, self._stated)
         with refusing_other_forms():
             released = ReleasedFamilies(self._release)
         sizes = released.view_sizes()
-        tables = {number: frame for (number,), frame in self._release.frames["tables"].group_by("table")}
-        if not set(tables) <= set(range(len(self._stated))) or len(self._stated) != self._manifest.summary["tables"]:
-            yield "there are other noisy tables than stated"
-            return
-        for number, about in enumerate(self._stated):
-            yield from shape_problems(number, about, tables.get(number), sizes[about["view"]])
+        yield from table_problems(self._release, lambda about: sizes[about["view"]])
         again = family_cells(self._schema, released.edges, (parent, child))
         changed = list(changed_columns(self._release.groups, again, "groups"))
         yield from changed and ["the rows do not have the counts of the cells", *changed]
@@ -184,30 +272,18 @@ class Opened(structures.Opened):
         longest = max(1, int(counts.max(initial=1)))
         bars = [f"{number:4} {'█' * round(40 * count / longest):40} {count:,}" for number, count in enumerate(counts)]
         yield f"{self._schema.names[1]} per family", bars
-        lines = [f"{about['why']}: {self._about(about)}" for about in self._stated]
-        left = len(lines) - _MOST_LINES
-        if not everything and left > 1:
-            lines = [*lines[:_MOST_LINES], f"… and {left:,} more; see them with --all"]
-        yield "Noisy tables", lines
+        yield "Noisy tables", table_lines([(one["why"], self._about(one)) for one in self._stated], everything)
 
     def _about(self, about: dict[str, Any]) -> str:
-        if "columns" not in about:
-            return str(about["column"])
-        shape = " x ".join(str(len(edges) - 1) for edges in about["edges"])
         which = {FIRST: f"first {self._schema.names[1]}: ", LATER: f"later {self._schema.names[1]}: "}
-        return f"{which.get(about['view'], '')}{', '.join(about['columns'])} ({shape})" if about["columns"] else "all"
+        return (which.get(about["view"], "") if about.get("columns") else "") + in_words(about)
 
     def report(self) -> Section:
         """Which columns were measured together, how finely, and with how much noise."""
         from cantle.release.report.content import Figure, Section
 
-        rates = self._release.frames["tables"].group_by("table", maintain_order=True).first()
-        noise = {row["table"]: row["rate_den"] / max(1, row["rate_num"]) for row in rates.iter_rows(named=True)}
-        rows = []
-        for number, about in enumerate(self._stated):
-            parts = 1 if about["why"] == "number of families" else 5040
-            spread = f"±{3 * noise[number] / parts:,.0f}" if number in noise else ""
-            rows.append((question_in_words(about["why"]), self._about(about), spread))
+        noise = spreads(self._release, lambda about: 1 if about["why"] == SIZE else item_partitions.PARTS)
+        rows = [(asked, self._about(one), spread) for one, (asked, spread) in zip(self._stated, noise, strict=True)]
         words = (
             f"Families were drawn so that they agree with {len(rows)} noisy tables. In each of them a family counts as "
             "one, however many children it has. The noise of 95 of 100 counts is smaller than the last figure."

@@ -9,7 +9,6 @@ by a public rule, so all of them can be computed again from the noisy numbers (c
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -23,22 +22,20 @@ from cantle.methods.baskets.model.pair_plan import PairPlan, pair_cells
 from cantle.methods.baskets.model.questions import PAID, Answers, Terms, ask_all
 from cantle.methods.baskets.model.synthesis import KERNELS_FROM, Measured, synthesise
 from cantle.methods.baskets.results import DOUBLES, SINGLE, basket_frame, basket_groups, item_questions, summary_of
-from cantle.methods.own_error.accuracy import WHY
 from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share, sum_of, variances
 from cantle.release.bars import item_section
-from cantle.release.data_file import as_polars
+from cantle.release.data_file import lists_of
 from cantle.release.load import set_schema_of, universe_of
 from cantle.release.manifest import Manifest
-from cantle.release.sets import list_frame
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns, has_columns
+from cantle.release.structures.replay import Replay
 from cantle.release.words import percent
 from cantle.schema.code_sets import AnySet, Question, columns_of, hull
 from cantle.schema.values import Codes
 from cantle.trusted.core.answers import Noisy, NoisyCells
-from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import PARTS
 
@@ -46,39 +43,25 @@ if TYPE_CHECKING:
     from cantle.release.report.content import Section
 
 
-class Released:
-    """Answers the questions of `ask_all` with the noisy numbers of a release; keeps what each question would cost."""
+class Replayed(Replay):
+    """Answers the questions of `ask_all` with the noisy numbers of a release."""
 
-    def __init__(self, manifest: Manifest, groups: pl.DataFrame) -> None:
-        self._groups, self._universe = groups, universe_of(manifest)
-        self.left, self.max_records = manifest.receipt.epsilon_nano, manifest.receipt.unit.max_records
-        self.asked: list[tuple[str, int, int]] = []
-        self._accuracy = manifest.accuracy
-
-    def accuracy(self, whole: int, noisy_records: int) -> Fraction:
-        """The share that the release states; verify.py checks whether it is right."""
-        measured = self._accuracy
-        if measured is None or not measured.bought:
-            return Fraction(0)
-        if measured.noisy_records != noisy_records:
-            raise VerifyError("the accuracy was decided by another number of records than the noisy sizes give")
-        price = whole * measured.share.numerator // measured.share.denominator
-        self.left -= price
-        self.asked.append((WHY, price, self.max_records))
-        return measured.share
+    @property
+    def left(self) -> int:
+        return self._left["all"]
 
     def set_sizes(self, edges: Ints, price: int) -> Noisy:
-        return self._dense("sizes", ("sizes",), len(edges), price, 1)
+        return self._dense("all", "sizes", ("sizes",), len(edges), price, 1)
 
     def item_supports(self, most: int, strata: bool, singles: bool, price: int) -> Noisy:
         names, size = item_questions(strata, singles), self._universe.size
-        return self._dense("items", names, size * len(names), price, most * PARTS)
+        return self._dense("all", "items", names, size * len(names), price, most * PARTS)
 
     def head_patterns(self, items: Ints, price: int) -> Noisy:
-        return self._dense("head", ("head",), 1 << len(items), price, 1)
+        return self._dense("all", "head", ("head",), 1 << len(items), price, 1)
 
     def pair_supports(self, plan: PairPlan, price: int) -> NoisyCells:
-        den = self._pay("pairs", price, plan.most * PARTS)
+        den = self._pay("all", "pairs", price, plan.most * PARTS)
         strata = [self._pairs(name, plan) for name in ((DOUBLES, "pairs") if plan.doubles else ("pairs",))]
         cells = np.concatenate([cells + stratum * plan.pairs for stratum, (cells, _) in enumerate(strata)])
         value = np.concatenate([value for _, value in strata])
@@ -88,7 +71,7 @@ class Released:
 
     def _pairs(self, name: str, plan: PairPlan) -> tuple[Ints, Ints]:
         """The cells of one stratum of pairs, and their noisy values."""
-        rows = self._rows((name,))
+        rows = self._rows(name)
         codes = self._universe.encode(rows["items"].explode(empty_as_null=False))
         place = np.searchsorted(plan.items, codes.astype(np.int64))
         if len(codes) != 2 * len(rows) or not np.array_equal(np.append(plan.items, -1)[place], codes):
@@ -97,29 +80,6 @@ class Released:
         if not (np.diff(cells) > 0).all() or not (place[::2] < place[1::2]).all():
             raise VerifyError("the pairs are not in order, each listed once")
         return cells, rows["noisy"].to_numpy()
-
-    def _dense(self, question: str, names: tuple[str, ...], number: int, price: int, sensitivity: int) -> Noisy:
-        den = self._pay(question, price, sensitivity)
-        value = self._rows(names)["noisy"].to_numpy()
-        if len(value) != number:
-            raise VerifyError(f"the groups do not have the {number} numbers of the question about {PAID[question]}")
-        return Noisy(value.reshape(1, -1), np.array([price]), den)
-
-    def _pay(self, question: str, price: int, sensitivity: int) -> int:
-        self.left -= price
-        self.asked.append((PAID[question], price, sensitivity * self.max_records))
-        return sensitivity * self.max_records * NANO
-
-    def _rows(self, names: tuple[str, ...]) -> pl.DataFrame:
-        return self._groups.filter(pl.col("question").is_in(names))
-
-
-def answers_of(release: Release) -> tuple[Released, Answers, Measured]:
-    """The answers, and what is fitted to them, computed again."""
-    manifest = release.manifest
-    released = Released(manifest, release.groups)
-    terms = Terms.of(set_schema_of(manifest), pairs=manifest.parameters["pairs"] == "on")
-    return released, *ask_all(released, terms)
 
 
 _COLUMNS = "question items size noisy path rate_num rate_den parts estimate"
@@ -151,11 +111,14 @@ class Opened(structures.Opened):
 
     @cached_property
     def _records(self) -> pl.Series:
-        return list_frame(as_polars(self._release.records, self._manifest), self._manifest)["items"]
+        return lists_of(self._release)
 
     @cached_property
-    def _answers(self) -> tuple[Released, Answers, Measured]:
-        return answers_of(self._release)
+    def _answers(self) -> tuple[Replayed, Answers, Measured]:
+        """The answers, and what is fitted to them, computed again."""
+        replayed = Replayed(self._release, PAID, "sizes")
+        terms = Terms.of(set_schema_of(self._manifest), pairs=self._manifest.parameters["pairs"] == "on")
+        return replayed, *ask_all(replayed, terms)
 
     # ---- verify -------------------------------------------------------------------------------------------
 
@@ -165,12 +128,12 @@ class Opened(structures.Opened):
             yield "the groups do not have the columns of patterns"
             return
         try:
-            released, answers, measured = self._answers
+            replayed, answers, measured = self._answers
         except VerifyError as error:
             yield str(error)
             return
         (path,) = self._manifest.receipt.paths
-        if [(charge.why, charge.epsilon_nano, charge.sensitivity) for charge in path.charges] != released.asked:
+        if replayed.receipts() != replayed.asked():
             yield "the questions that the noisy numbers lead to are not those that the receipt paid for"
         yield from changed_columns(self._groups, basket_groups(self._universe, answers, measured, path.path), "groups")
         yield from self._record_problems(answers, measured)

@@ -22,10 +22,10 @@ from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share, variances
 from cantle.release.bars import item_section
-from cantle.release.data_file import as_polars
+from cantle.release.data_file import lists_of
 from cantle.release.load import universe_of
 from cantle.release.manifest import Manifest
-from cantle.release.sets import SetCodes, list_frame
+from cantle.release.sets import SetCodes
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns, has_columns, rate_paid, unpaid
 from cantle.release.words import percent
@@ -69,7 +69,7 @@ class Opened(structures.Opened):
 
     @cached_property
     def _records(self) -> pl.Series:
-        return list_frame(as_polars(self._release.records, self._manifest), self._manifest)["items"]
+        return lists_of(self._release)
 
     # ---- verify -------------------------------------------------------------------------------------------
 
@@ -163,9 +163,8 @@ class Opened(structures.Opened):
 
     def draw(self, n: int, dice: Dice) -> pl.DataFrame:
         """Records drawn from the released ones: what was filled in does not follow from the groups alone."""
-        sets = list_frame(as_polars(self._release.records, self._manifest), self._manifest)
-        drawn = dice.integers(0, max(1, len(sets)), n if len(sets) else 0)
-        return sets[drawn]
+        sets = self._records
+        return sets[dice.integers(0, max(1, len(sets)), n if len(sets) else 0)].to_frame()
 
     def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
         """The sets that are released most often."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,32 +18,32 @@ from cantle.drawing.counts import STREAMS, Dice, public_streams, variance
 from cantle.errors import VerifyError
 from cantle.methods.mosaic.results import cell_frame, drawn_codes, placed
 from cantle.methods.own_error.accuracy import measured_pairs
-from cantle.methods.question_words import question_in_words
 from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import DirectAnswer, NoisyTable, Share, Tables
 from cantle.release.bars import column_section
 from cantle.release.data_file import as_polars
+from cantle.release.document_fields import Document
 from cantle.release.load import domain_of
 from cantle.release.manifest import Manifest
 from cantle.release.structures import Traits
-from cantle.release.structures.checks import (
-    broken_rules,
-    changed_columns,
-    made_by_this_version,
-    shape_problems,
-    table_rates,
+from cantle.release.structures.checks import broken_rules, changed_columns, made_by_this_version
+from cantle.release.structures.noisy_tables import (
+    cells_cover,
+    in_words,
+    refusing_other_forms,
+    spreads,
+    table_lines,
+    table_problems,
 )
-from cantle.release.structures.tables_model import refusing_other_forms, released_tables
+from cantle.release.structures.tables_model import released_tables
 from cantle.schema.code_sets import Question
 from cantle.trusted.core.arrays import Ints
-from cantle.trusted.geometry.cross_tables import are_edges
 
 if TYPE_CHECKING:
     from cantle.release.report.content import Section
 
 _CLOSE = 0.01  # share of the records that may be in other cells of a column
-_MOST_LINES = 20  # tables that are shown, unless all are requested
 
 
 def traits(manifest: Manifest) -> Traits:
@@ -73,20 +74,11 @@ class Opened(structures.Opened):
     def problems(self) -> Iterator[str]:
         """Whether tables have their shapes and rates, and cells and records follow from them."""
         yield from broken_rules(self._release)
-        stated, sizes = self._manifest.structure["cells"], {one.name: one.size for one in self._domain.attributes}
-        if set(stated) != set(sizes):
-            yield "the cells are not those of the schema's columns"
+        if not cells_cover(self._manifest.structure["cells"], self._domain):
+            yield "the cells are not those of the schema's columns, each covered once, in order"
             return
-        if not all(map(are_edges, self._edges, sizes.values())):
-            yield "the cells of a column do not cover it once, in order"
-            return
-        yield from table_rates(self._release, self._stated)
-        tables = {number: frame for (number,), frame in self._release.frames["tables"].group_by("table")}
-        if not set(tables) <= set(range(len(self._stated))) or len(self._stated) != self._manifest.summary["tables"]:
-            yield "there are other noisy tables than stated"
-            return
-        for number, about in enumerate(self._stated):
-            yield from shape_problems(number, about, tables.get(number), sizes)
+        sizes = {one.name: one.size for one in self._domain.attributes}
+        yield from table_problems(self._release, lambda _: sizes)
         recounted = list(self._recount())
         if recounted or made_by_this_version(self._manifest):
             yield from recounted or self._not_as_drawn()
@@ -163,17 +155,7 @@ class Opened(structures.Opened):
 
     def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
         """The noisy tables: the purpose of each, and its columns."""
-        lines = []
-        for about in self._stated:
-            if "edges" in about and "columns" in about:
-                shape = " x ".join(str(len(edges) - 1) for edges in about["edges"])
-                text = f"{', '.join(about['columns'])} ({shape})" if about["columns"] else "all"
-            else:
-                text = about["column"]
-            lines.append(f"{question_in_words(about['why'])}: {text}")
-        left = len(lines) - _MOST_LINES
-        if not everything and left > 1:
-            lines = [*lines[:_MOST_LINES], f"… and {left:,} more; see them with --all"]
+        lines = table_lines([(about["why"], in_words(about)) for about in self._stated], everything)
         yield column_section(self._release, everything)
         if self._in_bands:
             yield "Target", [self._in_bands]
@@ -196,17 +178,10 @@ class Opened(structures.Opened):
         """Which columns were measured together, how finely, and with how much noise."""
         from cantle.release.report.content import Figure, Section
 
-        rows = []
-        rates = self._release.frames["tables"].group_by("table", maintain_order=True).first()
-        noise = {row["table"]: row["rate_den"] / max(1, row["rate_num"]) for row in rates.iter_rows(named=True)}
-        for number, about in enumerate(self._stated):
-            if "edges" in about and "columns" in about:
-                cells = f"{int(np.prod([len(edges) - 1 for edges in about['edges']], dtype=float)):,}"
-                named = ", ".join(about["columns"]) or "all records"
-            else:
-                cells, named = "", about["column"]
-            spread = f"±{3 * noise[number]:,.0f}" if number in noise else ""
-            rows.append((question_in_words(about["why"]), named, cells, spread))
+        rows = [
+            (asked, about.get("column") or ", ".join(about["columns"]) or "all records", _cells(about), spread)
+            for about, (asked, spread) in zip(self._stated, spreads(self._release), strict=True)
+        ]
         words = (
             f"Records were drawn so that they agree with {len(rows)} noisy tables. The noise of 95 of 100 counts in a "
             "table is smaller than the figure in the last column."
@@ -215,3 +190,8 @@ class Opened(structures.Opened):
         figure = Figure("Tables that were measured", header=header, rows=rows, words=2)
         said = (words, f"{self._in_bands}.") if self._in_bands else (words,)
         return Section("regions", "Noisy tables", said, (figure,))
+
+
+def _cells(about: Document) -> str:
+    """The number of cells of a table; empty if it lists single values."""
+    return f"{prod(len(edges) - 1 for edges in about['edges']):,}" if "columns" in about else ""

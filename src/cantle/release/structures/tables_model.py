@@ -6,8 +6,7 @@ by public rules, so it is computed again here. Private choices are not repeated:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ import polars as pl
 
 from cantle.drawing.column_cells import Column, column_of
 from cantle.drawing.counts import STREAMS, Dice, public_streams
-from cantle.errors import VerifyError, raise_alone
+from cantle.errors import VerifyError
 from cantle.methods.mosaic.model.answers import FIRST, PARTS, PLACE
 from cantle.methods.mosaic.model.bands import ALONE, FEW_BANDS, MANY_BANDS, Bands
 from cantle.methods.mosaic.model.fitted import DOUBT, Fitted, empty_cells, first_tables
@@ -25,6 +24,7 @@ from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_varianc
 from cantle.methods.mosaic.model.place_cells import Level, Place, estimated
 from cantle.release.document_fields import Document
 from cantle.release.load import domain_of
+from cantle.release.structures.noisy_tables import refusing_other_forms
 from cantle.schema.domain import Domain
 from cantle.schema.rules import Rules
 from cantle.trusted.core.arrays import Codes
@@ -209,14 +209,3 @@ def released_tables(release: Release) -> ReleasedTables:
     """The noisy tables of a release with their model; raises VerifyError if they have another form."""
     with refusing_other_forms():
         return ReleasedTables(release)
-
-
-@contextmanager
-def refusing_other_forms() -> Iterator[None]:
-    """Raises a VerifyError instead of whatever error tables of another form lead to."""
-    try:
-        yield
-    except (VerifyError, MemoryError):
-        raise
-    except Exception as error:
-        raise_alone(VerifyError(f"the noisy tables are not of the expected form ({type(error).__name__})"))
