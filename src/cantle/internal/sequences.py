@@ -16,7 +16,7 @@ from cantle.internal.findings import Checked, Examples, Finding, Section
 from cantle.internal.questions import Asked, answer
 from cantle.release import Release
 from cantle.release.answers.sequence_answers import HELD, SequenceAsker
-from cantle.release.load import sequence_schema_of
+from cantle.release.schemas import schema_as
 from cantle.release.sequences import SequenceCodes
 from cantle.schema.code_sets import OneColumn
 from cantle.schema.sequences import SequenceSchema
@@ -100,7 +100,7 @@ def _check_long(path: Path, schema: SequenceSchema, undeclared: Examples, lost: 
 
 
 def compare_sequences(path: Path, release: Release) -> Comparison:
-    schema, asker = sequence_schema_of(release.manifest), SequenceAsker(release)
+    schema, asker = schema_as(release.manifest, SequenceSchema), SequenceAsker(release)
     raw, held = read_baskets(path, schema), asker.sequences
     one, two = np.diff(raw.starts), np.diff(held.starts)
     size = schema.universe.size

@@ -20,9 +20,9 @@ from cantle.internal.findings import Checked, Examples, Finding, Section
 from cantle.internal.questions import QUESTIONS, Asked, answer
 from cantle.release import Release
 from cantle.release.answers.set_answers import SetAsker
-from cantle.release.load import set_schema_of
 from cantle.release.report.groupings import Ints
 from cantle.release.report.sets import SetView, has, holding, pair_counts
+from cantle.release.schemas import schema_as
 from cantle.schema.code_sets import join
 from cantle.schema.sets import SetSchema
 from cantle.schema.values import text_of
@@ -120,7 +120,7 @@ class ItemsTogether(Matrices):
 
 
 def compare_sets(path: Path, release: Release) -> Comparison:
-    schema = set_schema_of(release.manifest)
+    schema = schema_as(release.manifest, SetSchema)
     baskets = read_baskets(path, schema)
     raw = SetView(baskets.starts, baskets.items.astype(np.int64), schema.universe)
     released = SetView.of(release)

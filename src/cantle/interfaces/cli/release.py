@@ -318,6 +318,7 @@ def query_command(
     import polars as pl
 
     from cantle.release import Release
+    from cantle.release.answers.askers import asker_of
     from cantle.release.answers.estimates import LIMITS, NOISE_ONLY, WITHOUT_CONFIDENCE
     from cantle.release.kinds import KINDS
 
@@ -348,7 +349,7 @@ def query_command(
             if mean
             else release.count(question, by=by, confidence=given, weighted=weighted)
         )
-        asker = KINDS[release.manifest.kind].asker(release)
+        asker = asker_of(release)
         if said := asker.cut_steps(asker.parse(question)):
             print(f"note: {said}", file=sys.stderr)
         stated = None if set(rows["covers"]) & set(WITHOUT_CONFIDENCE) else given

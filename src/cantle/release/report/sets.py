@@ -15,13 +15,13 @@ from cantle.release.answers.asking import Asker
 from cantle.release.answers.estimates import Estimate
 from cantle.release.answers.set_answers import SetAsker
 from cantle.release.data_file import lists_of
-from cantle.release.load import universe_of
 from cantle.release.report.charts import Bar, share_text
 from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
 from cantle.release.report.groupings import Ints
 from cantle.release.report.icicle import Node, icicle, tree_section
 from cantle.release.report.pairs import heat_map
 from cantle.release.report.tables import BASIS, CONFIDENCE, card, weakest
+from cantle.release.schemas import universe_of
 from cantle.release.sets import middle
 from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
 from cantle.schema.items import Universe

@@ -18,18 +18,19 @@ from cantle.release.accuracy import MORE_DOUBT
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY
 from cantle.release.answers.table_answers import TableAsker
 from cantle.release.data_file import as_polars
-from cantle.release.load import table_schema_of
 from cantle.release.report.charts import Bar, lying, share_text, upright
 from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
 from cantle.release.report.groupings import Grouping, Ints, group
 from cantle.release.report.map_section import map_section
 from cantle.release.report.pairs import associations, heat_map, thinned
+from cantle.release.schemas import schema_as
 from cantle.release.structures import traits_of
 from cantle.release.tables import middle, pairs_of, weaker
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.domain import Attribute, Labels
 from cantle.schema.fields import Field
 from cantle.schema.relations import Relations
+from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
 
 SHOWN = 16
@@ -51,7 +52,7 @@ class TableView:
         """The view of a release; None if its values are sets of values which have no codes."""
         if traits_of(release.manifest).of_ranges:
             return None
-        schema = table_schema_of(release.manifest)
+        schema = schema_as(release.manifest, TableSchema)
         domain = schema.domain().with_target_as_column().on_places
         codes, _ = domain.encode_columns(as_polars(release.records, release.manifest))
         return TableView(domain.attributes, codes, {one.name: one for one in schema.fields}, domain.relations)
@@ -263,7 +264,7 @@ def sections(release: Release) -> tuple[list[Section], Box | None]:
     view = TableView.of(release)
     if view is None or not view.records:
         return [], None
-    asker, target = TableAsker(release), table_schema_of(release.manifest).target
+    asker, target = TableAsker(release), schema_as(release.manifest, TableSchema).target
     shown = [column_section(view, asker, target)]
     if len(view.attributes) > 1:
         shown.append(pair_section(release, view))

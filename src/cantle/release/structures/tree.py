@@ -25,9 +25,9 @@ from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import DirectAnswer, NoisyTable, Regions, Share, Tables, regions_of
 from cantle.release.bars import column_section
 from cantle.release.document_fields import read
-from cantle.release.load import domain_of
 from cantle.release.manifest import Manifest
 from cantle.release.sampling import scaled
+from cantle.release.schemas import domain_of
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import broken_rules, changed_columns, one_way_rates, records_not_held
 from cantle.release.structures.tree_nodes import Counting, Nodes, leaf_problems, nodes_of
