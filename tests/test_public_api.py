@@ -14,6 +14,7 @@ import pytest
 import cantle
 from cantle.errors import ParameterError
 from cantle.internal import WARNING
+from cantle.methods.catalogue import METHODS
 from tests.release.changes import with_manifest
 from tests.release.people import SCHEMA, people
 
@@ -32,6 +33,13 @@ def test_dir_lists_the_public_names() -> None:
 def test_importing_cantle_loads_nothing_heavy() -> None:
     heavy = "import sys, cantle; dir(cantle); sys.exit(any(m in sys.modules for m in ('numpy', 'polars', 'yaml')))"
     assert subprocess.run([sys.executable, "-c", heavy]).returncode == 0
+
+
+def test_importing_publish_loads_no_plan_and_no_method() -> None:
+    """A release loads its own method when it is ordered, and a plan when somebody asks for one."""
+    others = "cantle.methods.planning", "cantle.framework", *(f"cantle.methods.{name}.method" for name in METHODS)
+    code = f"import sys; from cantle import publish; sys.exit(any(name in sys.modules for name in {others}))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_every_public_name_has_sections_and_an_example() -> None:

@@ -42,7 +42,8 @@ ROOMS = {  # every room may also import itself and EVERYWHERE; a room inside a r
     "release.report": f"trusted.core.budget schema drawing release {ANSWERED}",
     "interfaces": f"{DOOR} trusted schema data drawing framework methods release",
     # The studio holds no record: it starts commands to read records. It uses `data` only to read the header of a file.
-    "interfaces.studio": "trusted.core.budget trusted.ledger schema data.draft_schema methods.planning release",
+    "interfaces.studio": "trusted.core.budget trusted.ledger schema data.draft_schema methods.planning "
+    "methods.epsilon_in_words release",
     "interfaces.cli": f"{DOOR} {DEMO} trusted schema data drawing methods release audit internal interfaces.studio",
     "audit": f"{DOOR} trusted schema data drawing framework methods release",
     "internal": "trusted.bounding schema data drawing release methods.own_error",

@@ -218,8 +218,8 @@ def test_a_place_in_canonical_form() -> None:
         ({"columns": ["a", "b"], "format": "array"}, "`columns` are two"),
         ({"share": 0.99}, "share 0.99 is not a share"),
         ({"role": "target"}, "a place cannot be the target"),
-        ({"constraints": {"minimum": 3}}, "`minimum` is not for places"),
-        ({"categories": ["a"]}, "`categories` is not for places"),
+        ({"constraints": {"minimum": 3}}, "`minimum` is not for type geopoint"),
+        ({"categories": ["a"]}, "`categories` is not for type geopoint"),
     ],
 )
 def test_wrong_declarations_of_places(more: dict[str, Any], message: str) -> None:

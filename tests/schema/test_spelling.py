@@ -14,6 +14,7 @@ from cantle.schema import Schema
 from cantle.schema.domain import Attribute
 from cantle.schema.field_keys import CONSTRAINT_KEYS, FIELD_KEYS, WRITING
 from cantle.schema.fields import Field
+from cantle.schema.items import Universe
 from cantle.schema.spelling import BLANKS
 
 MARKS = ["", "-999", "k.A."]
@@ -179,6 +180,7 @@ def test_the_table_of_keys_has_every_key_of_the_parser() -> None:
         missing_values=("",), formats=("%F",), trim=False, ignore_case=True, replaced=(("a", "b"),),
         required=True, minimum=0, maximum=1, step=1, categories=("b",), source="y", mapped=(("a", "b"),),
         bounds=((Fraction(0), Fraction(1)),) * 2, columns=("a", "b"), share=Fraction(1, 2),
+        items=Universe((1, 3)), most_items=1,
     )  # fmt: skip
     stated = full.to_dict()
     constraints = stated.pop("constraints")

@@ -4,7 +4,7 @@ The answers of the last questions are not enumerated, because nothing depends on
 the last question, and set sizes are enumerated. With pairs, sizes and supports are enumerated; head patterns and pairs
 come last.
 
-A few public constants differ from the shipped ones (`small_numbers`). The fit of item supports takes 1 step instead of
+A few public constants differ from the shipped ones (`changed`). The fit of item supports takes 1 step instead of
 200. With pairs, `PARTS` is 6 instead of 5040, so that the rate per part is a whole number of units; pairs are asked for
 however few records there are; and a plan may count a single pair per record.
 """
@@ -12,18 +12,16 @@ however few records there are; and a plan may count a single pair per record.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from cantle.audit.diffpart import SetConfig
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Drawn, Runner, Shown, Table, drawn_by, listening, replaced, without_own_error
-from cantle.interfaces.publishing import run
+from cantle.audit.exact import Constant, Detail, Shown, Table, heard, without_own_error
 from cantle.methods.baskets.method import Baskets
 from cantle.methods.baskets.model import item_supports, pair_plan, questions
 from cantle.methods.baskets.model.questions import PAID
 from cantle.trusted.claims import set_queries
-from cantle.trusted.core.budget import NANO, ReceiptFields, Unit
+from cantle.trusted.core.budget import ReceiptFields
 from cantle.trusted.geometry import item_partitions
 
 FEW_PARTS = 6
@@ -39,33 +37,22 @@ class BasketConfig(SetConfig):
     singles: bool = True
     """Whether records of one item may be counted separately."""
 
-    def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
+    def run(self, table: Table, noise: Enumerating, detail: Detail) -> Shown:
         last = ("head", "pairs") if self.rich else ("items",)
+        method = Baskets(self.schema, preset=self.preset, **without_own_error(self.settings))
+        closed = () if detail.leaves else tuple(PAID[question] for question in last)
+        return shown(method, *heard(method, self.sets(table, method), self.budget, noise, closed))
 
-        def once(noise: Enumerating) -> tuple[Shown, Drawn]:
-            method = Baskets(self.schema, preset=self.preset, **without_own_error(self.settings))
-            engine = self.sets(table, method)
-            closed = () if enumerate_leaves else tuple(PAID[question] for question in last)
-            with small_numbers(rich=self.rich, singles=self.singles), listening(noise, closed) as answers:
-                receipt = run(method, engine, epsilon_nano=self.units * NANO, unit=Unit(self.unit), noise=noise)
-            return shown(method, answers, receipt), drawn_by(noise)
-
-        return once
-
-
-@contextmanager
-def small_numbers(*, rich: bool, singles: bool) -> Iterator[None]:
-    """Replaces public constants inside the block by values that suit tiny data (see the module's docstring)."""
-    with ExitStack() as stack:
-        stack.enter_context(replaced(item_supports, "_ROUNDS", 1))
-        if not singles:
-            stack.enter_context(replaced(pair_plan, "_SINGLES_MIN", 2.0))  # a share that no records reach
-        if rich:
-            for name, value in {"POOR": 0.0, "_FEWEST_PAIRS": 1, "_HEAD_FROM": 0.08}.items():
-                stack.enter_context(replaced(pair_plan, name, value))
-            for module in (item_partitions, set_queries, pair_plan, questions):
-                stack.enter_context(replaced(module, "PARTS", FEW_PARTS))
-        yield
+    def changed(self) -> Iterator[Constant]:
+        yield item_supports, "_ROUNDS", 1
+        if not self.singles:
+            yield pair_plan, "_SINGLES_MIN", 2.0  # a share that no records reach
+        if self.rich:
+            yield from (
+                (pair_plan, name, value)
+                for name, value in {"POOR": 0.0, "_FEWEST_PAIRS": 1, "_HEAD_FROM": 0.08}.items()
+            )
+            yield from ((module, "PARTS", FEW_PARTS) for module in (item_partitions, set_queries, pair_plan, questions))
 
 
 def shown(method: Baskets, answers: list[str], receipt: ReceiptFields) -> Shown:

@@ -9,22 +9,20 @@ is 2 here, so their range is 6. Their proof holds for any step.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from types import ModuleType
 
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Drawn, Mechanism, Runner, Shown, drawn_by, listening, replaced
+from cantle.audit.exact import Constant, Detail, Mechanism, Shown, heard, leaked
 from cantle.audit.exact import shown as shown_tree
 from cantle.data.graphs import read_graph
-from cantle.interfaces.publishing import run
 from cantle.methods.degrees import method as degrees
 from cantle.methods.degrees.method import DegreeSequence
 from cantle.schema.graph import GraphSchema
 from cantle.trusted.claims import degree_queries
-from cantle.trusted.core.budget import NANO, ReceiptFields, Unit
+from cantle.trusted.core.budget import NANO, Budget, ReceiptFields, Unit
 from cantle.trusted.counting.graph import GraphEngine
 
 OWNERS: Mapping[str, ModuleType] = {"SCALE": degree_queries, "PUBLISHED": degrees}
@@ -81,19 +79,14 @@ class GraphConfig(Mechanism[Drawing]):
         nodes = list(graph[0]) if self.listed and self.relation == "node" else None
         return GraphEngine(read_graph(list(graph[1]), self.schema, nodes), nodes=self.schema.node_count)
 
-    def runner(self, table: Drawing, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
-        def once(noise: Enumerating) -> tuple[Shown, Drawn]:
-            with ExitStack() as stack:
-                for name, value in self.constants.items():
-                    stack.enter_context(replaced(OWNERS[name], name, value))
-                method = DegreeSequence(self.schema, preset=self.preset, **self.settings)
-                engine = self.engine(table)
-                answers = stack.enter_context(listening(noise, () if enumerate_leaves else COUNTS))
-                unit = Unit(kind=self.relation)
-                receipt = run(method, engine, epsilon_nano=self.units * NANO, unit=unit, noise=noise)
-            return shown(method, answers, noise, receipt, leaves=enumerate_leaves), drawn_by(noise)
+    def changed(self) -> Iterator[Constant]:
+        return ((OWNERS[name], name, value) for name, value in self.constants.items())
 
-        return once
+    def run(self, table: Drawing, noise: Enumerating, detail: Detail) -> Shown:
+        method = DegreeSequence(self.schema, preset=self.preset, **self.settings)
+        budget, final = Budget(self.units * NANO, Unit(kind=self.relation)), () if detail.leaves else COUNTS
+        answers, receipt = heard(method, self.engine(table), budget, noise, final)
+        return shown(method, answers, noise, receipt, leaves=detail.leaves)
 
 
 def shown(
@@ -102,8 +95,7 @@ def shown(
     """All that a release contains, and more: all noisy answers, the bound, the tree of RPS, the receipt."""
     lines = (*answers, f"theta {method.answers.theta}")
     if method.inner is None:
-        leaked = [f"leaked {value}" for value in getattr(noise, "leaked", ())]  # only mutants leak values
-        return (*lines, *leaked, f"receipt {receipt}"), ()
+        return (*lines, *leaked(noise), f"receipt {receipt}"), ()
     tree, cells = shown_tree(method.inner, noise, receipt, leaves=leaves)
     return (*lines, *tree), cells
 

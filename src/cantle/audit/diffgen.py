@@ -10,20 +10,18 @@ The final counts of cells are not enumerated (`Audit.enumerate_leaves`), because
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, listening, replaced, without_own_error
-from cantle.interfaces.publishing import run
+from cantle.audit.exact import Config, Constant, Detail, Shown, Table, heard, leaked, without_own_error
 from cantle.methods.diffgen import method as diffgen
 from cantle.methods.diffgen.method import DiffGen
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.schema.taxonomy import Taxonomy
 from cantle.trusted.claims import scores
-from cantle.trusted.core.budget import NANO, ReceiptFields, Unit
+from cantle.trusted.core.budget import ReceiptFields
 
 LAST = ("cells", "one-way tables")
 """The purposes of the last questions, on whose answers nothing depends."""
@@ -45,6 +43,9 @@ class DiffGenConfig(Config):
     constants: Mapping[str, int] = field(default_factory=dict)
     """Constants of the code that are smaller in this audit; `OWNERS` says which module holds each."""
 
+    def changed(self) -> Iterator[Constant]:
+        return ((OWNERS[name], name, value) for name, value in self.constants.items())
+
     def domain(self) -> Domain:
         attributes = []
         for a, size in enumerate(self.sizes):
@@ -55,20 +56,12 @@ class DiffGenConfig(Config):
         target = Attribute("y", Labels(type="string", labels=tuple("klmn"[: self.classes])), nullable=False)
         return Domain(tuple(attributes), target, (*(a.name for a in attributes), "y"))
 
-    def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
-        domain = self.domain()
-
-        def once(noise: Enumerating) -> tuple[Shown, Drawn]:
-            method = DiffGen(domain, preset=self.preset, **without_own_error(self.settings))
-            engine = self.engine(table, method)
-            with listening(noise, () if enumerate_leaves else LAST) as answers, ExitStack() as stack:
-                for name, value in self.constants.items():
-                    stack.enter_context(replaced(OWNERS[name], name, value))
-                receipt = run(method, engine, epsilon_nano=self.units * NANO, unit=Unit(self.unit), noise=noise)
-            before = [one for one in answers if not one.startswith(LAST)]  # `shown` adds the last ones
-            return shown(method, before, noise, receipt), drawn_by(noise)
-
-        return once
+    def run(self, table: Table, noise: Enumerating, detail: Detail) -> Shown:
+        method = DiffGen(self.domain(), preset=self.preset, **without_own_error(self.settings))
+        final = () if detail.leaves else LAST
+        answers, receipt = heard(method, self.engine(table, method), self.budget, noise, final)
+        before = [one for one in answers if not one.startswith(LAST)]  # `shown` adds the last ones
+        return shown(method, before, noise, receipt)
 
 
 def shown(method: DiffGen, answers: list[str], noise: Enumerating, receipt: ReceiptFields) -> Shown:
@@ -81,7 +74,7 @@ def shown(method: DiffGen, answers: list[str], noise: Enumerating, receipt: Rece
         *(f"cut of a{a}: {edge.tolist()}" for a, edge in enumerate(method.grid.edges)),
         f"at least {noisy.at_least[0]}, rate {noisy.rate_num[0]}/{noisy.rate_den}",
         *(f"values of a{one.attribute}: {one.cells.tolist()} {one.noisy.tolist()}" for one in method.tables),
-        *(f"leaked {value}" for value in getattr(noise, "leaked", ())),
+        *leaked(noise),
     ]
     cells = tuple(n for pair in zip(noisy.cells.tolist(), noisy.value.tolist(), strict=True) for n in pair)
     return (*answers, *lines, f"receipt {receipt}"), cells

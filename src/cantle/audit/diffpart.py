@@ -15,12 +15,11 @@ from itertools import chain, combinations
 import numpy as np
 
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Config, Drawn, Record, Runner, Shown, Table, drawn_by, listening, without_own_error
+from cantle.audit.exact import Config, Detail, Record, Shown, Table, heard, leaked, without_own_error
 from cantle.data.sets import AsksSets
-from cantle.interfaces.publishing import run
 from cantle.methods.diffpart.method import DiffPart
 from cantle.schema.sets import SetSchema
-from cantle.trusted.core.budget import NANO, ReceiptFields, Unit
+from cantle.trusted.core.budget import ReceiptFields
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 
@@ -45,31 +44,28 @@ class SetConfig(Config):
         items = range(self.sizes[0])
         return list(chain.from_iterable(combinations(items, size) for size in range(1, len(items) + 1)))
 
-    def sets(self, table: Table, method: AsksSets, codes: Mapping[object, int] | None = None) -> SetEngine:
-        """An engine over these sets; `codes` numbers the items, if they are not numbers already."""
+    def ragged(self, table: Table, codes: Mapping[object, int] | None = None) -> Ragged:
+        """The records; `codes` numbers the items, if they are not numbers already."""
         items = [item if codes is None else codes[item] for record in table for item in record]
-        starts = np.cumsum([0, *map(len, table)], dtype=np.int64)
-        return SetEngine(Ragged(starts, np.array(items, dtype=np.int32)), tree=method.tree, most=method.most)
+        return Ragged(np.cumsum([0, *map(len, table)], dtype=np.int64), np.array(items, dtype=np.int32))
+
+    def sets(self, table: Table, method: AsksSets, codes: Mapping[object, int] | None = None) -> SetEngine:
+        """An engine over these sets."""
+        return SetEngine(self.ragged(table, codes), tree=method.tree, most=method.most)
 
     def schema_for(self, table: Table) -> SetSchema:  # noqa: ARG002 (a mutant lets the schema depend on the table)
         """The public schema, which is the same for all tables."""
         return self.schema
 
-    def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
+    def run(self, table: Table, noise: Enumerating, detail: Detail) -> Shown:
         schema = self.schema_for(table)
         number = {item: code for code, item in enumerate(schema.universe.items)}
-
-        def once(noise: Enumerating) -> tuple[Shown, Drawn]:
-            method = DiffPart(schema, preset=self.preset, **without_own_error(self.settings))
-            engine = self.sets(table, method, number)
-            with listening(noise, () if enumerate_leaves else LEAVES) as answers:
-                receipt = run(method, engine, epsilon_nano=self.units * NANO, unit=Unit(self.unit), noise=noise)
-            return shown(method, answers, noise, receipt), drawn_by(noise)
-
-        return once
+        method = DiffPart(schema, preset=self.preset, **without_own_error(self.settings))
+        final = () if detail.leaves else LEAVES
+        return shown(method, noise, *heard(method, self.sets(table, method, number), self.budget, noise, final))
 
 
-def shown(method: DiffPart, answers: list[str], noise: Enumerating, receipt: ReceiptFields) -> Shown:
+def shown(method: DiffPart, noise: Enumerating, answers: list[str], receipt: ReceiptFields) -> Shown:
     """All that a release contains, and more: all noisy answers, partitions, leaves in their order, receipt."""
     lines = [f"items {method.schema.universe.items}"]
     partitions = method.kept_partitions
@@ -79,9 +75,8 @@ def shown(method: DiffPart, answers: list[str], noise: Enumerating, receipt: Rec
     kept, leaves = partitions.parts() if partitions.rounds else None, partitions.leaves()
     if kept is not None:
         lines.append(f"kept {kept.mask.tolist()} {kept.noisy.tolist()} at {kept.rate_num.tolist()}")
-    lines += [f"leaked {value}" for value in getattr(noise, "leaked", ())]  # only mutants leak values
     rows = zip(leaves.parent.tolist(), leaves.mask.tolist(), leaves.noisy.tolist(), strict=True)
-    return (*answers, *lines, f"receipt {receipt}"), tuple(chain.from_iterable(rows))
+    return (*answers, *lines, *leaked(noise), f"receipt {receipt}"), tuple(chain.from_iterable(rows))
 
 
 # ---- the list -----------------------------------------------------------------------------------------------------

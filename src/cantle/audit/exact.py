@@ -15,9 +15,10 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from itertools import combinations_with_replacement, product
 from types import ModuleType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -26,6 +27,8 @@ from cantle.data.engines_for_tables import AsksTable
 from cantle.framework.ask import Ask
 from cantle.framework.regions import Cut, Regions
 from cantle.framework.run import SubRoutines, TreeRun, grow
+from cantle.interfaces.publishing import run
+from cantle.methods.base import Method
 from cantle.methods.rps.method import RPS
 from cantle.schema.domain import Domain
 from cantle.schema.table import TableSchema
@@ -34,6 +37,7 @@ from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO, Budget, ReceiptFields, Unit
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.stop_test import PrivTree
+from cantle.trusted.counting.base import Engine
 from cantle.trusted.counting.words import CHUNK_CELLS, Batch, WordEngine
 from cantle.trusted.geometry.boxes import Bools, Cuts
 from cantle.trusted.noise import Lanes, Rate
@@ -52,10 +56,31 @@ TIGHT = 0.97
 """A claim counts as tight if the worst loss reaches this share of it."""
 
 
-Runner = Callable[[Enumerating], tuple[Shown, Drawn]]
-"""One run as a function of its noise."""
 Data = TypeVar("Data", bound=Hashable)
 """A private input: a table, or a graph."""
+Constant = tuple[type | ModuleType, str, object]
+"""A constant of the code that has another value in an audit: where it is, its name, and the value."""
+
+
+@dataclass(frozen=True)
+class Detail:
+    """How closely a run is looked at."""
+
+    leaves: bool
+    """Whether the last draws are enumerated too."""
+    chunk_cells: int
+    """How many cells the engine handles at once."""
+
+
+@contextmanager
+def replaced(owner: type | ModuleType, name: str, new: object) -> Iterator[None]:
+    """Sets `owner.name` to `new` inside the block, and restores it afterwards."""
+    old = owner.__dict__[name]
+    setattr(owner, name, new)
+    try:
+        yield
+    finally:
+        setattr(owner, name, old)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +108,24 @@ class Mechanism(ABC, Generic[Data]):
         """All inputs of up to this many records (default: `self.records`), each paired with each of its neighbours."""
 
     @abstractmethod
-    def runner(self, table: Data, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:
-        """One run on this input, as a function of its noise.
+    def run(self, table: Data, noise: Enumerating, detail: Detail) -> Shown:
+        """One run on this input: all that it shows."""
 
-        `enumerate_leaves` enumerates the last draws too. `chunk_cells` bounds how many cells the engine handles at
-        once.
-        """
+    def changed(self) -> Iterable[Constant]:
+        """The constants of the code that suit tiny data."""
+        return ()
+
+    @property
+    def budget(self) -> Budget:
+        return Budget(self.units * NANO, Unit(self.unit))
+
+    def outcome(self, table: Data, noise: Enumerating, detail: Detail) -> tuple[Shown, Drawn]:
+        """One run, and exact count and rate of every draw that it did not enumerate."""
+        with ExitStack() as stack:
+            for constant in self.changed():
+                stack.enter_context(replaced(*constant))
+            shown = self.run(table, noise, detail)
+        return shown, tuple(pair for counts, rates in noise.recorded for pair in zip(counts, rates, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,21 +174,42 @@ class Config(Mechanism[Table]):
         sizes, classes = method.sizes, method.classes
         return WordEngine([self.batch(table)], sizes=sizes, class_count=classes, chunk_cells=chunk_cells)
 
-    def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:
-        """One run of RPS on this table, as a function of its noise."""
-        domain = self.domain()
+    def run(self, table: Table, noise: Enumerating, detail: Detail) -> Shown:
+        method = self.method(self.domain())
+        closing = Closing(method, enumerate_leaves=detail.leaves)
+        noise.closed = closing.closed
+        with Curator(self.engine(table, method, detail.chunk_cells), self.budget, noise) as curator:
+            grow(closing, Ask(curator, method))
+            receipt = curator.seal()
+        return shown(method, noise, receipt, leaves=detail.leaves)
 
-        def run(noise: Enumerating) -> tuple[Shown, Drawn]:
-            method = self.method(domain)
-            closing = Closing(method, enumerate_leaves=enumerate_leaves)
-            noise.closed = closing.closed
-            engine = self.engine(table, method, chunk_cells)
-            with Curator(engine, Budget(self.units * NANO, Unit(self.unit)), noise) as curator:
-                grow(closing, Ask(curator, method))
-                receipt = curator.seal()
-            return shown(method, noise, receipt, leaves=enumerate_leaves), drawn_by(noise)
 
-        return run
+Script = Callable[[Any, Callable[[], None]], list[object]]
+"""Asks its questions and returns the answers, which are compared as text; it calls its second argument before the last
+question, whose draws are recorded instead of enumerated, because nothing depends on it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scripted(Config):
+    """A script of questions as a method asks them, where a whole run cannot be enumerated."""
+
+    script: Script = lambda _questions, _last: []
+
+    @abstractmethod
+    def source(self, table: Table) -> Engine:
+        """An engine over this table."""
+
+    @abstractmethod
+    def questions(self, curator: Curator) -> object:
+        """The shipped class that asks the questions of the method."""
+
+    def run(self, table: Table, noise: Enumerating, detail: Detail) -> Shown:
+        last: list[bool] = []
+        noise.closed = lambda _lanes: bool(last) and not detail.leaves
+        with Curator(self.source(table), self.budget, noise) as curator:
+            answers = self.script(self.questions(curator), lambda: last.append(True))
+            receipt = curator.seal()
+        return (*map(str, answers), *leaked(noise), f"receipt {receipt}"), ()
 
 
 def without_own_error(settings: Mapping[str, object]) -> dict[str, object]:
@@ -165,17 +223,6 @@ def with_records(table: Table, *more: Record) -> Table:
 
 
 # ---- base 2 ---------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def replaced(owner: type | ModuleType, name: str, new: object) -> Iterator[None]:
-    """Sets `owner.name` to `new` inside the block, and restores it afterwards."""
-    old = owner.__dict__[name]
-    setattr(owner, name, new)
-    try:
-        yield
-    finally:
-        setattr(owner, name, old)
 
 
 @contextmanager
@@ -201,13 +248,18 @@ def base_two() -> Iterator[None]:
         yield
 
 
+def heard(
+    method: Method, engine: Engine, budget: Budget, noise: Enumerating, final: Collection[str]
+) -> tuple[list[str], ReceiptFields]:
+    """Runs a method as `publish` does: its noisy answers in order, and the receipt. Draws of questions whose purpose is
+    in `final` are recorded instead of enumerated, because nothing depends on them."""
+    with listening(noise, final) as answers:
+        return answers, run(method, engine, epsilon_nano=budget.total, unit=budget.unit, noise=noise)
+
+
 @contextmanager
 def listening(noise: Enumerating, final: Collection[str]) -> Iterator[list[str]]:
-    """A list that collects all noisy answers inside the block, in order.
-
-    Questions whose purpose is in `final` are left out, because nothing depends on them: their draws are recorded
-    instead of enumerated.
-    """
+    """A list that collects all noisy answers inside the block, in order, except those to questions in `final`."""
     answers: list[str] = []
 
     def hearing(ask: Callable[..., object]) -> Callable[..., object]:
@@ -285,13 +337,12 @@ def shown(method: TreeRun, noise: Enumerating, receipt: ReceiptFields, *, leaves
         lines.append(f"leaves {nodes.ids.tolist()} at {rates} paths {path.tolist()}")
         if leaves and measured is not None:
             cells += measured.value.reshape(-1).tolist()
-    lines += [f"leaked {value}" for value in getattr(noise, "leaked", ())]  # only mutants leak values
-    return (*lines, f"receipt {receipt}"), tuple(cells)
+    return (*lines, *leaked(noise), f"receipt {receipt}"), tuple(cells)
 
 
-def drawn_by(noise: Enumerating) -> Drawn:
-    """Exact count and rate of every draw that a run did not enumerate."""
-    return tuple(pair for counts, rates in noise.recorded for pair in zip(counts, rates, strict=True))
+def leaked(noise: Enumerating) -> list[str]:
+    """Values that a run leaks, as lines; only mutants leak any."""
+    return [f"leaked {value}" for value in getattr(noise, "leaked", ())]
 
 
 @dataclass(frozen=True)
@@ -334,7 +385,7 @@ class Audit(Generic[Data]):
         """The exact law of the output for this table."""
         if table not in self.laws:
             with base_two():
-                run = self.config.runner(table, enumerate_leaves=self.enumerate_leaves, chunk_cells=self.chunk_cells)
+                run = partial(self.config.outcome, table, detail=Detail(self.enumerate_leaves, self.chunk_cells))
                 probabilities = law(run, window=self.config.window)
             self.laws[table] = {out: Outcome(p, drawn) for (out, drawn), p in probabilities.items() if p}
             # The exact counts of leaves follow from the table and the output, so each output has one set of them.

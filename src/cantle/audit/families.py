@@ -7,7 +7,7 @@ joins the rows of both files, so that a key may also be without a parent, have t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
@@ -15,8 +15,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import polars as pl
 
-from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, replaced
+from cantle.audit.exact import Constant, Script, Scripted, Table
 from cantle.methods.families.questions import FamilyQuestions
 from cantle.trusted.bounding import families as joining
 from cantle.trusted.bounding.families import Order, as_children
@@ -45,36 +44,29 @@ KEYS: tuple[Rows, ...] = (
 without a parent."""
 
 Answers = list[object]
-Script = Callable[[FamilyQuestions, Callable[[], None]], Answers]
-"""Asks its questions and returns the answers; it calls its second argument before the last question."""
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyConfig(Config):
+class FamilyConfig(Scripted):
     """A script of questions over families; a record is the number of a key in `KEYS`, and its class."""
 
-    script: Script = lambda _questions, _last: []
+    def changed(self) -> Iterator[Constant]:
+        yield item_partitions, "PARTS", FEW_PARTS
 
-    def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
-        keys = [KEYS[record[0]] for record in table]
+    @property
+    def budget(self) -> Budget:
+        return Budget(self.units * NANO, Unit(1, "family"))
 
-        def once(noise: Enumerating) -> tuple[Shown, Drawn]:
-            last: list[bool] = []
-            noise.closed = lambda _lanes: bool(last) and not enumerate_leaves
-            with replaced(item_partitions, "PARTS", FEW_PARTS):
-                # by the name in its module, so that a flaw can take its place
-                families = joining.families_of(_rows(keys), DOMAIN, ORDER)
-                engine = FamilyEngine(lambda: [families], DOMAIN)
-                with Curator(engine, Budget(self.units * NANO, Unit(1, "family")), noise) as curator:
-                    questions = FamilyQuestions(curator)
-                    for view in (PARENTS, FIRST, LATER, CHILDREN):
-                        questions.set_cells(view, [np.arange(size + 1) for size in DOMAIN.sizes(view)])
-                    answers = self.script(questions, lambda: last.append(True))
-                    receipt = curator.seal()
-            lines = [str(answer) for answer in answers]
-            return ((*lines, f"receipt {receipt}"), ()), drawn_by(noise)
+    def source(self, table: Table) -> FamilyEngine:
+        # by the name in its module, so that a flaw can take its place
+        families = joining.families_of(_rows([KEYS[record[0]] for record in table]), DOMAIN, ORDER)
+        return FamilyEngine(lambda: [families], DOMAIN)
 
-        return once
+    def questions(self, curator: Curator) -> FamilyQuestions:
+        questions = FamilyQuestions(curator)
+        for view in (PARENTS, FIRST, LATER, CHILDREN):
+            questions.set_cells(view, [np.arange(size + 1) for size in DOMAIN.sizes(view)])
+        return questions
 
 
 def _rows(keys: list[Rows]) -> list[pl.DataFrame]:

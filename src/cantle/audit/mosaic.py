@@ -4,23 +4,19 @@ A whole run of mosaic cannot be enumerated: its shares are not whole units, and 
 asks a few questions as the method does, in the same order, later ones depending on earlier answers, at prices in whole
 units. All answers are part of the output. The dependence on a hub is scored in steps of 1/2 instead of 1/1024 (`SCALE`
 is 2).
-
-The noise of a script's last question is recorded instead of enumerated, because nothing depends on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, replaced
+from cantle.audit.exact import Constant, Script, Scripted, Table
 from cantle.methods.mosaic.questions import CandidateTables, Questions, SpikeSearch
 from cantle.trusted.claims import table_candidates
-from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Ints
@@ -28,33 +24,22 @@ from cantle.trusted.geometry.cross_tables import CrossTable, LabelTree
 from cantle.trusted.geometry.value_classes import ValueClasses
 
 Answers = list[object]
-"""The answers that a script received; they are compared as text."""
-Script = Callable[[Questions, Callable[[], None]], Answers]
-"""Asks its questions and returns the answers; it calls its second argument before the last question."""
 
 
 @dataclass(frozen=True, eq=False)
-class MosaicConfig(Config):
+class MosaicConfig(Scripted):
     """A script of questions over columns of a few values each."""
 
-    script: Script = lambda _questions, _last: []
     quick: int = 0
 
-    def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
+    def changed(self) -> Iterator[Constant]:
+        yield table_candidates, "SCALE", 2
 
-        def once(noise: Enumerating) -> tuple[Shown, Drawn]:
-            last: list[bool] = []
-            noise.closed = lambda _lanes: bool(last) and not enumerate_leaves
-            engine = WordEngine([self.batch(table)], sizes=self.sizes, class_count=1)
-            budget = Budget(self.units * NANO, Unit(self.unit))
-            with replaced(table_candidates, "SCALE", 2), Curator(engine, budget, noise) as curator:
-                answers = self.script(Questions(curator), lambda: last.append(True))
-                receipt = curator.seal()
-            lines = [str(answer) for answer in answers]
-            lines += [f"leaked {value}" for value in getattr(noise, "leaked", ())]
-            return ((*lines, f"receipt {receipt}"), ()), drawn_by(noise)
+    def source(self, table: Table) -> WordEngine:
+        return WordEngine([self.batch(table)], sizes=self.sizes, class_count=1)
 
-        return once
+    def questions(self, curator: Curator) -> Questions:
+        return Questions(curator)
 
 
 def _units(number: int) -> Fraction:

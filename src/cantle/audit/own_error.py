@@ -8,13 +8,12 @@ pair, and the error is measured however few records there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cantle.audit.diffpart import SetConfig
 from cantle.audit.enumerating import Enumerating
-from cantle.audit.exact import Config, Drawn, Runner, Shown, Table, drawn_by, replaced, shown
+from cantle.audit.exact import Config, Constant, Detail, Shown, Table, shown
 from cantle.drawing.counts import public_dice
 from cantle.drawing.records import Results
 from cantle.methods import own_accuracy
@@ -22,22 +21,19 @@ from cantle.methods.diffpart.method import DiffPart
 from cantle.methods.own_accuracy import OwnAccuracy
 from cantle.methods.own_error import set_workload, table_workload
 from cantle.methods.rps.method import RPS
-from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
 
 SEED = 3
 """The seed of the public dice."""
 
 
-@contextmanager
-def small_workload() -> Iterator[None]:
-    """Inside the block, workloads have few questions and the error is always measured."""
-    with ExitStack() as stack:
-        stack.enter_context(replaced(table_workload, "QUESTIONS", 2))
-        stack.enter_context(replaced(table_workload, "RECTANGLES", 2))
-        stack.enter_context(replaced(set_workload, "TRIPLES", 1))
-        stack.enter_context(replaced(own_accuracy, "affordable", lambda *_, **__: 3))
-        yield
+FEW: tuple[Constant, ...] = (
+    (table_workload, "QUESTIONS", 2),
+    (table_workload, "RECTANGLES", 2),
+    (set_workload, "TRIPLES", 1),
+    (own_accuracy, "affordable", lambda *_, **__: 3),
+)
+"""Workloads have few questions, and the error is always measured."""
 
 
 def measured(own: OwnAccuracy, curator: Curator, results: Results, noise: Enumerating) -> str:
@@ -54,20 +50,16 @@ class OwnErrorConfig(Config):
 
     quick: int = 0
 
-    def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
-        domain = self.domain()
+    def changed(self) -> Iterable[Constant]:
+        return FEW
 
-        def once(noise: Enumerating) -> tuple[Shown, Drawn]:
-            method = RPS(domain, preset=self.preset, **self.settings)
-            engine = self.engine(table, method, chunk_cells)
-            budget = Budget(self.units * NANO, Unit(self.unit))
-            with small_workload(), Curator(engine, budget, noise) as curator:
-                method.run(curator)
-                line = measured(method.own_accuracy, curator, method.results(public_dice(SEED)), noise)
-                lines, cells = shown(method, noise, curator.seal(), leaves=True)
-            return ((*lines, line), cells), drawn_by(noise)
-
-        return once
+    def run(self, table: Table, noise: Enumerating, detail: Detail) -> Shown:
+        method = RPS(self.domain(), preset=self.preset, **self.settings)
+        with Curator(self.engine(table, method, detail.chunk_cells), self.budget, noise) as curator:
+            method.run(curator)
+            line = measured(method.own_accuracy, curator, method.results(public_dice(SEED)), noise)
+            lines, cells = shown(method, noise, curator.seal(), leaves=True)
+        return (*lines, line), cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,20 +68,16 @@ class OwnErrorOfSets(SetConfig):
 
     quick: int = 0
 
-    def runner(self, table: Table, *, enumerate_leaves: bool, chunk_cells: int) -> Runner:  # noqa: ARG002
+    def changed(self) -> Iterable[Constant]:
+        return FEW
 
-        def once(noise: Enumerating) -> tuple[Shown, Drawn]:
-            method = DiffPart(self.schema, preset=self.preset, **self.settings)
-            engine = self.sets(table, method)
-            budget = Budget(self.units * NANO, Unit(self.unit))
-            with small_workload(), Curator(engine, budget, noise) as curator:
-                method.run(curator)
-                line = measured(method.own_accuracy, curator, method.results(public_dice(SEED)), noise)
-                assert method.noisy is not None
-                lines = line, f"{method.noisy.value.tolist()}", f"receipt {curator.seal()}"
-            return (lines, ()), drawn_by(noise)
-
-        return once
+    def run(self, table: Table, noise: Enumerating, detail: Detail) -> Shown:  # noqa: ARG002 - all draws but the last
+        method = DiffPart(self.schema, preset=self.preset, **self.settings)
+        with Curator(self.sets(table, method), self.budget, noise) as curator:
+            method.run(curator)
+            line = measured(method.own_accuracy, curator, method.results(public_dice(SEED)), noise)
+            assert method.noisy is not None
+            return (line, f"{method.noisy.value.tolist()}", f"receipt {curator.seal()}"), ()
 
 
 def _bare(**given: object) -> dict[str, object]:

@@ -22,10 +22,12 @@ columns of pandas, which are read as arrays with the same result:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
@@ -33,7 +35,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cantle.data.arrow_batches import decodable_column
-from cantle.schema.values import MIXED
+from cantle.schema.values import MIXED, text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,6 +120,32 @@ def column_of(values: Sequence[object], *, exact: bool = False) -> pl.Series:
     nothing = pl.repeat(None, len(values), dtype=pl.String, eager=True)
     every = [columns.get(one.name, nothing.cast(one.dtype)).alias(one.name) for one in MIXED.fields]
     return pl.DataFrame(every).to_struct("")
+
+
+def lists_as_texts(values: Sequence[object]) -> list[object]:
+    """The values, with every collection as a text of JSON: its items as texts, null for what has no meaning.
+
+    >>> lists_as_texts([["flu", 3, None], "flu;gout", None])
+    ['["flu", "3", null]', 'flu;gout', None]
+    """
+    members = [_members(value) for value in values]
+    items = column_of(list(chain.from_iterable(one for one in members if one is not None)), exact=True)
+    parts = items.struct.unnest() if items.dtype == MIXED else [items]
+    texts = iter(pl.select(pl.coalesce(*map(text_of, parts))).to_series().to_list())
+    return [
+        value if one is None else json.dumps(list(islice(texts, len(one))), ensure_ascii=False)
+        for value, one in zip(values, members, strict=True)
+    ]
+
+
+def _members(value: object) -> list[object] | None:
+    """What a collection holds; None for any other value."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        return None
+    try:
+        return list(value)
+    except Exception:  # what cannot be iterated over is no collection
+        return None
 
 
 def moments(array: NDArray[np.datetime64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -191,6 +191,8 @@ def _nothing(_word: str) -> None:
 
 
 def _text(value: object) -> str | None:
+    if isinstance(value, list):  # a list of items, as text again
+        return json.dumps([_text(one) for one in value], ensure_ascii=False)
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str):

@@ -41,7 +41,17 @@ from cantle.data.file_forms import (
     files,
     pieces,
 )
-from cantle.data.frames import EXACT, are_rounded, as_frame, as_polars, column_of, is_declared, is_rounded, read_column
+from cantle.data.frames import (
+    EXACT,
+    are_rounded,
+    as_frame,
+    as_polars,
+    column_of,
+    is_declared,
+    is_rounded,
+    lists_as_texts,
+    read_column,
+)
 from cantle.data.line_grammars import BLANK_LINES, CsvDialect, Grammar, object_batches, well_formed, with_line_feeds
 from cantle.data.sheets import column_names, read_sheet, read_statistics
 from cantle.errors import DataError, raise_alone
@@ -94,7 +104,7 @@ def read_batches(source: object, schema: TableSchema, ids: tuple[str, ...] = ())
         wanted.append(schema.person)
         ids = (*ids, schema.person)
     if not are_paths(source):
-        yield _read_frame(source, wanted, ids)
+        yield _read_frame(source, wanted, ids, schema.lists)
         return
     for path in files(cast("Paths", source)):
         _check_file(path)
@@ -104,7 +114,7 @@ def read_batches(source: object, schema: TableSchema, ids: tuple[str, ...] = ())
 def _read_file(path: Path, schema: TableSchema, wanted: list[str], ids: tuple[str, ...]) -> Iterator[pl.DataFrame]:
     kind = ending(path)
     if kind in PARQUET + ARROW:
-        yield _read_typed(path, wanted, ids)
+        yield _read_typed(path, wanted, ids, schema.lists)
     elif kind in SHEETS:
         names, columns = read_sheet(path, schema.dialect, schema.file_columns, ids)
         _check_columns(f"{path.name!r}", names, wanted)
@@ -203,11 +213,11 @@ def column_types(source: str | os.PathLike[str]) -> dict[str, pl.DataType]:
         raise_alone(DataError(_unreadable(path)))
 
 
-def _read_typed(path: Path, wanted: list[str], ids: tuple[str, ...]) -> pl.DataFrame:
+def _read_typed(path: Path, wanted: list[str], ids: tuple[str, ...], lists: tuple[str, ...]) -> pl.DataFrame:
     """The columns of a Parquet or Arrow file."""
     types = column_types(path)
     _check_columns(f"{path.name!r}", types, wanted)
-    _check_types(f"{path.name!r}", {name: types[name] for name in wanted}, ids)
+    _check_types(f"{path.name!r}", {name: types[name] for name in wanted}, ids, lists)
     try:
         if ending(path) in ARROW:
             with path.open("rb") as file:  # polars could take a path for a pattern
@@ -222,9 +232,13 @@ def _unreadable(path: Path) -> str:
     return f"{path.name!r} is not a readable {kind} file, or is truncated; write it again."
 
 
-def _check_types(where: str, types: Mapping[str, PolarsDataType], ids: tuple[str, ...] = ()) -> None:
+def _check_types(
+    where: str, types: Mapping[str, PolarsDataType], ids: tuple[str, ...] = (), lists: tuple[str, ...] = ()
+) -> None:
     """Refuses columns whose declared type fits no type of the schema; this never depends on a record."""
     for name, dtype in types.items():
+        if name in lists and isinstance(dtype, pl.List | pl.Array):
+            dtype = dtype.inner
         if name in ids and dtype.is_float():
             raise DataError(f"{where}: column {name!r} holds identifiers as floats; store them as integers or text.")
         # Known types are listed, not unknown ones: of an extension type, polars refuses the first value that it casts.
@@ -337,7 +351,7 @@ def _parse_well_formed(
 # ------------------------------------------------------------------------------------------------ frames
 
 
-def _read_frame(source: object, wanted: list[str], ids: tuple[str, ...]) -> Raw:
+def _read_frame(source: object, wanted: list[str], ids: tuple[str, ...], lists: tuple[str, ...]) -> Raw:
     import narwhals as nw
 
     _check_columns("the frame", _frame_columns(source), wanted)
@@ -347,10 +361,10 @@ def _read_frame(source: object, wanted: list[str], ids: tuple[str, ...]) -> Raw:
     except _ANYTHING:
         raise_alone(DataError("the frame cannot be read; give a pandas, polars or pyarrow frame."))
     try:
-        columns = {name: _column(frame[name], name in ids).alias(name) for name in wanted}
+        columns = {name: _column(frame[name], is_id=name in ids, is_list=name in lists).alias(name) for name in wanted}
     except _ANYTHING:  # polars has no such type
         raise_alone(DataError(f"the frame has a column of a type that cannot be read; store it as {_KNOWN}."))
-    _check_types("the frame", {name: columns[name].dtype for name in wanted if _is_declared(frame[name])}, ids)
+    _check_types("the frame", {name: columns[name].dtype for name in wanted if _is_declared(frame[name])}, ids, lists)
     return Raw(
         pl.DataFrame(columns), kind={"pandas": "pandas", "pyarrow": "pyarrow"}.get(str(frame.implementation), "polars")
     )
@@ -370,9 +384,11 @@ def _frame_columns(source: object) -> list[object]:
         raise_alone(DataError(f"this is neither a path nor a data frame; {what}."))
 
 
-def _column(series: Series, is_id: bool) -> pl.Series:
+def _column(series: Series, *, is_id: bool, is_list: bool) -> pl.Series:
     """One column as a polars series; a column of Python objects is read value by value (cantle.data.frames)."""
     native = series.to_native()
+    if is_list and (objects := _objects(series)) is not None:
+        return column_of(lists_as_texts(objects), exact=True)
     if isinstance(native, pl.Series):
         if native.dtype != pl.Object:
             return native
@@ -383,6 +399,15 @@ def _column(series: Series, is_id: bool) -> pl.Series:
             values = values.mask(rounded)
         return read_column(values)
     return as_polars(series)
+
+
+def _objects(series: Series) -> list[object] | None:
+    """The values of a column of Python objects; None for other columns."""
+    native = series.to_native()
+    if isinstance(native, pl.Series):
+        return native.to_list() if native.dtype == pl.Object else None
+    pandas = series.to_pandas() if series.implementation.is_pandas_like() else None
+    return pandas.tolist() if pandas is not None and pandas.dtype == object else None
 
 
 def _is_declared(series: Series) -> bool:

@@ -24,7 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cantle.errors import MissingExtra, ParameterError, raise_alone
-from cantle.schema.domain import Attribute, Labels, Plane
+from cantle.schema.domain import Attribute, Labels, Lists, Plane
+from cantle.schema.lists import as_texts
 from cantle.trusted.core.arrays import Codes, Ints
 
 if TYPE_CHECKING:
@@ -117,13 +118,22 @@ SECONDS = "%Y-%m-%dT%H:%M:%S"
 
 def write_csv(frame: pl.DataFrame, path: Path) -> None:
     """Writes the text of `csv_of` to a file without holding it in memory."""
+    frame = _with_texts(frame)
     frame.write_csv(path, null_value='""' if frame.width == 1 else None, datetime_format=SECONDS)
 
 
 def csv_of(frame: pl.DataFrame, *, include_header: bool = True) -> str:
     """A released table as CSV. A null in a table of one column is a pair of quotes: many readers skip empty lines."""
-    null = '""' if frame.width == 1 else None
+    null, frame = '""' if frame.width == 1 else None, _with_texts(frame)
     return frame.write_csv(include_header=include_header, null_value=null, datetime_format=SECONDS)
+
+
+def _with_texts(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with lists as texts."""
+    import polars as pl
+
+    lists = [one.name for one in frame if isinstance(one.dtype, pl.List)]
+    return frame.with_columns(as_texts(frame[name]).alias(name) for name in lists) if lists else frame
 
 
 def give_back(frame: pl.DataFrame, kind: str, nullable: Collection[str] = ()) -> NativeFrame:
@@ -170,6 +180,8 @@ def _to_pandas(frame: pl.DataFrame, nullable: Collection[str]) -> pd.DataFrame:
             return pd.Series(series.to_list(), dtype=pd.Series(["text"]).dtype)
         if series.dtype in (pl.Int64, pl.Boolean) and (series.name in nullable or series.null_count()):
             return pd.array(series.to_list(), dtype="Int64" if series.dtype == pl.Int64 else "boolean")
+        if isinstance(series.dtype, pl.List):
+            return pd.Series(series.to_list(), dtype=object)
         if series.dtype == pl.Date:
             return series.cast(pl.Datetime("ms")).to_numpy()
         return series.to_numpy()
@@ -280,7 +292,7 @@ class Drawn:
         for j, attribute in enumerate(self.attributes):
             end = b"\n" if j == last else b","
             scale = attribute.scale
-            if isinstance(scale, Plane):
+            if isinstance(scale, Plane | Lists):
                 return None
             if attribute.grid > LISTED and not isinstance(scale, Labels) and scale.type == "integer":
                 tables.append(_Words.integers(scale.first, scale.step, attribute.grid, end))

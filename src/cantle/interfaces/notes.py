@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from cantle.drawing.records import ITEMS_WANTED, MOST_ITEMS, RECORDS_WANTED, Drawn, Results, share_drawn
-from cantle.methods.journeys.model.questions import SMALL_LOG
 from cantle.schema import Schema
 
 NONE = 200
@@ -77,6 +76,8 @@ def _of_graph(run: Run) -> Iterator[str]:
 
 
 def _of_sequences(run: Run) -> Iterator[str]:
+    from cantle.methods.journeys.model.questions import SMALL_LOG  # other releases load no model of sequences
+
     yield from _nothing(run.summary["records"])
     yield from _fewer_sets(run.summary, "sequence")
     yield from _noise_alone(run.strength, "sequences")

@@ -57,11 +57,11 @@ def write(records: Drawn | NativeFrame, path: Path, data: str, manifest: Manifes
     return None
 
 
-def read(folder: Path, prefix: str, manifest: Manifest, schema: Schema) -> pl.DataFrame:
+def read(folder: Path, prefix: str, manifest: Manifest) -> pl.DataFrame:
     """The records of a saved release, in the shape in which they were released."""
     stem = files_of(manifest)[0]
     stored = next(data for data, ending in ENDINGS.items() if (folder / f"{prefix}{stem}.{ending}").exists())
-    return KINDS[manifest.kind].storage.read(folder / f"{prefix}data.{ENDINGS[stored]}", stored, manifest, schema)
+    return KINDS[manifest.kind].storage.read(folder / f"{prefix}data.{ENDINGS[stored]}", stored, manifest)
 
 
 def as_text(records: NativeFrame, manifest: Manifest) -> str:

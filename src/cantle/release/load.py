@@ -21,11 +21,11 @@ def load(folder: Path) -> Release:
     prefix = MARK if os.path.exists(folder / (MARK + FILES["manifest"])) else ""
     manifest = read_manifest(folder)
     try:
-        schema = schema_of(manifest)
+        schema_of(manifest)  # first, because files are read by it
         paths = {name: folder / (prefix + FILES[name]) for name in ("tree", "marginals", "tables", "sizes")}
         frames = {name: pl.read_parquet(path) for name, path in paths.items() if path.exists()}
         groups = pl.read_parquet(folder / (prefix + FILES["groups"]))
-        return Release(read(folder, prefix, manifest, schema), groups, frames, manifest, folder=folder)
+        return Release(read(folder, prefix, manifest), groups, frames, manifest, folder=folder)
     except (OSError, StopIteration, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise_alone(VerifyError(f"{folder} has a missing or damaged file ({type(error).__name__})"))
     except CantleError:

@@ -33,8 +33,9 @@ def schema_of(manifest: Manifest) -> Schema:
         raise VerifyError("items or nodes in release.json are a path; a release holds them inline")
     for table in _tables(manifest.schema):
         fields = table.get("fields")
-        if isinstance(fields, list) and any(isinstance(field.get("hierarchy"), str) for field in fields):
-            raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
+        for key in ("hierarchy", "items"):
+            if isinstance(fields, list) and any(isinstance(field.get(key), str) for field in fields):
+                raise VerifyError(f"`{key}` in release.json is a path; a release holds it inline")
     return Schema.from_dict({**_UNSAID.get(manifest.kind, {}), **manifest.schema})
 
 

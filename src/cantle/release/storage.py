@@ -23,6 +23,7 @@ from cantle.release.words import file_metadata
 from cantle.schema.domain import Domain
 from cantle.schema.families import FamilySchema
 from cantle.schema.items import SPACE, Universe
+from cantle.schema.lists import from_texts
 from cantle.schema.sequences import SequenceSchema
 from cantle.schema.sets import SetForm, SetSchema
 from cantle.schema.table import TableSchema
@@ -47,7 +48,7 @@ class Storage(ABC):
         else:
             frame.write_parquet(path, metadata=file_metadata(manifest))
 
-    def read(self, path: Path, stored: str, manifest: Manifest, schema: Any) -> pl.DataFrame:  # noqa: ARG002
+    def read(self, path: Path, stored: str, manifest: Manifest) -> pl.DataFrame:
         """The records of a saved release, stored in a format, in the shape in which they were released."""
         return pl.read_parquet(path) if stored == "parquet" else pl.read_csv(path, schema=self.column_types(manifest))
 
@@ -74,11 +75,16 @@ class TableStorage(Storage):
         ranges = [one.name for one in domain.attributes] if traits_of(manifest).of_ranges else []
         return _types(domain) | dict.fromkeys(ranges, pl.String())
 
-    def read(self, path: Path, stored: str, manifest: Manifest, schema: TableSchema) -> pl.DataFrame:
-        frame = super().read(path, stored, manifest, schema)
+    def read(self, path: Path, stored: str, manifest: Manifest) -> pl.DataFrame:
+        if stored == "parquet":
+            return pl.read_parquet(path)
+        types = self.column_types(manifest)
+        lists = {name: kind for name, kind in types.items() if isinstance(kind, pl.List)}
+        frame = pl.read_csv(path, schema=types | dict.fromkeys(lists, pl.String()))
         # polars reads a pair of quotes as an empty text. Here it means null, because no category is empty.
-        is_one_text = stored == "csv" and frame.schema.dtypes() == [pl.String()]
-        return frame.with_columns(frame.to_series().replace("", None)) if is_one_text else frame
+        is_one_text = frame.schema.dtypes() == [pl.String()]
+        frame = frame.with_columns(frame.to_series().replace("", None)) if is_one_text else frame
+        return frame.with_columns(from_texts(frame[name], kind).alias(name) for name, kind in lists.items())
 
     def given_back(self, drawn: Drawn | pl.DataFrame, form: dict[str, str], schema: TableSchema) -> Drawn | NativeFrame:
         """The schema says which columns may hold nulls, so that types do not depend on the records that were drawn."""
@@ -123,8 +129,8 @@ class ListStorage(Storage):
         else:
             super().write(lists.rename({"items": form.column}), path, data, manifest)
 
-    def read(self, path: Path, stored: str, manifest: Manifest, schema: SetSchema) -> pl.DataFrame:
-        form = SetForm(**manifest.form)
+    def read(self, path: Path, stored: str, manifest: Manifest) -> pl.DataFrame:
+        form, schema = SetForm(**manifest.form), schema_as(manifest, SetSchema)
         if stored == "fimi":
             frame = read_fimi_frame(path, schema.universe, getattr(schema, "max_length", None))
         elif stored == "xes":
@@ -212,9 +218,9 @@ class FamilyStorage(Storage):
         for table, own in zip(linked(frame, schema), _paths(path, schema), strict=True):
             super().write(table, own, data, manifest)
 
-    def read(self, path: Path, stored: str, manifest: Manifest, schema: FamilySchema) -> pl.DataFrame:  # noqa: ARG002
+    def read(self, path: Path, stored: str, manifest: Manifest) -> pl.DataFrame:
         """Both files as one frame; every child must have its parent, in the order of the parents."""
-        frames = []
+        schema, frames = schema_as(manifest, FamilySchema), []
         for own, table, domain in zip(_paths(path, schema), schema.tables, schema.domains, strict=True):
             types = {str(table.person): pl.Int64(), **_types(domain)}
             frames.append(pl.read_parquet(own) if stored == "parquet" else pl.read_csv(own, schema=types))
@@ -236,7 +242,7 @@ class FamilyStorage(Storage):
     def given_back(
         self,
         drawn: Drawn | pl.DataFrame,
-        form: dict[str, str],
+        form: dict[str, str],  # noqa: ARG002
         schema: FamilySchema,  # noqa: ARG002
     ) -> Drawn | NativeFrame:
         """Families stay one polars frame with a column of lists. `Release.tables` gives frames of the input's kind."""

@@ -23,7 +23,8 @@ from cantle.release.storage import TableStorage
 from cantle.release.structures import traits_of
 from cantle.release.words import Right, Uses, drawn_records, groups, points, printable, sentence
 from cantle.schema.declared_values import plain
-from cantle.schema.field_keys import WRITING
+from cantle.schema.field_keys import DELIMITER, LIST, WRITING
+from cantle.schema.items import parse_items
 from cantle.schema.table import TableSchema
 
 if TYPE_CHECKING:
@@ -255,9 +256,9 @@ def _texts(manifest: Manifest) -> Texts:
                 f"\nColumn {printable(one.name)} holds weights: in weighted answers a record counts for up to {most}."
             )
     fields: list[JSON] = [
-        {key: one[key] for key in one if key not in WRITING}
+        one
         for declared in _published(manifest)
-        for one in _in_files(declared)
+        for one in _in_files({key: declared[key] for key in declared if key not in WRITING})
     ]
     listed = "\n".join(f"- {printable(one['name'])}: {_values(one)}" for one in _published(manifest))
     described: dict[str, JSON] = {"schema": {"fields": fields, "missingValues": [""]}}
@@ -295,10 +296,10 @@ def _published(manifest: Manifest) -> list[Mapping[str, JSON]]:
 
 
 def _in_files(one: Mapping[str, JSON]) -> list[Mapping[str, JSON]]:
-    """A field as other tools read the file: a place in two columns is two numbers."""
+    """A field as other tools read the file: a place in two columns is two numbers, and lists have one delimiter."""
     columns, corners = one.get("columns"), one.get("bounds")
     if not isinstance(columns, list) or not isinstance(corners, list):
-        return [one]
+        return [{**one, "delimiter": DELIMITER} if one["type"] == LIST else one]
     ends = zip(columns, *(corner for corner in corners if isinstance(corner, list)), strict=True)
     return [
         {"name": name, "type": "number", "constraints": {"minimum": low, "maximum": high}} for name, low, high in ends
@@ -316,6 +317,9 @@ def _values(one: Mapping[str, JSON]) -> str:
     elif isinstance(corners := one.get("bounds"), list):
         ends = (" ".join(map(printable, corner)) for corner in corners if isinstance(corner, list))
         text += f", latitude and longitude from {' to '.join(ends)}"
+    elif one["type"] == LIST:
+        most = f", at most {printable(one['max_items'])} in each" if "max_items" in one else ""
+        text += f" of {parse_items(one['items']).size} items{most}"
     if "step" in one:
         text += f", in steps of {printable(one['step'])}"
     if "multipleOf" in bounds:

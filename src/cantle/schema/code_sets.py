@@ -293,7 +293,7 @@ Question = OneColumn | Linear | Joined
 Box = dict[Key, AnySet]
 """For some columns the codes that a record may have."""
 
-EVERYTHING = Joined(True, ())
+EVERYTHING, NOTHING = Joined(True, ()), Joined(False, ())
 
 
 def join(every: bool, parts: Iterable[Question]) -> Question:

@@ -25,6 +25,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cantle.errors import ParameterError
+from cantle.schema.lists import Lists as Lists
 from cantle.schema.places import Plane as Plane
 from cantle.schema.scales import DROP as DROP
 from cantle.schema.scales import MISSING as MISSING
@@ -316,10 +317,19 @@ class Domain:
         return self.relations.to_declared(columns)
 
     def coder(self, frame: pl.DataFrame) -> Callable[[str | int], Codes]:
-        """A function that returns the places of a frame's column by name, for rules."""
+        """A function that returns the places of a frame's column, or of an item of lists, by name, for rules."""
         both = (*self.attributes, *([] if self.target is None else [self.target]))
         every = {one.name: one.on_places for one in both}
-        return lambda name: every[str(name)].encode(every[str(name)].given(frame))
+        lists = {name: one for one in both if isinstance(one.scale, Lists) for name in one.scale.names(one.name)}
+
+        def codes(key: str | int) -> Codes:
+            name = str(key)
+            if (whole := lists.get(name)) is not None:
+                assert isinstance(whole.scale, Lists)
+                return whole.scale.columns(whole.name, whole.encode(whole.given(frame)))[name]
+            return every[name].encode(every[name].given(frame))
+
+        return codes
 
     def _classes(self, frame: pl.DataFrame, keep: Mask) -> Codes:
         if self.target is None:

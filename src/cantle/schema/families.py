@@ -158,19 +158,19 @@ class FamilySchema(Schema):
 
     def vocabulary(self) -> Vocabulary:
         """What questions about children may name: their columns, those of their parent, and the number of siblings."""
-        from cantle.schema.question_columns import Counted, Vocabulary
+        from cantle.schema.question_columns import Vocabulary, WholeNumber
 
         own = self.tables[1].vocabulary().columns.values()
         above = [
             _renamed(column, self.joined_names[name]) for name, column in self.tables[0].vocabulary().columns.items()
         ]
-        return Vocabulary([*own, *above, Counted(self.number_of_children)])
+        return Vocabulary([*own, *above, WholeNumber(self.number_of_children)])
 
     def parent_vocabulary(self) -> Vocabulary:
         """What questions about parents may name: their columns, and the number of their children."""
-        from cantle.schema.question_columns import Counted, Vocabulary
+        from cantle.schema.question_columns import Vocabulary, WholeNumber
 
-        return Vocabulary([*self.tables[0].vocabulary().columns.values(), Counted(self.number_of_children)])
+        return Vocabulary([*self.tables[0].vocabulary().columns.values(), WholeNumber(self.number_of_children)])
 
 
 def _renamed(column: Any, name: str) -> Any:

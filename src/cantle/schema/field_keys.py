@@ -10,7 +10,10 @@ from dataclasses import dataclass
 GRIDS = ("integer", "number", "date", "datetime")
 LISTED = ("string", "integer")
 PLACE = "geopoint"
-TYPES = (*GRIDS, "string", "boolean", PLACE)
+LIST = "list"
+DELIMITER = ";"
+"""What stands between two items of a list in released texts, and by default in texts that are read."""
+TYPES = (*GRIDS, "string", "boolean", PLACE, LIST)
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,11 @@ FIELD_KEYS: dict[str, Key] = {
     "hierarchy": Key(LISTED, categories=True),
     "from": Key((*LISTED, "boolean"), categories=True),
     "map": Key((*LISTED, "boolean"), categories=True),
-    "unknown": Key((*LISTED, "boolean"), categories=True),
+    "unknown": Key((*LISTED, "boolean", LIST), categories=True),
+    "items": Key((LIST,)),
+    "itemType": Key((LIST,)),
+    "delimiter": Key((LIST,)),
+    "max_items": Key((LIST,)),
     "step": Key((*GRIDS, PLACE), categories=False),
     "bounds": Key((PLACE,)),
     "columns": Key((PLACE,)),
@@ -55,6 +62,7 @@ CONSTRAINT_KEYS = ("required", "minimum", "maximum", "enum", "step", "multipleOf
 
 WRITING = (
     "trueValues", "falseValues", "format", "decimalChar", "groupChar", "bareNumber", "trim", "ignoreCase", "replace",
+    "delimiter",
 )  # fmt: skip
 """The keys that say how values are written in the input. Releases always use true and false, ISO dates, plain numbers,
 and one spelling per category."""
@@ -66,6 +74,7 @@ _WORDS = {
     "boolean": "bool boolean logical binary",
     "date": "date",
     "datetime": "datetime timestamp datetime64 time",
+    LIST: "array set multiple multiselect select_multiple",
     PLACE: "point geo place location coordinates latlon geopoint geography geometry geojson",
 }
 TYPE_WORDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}

@@ -26,7 +26,7 @@ from cantle.schema.declared_values import (
     texts,
 )
 from cantle.schema.documents import MAX_INTEGER, Problems, fail
-from cantle.schema.field_keys import CONSTRAINT_KEYS, FIELD_KEYS, PLACE, TYPE_WORDS, TYPES
+from cantle.schema.field_keys import CONSTRAINT_KEYS, DELIMITER, FIELD_KEYS, LIST, PLACE, TYPE_WORDS, TYPES
 from cantle.schema.fields import MAX_DIGITS, MAX_GRID, MOST_STEPS, Bound, Field, grid_of, since_1970
 from cantle.schema.maps import parse_map
 from cantle.schema.spelling import PLAIN
@@ -94,6 +94,8 @@ def parse_field(
     _refuse_ignored(where, {**entry, **constraints})
     if kind == PLACE:
         return _with_map(common, where, entry, constraints)
+    if kind == LIST:
+        return _with_items(common, where, entry, constraints, missing, base_dir)
     listed, tree = entry.get("categories", constraints.get("enum")), entry.get("hierarchy")
     unbounded = kind == "integer" and not {"minimum", "maximum"} & {*entry, *constraints}
     if listed is None and tree is not None and (kind == "string" or unbounded):
@@ -120,6 +122,15 @@ def _refuse_ignored(where: str, given: Mapping[str, object]) -> None:
     for key in ("exclusiveMinimum", "exclusiveMaximum"):
         if given.get(key) is not None:
             fail(where, f"`{key}` is not supported", f"give `{key.removeprefix('exclusive').lower()}` on the grid")
+
+
+def _refuse_others(
+    where: str, kind: str, entry: Mapping[str, object], constraints: Mapping[str, object], fix: str
+) -> None:
+    """Refuses keys that columns of a type without categories and bounds cannot have."""
+    ignored = [key for key in FIELD_KEYS if key in entry and kind not in FIELD_KEYS[key].types]
+    for key in [*ignored, *(key for key in ("minimum", "maximum", "enum", "multipleOf") if key in constraints)]:
+        fail(where, f"`{key}` is not for type {kind}", fix, key)
 
 
 def _hierarchy(tree: object, one: Field, base_dir: Folder) -> Taxonomy:
@@ -259,9 +270,7 @@ def _with_grid(common: Field, where: str, entry: Mapping[str, object], constrain
 
 def _with_map(common: Field, where: str, entry: Mapping[str, object], constraints: Mapping[str, object]) -> Field:
     """A place: the bounds of the map, its step, and how the file has it."""
-    ignored = [key for key in FIELD_KEYS if key in entry and PLACE not in FIELD_KEYS[key].types]
-    for key in [*ignored, *(key for key in ("minimum", "maximum", "enum", "multipleOf") if key in constraints)]:
-        fail(where, f"`{key}` is not for places", "give `bounds: [[low lat, low lon], [high lat, high lon]]`", key)
+    _refuse_others(where, PLACE, entry, constraints, "give `bounds: [[low lat, low lon], [high lat, high lon]]`")
     if common.role == "target":
         fail(where, "a place cannot be the target", "give the role to another column", "role")
     problems, bounds = Problems(), list[tuple[Fraction, Fraction]]()
@@ -291,6 +300,37 @@ def _with_map(common: Field, where: str, entry: Mapping[str, object], constraint
             fail(where, f"share {given} is not a share from 0.05 to 0.9", "give the share of epsilon for the place")
     problems.refuse()
     return replace(common, bounds=tuple(bounds), step=step, columns=columns, share=share, form=form)
+
+
+def _with_items(
+    common: Field,
+    where: str,
+    entry: Mapping[str, object],
+    constraints: Mapping[str, object],
+    missing: tuple[str, ...],
+    base_dir: Folder,
+) -> Field:
+    """A list: its items, and how texts have them."""
+    _refuse_others(where, LIST, entry, constraints, "declare what lists may hold under `items`")
+    if common.role is not None:
+        fail(where, "lists are no target and no weights", "give the role to another column", "role")
+    if entry.get("items") is None:
+        fail(where, "a list needs `items`", "list every item that could occur, or name a file with one item per line")
+    from cantle.schema.lists import items_of
+
+    delimiter, most = entry.get("delimiter", DELIMITER), entry.get("max_items")
+    if not isinstance(delimiter, str) or not delimiter or delimiter == BLANK:
+        fail(where, f"delimiter {delimiter!r} is no text", "write what stands between two items in a text", "delimiter")
+    marks = missing if common.missing_values is None else common.missing_values
+    items, problems = items_of(where, entry, marks, delimiter, base_dir), Problems()
+    with problems.during("max_items"):
+        if most is not None and not 1 <= integer(where, "max_items", most) <= items.size:
+            fail(where, f"max_items {most} is not from 1 to {items.size}", "give the most items that a list may have")
+    problems.refuse()
+    labels = tuple(items.label(code) for code in range(items.size))
+    unknown = _unknown(where, entry, labels)
+    most = None if most is None else int(str(most))
+    return replace(common, items=items, delimiter=delimiter, most_items=most, unknown=unknown)
 
 
 def _corners(where: str, given: object) -> list[tuple[Fraction, Fraction]]:

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import plain
+from cantle.schema.field_keys import DELIMITER
 from cantle.schema.spelling import PLAIN, NumberForm
 
 if TYPE_CHECKING:
     from cantle.schema.domain import Attribute
+    from cantle.schema.items import Universe
     from cantle.schema.scales import Labels, Steps
     from cantle.schema.taxonomy import Label, Taxonomy
 
@@ -50,7 +52,8 @@ class Field:
 
     `old_step` is the meaning of `step` in schema version 1. `source` is the column from which this one follows, and
     `mapped` has the category that follows from each of that column's. A place has `bounds` for latitude and longitude,
-    perhaps two `columns` of the file, and a `share` (cantle.schema.places).
+    perhaps two `columns` of the file, and a `share` (cantle.schema.places). A list has `items`, at
+    most `most_items` of them, with a `delimiter` between them in texts (cantle.schema.lists).
     """
 
     name: str
@@ -80,6 +83,9 @@ class Field:
     bounds: tuple[tuple[Fraction, Fraction], ...] = ()
     columns: tuple[str, ...] = ()
     share: Fraction | None = None
+    items: Universe | None = None
+    delimiter: str = DELIMITER
+    most_items: int | None = None
     extra: Mapping[str, JSON] = field(default_factory=dict)
     extra_constraints: Mapping[str, JSON] = field(default_factory=dict)
 
@@ -103,6 +109,10 @@ class Field:
             "bounds": [[plain(ends[side]) for ends in self.bounds] for side in (0, 1)] if self.bounds else None,
             "columns": list(self.columns) or None,
             "share": plain(self.share),
+            "items": None if self.items is None else self.items.to_plain(),
+            "itemType": "integer" if self.items is not None and self.items.integers else None,
+            "delimiter": None if self.items is None else self.delimiter,
+            "max_items": self.most_items,
             "step": plain(self.step),
             "hierarchy": None if self.hierarchy is None else self.hierarchy.to_nested(),
             "from": self.source,
@@ -148,6 +158,7 @@ class Field:
         With a hierarchy the codes are its leaves, depth first, whatever the order of the categories.
         """
         from cantle.schema.domain import Attribute
+        from cantle.schema.lists import Lists
 
         marks = self.missing_values if self.missing_values is not None else missing_values
         if self.bounds:
@@ -157,6 +168,9 @@ class Field:
             layout = self.formats[0] if self.formats else "default"
             plane = Plane.of(self.bounds, Fraction(self.step), marks, layout, self.columns, self.share, self.form)
             return Attribute(self.name, plane, not self.required)
+        if self.items is not None:
+            how = {"delimiter": self.delimiter, "unknown": self._unknown, "required": self.required}
+            return Attribute(self.name, Lists.of(self.items, self.most_items, marks=marks, **how), not self.required)
         scale = self._labels(marks) if self.categories or self.type == "boolean" else self._steps(marks)
         nullable = not (self.required or self.role in ("target", "weight"))
         width = 1 if self.categories or self.type == "boolean" else grid_of(self).width
@@ -164,7 +178,7 @@ class Field:
 
     def _labels(self, marks: tuple[str, ...]) -> Labels:
         """The list of categories, with their spellings and what becomes of other values."""
-        from cantle.schema.scales import DROP, MISSING, Labels
+        from cantle.schema.scales import Labels
 
         labels: tuple[Label, ...] = self.hierarchy.leaves if self.hierarchy else self.categories or ()
         spellings: list[tuple[str, Label]] = []
@@ -176,18 +190,24 @@ class Field:
         elif self.replaced:
             spellings = [(str(label), label) for label in labels]
         spellings += [(text, value) for text, value in self.replaced if isinstance(value, str | int)]
-        unknown = MISSING if self.unknown is None else DROP if self.unknown == "drop" else ("label", self.unknown)
         # a required field drops undeclared values that become null: see `nullable`
         return Labels(
             type=self.type,
             labels=labels,
             spellings=tuple(spellings),
             ordered=self.ordered or self.hierarchy is not None,
-            unknown=unknown,
+            unknown=self._unknown,
             marks=marks,
             trim=self.trim,
             ignore_case=self.ignore_case,
         )
+
+    @property
+    def _unknown(self) -> int | tuple[str, Label]:
+        """What becomes of an undeclared category or item, as scales have it."""
+        from cantle.schema.scales import DROP, MISSING
+
+        return MISSING if self.unknown is None else DROP if self.unknown == "drop" else ("label", self.unknown)
 
     def _steps(self, marks: tuple[str, ...]) -> Steps:
         from cantle.schema.scales import Steps

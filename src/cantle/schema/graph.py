@@ -138,9 +138,9 @@ class GraphSchema(Schema):
         return 1, self.unit
 
     def vocabulary(self) -> Vocabulary:
-        from cantle.schema.question_columns import Counted, Vocabulary
+        from cantle.schema.question_columns import Vocabulary, WholeNumber
 
-        return Vocabulary([Counted("degree")])
+        return Vocabulary([WholeNumber("degree")])
 
 
 def _plain_nodes(nodes: Nodes | None) -> JSON:

@@ -44,6 +44,8 @@ _BOUNDS: Part = {
     "additionalProperties": False,
 }
 
+_ITEMS: Part = {"anyOf": [_BOUNDS, {**_TEXTS, "minItems": 1}, _TEXT]}
+
 
 def _said(text: str, part: Part) -> Part:
     return {"description": text, **part}
@@ -78,6 +80,12 @@ FIELD: dict[str, Part] = {
     "share": _said(
         "The share of epsilon that counts a place by itself, 0.05 to 0.9; by default .4 for all places together.",
         {"type": "number", "minimum": 0.05, "maximum": 0.9},
+    ),
+    "items": _said("Every item that lists could hold: bounds, a list, or a file with one item per line.", _ITEMS),
+    "itemType": _said("Whether the items are texts or integers.", {"enum": ["string", "integer", None]}),
+    "delimiter": _said("What stands between two items in a text; a semicolon by default.", {**_TEXT, "minLength": 1}),
+    "max_items": _said(
+        "Of a longer list only so many items count, the first of those declared.", {"type": "integer", "minimum": 1}
     ),
     "hierarchy": _said("Groups of categories: nested, a file beside the schema, or a rule such as {fanout: 4}.", _TREE),
     "from": _said("The column of categories that this one follows from, such as the city of a country.", _TEXT),
@@ -192,10 +200,7 @@ TABLE: dict[str, Part] = {
 }
 SETS: dict[str, Part] = {
     "kind": {"const": "sets"},
-    "items": _said(
-        "Every item that could occur: bounds, a list, or a file with one item per line.",
-        {"anyOf": [_BOUNDS, {**_TEXTS, "minItems": 1}, _TEXT]},
-    ),
+    "items": _said("Every item that could occur: bounds, a list, or a file with one item per line.", _ITEMS),
     "hierarchy": _said("Departments of the items.", _TREE),
     "form": _said("How the sets are written.", {"enum": ["fimi", "long", "list", None]}),
     "id": _said("long: the column of the set.", {"type": ["string", "null"]}),
@@ -280,6 +285,7 @@ def _field() -> Part:
         {"if": _is("type", "integer"), "then": {"anyOf": [bounded, listed]}},
         {"if": _is("type", "date"), "then": bounded},
         {"if": _is("type", "number", "datetime"), "then": {"allOf": [bounded, stepped]}},
+        {"if": _is("type", "list"), "then": {"required": ["items"]}},
         {"if": _is("type", "geopoint"), "then": {"required": ["bounds", "step"]}},
         {"if": {"anyOf": [_is("type", "string"), {"not": {"required": ["type"]}}]}, "then": listed},
     ]

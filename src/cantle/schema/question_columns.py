@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -16,7 +17,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 import numpy as np
 import polars as pl
@@ -26,6 +27,7 @@ from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, join
 from cantle.schema.domain import Attribute
 from cantle.schema.fields import Field
 from cantle.schema.items import Universe
+from cantle.schema.lists import Lists
 from cantle.schema.places import Area, Plane
 from cantle.schema.scales import EPOCH, Labels, Steps
 from cantle.schema.taxonomy import Label, printable
@@ -37,8 +39,8 @@ _SHAPES = {
     "length": r"\d+(?:sec|min|[shd])(?![\w.])",
     "number": r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])",
     "text": r"'(?:[^']|'')*'" + r'|"(?:[^"]|"")*"' + r"|`(?:[^`]|``)*`",
-    "sign": r"==|!=|<>|<=|>=|[=<>()\[\],+*-]",
-    "word": r"[^\W\d][\w.\-]*",
+    "sign": r"->|==|!=|<>|<=|>=|[=<>()\[\],+*-]",
+    "word": r"[^\W\d](?:[\w.]|-(?!>))*",
 }
 KEYWORDS = ("and", "or", "not", "in", "between", "is", "null")
 _TOKEN = re.compile("|".join(f"(?P<{kind}>{shape})" for kind, shape in _SHAPES.items()))
@@ -110,34 +112,39 @@ class Misfit(Exception):  # noqa: N818 - the parser catches it and adds the plac
     """The reason why a value does not fit a column."""
 
 
-class Column(Protocol):
-    """A column that a question may name."""
+class Named(ABC):
+    """A column, or something like one, that a question may name."""
 
-    @property
-    def name(self) -> str: ...
+    name: str
+    key: Key
+    size: int
+    """Number of codes, null included."""
+    values: int
+    """Number of codes, without null."""
 
-    @property
-    def key(self) -> Key: ...
-
-    @property
-    def size(self) -> int:
-        """Number of codes, null included."""
-
-    @property
-    def values(self) -> int:
-        """Number of codes, without null."""
-
+    @abstractmethod
     def codes(self, sign: str, value: Token) -> CodeSet:
         """The codes that satisfy a comparison with a value; raises Misfit."""
 
     def truth(self) -> CodeSet | None:
         """The codes that the name alone means: true, for a column of truth values; None for other columns."""
+        return None
 
-    def exact_around(self, edge: int) -> tuple[str, str] | None:
+    def exact_around(self, edge: int) -> tuple[str, str] | None:  # noqa: ARG002 - most are counted code by code
         """If a question that changes at this code cuts a step, the two values around it that cut none."""
+        return None
+
+    @property
+    def there(self) -> CodeSet:
+        """All codes that have a value."""
+        return CodeSet.span(0, self.values, self.size)
+
+    def question(self, codes: CodeSet) -> Question:
+        """The question whether the code is one of these."""
+        return OneColumn(self.key, codes)
 
 
-class Points:
+class Points(Named):
     """Numbers, dates and times on a grid."""
 
     def __init__(self, attribute: Attribute) -> None:
@@ -166,9 +173,6 @@ class Points:
         if sign in ("==", "!=") and not (place.denominator == 1 and 0 <= place < self.values):
             raise Misfit(f"{self.name} has no value {value.text}; {self._range()}")
         return compared(sign, place, self.values, self.size)
-
-    def truth(self) -> CodeSet | None:
-        return None
 
     def exact_around(self, edge: int) -> tuple[str, str] | None:
         cell = self._scale.cell
@@ -219,7 +223,7 @@ class Points:
         return seconds / 86_400 if kind == "date" else seconds
 
 
-class Place:
+class Place(Named):
     """Points on a map."""
 
     def __init__(self, attribute: Attribute) -> None:
@@ -230,12 +234,6 @@ class Place:
     def codes(self, sign: str, value: Token) -> CodeSet:  # noqa: ARG002
         box = "(40.7, -74.02, 40.8, -73.93)"
         raise Misfit(f"{self.name} is a place; write `{self.name} within {box}`, or compare {self.name}.lat")
-
-    def truth(self) -> CodeSet | None:
-        return None
-
-    def exact_around(self, edge: int) -> None:  # noqa: ARG002 - places are shown in their cells
-        return None
 
     def box(self, corners: Sequence[Token]) -> Area:
         lat, lon, high_lat, high_lon = map(self._number, corners)
@@ -267,7 +265,23 @@ class Place:
         return [Coordinate(self, one) for one in ("lat", "lon")]
 
 
-class Coordinate:
+class ListsOf(Named):
+    """Lists of items."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        assert isinstance(attribute.scale, Lists)
+        self.name = self.key = attribute.name
+        self._lists, self.values, self.size = attribute.scale, attribute.grid, attribute.size
+
+    def codes(self, sign: str, value: Token) -> CodeSet:  # noqa: ARG002
+        raise Misfit(f"{self.name} holds lists; write `{self.name} contains '{self._lists.items.label(0)}'`")
+
+    def item(self, value: Token) -> Key:
+        """The column of truth values that says whether a list holds an item."""
+        return self._lists.names(self.name)[item_in(self._lists.items, value)]
+
+
+class Coordinate(Named):
     """The latitude or longitude of a place, which is compared with numbers."""
 
     def __init__(self, place: Place, name: str) -> None:
@@ -279,17 +293,6 @@ class Coordinate:
     def codes(self, sign: str, value: Token) -> CodeSet:
         return self._points.codes(sign, value)
 
-    def truth(self) -> CodeSet | None:
-        return None
-
-    def exact_around(self, edge: int) -> None:  # noqa: ARG002
-        return None
-
-    @property
-    def there(self) -> CodeSet:
-        """All coordinates, without null."""
-        return CodeSet.span(0, self.values, self.size)
-
     def question(self, codes: CodeSet) -> Question:
         """The question whether the place's coordinate is one of these."""
         place, parts = self._place, list[Question]()
@@ -300,7 +303,7 @@ class Coordinate:
                 spans[self._axis is place.plane.lon] = low, high
                 parts.append(OneColumn(place.key, place.area(place.plane.box(*spans))))
         if codes.holds(np.array([self.values]))[0]:
-            parts.append(OneColumn(place.key, CodeSet.span(place.values, place.size, place.size)))
+            parts.append(OneColumn(place.key, place.there.complement()))
         return join(False, parts)
 
 
@@ -337,7 +340,7 @@ def compared(sign: str, place: Fraction, values: int, size: int) -> CodeSet:
     return codes.intersection(CodeSet.span(0, values, size))
 
 
-class Categories:
+class Categories(Named):
     """Categories and truth values. They can be compared by size only if the list is ordered or holds integers."""
 
     def __init__(
@@ -355,10 +358,9 @@ class Categories:
         self._value_of = {label: value for label, value in named if often[label] == 1}
 
     def codes(self, sign: str, value: Token) -> CodeSet:
-        within = CodeSet.span(0, self.values, self.size)
         if sign in ("==", "!="):
             named = self._named(value)
-            return named if sign == "==" else named.complement().intersection(within)
+            return named if sign == "==" else named.complement().intersection(self.there)
         if self._labels.type == "integer":
             return self._bynumber_in(sign, value)
         if self._ranks is None:
@@ -378,9 +380,6 @@ class Categories:
 
     def label(self, code: int) -> Label:
         return self._labels.labels[code]
-
-    def exact_around(self, edge: int) -> None:  # noqa: ARG002 - categories are counted one by one
-        return None
 
     def _named(self, value: Token) -> CodeSet:
         """The codes of a category, or of all categories below a name in the hierarchy."""
@@ -423,7 +422,7 @@ def _holds(sign: str, left: Fraction | int, right: Fraction | int) -> bool:
     return bool({"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[sign])
 
 
-class Counted:
+class WholeNumber(Named):
     """Whole numbers from 0 on: the size of a set, the degree of a node."""
 
     size = values = MOST_COUNTED
@@ -439,17 +438,11 @@ class Counted:
             raise Misfit(f"{self.name} is a whole number from 0 on, so it is never {value.text}")
         return compared(sign, place, self.values, self.size)
 
-    def truth(self) -> CodeSet | None:
-        return None
-
-    def exact_around(self, edge: int) -> None:  # noqa: ARG002 - bins of sizes and degrees are shown as such
-        return None
-
 
 class Vocabulary:
     """All that a question about one release may name."""
 
-    def __init__(self, columns: Iterable[Column], universe: Universe | None = None) -> None:
+    def __init__(self, columns: Iterable[Named], universe: Universe | None = None) -> None:
         every = list(columns)
         coordinates = [part for one in every if isinstance(one, Place) for part in one.coordinates()]
         self.columns = {column.name: column for column in [*coordinates, *every]}
@@ -459,7 +452,7 @@ class Vocabulary:
     def has_items(self) -> bool:
         return self._universe is not None
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> Named:
         if name not in self.columns:
             if self._universe is not None and int(self._universe.encode(pl.Series([name]))[0]) >= 0:
                 raise Misfit(f"{name!r} is an item; ask for the sets that hold it: contains {printable(name)!r}")
@@ -477,16 +470,19 @@ class Vocabulary:
 
     def _code(self, value: Token) -> int:
         assert self._universe is not None
-        code = int(self._universe.encode(pl.Series([value.text]))[0])
-        if code < 0:
-            labels = [str(self._universe.label(k)) for k in range(min(self._universe.size, _LISTED))]
-            longer = next((one for one in labels if one.startswith(f"{value.text} ")), None)
-            if longer is not None:
-                raise Misfit(
-                    f"there is no item {value.text!r}; an item with blanks needs quotes: {printable(longer)!r}"
-                )
-            raise Misfit(unknown("item", value.text, labels, "items", self._universe.size))
-        return code
+        return item_in(self._universe, value)
+
+
+def item_in(universe: Universe, value: Token) -> int:
+    """The code of an item; raises Misfit."""
+    code = int(universe.encode(pl.Series([value.text]))[0])
+    if code < 0:
+        labels = [str(universe.label(k)) for k in range(min(universe.size, _LISTED))]
+        longer = next((one for one in labels if one.startswith(f"{value.text} ")), None)
+        if longer is not None:
+            raise Misfit(f"there is no item {value.text!r}; an item with blanks needs quotes: {printable(longer)!r}")
+        raise Misfit(unknown("item", value.text, labels, "items", universe.size))
+    return code
 
 
 def unknown(what: str, given: str, known: Sequence[str], plural: str, total: int | None = None) -> str:
@@ -499,10 +495,12 @@ def unknown(what: str, given: str, known: Sequence[str], plural: str, total: int
     return f"there is no {what} {given!r}{hint} The {plural} are: {shown}{more}"
 
 
-def column_of(attribute: Attribute, field: Field) -> Column:
+def column_of(attribute: Attribute, field: Field) -> Named:
     """A column of a table, as questions see it."""
     if isinstance(attribute.scale, Plane):
         return Place(attribute)
+    if isinstance(attribute.scale, Lists):
+        return ListsOf(attribute)
     if isinstance(attribute.scale, Steps):
         return Points(attribute)
     return Categories(attribute, field.categories if field.ordered else None, field.value_labels)

@@ -1,5 +1,6 @@
 """Questions as people write them: `age >= 65 and diabetes == 'yes'`. They are parsed, never run as code.
 
+    rule       = question [ "->" question ] | column "->" column
     question   = both { "or" both }
     both       = single { "and" single }
     single     = "not" single | "(" question ")" | "contains" item | comparison
@@ -19,18 +20,18 @@ language, or that has blanks in it, needs them. Everything that a question names
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import NoReturn
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.schema.code_sets import EVERYTHING, CodeSet, OneColumn, Question, join, negated
+from cantle.schema.documents import fail
 from cantle.schema.places import Area
 from cantle.schema.question_columns import (
     KEYWORDS,
-    Column,
-    Coordinate,
+    ListsOf,
     Misfit,
+    Named,
     Place,
     Points,
     Token,
@@ -57,6 +58,12 @@ def parse(question: str, vocabulary: Vocabulary) -> Question:
     return EVERYTHING if not question.strip() else _Parser(question, vocabulary).whole()
 
 
+def parse_rule(text: str, vocabulary: Vocabulary) -> list[Question] | tuple[str, str]:
+    """The conditions of a rule, of which the first stands alone or on the left of an arrow; of an arrow between the
+    names of two columns these. Raises a ParameterError that points at an error, or a SchemaError."""
+    return _Parser(text, vocabulary).rule()
+
+
 def parse_sum(text: str, vocabulary: Vocabulary) -> Total:
     """A sum of columns, such as `end - start`. Raises a ParameterError that points at an error."""
     return _Parser(text, vocabulary).sum_alone()
@@ -71,10 +78,31 @@ class _Parser:
 
     def whole(self) -> Question:
         question = self._question()
-        if self._next.kind != "end":
-            what = "a closing parenthesis too many" if self._next.says(")") else "and, or, or the end of the question"
-            self._refuse(f"expected {what}" if "too many" not in what else what)
+        self._expect_end()
         return question
+
+    def rule(self) -> list[Question] | tuple[str, str]:
+        arrows = [at for at, token in enumerate(self._tokens) if token.says("->")]
+        last = len(self._tokens) - 2
+        if len(arrows) > 1 or arrows in ([0], [last]):
+            rule = f"{self._text!r} is not a condition, or two of them with one arrow between"
+            fail("rules", rule, "write `age < 15 -> income is null`")
+        if arrows == [1] and last == 2:
+            names = [token.text for token in self._tokens[:3:2] if token.kind in ("word", "text")]
+            columns = [self._vocabulary.columns[name] for name in names if name in self._vocabulary.columns]
+            if len(columns) == 2 and columns[1].truth() is None:
+                return str(columns[0].key), str(columns[1].key)
+        conditions = [self._question()]
+        if self._took("->"):
+            conditions.append(self._question())
+        self._expect_end()
+        return conditions
+
+    def _expect_end(self) -> None:
+        if self._next.says(")"):
+            self._refuse("a closing parenthesis too many")
+        if self._next.kind != "end":
+            self._refuse("expected and, or, or the end of the question")
 
     def sum_alone(self) -> Total:
         side = self._side(None)
@@ -136,16 +164,16 @@ class _Parser:
             question = self._question()
             self._expect(")", f"to close the one at character {start.at + 1}")
         elif self._vocabulary.has_items and self._took("contains"):
-            question = self._item()
+            question = self._item(self._vocabulary)
         else:
             question = self._comparison()
         self._depth -= 1
         return question
 
-    def _item(self) -> Question:
+    def _item(self, among: Vocabulary | ListsOf) -> Question:
         value = self._value()
         try:
-            return OneColumn(self._vocabulary.item(value), CodeSet.of([1], 2))
+            return OneColumn(among.item(value), CodeSet.of([1], 2))
         except Misfit as why:
             raise_alone(self._error(why, value))
 
@@ -168,37 +196,27 @@ class _Parser:
                 parts.append(self._compared(left, min(sign, second, key=len), right))
         return join(True, parts)
 
-    def _of_column(self, column: Column) -> Question | None:
+    def _of_column(self, column: Named) -> Question | None:
         """What is said about a single column; None if it is compared."""
         turned = self._took("not")
         if isinstance(column, Place) and self._took("within"):
-            area: Area = self._area(column)
-            there = [OneColumn(column.key, CodeSet.span(0, column.values, column.size))] if turned else []
-            return join(True, [OneColumn(column.key, replace(area, outside=turned)), *there])
-        if self._took("in"):
-            codes = self._listed(column)
+            question: Question = OneColumn(column.key, self._area(column))
+        elif isinstance(column, ListsOf) and self._took("contains"):
+            question = self._item(column)
+        elif self._took("in"):
+            question = column.question(self._listed(column))
         elif self._took("between"):
             question = self._between(Side([(Fraction(1), column)]))
-            is_set = isinstance(question, OneColumn) and question.key == column.key
-            if not is_set or not isinstance(question.codes, CodeSet):  # type: ignore[union-attr]
-                if turned and isinstance(column, Coordinate):  # a missing place is not outside either
-                    return join(True, [negated(question), self._about(column, column.there)])
-                return negated(question) if turned else question
-            codes = question.codes  # type: ignore[union-attr]
         elif turned:
             self._refuse("expected in or between after not")
         elif self._took("is"):
-            return self._about(column, self._null(column))
+            return column.question(self._null(column))
         elif self._is_comparison():
             return None
         else:
-            return self._about(column, self._truth(column))
-        not_null = CodeSet.span(0, column.values, column.size)
-        return self._about(column, codes.complement().intersection(not_null) if turned else codes)
-
-    def _about(self, column: Column, codes: CodeSet) -> Question:
-        """The question whether a column has one of these codes; a coordinate asks about its place."""
-        return column.question(codes) if isinstance(column, Coordinate) else OneColumn(column.key, codes)
+            return column.question(self._truth(column))
+        # a missing value is neither in a list nor outside
+        return join(True, [negated(question), column.question(column.there)]) if turned else question
 
     def _area(self, column: Place) -> Area:
         """The area after `within`: a box, or a circle."""
@@ -237,9 +255,9 @@ class _Parser:
     def _compared(self, left: Side, sign: str, right: Side) -> Question:
         """One side compared with another."""
         if left.column is not None and right.value is not None:
-            return self._about(left.column, self._codes(left.column, sign, right.value))
+            return left.column.question(self._codes(left.column, sign, right.value))
         if right.column is not None and left.value is not None:
-            return self._about(right.column, self._codes(right.column, _TURNED[sign], left.value))
+            return right.column.question(self._codes(right.column, _TURNED[sign], left.value))
         if not left.columns and not right.columns:
             self._refuse("expected a column on one side of the comparison", right.start)
         try:
@@ -305,7 +323,7 @@ class _Parser:
             return True
         return token.kind == "text" and not all(isinstance(column, Points) for _, column in other.columns)
 
-    def _column(self) -> Column:
+    def _column(self) -> Named:
         token = self._next
         if token.kind not in ("word", "text") or token.says(*KEYWORDS):
             named = "a column" + (", or contains and an item" if self._vocabulary.has_items else "")
@@ -321,7 +339,7 @@ class _Parser:
             self._refuse("expected a value: a number, a date such as 2024-12-31, or a text in quotes")
         return self._take()
 
-    def _listed(self, column: Column) -> CodeSet:
+    def _listed(self, column: Named) -> CodeSet:
         """The codes of `in (a, b)`, or of `in a` for one category or group of a hierarchy."""
         start = self._next
         if not self._took("(", "["):
@@ -332,19 +350,18 @@ class _Parser:
         self._expect(_CLOSING[start.text], "or a comma in the list of values")
         return codes
 
-    def _null(self, column: Column) -> CodeSet:
+    def _null(self, column: Named) -> CodeSet:
         turned = self._took("not")
         self._expect("null", "after is")
-        not_null = CodeSet.span(0, column.values, column.size)
-        return not_null if turned else not_null.complement()
+        return column.there if turned else column.there.complement()
 
-    def _truth(self, column: Column) -> CodeSet:
+    def _truth(self, column: Named) -> CodeSet:
         codes = column.truth()
         if codes is None:
             self._refuse(f"expected a comparison after {column.name}: ==, !=, <, <=, >, >=, in, between, is null")
         return codes
 
-    def _codes(self, column: Column, sign: str, value: Token) -> CodeSet:
+    def _codes(self, column: Named, sign: str, value: Token) -> CodeSet:
         try:
             return column.codes(sign, value)
         except Misfit as why:

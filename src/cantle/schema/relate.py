@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cantle.errors import SchemaError
-from cantle.schema.code_sets import Linear, OneColumn, Question, Term, columns_of, join, negated
+from cantle.schema.code_sets import CodeSet, Linear, OneColumn, Question, Term, columns_of, join, negated
 from cantle.schema.documents import Problems, fail
 from cantle.schema.domain import Attribute
-from cantle.schema.relations import VALUE, Computed, Difference, LookedUp, Relations
+from cantle.schema.lists import Lists
+from cantle.schema.relations import VALUE, Computed, Difference, LookedUp, Relations, Unfolded
 from cantle.schema.scales import Steps
 from cantle.schema.taxonomy import Label
 
@@ -69,14 +70,19 @@ def relate(
     chosen, circles = _forest(sorted(spans, key=lambda span: columns[span.more].nullable + columns[span.less].nullable))
     left += [claim for span in circles for claim in span.claims]
     differences = _solved(columns, target, chosen, named)
-    if not (differences or computed or looked):
+    lists = [Unfolded.of(one) for one in columns.values() if isinstance(one.scale, Lists)]
+    if not (differences or computed or looked or lists):
         return None
     relations = Relations(
-        tuple(one.on_places for one in columns.values()), tuple(differences), tuple(computed), tuple(looked)
+        tuple(one.on_places for one in columns.values()),
+        tuple(differences),
+        tuple(computed),
+        tuple(looked),
+        tuple(lists),
     )
     _check_names(relations)
     _check_computed(relations, target)
-    return Related(relations, left, [*_of_nulls(relations), *_of_bounds(relations)])
+    return Related(relations, left, [*_of_nulls(relations), *_of_bounds(relations), *_of_lists(relations)])
 
 
 # ---- computed columns -----------------------------------------------------------------------------------------------
@@ -278,6 +284,10 @@ def _check_names(relations: Relations) -> None:
     for name in (name for one in relations.differences for name in (one.name, one.alone)):
         if name in relations.columns:
             fail(f"field {name!r}", "a difference that rules make is called so too", "rename the field")
+    for lists in relations.lists:
+        for name in lists.columns:
+            if name in relations.columns:
+                fail(f"field {name!r}", f"the column of an item of {lists.name!r} is called so too", "rename the field")
 
 
 # ---- what cannot be -------------------------------------------------------------------------------------------------
@@ -290,10 +300,7 @@ def _of_nulls(relations: Relations) -> list[tuple[str, Question]]:
         if one.alone is None:
             continue
         no_parent = forms.missing(one.parent)
-        apart, own = (
-            OneColumn(key, forms.counted[key].where(key, 0, forms.counted[key].grid).codes)
-            for key in (one.name, one.alone)
-        )
+        apart, own = forms.there(one.name), forms.there(one.alone)
         both = [join(True, [no_parent, apart]), join(True, [negated(no_parent), own])]
         if not relations.columns[one.child].nullable:
             both += [join(True, [negated(no_parent), negated(apart)]), join(True, [no_parent, negated(own)])]
@@ -313,6 +320,22 @@ def _of_bounds(relations: Relations) -> list[tuple[str, Question]]:
             beyond = [forms.inside(form, None, -1)] if low < 0 else []
             beyond += [forms.inside(form, last + 1, None)] if high > last else []
             zeros += [(f"the bounds of {one.child}", question) for question in beyond]
+    return zeros
+
+
+def _of_lists(relations: Relations) -> list[tuple[str, Question]]:
+    """A missing list holds no item, and no list holds too many."""
+    zeros = list[tuple[str, Question]]()
+    for one in relations.lists:
+        scale = relations.columns[one.name].scale
+        assert isinstance(scale, Lists)
+        if one.missing is not None:
+            holds = [OneColumn(item, CodeSet.of([1], 2)) for item in one.items]
+            both = join(True, [OneColumn(one.missing, CodeSet.of([1], 2)), join(False, holds)])
+            zeros.append((f"{one.name} where it is missing", both))
+        if scale.most < len(one.items):
+            terms = tuple(Term(item, 1, 2, 2) for item in one.items)
+            zeros.append((f"the most items of {one.name}", Linear(terms, scale.most + 1, None)))
     return zeros
 
 

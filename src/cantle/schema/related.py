@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, join
+from cantle.schema.code_sets import NOTHING, CodeSet, Key, OneColumn, Question, columns_of, join
 from cantle.schema.documents import Problems, fail
 from cantle.schema.domain import Attribute, Domain, Labels
 from cantle.schema.fields import Field
+from cantle.schema.lists import Lists
 from cantle.schema.maps import table_of
 from cantle.schema.question_columns import Vocabulary
 from cantle.schema.relate import Claim, Related, Table, missing_map, relate
-from cantle.schema.rules import Declared, Rules, check_steps, compiled, declared
+from cantle.schema.rules import Declared, check_steps, compiled, declared, uncontradicted
 
 
 def related(
@@ -33,28 +34,22 @@ def related(
     known = relate(columns, target, claims, maps, named)
     every = [*((one.text, one.broken) for one in found if one.follows is None), *_of_maps(maps, columns)]
     places: dict[Key, int] = {name: one.on_places.size for name, one in columns.items()}
-    whole = replace(domain, rules=_uncontradicted(every, places))
+    places |= {
+        item: 2 for one in columns.values() if isinstance(one.scale, Lists) for item in one.scale.names(one.name)
+    }
+    whole = replace(domain, rules=compiled(every, places))
     if known is None:
         for number, one in enumerate(found):
             with problems.during("rules", number):
                 check_steps(one.text, one.broken, vocabulary)
         problems.refuse()
-        compiled(every, places)
+        uncontradicted(whole.rules)
         return _possible(whole), whole
     left = {claim.number for claim in known.left}
     # a rule of several parts, of which some became relations, stays as a whole: the other parts hold anyway
     kept = [one for at, one in enumerate(found) if one.follows is None and (not one.claims or at in left)]
     broken = [(one.text, known.relations.forms.translated(one.broken)) for one in kept]
     return _counted(domain, known, broken, vocabulary), whole
-
-
-def _uncontradicted(broken: Sequence[tuple[str, Question]], sizes: Mapping[Key, int]) -> Rules | None:
-    """The rules about declared columns; whether they contradict each other is judged for those that are counted."""
-    keys = dict.fromkeys(key for _, one in broken for key in columns_of(one))
-    if not broken:
-        return None
-    texts, questions = zip(*broken, strict=True)
-    return Rules(texts, questions, tuple((key, sizes[key]) for key in keys))
 
 
 def _counted(domain: Domain, known: Related, broken: Sequence[tuple[str, Question]], vocabulary: Vocabulary) -> Domain:
@@ -67,7 +62,8 @@ def _counted(domain: Domain, known: Related, broken: Sequence[tuple[str, Questio
             check_steps(text, question, vocabulary)
     problems.refuse()
     sizes: dict[Key, int] = {name: one.on_places.size for name, one in counted.items()}
-    rules = compiled([*broken, *known.zeros], sizes)
+    zeros = [(text, question) for text, question in (*broken, *known.zeros) if question != NOTHING]
+    rules = uncontradicted(compiled(zeros, sizes))
     target = None if domain.target is None else domain.target.name
     attributes = tuple(one for name, one in counted.items() if name != target)
     return _possible(replace(domain, attributes=attributes, columns=tuple(counted), rules=rules, relations=relations))

@@ -1,7 +1,8 @@
 """Rules between columns as a public bijection of each record: what is counted in place of declared columns.
 
 `end >= start` counts `start` and the difference `end - start`; `total == x + y` counts x and y, and computes the total;
-`city -> country` counts the city, and looks the country up in a public table. Each record is mapped by itself, before
+`city -> country` counts the city, and looks the country up in a public table. A column of lists is counted item by
+item. Each record is mapped by itself, before
 it is counted, and each drawn record is mapped back. So no released record breaks such a rule, and columns that are
 computed cost nothing.
 
@@ -21,8 +22,22 @@ from math import gcd, lcm
 
 import numpy as np
 
-from cantle.schema.code_sets import CodeSet, Joined, Key, Linear, OneColumn, Question, Term, changed, join, reduced
+from cantle.schema.code_sets import (
+    AnySet,
+    CodeSet,
+    Joined,
+    Key,
+    Linear,
+    OneColumn,
+    Question,
+    Term,
+    changed,
+    join,
+    negated,
+    reduced,
+)
 from cantle.schema.domain import Attribute, Labels, unsigned
+from cantle.schema.lists import Lists
 from cantle.schema.places import Area
 from cantle.schema.scales import Steps
 from cantle.schema.taxonomy import Label
@@ -65,27 +80,22 @@ class Form:
 EMPTY = Form(0, {}, frozenset())
 
 
-@dataclass(frozen=True)
-class Counted:
-    """A counted column, as far as questions need to know: how many of its codes are places, and how many there are."""
-
-    grid: int
-    size: int
-
-    def where(self, key: Key, first: int, end: int) -> OneColumn:
-        return OneColumn(key, CodeSet.span(max(0, first), min(end, self.grid), self.size))
+def where(column: Attribute, first: int, end: int) -> OneColumn:
+    """The question whether the place of a column is one from `first` to before `end`."""
+    return OneColumn(column.name, CodeSet.span(first, min(end, column.grid), column.size))
 
 
 @dataclass(frozen=True)
 class Forms:
     """The forms of all declared columns of numbers and dates, the counted columns, and for categories that follow from
-    others those categories of the others."""
+    others those categories of the others. Columns have one code per place."""
 
     forms: Mapping[str, Sequence[Form]]
-    counted: Mapping[Key, Counted]
-    declared: Mapping[str, Counted]
+    counted: Mapping[Key, Attribute]
+    declared: Mapping[str, Attribute]
     looked_up: Mapping[str, tuple[str, Sequence[int]]] = field(default_factory=dict)
     """For a column that follows from another: that column, and the code that follows from each of its codes."""
+    lists: Mapping[str, Unfolded] = field(default_factory=dict)
 
     def translated(self, question: Question) -> Question:
         """A question about declared columns as one about counted columns."""
@@ -95,6 +105,8 @@ class Forms:
         if isinstance(one, Linear):
             return self.between([(str(term.key), term.factor) for term in one.terms], one.low, one.high)
         name = str(one.key)
+        if name in self.lists:
+            return self._about_lists(self.lists[name], one.codes)
         if name in self.looked_up:
             source, codes = self.looked_up[name]
             size = self.declared[source].size
@@ -111,20 +123,21 @@ class Forms:
         null = [self.missing(name)] if size > grid and one.codes.holds(np.array([grid]))[0] else []
         return join(False, [*parts, *null])
 
+    def _about_lists(self, lists: Unfolded, codes: AnySet) -> Question:
+        """The question whether lists are missing, or are not."""
+        null = codes.holds(np.array([codes.size - 1]))[0]
+        return Joined(bool(null), ()) if lists.missing is None else OneColumn(lists.missing, CodeSet.of([null], 2))
+
     def missing(self, name: str) -> Question:
         """The question whether a declared column has no value."""
         if name in self.counted:
-            return OneColumn(name, self._there(name).codes.complement())
-        return join(
-            True,
-            [
-                join(False, [OneColumn(k, self._there(k).codes.complement()) for k in _sorted(form.needs)])
-                for form in self.forms[name]
-            ],
-        )
+            return negated(self.there(name))
+        every = [[negated(self.there(key)) for key in _sorted(form.needs)] for form in self.forms[name]]
+        return join(True, [join(False, gone) for gone in every])
 
-    def _there(self, key: Key) -> OneColumn:
-        return self.counted[key].where(key, 0, self.counted[key].grid)
+    def there(self, key: Key) -> OneColumn:
+        """The question whether a counted column has a value."""
+        return where(self.counted[key], 0, self.counted[key].grid)
 
     def sums(self, terms: Iterable[tuple[str, int]]) -> list[Form]:
         """All forms of a sum of declared columns."""
@@ -138,9 +151,9 @@ class Forms:
     def inside(self, form: Form, low: int | None, high: int | None) -> Question:
         """The question whether a form holds and is between two bounds."""
         low, high = (None if bound is None else bound - form.constant for bound in (low, high))
-        guards = [self._there(key) for key in _sorted(form.needs) if key not in form.factors]
+        guards = [self.there(key) for key in _sorted(form.needs) if key not in form.factors]
         if low is None and high is None:
-            return join(True, [self._there(key) for key in _sorted(form.needs)])
+            return join(True, [self.there(key) for key in _sorted(form.needs)])
         if not form.factors:
             holds = (low is None or low <= 0) and (high is None or high >= 0)
             return join(True, guards) if holds else Joined(False, ())
@@ -150,7 +163,7 @@ class Forms:
                 low, high = (None if end is None else -end for end in (high, low))
             first = 0 if low is None else -(-low // abs(factor))
             end = self.counted[key].grid if high is None else high // abs(factor) + 1
-            return join(True, [*guards, self.counted[key].where(key, first, end)])
+            return join(True, [*guards, where(self.counted[key], first, end)])
         columns = [Term(key, f, self.counted[key].grid, self.counted[key].size) for key, f in form.factors.items()]
         return join(True, [*guards, reduced(tuple(columns), low, high)])
 
@@ -173,6 +186,8 @@ def _sorted(keys: Iterable[Key]) -> list[Key]:
 
 
 _UNITS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
+
+_TRUTH = Labels(type="boolean", labels=(False, True))
 
 Drawn = Mapping[str, tuple[Attribute, Codes]]
 """Columns by name, each with its places; null is the place after the last."""
@@ -221,16 +236,42 @@ class LookedUp:
 
 
 @dataclass(frozen=True)
+class Unfolded:
+    """A column of lists: counted as a column of truth values per item, and one that says whether the list is missing.
+
+    >>> Unfolded("ill", ("ill: flu", "ill: gout"), None).name
+    'ill'
+    """
+
+    name: str
+    items: tuple[str, ...]
+    missing: str | None
+
+    @staticmethod
+    def of(lists: Attribute) -> Unfolded:
+        """The columns of items of a column of lists."""
+        assert isinstance(lists.scale, Lists)
+        missing = f"{lists.name} (missing)" if lists.nullable else None
+        return Unfolded(lists.name, lists.scale.names(lists.name), missing)
+
+    @property
+    def columns(self) -> list[str]:
+        return [*self.items, *([] if self.missing is None else [self.missing])]
+
+
+@dataclass(frozen=True)
 class Relations:
     """All relations of a schema, and its declared columns in order, with one code per place.
 
-    Differences stand after those of their parents, computed columns after their summands.
+    Differences stand after those of their parents, computed columns after their summands. Lists are solved by
+    themselves.
     """
 
     declared: tuple[Attribute, ...]
     differences: tuple[Difference, ...] = ()
     computed: tuple[Computed, ...] = ()
     looked_up: tuple[LookedUp, ...] = ()
+    lists: tuple[Unfolded, ...] = ()
 
     @cached_property
     def columns(self) -> dict[str, Attribute]:
@@ -260,9 +301,16 @@ class Relations:
         """The columns that are counted, in the order of the schema: differences, and None for declared columns."""
         columns: dict[str, Attribute | None] = {}
         for name in self.read:
-            difference = self._by_child.get(name)
-            columns |= {name: None} if difference is None else self._attributes(difference)
+            difference, lists = self._by_child.get(name), self.lists_by_name.get(name)
+            if lists is not None:
+                columns |= {one: Attribute(one, _TRUTH, nullable=False) for one in lists.columns}
+            else:
+                columns |= {name: None} if difference is None else self._attributes(difference)
         return columns
+
+    @cached_property
+    def lists_by_name(self) -> dict[str, Unfolded]:
+        return {one.name: one for one in self.lists}
 
     def _attributes(self, one: Difference) -> dict[str, Attribute | None]:
         """The columns that stand for a child: the difference in steps of the child, and its own one if it needs it."""
@@ -311,6 +359,7 @@ class Relations:
             unit = f", {self.unit(one.name)}" if one.name in self.units else ""
             more = "" if one.alone is None else f"; {one.alone!r} has the {one.child} of records without {one.parent}"
             said.append(f"{one.child} follows from {one.parent} and {one.name!r}{unit}{more}.")
+        said += [f"{one.name} is counted item by item, as {one.items[0]!r} and so on." for one in self.lists]
         said += [f"{one.name} is computed, by the rule {one.rule}." for one in self.computed]
         return said + [f"{one.name} follows from {one.source}, by a public table." for one in self.looked_up]
 
@@ -318,7 +367,10 @@ class Relations:
 
     def to_counted(self, places: Mapping[str, Codes]) -> dict[str, Codes]:
         """Places of the counted columns, from those of the columns that are read."""
-        counted = {name: codes for name, codes in places.items() if name not in self._by_child}
+        changed = {*self._by_child, *self.lists_by_name}
+        counted = {name: codes for name, codes in places.items() if name not in changed}
+        for lists in self.lists:
+            counted |= self._items(lists, places[lists.name].astype(np.int64))
         for one in self.differences:
             child, parent = (places[name].astype(np.int64) for name in (one.child, one.parent))
             no_child, no_parent = child >= self.columns[one.child].grid, parent >= self.columns[one.parent].grid
@@ -332,6 +384,8 @@ class Relations:
     def to_declared(self, drawn: Drawn) -> list[tuple[Attribute, Codes]]:
         """The declared columns with their places, from those of the counted columns."""
         made = {name: drawn[name] for name in self.columns if name in drawn}
+        for lists in self.lists:
+            made[lists.name] = self.columns[lists.name], self._folded(lists, drawn)
         for one in self.differences:
             made[one.child] = self.columns[one.child], self._child(one, drawn, made[one.parent][1].astype(np.int64))
         for column in self.computed:
@@ -340,6 +394,21 @@ class Relations:
             source, codes = made[follows.source]
             made[follows.name] = self.columns[follows.name], self.codes_of(follows, source)[codes]
         return [made[one.name] for one in self.declared]
+
+    def _items(self, lists: Unfolded, codes: Codes) -> dict[str, Codes]:
+        """The columns of items, from the codes of lists. A missing list holds none."""
+        scale = self.columns[lists.name].scale
+        assert isinstance(scale, Lists)
+        items = scale.columns(lists.name, codes)
+        return items if lists.missing is None else items | {lists.missing: (codes >= scale.grid).astype(np.int64)}
+
+    def _folded(self, lists: Unfolded, drawn: Drawn) -> Codes:
+        """The codes of lists, from the columns of items."""
+        grid = self.columns[lists.name].grid
+        codes = sum(drawn[name][1].astype(np.int64) << item for item, name in enumerate(lists.items))
+        if lists.missing is not None:
+            codes = np.where(drawn[lists.missing][1] == 1, grid, codes)
+        return np.asarray(codes).astype(unsigned(grid + 1))
 
     def _child(self, one: Difference, drawn: Drawn, parent: Codes) -> Codes:
         attribute, apart = self.columns[one.child], drawn[one.name][1].astype(np.int64)
@@ -377,19 +446,17 @@ class Relations:
         forms: dict[str, Sequence[Form]] = {
             name: [Form(0, {name: 1}, frozenset([name]), case={name: VALUE})]
             for name in numeric
-            if name not in self._by_child
+            if name not in {*self._by_child, *self.lists_by_name}
         }
         for one in self.differences:
             forms[one.child] = _forms_of_child(one, forms[one.parent])
-        every = {one.name: Counted(one.grid, one.size) for one in self.declared}
-        counted: dict[Key, Counted] = {
-            name: every[name] if one is None else Counted(one.grid, one.on_places.size)
-            for name, one in self.counted.items()
+        counted: dict[Key, Attribute] = {
+            name: self.columns[name] if one is None else one.on_places for name, one in self.counted.items()
         }
         looked = {
             one.name: (one.source, self.codes_of(one, self.columns[one.source]).tolist()) for one in self.looked_up
         }
-        known = Forms(forms, counted, every, looked)
+        known = Forms(forms, counted, self.columns, looked, self.lists_by_name)
         for column in self.computed:
             forms[column.name] = [
                 replace(form, constant=form.constant + column.constant) for form in known.sums(column.factors)

@@ -11,7 +11,6 @@ everywhere in the box. `and` takes the smallest of the verdicts, `or` the larges
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -46,17 +45,17 @@ from cantle.schema.code_sets import NOWHERE as NOWHERE
 from cantle.schema.code_sets import SOMEWHERE as SOMEWHERE
 from cantle.schema.documents import fail
 from cantle.schema.places import Area
+from cantle.schema.questions import parse_rule
 from cantle.trusted.core.arrays import Bools, Codes, Ints
 
 if TYPE_CHECKING:
     from cantle.schema.domain import Attribute
-    from cantle.schema.question_columns import Column, Vocabulary
+    from cantle.schema.question_columns import Vocabulary
 
 Box = Mapping[Key, tuple[int, int]]
 """Spans of codes for some columns; the other columns have all codes."""
 
 _MOST_BOXES = 5_000
-_ARROW = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|(->)""")
 
 
 @dataclass(frozen=True)
@@ -257,42 +256,20 @@ class Declared:
 
 def declared(text: str, vocabulary: Vocabulary) -> Declared:
     """The rule in a text, in codes of the declared columns."""
-    from cantle.schema.questions import parse
-
-    parts, start = [], 0
-    for arrow in _ARROW.finditer(text):
-        if arrow[1]:
-            parts.append(text[start : arrow.start()])
-            start = arrow.end()
-    parts.append(text[start:])
-    if len(parts) > 2 or not all(part.strip() for part in parts):
-        rule = f"{text!r} is not a condition, or two of them with one arrow between"
-        fail("rules", rule, "write `age < 15 -> income is null`")
-    columns = [_named(part, vocabulary) for part in parts]
-    if len(columns) == 2 and None not in columns and columns[1].truth() is None:  # type: ignore[union-attr]
-        source, name = (str(one.key) for one in columns if one is not None)
-        return Declared(text, EVERYTHING, follows=(source, name))
     refused = ""
     try:
-        conditions = [parse(part, vocabulary) for part in parts]
+        parsed = parse_rule(text, vocabulary)
     except ParameterError as error:
         refused = str(error)
     if refused:
         raise SchemaError(f"rule {text!r}: {refused}")
-    if len(conditions) == 2:
-        return Declared(text, join(True, [conditions[0], _denied(conditions[1])]))
-    claim = conditions[0]
+    if isinstance(parsed, tuple):
+        return Declared(text, EVERYTHING, follows=parsed)
+    claim, *rest = parsed
+    if rest:
+        return Declared(text, join(True, [claim, _denied(rest[0])]))
     claims = claim.parts if isinstance(claim, Joined) and claim.every else (claim,)
     return Declared(text, _denied(claim), claims)
-
-
-def _named(text: str, vocabulary: Vocabulary) -> Column | None:
-    """The column that a text is the name of."""
-    from cantle.schema.question_columns import tokens_of
-
-    tokens = tokens_of(text)
-    alone = len(tokens) == 2 and tokens[0].kind in ("word", "text")
-    return vocabulary.columns.get(tokens[0].text) if alone else None
 
 
 def _denied(claim: Question) -> Question:
@@ -305,14 +282,17 @@ def _denied(claim: Question) -> Question:
 
 
 def compiled(broken: Sequence[tuple[str, Question]], sizes: Mapping[Key, int]) -> Rules | None:
-    """Rules from when they are broken; raises a SchemaError if they contradict each other."""
-    broken = [(text, question) for text, question in broken if question != Joined(False, ())]
+    """Rules from when they are broken."""
     if not broken:
         return None
     keys = dict.fromkeys(key for _, one in broken for key in columns_of(one))
     texts, questions = zip(*broken, strict=True)
-    rules = Rules(texts, questions, tuple((key, sizes[key]) for key in keys))
-    if rules.allowed_box({}) is None:
+    return Rules(texts, questions, tuple((key, sizes[key]) for key in keys))
+
+
+def uncontradicted(rules: Rules | None) -> Rules | None:
+    """The rules; raises a SchemaError if they contradict each other."""
+    if rules is not None and rules.allowed_box({}) is None:
         rule = "they contradict each other, so that every record would break one (or are too many to be sure)"
         fail("rules", rule, "correct or remove one", "rules")
     return rules

@@ -11,7 +11,7 @@ import re
 from cantle.schema.code_sets import Key
 from cantle.schema.fields import Field
 from cantle.schema.items import SPACE, Universe
-from cantle.schema.question_columns import Counted, Misfit, Token, Vocabulary, column_of
+from cantle.schema.question_columns import Misfit, Token, Vocabulary, WholeNumber, column_of
 
 LATER = "..."
 MOST_SYMBOLS = 64
@@ -26,7 +26,7 @@ class SequenceVocabulary(Vocabulary):
 
     def __init__(self, universe: Universe, longest: int) -> None:
         ends = [Field(name=name, categories=tuple(map(str, universe.items))) for name in ("first", "last")]
-        super().__init__([Counted("length"), *(column_of(one.attribute(), one) for one in ends)], universe)
+        super().__init__([WholeNumber("length"), *(column_of(one.attribute(), one) for one in ends)], universe)
         self._plain = not any(re.search(SPACE, str(one)) for one in universe.items)
         self._longest = longest
 

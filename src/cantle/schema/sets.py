@@ -188,9 +188,9 @@ class SetSchema(RecordSchema):
         return " (one set of items)" if self.person is None else super().unit_detail
 
     def vocabulary(self) -> Vocabulary:
-        from cantle.schema.question_columns import Counted, Vocabulary
+        from cantle.schema.question_columns import Vocabulary, WholeNumber
 
-        return Vocabulary([Counted("size")], self.universe)
+        return Vocabulary([WholeNumber("size")], self.universe)
 
     @property
     def departments(self) -> tuple[int, ...] | None:

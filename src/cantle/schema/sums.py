@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from cantle.schema.code_sets import MOST, CodeSet, OneColumn, Question, Term, join, reduced
-from cantle.schema.question_columns import Categories, Column, Misfit, Points, Token, compared, number_in
+from cantle.schema.question_columns import Categories, Misfit, Named, Points, Token, compared, number_in
 
 SECONDS = {"s": 1, "sec": 1, "min": 60, "h": 3600, "d": 86_400}
 _DAY = 86_400
@@ -22,13 +22,13 @@ _DAY = 86_400
 class Side:
     """One side of a comparison: columns and values, each times a factor."""
 
-    columns: list[tuple[Fraction, Column]] = field(default_factory=list)
+    columns: list[tuple[Fraction, Named]] = field(default_factory=list)
     values: list[tuple[Fraction, Token]] = field(default_factory=list)
     start: Token = Token("end", "", 0)
     """The word where it begins."""
 
     @property
-    def column(self) -> Column | None:
+    def column(self) -> Named | None:
         """The column, if the side is nothing else."""
         alone = len(self.columns) == 1 and not self.values and self.columns[0][0] == 1
         return self.columns[0][1] if alone else None
@@ -87,7 +87,7 @@ def compare(left: Side, sign: str, right: Side) -> Question:
     return total(columns, values).question(sign, len(left.columns) if not left.values else 0)
 
 
-def total(columns: Iterable[tuple[Fraction, Column]], values: Iterable[tuple[Fraction, Token]] = ()) -> Total:
+def total(columns: Iterable[tuple[Fraction, Named]], values: Iterable[tuple[Fraction, Token]] = ()) -> Total:
     """A sum, if its parts are of one kind; raises Misfit."""
     parts = dict[Points, Fraction]()
     for factor, column in columns:

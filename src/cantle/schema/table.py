@@ -194,6 +194,11 @@ class TableSchema(RecordSchema):
         return [name for one in self.fields if one.role != "identifier" for name in one.file_columns]
 
     @property
+    def lists(self) -> tuple[str, ...]:
+        """The columns of lists."""
+        return tuple(one.name for one in self.fields if one.items is not None)
+
+    @property
     def target(self) -> str | None:
         return self._with_role("target")
 
@@ -217,10 +222,12 @@ class TableSchema(RecordSchema):
         vocabulary, relations = self._names, self.relations
         if relations is None:
             return vocabulary
-        from cantle.schema.question_columns import Points, Vocabulary
+        from cantle.schema.question_columns import Categories, Points, Vocabulary
 
-        made = [Points(one) for one in self.domain().attributes if one.name in relations.differences_by_name]
-        return Vocabulary([*vocabulary.columns.values(), *made])
+        counted, lists = self.domain().attributes, [name for one in relations.lists for name in one.columns]
+        made = [Points(one) for one in counted if one.name in relations.differences_by_name]
+        items = [Categories(one, None) for one in counted if one.name in lists]
+        return Vocabulary([*vocabulary.columns.values(), *made, *items])
 
     @property
     def relations(self) -> Relations | None:
@@ -231,7 +238,7 @@ class TableSchema(RecordSchema):
 
     @property
     def _has_rules(self) -> bool:
-        return bool(self.rules) or any(one.source is not None for one in self.fields)
+        return bool(self.rules) or any(one.source is not None or one.items is not None for one in self.fields)
 
     @cached_property
     def _declared(self) -> Domain:

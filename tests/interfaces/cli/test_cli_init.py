@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import typer
+import yaml
 
 from tests.interfaces.cli.inside import Cantle, cantle  # noqa: F401 - a fixture
 
@@ -92,6 +93,22 @@ def test_the_draft_of_two_linked_tables_names_the_package_in_the_next_command(tm
     (tmp_path / "persons.csv").write_text("home,age\n1,40\n")
     done = cantle("init", "homes.csv", "--child", "persons.csv", "--key", "home", "--header", "yes", "-o", "p.yaml")
     assert done.out.rstrip().endswith("Next: cantle check p.yaml")
+
+
+def test_the_key_of_two_linked_tables_may_have_two_names(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811
+    (tmp_path / "staff.csv").write_text("Staff No;hired;left\n1;2020-01-01;2021-01-01\n")
+    (tmp_path / "leave.csv").write_text("employee,days\n1,3\n")
+    drafted = cantle("init", "staff.csv", "--child", "leave.csv", "--key", "Staff No=employee", "--header", "yes")
+    package = yaml.safe_load(drafted.out)
+    reference = {"resource": "staff", "fields": "Staff No"}
+    assert package["resources"][0]["schema"]["primaryKey"] == "Staff No"
+    assert package["resources"][0]["schema"]["dialect"] == {"delimiter": ";"}
+    assert '#   - "left >= hired"' in drafted.out
+    assert "2020" not in drafted.out.split("resources:")[1]
+    assert package["resources"][1]["schema"]["foreignKeys"] == [{"fields": "employee", "reference": reference}]
+    one_name = cantle("init", "staff.csv", "--child", "leave.csv", "--key", "Staff No", "--header", "yes")
+    assert "'leave.csv' has no column 'Staff No'" in one_name.err
+    assert "--key PARENT=CHILD" in one_name.err
 
 
 def test_of_a_long_table_with_more_columns_it_lists_them_to_choose_from(tmp_path: Path, cantle: Cantle) -> None:  # noqa: F811

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from textwrap import indent
 
 import yaml
 
@@ -41,20 +42,21 @@ def draft_of(path: Path, header_row: int | None) -> str:  # noqa: ARG001
 
 
 def draft_package(parent: Path, child: Path, key: str, header: int | None) -> str:
-    """The text of a package; the key is an identifier in both tables."""
+    """The text of a package; the key is an identifier in both tables. `PARENT=CHILD` names two columns."""
     names = _name(parent), _name(child)
     if names[0] == names[1]:
         raise ParameterError("both files have one name; rename one, because tables are named after their files")
-    lines = [_INTRO, "resources:\n"]
-    own = one_line(key)
-    reference = f"{{resource: {names[0]}, fields: {own}}}"
-    links = f"primaryKey: {own}", f"foreignKeys: [{{fields: {own}, reference: {reference}}}]"
-    for path, name, link in zip((parent, child), names, links, strict=True):
-        fields = _fields(path, key, header if tables.needs_header(path) else None)
-        lines.append(f"  - name: {name}\n    path: {one_line(path.name)}\n    schema:\n      {link}\n      fields:\n")
-        lines += [f"        - {one}\n" for one in fields]
+    keys = (key, key) if "=" not in key else tuple(key.split("=", 1))
+    above, below = one_line(keys[0]), one_line(keys[1])
+    reference = f"{{resource: {names[0]}, fields: {above}}}"
+    links = f"primaryKey: {above}", f"foreignKeys: [{{fields: {below}, reference: {reference}}}]"
+    lines = [_INTRO, tables.KEYS, "\nresources:\n"]
+    for path, name, own, link in zip((parent, child), names, keys, links, strict=True):
+        schema = _schema(path, own, header if tables.needs_header(path) else None)
+        lines.append(f"  - name: {name}\n    path: {one_line(path.name)}\n    schema:\n")
+        lines.append(indent(f"{link}\n{schema}\n", " " * 6))
     lines.append(
-        f'\nunit: {{family: {names[0]}, max_children: "{BLANK}"}}  # the most {names[1]} that count per family\n'
+        f'unit: {{family: {names[0]}, max_children: "{BLANK}"}}  # the most {names[1]} that count per family\n'
     )
     lines.append(
         f"# order: {{{names[1]}: [-{BLANK}]}}  # a column of numbers or dates by which {names[1]} are sorted\n"
@@ -62,15 +64,16 @@ def draft_package(parent: Path, child: Path, key: str, header: int | None) -> st
     return "".join(lines)
 
 
-def _fields(path: Path, key: str, header: int | None) -> list[str]:
-    """The lines of the fields of a draft for one table."""
+def _schema(path: Path, key: str, header: int | None) -> str:
+    """The draft for one table, without its introduction."""
     text = tables.draft(path, header=header)
-    listed = yaml.safe_load(text)["fields"]
-    if key not in [one["name"] for one in listed]:
-        raise ParameterError(f"{path.name!r} has no column {key!r}; name the column that both files share with --key")
-    lines = [line.strip().removeprefix("- ") for line in text.splitlines() if line.startswith("  - {name:")]
-    own = f"{{name: {one_line(key)}, type: string, role: identifier}}"
-    return [own if one["name"] == key else line for one, line in zip(listed, lines, strict=True)]
+    listed = [one["name"] for one in yaml.safe_load(text)["fields"]]
+    if key not in listed:
+        fix = "name the column that both files share with --key COLUMN, or both names with --key PARENT=CHILD"
+        raise ParameterError(f"{path.name!r} has no column {key!r}; {fix}")
+    lines = text[text.index("fields:\n") :].splitlines(keepends=True)
+    lines[1 + listed.index(key)] = f"  - {{name: {one_line(key)}, type: string, role: identifier}}\n"
+    return "".join(lines)
 
 
 def _name(path: Path) -> str:

@@ -105,27 +105,32 @@ _INTRO = f"""\
 # A schema says what is public about a table. Fill in every {BLANK} from what could occur
 # (a code book, the law, common sense), never from the data: bounds and categories are published.
 # `cantle plan`, `check` and `publish` list everything that is still blank or wrong, with its line.
+"""
+KEYS = """\
 #
-#   {{name: age, type: integer, constraints: {{minimum: 0, maximum: 110}}}}            values outside are clamped
-#   {{name: income, type: number, step: 500, constraints: {{minimum: 0, maximum: 99999}}}}  counted in steps of 500
-#   {{name: seen, type: datetime, step: 15min, constraints: {{minimum: 2024-01-01, maximum: 2025-01-01}}}}  or date
-#   {{name: price, type: number, constraints: {{minimum: 0, maximum: 99, multipleOf: 0.01}}}}  whole cents in the data
-#   {{name: home, type: geopoint, columns: [lat, lon], bounds: [[40.4, -74.3], [41.0, -73.6]], step: 0.0001}}    a place
-#   {{name: job, type: string, categories: ["Clerk", "Farmer"]}}   every value that could occur;  or type: boolean
-#   {{name: ssn, role: identifier}}                               never published
+#   {name: age, type: integer, constraints: {minimum: 0, maximum: 110}}            values outside are clamped
+#   {name: income, type: number, step: 500, constraints: {minimum: 0, maximum: 99999}}  counted in steps of 500
+#   {name: seen, type: datetime, step: 15min, constraints: {minimum: 2024-01-01, maximum: 2025-01-01}}  or date
+#   {name: price, type: number, constraints: {minimum: 0, maximum: 99, multipleOf: 0.01}}  whole cents in the data
+#   {name: home, type: geopoint, columns: [lat, lon], bounds: [[40.4, -74.3], [41.0, -73.6]], step: 0.0001}    a place
+#   {name: job, type: string, categories: ["Clerk", "Farmer"]}   every value that could occur;  or type: boolean
+#   {name: ssn, role: identifier}                               never published
 #
 #   role: target              what a model will predict: classes or a number
 #   constraints               required: true drops records without a value. Without it null is a value of its own,
 #                             and noise may invent a few nulls in a column that has none
 #   unknown                   what an undeclared category becomes: null (default), drop, or one of the categories
 #   categoriesOrdered: true   the order of the categories means something
-#   hierarchy   groups of categories, if any: {{Group: ["a", "b"], Other: ["c"]}}, or a file such as job.csv (ARX)
+#   hierarchy   groups of categories, if any: {Group: ["a", "b"], Other: ["c"]}, or a file such as job.csv (ARX)
 #   decimalChar: ",", groupChar: ".", bareNumber: false    numbers are written like 1.234,50 EUR
 #   format: ["%d.%m.%Y", "%d.%m.%y"]                       dates are written like 31.12.2024 or 31.12.24
-#   from: city, map: {{Graz: Austria, Oslo: Norway}}         a category that follows from another; or a CSV file
-#   ignoreCase: true, replace: {{m: Male, f: Female}}        spellings of categories
+#   from: city, map: {Graz: Austria, Oslo: Norway}         a category that follows from another; or a CSV file
+#   ignoreCase: true, replace: {m: Male, f: Female}        spellings of categories
+"""
+"""What most keys of columns look like, as comments of a draft."""
+_UNIT = """\
 #
-# One record is protected. If people may have several, protect persons: unit: {{person: COLUMN, max_records: 3}}
+# One record is protected. If people may have several, protect persons: unit: {person: COLUMN, max_records: 3}
 """
 _NO_HEADER = (
     "# The file has no header: its columns are numbered from the left. Choose names for them, and keep this order.\n"
@@ -158,7 +163,7 @@ def text_of(
         listed = _NO_HEADER + listed
     log = event_log([str(one["name"]) for one in fields])
     events = _EVENTS.format(one_line(log[0]), one_line(log[1])) if log else ""
-    parts = [EDITOR_LINE + _INTRO + events, *([_WARNING] if inferred else []), listed]
+    parts = [EDITOR_LINE + _INTRO + KEYS + _UNIT + events, *([_WARNING] if inferred else []), listed]
     parts.append(f'missingValues: {one_line(marks)}  # texts that stand for a missing value, such as "NA" or "?"\n')
     if rules := proposed_rules(fields):
         parts.append(as_comment(rules))

@@ -36,12 +36,14 @@ from cantle.interfaces.cli.documents import (
 )
 from cantle.interfaces.cli.internal import check_command, evaluate_command
 from cantle.interfaces.cli.options import (
+    DataSet,
     Json,
     NodesFile,
     Parameters,
     SchemaFile,
     chosen,
     needed,
+    output,
     print_result,
     progress,
     public_facts,
@@ -161,9 +163,7 @@ def publish_command(
     epsilon: Annotated[str | None, typer.Option(metavar="E", help="The whole privacy budget of this release.")] = None,
     method: MethodName = None,
     preset: Preset = "default",
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="A new folder. Default: release.")
-    ] = None,
+    to: Annotated[Path | None, output("A new folder. Default: release.", "DIR")] = None,
     engine: Annotated[
         str | None,
         typer.Option(
@@ -193,7 +193,7 @@ def publish_command(
     ledger: Annotated[
         str | None, typer.Option(metavar="FILE", help="The ledger to charge first: a SQLite file or postgresql:// URL.")
     ] = None,
-    dataset: Annotated[str | None, typer.Option(metavar="NAME", help="The data set's name in the ledger.")] = None,
+    dataset: DataSet = None,
     statement: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Public facts for the statement (curator, purpose, licence, …), YAML."),
@@ -256,7 +256,7 @@ def publish_command(
     method, engine = method_named(method), chosen(engine, "engine", "memory")
     memory, table, form = chosen(memory, "memory"), chosen(table, "table"), chosen(form, "format")
     ledger, dataset = chosen(ledger, "ledger"), chosen(dataset, "dataset")
-    folder = Path(chosen(None if output is None else str(output), "out", "release"))
+    folder = Path(chosen(None if to is None else str(to), "out", "release"))
     own = {"data", "schema", "epsilon", "method", "engine", "memory", "table", "ledger", "dataset", "nodes"}
     reserved = (own | {"insecure_seed"}) & set(parameters)
     if reserved:

@@ -58,35 +58,40 @@ Sampled = Annotated[
 ]
 Runs = Annotated[int | None, typer.Option(min=50, metavar="N", help="Runs per data set, with --statistical.")]
 
-_KINDS: dict[str, tuple[str, tuple[str, ...], tuple[str, str]]] = {
+_KINDS: dict[str, tuple[str, str, tuple[str, ...], tuple[str, str]]] = {
     "exact": (
+        "exact audits, measured at most the claim",
         "Exact audits of the shipped code: worst loss over small data sets and all their neighbours (epsilon in units "
         "of ln 2)",
         ("claim", "epsilon", "measured", ""),
         ("holds", "DOES NOT HOLD"),
     ),
     "instance": (
+        "numbers of known instances, as stated",
         "Known instances: losses computed by hand, and as measured (units of ln 2; closed forms: natural units)",
         ("instance", "stated", "measured", ""),
         ("as stated", "DIFFERS"),
     ),
     "breakage": (
+        "flaws, caught by the exact audit",
         "Broken on purpose: the exact audit must measure more than is claimed",
         ("flaw", "epsilon", "measured", ""),
         ("caught", "NOT CAUGHT"),
     ),
     "sampled": (
+        "black-box audits, measured at most the claim",
         "Black-box audits with real noise: lower bounds of epsilon (99.9 % confidence), from runs on two neighbours",
         ("claim", "epsilon", "at least", ""),
         ("holds", "DOES NOT HOLD"),
     ),
     "broken sampled": (
+        "flaws, caught by the black-box audit",
         "Broken on purpose: the black-box audit must measure more than is claimed",
         ("flaw", "epsilon", "at least", ""),
         ("caught", "NOT CAUGHT"),
     ),
 }
-"""For each kind of row: title, columns, and the words for a good and a bad verdict."""
+"""For each kind of row: the words of its summary, title, columns, and the words for a good and a bad verdict."""
 
 
 def audit_command(
@@ -145,13 +150,7 @@ def _run(everything: bool, statistical: bool, runs: int | None, report: Callable
 def summary(rows: Iterable[Row]) -> list[str]:
     """One line per kind of audit with the number of audits and of those that passed."""
     lines = []
-    for kind, words in (
-        ("exact", "exact audits, measured at most the claim"),
-        ("instance", "numbers of known instances, as stated"),
-        ("breakage", "flaws, caught by the exact audit"),
-        ("sampled", "black-box audits, measured at most the claim"),
-        ("broken sampled", "flaws, caught by the black-box audit"),
-    ):
+    for kind, (words, *_) in _KINDS.items():
         of_kind = [row for row in rows if row.kind == kind]
         if of_kind:
             good = sum(row.ok for row in of_kind)
@@ -162,7 +161,7 @@ def summary(rows: Iterable[Row]) -> list[str]:
 def _print(kind: str, rows: list[Row]) -> None:
     """Prints the table of one kind of audit."""
 
-    title, columns, (good, bad) = _KINDS[kind]
+    _, title, columns, (good, bad) = _KINDS[kind]
     with_note = kind in ("breakage", "broken sampled")
     names = [f"{row.name} ({row.note.split(';')[0]})" if with_note else row.name for row in rows]
     body = [

@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cantle.errors import MissingExtra, OutputError, ParameterError, install_command, raise_alone
-from cantle.interfaces.cli.documents import write_report
-from cantle.interfaces.cli.options import Json, print_result, progress, table
+from cantle.interfaces.cli.options import Json, new_file, output, print_result, progress, table, write_text
 
 if TYPE_CHECKING:
     from cantle.release import Release
 
 
 def demo_command(
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="The folder for the release. Default: cantle-demo."),
-    ] = None,
+    to: Annotated[Path | None, output("The folder for the release. Default: cantle-demo.", "DIR")] = None,
     epsilon: Annotated[str, typer.Option(metavar="E", help="The privacy budget.")] = "1",
     as_json: Json = False,
 ) -> None:
@@ -39,7 +35,7 @@ def demo_command(
     from cantle.release.answers.estimates import in_words
     from cantle.release.report.page import installed
 
-    folder = _free(output) if output else _free_name("cantle-demo")
+    folder = _free(to) if to else _free_name("cantle-demo")
     people, schema = _beside(folder)
     truth = demo_data.population()
     with progress():
@@ -76,7 +72,7 @@ def _report(release: Release, folder: Path) -> str:
     if not installed():
         return f"it needs jinja2 ({install_command('report')})"
     target = folder / "report.html"
-    write_report(target, release.report())
+    write_text(target, release.report())
     return f"Open {target} in a browser to see the release."
 
 
@@ -88,9 +84,8 @@ def _beside(folder: Path) -> tuple[Path, Path]:
 def _free(folder: Path) -> Path:
     from cantle.release import check_free
 
-    taken = next((one for one in _beside(check_free(folder)) if one.exists()), None)
-    if taken is not None:
-        raise OutputError(f"{taken} exists already; choose another -o folder")
+    for one in _beside(check_free(folder)):
+        new_file(one, "folder")
     return folder
 
 

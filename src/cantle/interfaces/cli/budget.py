@@ -12,6 +12,7 @@ import typer
 
 from cantle.errors import ParameterError
 from cantle.interfaces.cli.options import (
+    DataSet,
     Json,
     Parameters,
     Scalar,
@@ -121,7 +122,7 @@ def make_plans(
 
 def show_plans(plans: Sequence[Plan], as_json: bool) -> None:
     """Prints the errors of all plans in one table, then the budget and the explanation of each."""
-    from cantle.methods.planning.words import DEPLOYMENTS, like
+    from cantle.methods.epsilon_in_words import DEPLOYMENTS, like
 
     for one in plans:
         note_caution(one.epsilon)
@@ -188,7 +189,7 @@ def _range(low: float, high: float) -> str:
 
 def note_caution(epsilon: float) -> None:
     """Prints a warning if epsilon is so large that it protects little."""
-    from cantle.methods.planning.words import caution
+    from cantle.methods.epsilon_in_words import caution
 
     text = caution(epsilon)
     if text is not None:
@@ -197,7 +198,7 @@ def note_caution(epsilon: float) -> None:
 
 def require_yes(epsilon: float, yes: bool) -> None:
     """Refuses an epsilon that protects next to nothing, unless the user gave --yes."""
-    from cantle.methods.planning.words import RECKLESS
+    from cantle.methods.epsilon_in_words import RECKLESS
 
     if epsilon > RECKLESS and not yes:
         raise ParameterError(
@@ -211,7 +212,6 @@ ledger_app = typer.Typer(
 )
 
 Where = Annotated[str | None, typer.Option("--ledger", metavar="FILE", help="A SQLite file or a postgresql:// URL.")]
-Name = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="The data set's name in the ledger.")]
 AnyName = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Default: all data sets.")]
 
 _SHOWN = ("data set", "unit", "cap", "spent", "left", "releases", "charges without release")
@@ -249,7 +249,7 @@ def show_command(ledger: Where = None, dataset: AnyName = None, as_json: Json = 
 def cap_command(
     epsilon: Annotated[str, typer.Argument(metavar="N", help="The largest total epsilon of the data set.")],
     ledger: Where = None,
-    dataset: Name = None,
+    dataset: DataSet = None,
     as_json: Json = False,
 ) -> None:
     """Set the largest total epsilon that a data set may ever spend. Makes the ledger if it does not exist.
@@ -263,7 +263,7 @@ def cap_command(
 
 
 @ledger_app.command("history")
-def history_command(ledger: Where = None, dataset: Name = None, as_json: Json = False) -> None:
+def history_command(ledger: Where = None, dataset: DataSet = None, as_json: Json = False) -> None:
     """List the charges to a data set, and its caps.
 
     It says for every charge what became of it.

@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cantle.errors import OutputError, ParameterError, raise_alone
-from cantle.interfaces.cli.internal import internal_file, warn
-from cantle.interfaces.cli.options import Json, defaults, print_result, write_internal
+from cantle.errors import OutputError, ParameterError
+from cantle.interfaces.cli.internal import warn
+from cantle.interfaces.cli.options import (
+    DataSet,
+    Json,
+    defaults,
+    internal_file,
+    output,
+    print_or_write,
+    print_result,
+    write_internal,
+    write_text,
+)
 from cantle.interfaces.cli.release import (
     ReleaseDirOrDefault,
     marked_file,
@@ -26,9 +36,7 @@ if TYPE_CHECKING:
 
 def report_command(
     given: ReleaseDirOrDefault = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default: report.html in the release folder.")
-    ] = None,
+    to: Annotated[Path | None, output("Default: report.html in the release folder.")] = None,
     against: Annotated[
         Path | None,
         typer.Option(metavar="DATA", help="The private data: makes the INTERNAL edition, report.internal.html."),
@@ -39,7 +47,7 @@ def report_command(
     ledger: Annotated[
         str | None, typer.Option(metavar="FILE", help="Show what the data set has spent up to now, from this ledger.")
     ] = None,
-    dataset: Annotated[str | None, typer.Option(metavar="NAME", help="The data set's name in the ledger.")] = None,
+    dataset: DataSet = None,
     as_json: Json = False,
 ) -> None:
     """Make a page that shows a release in a browser.
@@ -60,10 +68,10 @@ def report_command(
     release = Release.load(folder)
     account = _account(ledger, dataset, release)
     if against is None:
-        target = _public_file(folder, output, release)
-        write_report(target, render(release, account=account))
+        target = _public_file(folder, to, release)
+        write_text(target, render(release, account=account))
     else:
-        target = internal_file(output or Path("report.internal.html"), (".html",), folder)
+        target = internal_file(to or Path("report.internal.html"), (".html",), folder)
         warn()
         from cantle.internal.check_and_evaluate import evaluate
         from cantle.internal.report_sections import internal_sections
@@ -74,27 +82,18 @@ def report_command(
     print_result(as_json, facts, lambda: print(f"wrote {target}: open it in a browser"))
 
 
-def _public_file(folder: Path, output: Path | None, release: Release) -> Path:
+def _public_file(folder: Path, to: Path | None, release: Release) -> Path:
     """The path of the report. Only report.html in the release folder may be overwritten; other files are kept."""
     from cantle.release import mark_of
     from cantle.release.verify import REPORT
 
     name = mark_of(release.manifest) + REPORT
-    if output is None or output.resolve() == (folder / name).resolve():
+    if to is None or to.resolve() == (folder / name).resolve():
         return folder / name
-    marked = output.with_name(mark_of(release.manifest) + output.name.removeprefix(mark_of(release.manifest)))
-    if marked.exists():
-        raise OutputError(f"{marked} exists already; choose another -o file")
+    marked = marked_file(to, release)
     if folder.resolve() in marked.resolve().parents:
         raise OutputError(f"in a release folder the report is called {name}; leave -o out, or choose another folder")
     return marked
-
-
-def write_report(target: Path, text: str) -> None:
-    try:
-        target.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
 
 
 def _account(ledger: str | None, dataset: str | None, release: Release) -> Account | None:
@@ -120,9 +119,7 @@ def _account(ledger: str | None, dataset: str | None, release: Release) -> Accou
 
 def statement_command(
     given: ReleaseDirOrDefault = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new HTML file. Default: statement.html.")
-    ] = None,
+    to: Annotated[Path | None, output("A new HTML file. Default: statement.html.")] = None,
     as_json: Json = False,
 ) -> None:
     """Make the statement of a release as a page to print and sign.
@@ -136,8 +133,8 @@ def statement_command(
 
     folder = release_folder(given)
     release = Release.load(folder)
-    target = outside(marked_file(output or Path("statement.html"), release), folder)
-    write_report(target, printable_statement(release))
+    target = outside(marked_file(to or Path("statement.html"), release), folder)
+    write_text(target, printable_statement(release))
     print_result(as_json, {"file": str(target)}, lambda: print(f"wrote {target}: open it in a browser and print it"))
 
 
@@ -176,9 +173,7 @@ def metadata_command(
     form: Annotated[
         str, typer.Option("--format", metavar="NAME", autocompletion=lambda: ["datacite", "croissant"])
     ] = "datacite",
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file. Default: print.")
-    ] = None,
+    to: Annotated[Path | None, output("A new file. Default: print.")] = None,
     as_json: Json = False,
 ) -> None:
     """Write the metadata of a release for an archive (DataCite) or for search engines (Croissant).
@@ -195,18 +190,12 @@ def metadata_command(
     folder = release_folder(given)
     release = Release.load(folder)
     text = FORMATS[form](release.manifest)
-    if output is None:
-        print_result(as_json, {"format": form, "metadata": text}, lambda: print(text, end=""))
-        return
-    target = outside(marked_file(output, release), folder)
-    write_report(target, text)
-    print_result(as_json, {"format": form, "file": str(target)}, lambda: print(f"wrote {target}"))
+    target = None if to is None else outside(marked_file(to, release), folder)
+    print_or_write(text, "metadata", target, {"format": form}, as_json)
 
 
 def bundle_command(
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="A new file: .xlsx, .sav (SPSS), .dta (Stata) or .R.")
-    ],
+    to: Annotated[Path, output("A new file: .xlsx, .sav (SPSS), .dta (Stata) or .R.")],
     given: ReleaseDirOrDefault = None,
     as_json: Json = False,
 ) -> None:
@@ -222,7 +211,7 @@ def bundle_command(
 
     folder = release_folder(given)
     release = Release.load(folder)
-    target = outside(marked_file(output, release), folder)
+    target = outside(marked_file(to, release), folder)
     warn_unless_private(release)
     bundle(release, target)
     print_result(as_json, {"file": str(target)}, lambda: print(f"wrote {target}"))

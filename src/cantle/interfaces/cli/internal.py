@@ -9,8 +9,16 @@ from typing import Annotated
 
 import typer
 
-from cantle.errors import OutputError, ParameterError
-from cantle.interfaces.cli.options import Json, NodesFile, SchemaFile, print_result, schema_for, write_internal
+from cantle.interfaces.cli.options import (
+    Json,
+    NodesFile,
+    SchemaFile,
+    internal_file,
+    output,
+    print_result,
+    schema_for,
+    write_internal,
+)
 from cantle.interfaces.cli.release import ReleaseDirOrDefault, release_folder
 
 
@@ -22,10 +30,7 @@ def check_command(
         typer.Option(metavar="SHARE", help="Exit with 1 if a larger share of values or records is changed or lost."),
     ] = "5%",
     nodes: NodesFile = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="A new file named *.internal.json or *.internal.txt."),
-    ] = None,
+    to: Annotated[Path | None, output("A new file named *.internal.json or *.internal.txt.")] = None,
     as_json: Json = False,
 ) -> None:
     """Show what a schema does to your data, before you publish. INTERNAL: it shows private facts.
@@ -41,7 +46,7 @@ def check_command(
     from cantle.schema import load_schema
 
     most, public = limit_of(limit), schema_for(str(data), schema)
-    target = None if output is None else internal_file(output, (".json", ".txt"))
+    target = None if to is None else internal_file(to, (".json", ".txt"))
     warn()
     checked = check(data, load_schema(public), nodes)
     good, words = conclusion(checked, most)
@@ -93,17 +98,3 @@ def warn() -> None:
     from cantle.internal import WARNING
 
     typer.secho(WARNING, fg=typer.colors.RED, bold=True, err=True)
-
-
-def internal_file(output: Path, endings: tuple[str, ...], folder: Path | None = None) -> Path:
-    """Checks the path of a file with private facts: its name must say so, it must not exist, and it must not be in the
-    release `folder`."""
-    allowed = tuple(f".internal{ending}" for ending in endings)
-    if not output.name.endswith(allowed):
-        named = " or ".join(f"*{ending}" for ending in allowed)
-        raise ParameterError(f"the output is not private and must be named {named}, got {output.name!r}")
-    if output.exists():
-        raise OutputError(f"{output} exists already; choose another -o file")
-    if folder is not None and folder.resolve() in output.resolve().parents:
-        raise OutputError("the output is not private and must not lie in the release folder; choose another -o file")
-    return output

@@ -25,11 +25,11 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, overload
+from typing import TYPE_CHECKING, Annotated, Any, cast, overload
 
 import typer
 
-from cantle.errors import OutputError, ParameterError, raise_alone
+from cantle.errors import OutputError, ParameterError, raise_alone, replacing
 
 if TYPE_CHECKING:
     from cantle.release.facts import Facts
@@ -137,6 +137,7 @@ NodesFile = Annotated[
     Path | None, typer.Option(metavar="FILE", help="File listing all nodes, one per line (graphs only).")
 ]
 Parameters = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method.")]
+DataSet = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="The data set's name in the ledger.")]
 
 
 def speak_utf8() -> None:
@@ -212,11 +213,55 @@ def _each_phase(show: Callable[[str], None]) -> Iterator[None]:
         logger.removeHandler(handler)
 
 
+# ---- files ----------------------------------------------------------------------------------------------------
+
+
+def output(words: str, metavar: str = "FILE") -> Any:
+    """The option -o; what it says of the file or folder."""
+    return typer.Option("-o", "--output", metavar=metavar, help=words)
+
+
+def new_file(target: Path, what: str = "file") -> Path:
+    """A path at which nothing is yet."""
+    if target.exists():
+        raise OutputError(f"{target} exists already; choose another -o {what}")
+    return target
+
+
+def writing(target: Path) -> replacing:
+    """A block that writes a file."""
+    return replacing(OSError, lambda error: OutputError(f"cannot write {target}: {cast(OSError, error).strerror}"))
+
+
+def write_text(target: Path, text: str) -> None:
+    with writing(target):
+        target.write_text(text, encoding="utf-8", newline="\n")
+
+
+def print_or_write(text: str, key: str, target: Path | None, facts: Mapping[str, object], as_json: bool) -> None:
+    """Prints a text (as `key` of the JSON object), or writes it to a file."""
+    if target is None:
+        print_result(as_json, {**facts, key: text}, lambda: print(text.removesuffix("\n")))
+        return
+    write_text(target, text)
+    print_result(as_json, {**facts, "file": str(target)}, lambda: print(f"wrote {target}"))
+
+
+def internal_file(target: Path, endings: tuple[str, ...], folder: Path | None = None) -> Path:
+    """Checks the path of a file with private facts: its name must say so, it must not exist, and it must not be in the
+    release `folder`."""
+    allowed = tuple(f".internal{ending}" for ending in endings)
+    if not target.name.endswith(allowed):
+        named = " or ".join(f"*{ending}" for ending in allowed)
+        raise ParameterError(f"the output is not private and must be named {named}, got {target.name!r}")
+    if folder is not None and folder.resolve() in new_file(target).resolve().parents:
+        raise OutputError("the output is not private and must not lie in the release folder; choose another -o file")
+    return new_file(target)
+
+
 def write_internal(target: Path, text: str) -> None:
     """Writes private facts to a new file that only its owner can read."""
-    try:
+    with writing(target):
         handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
-    except OSError as error:
-        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cantle.errors import OutputError, ParameterError, VerifyError, raise_alone
-from cantle.interfaces.cli.options import Json, chosen, print_result, table, write_internal
+from cantle.errors import OutputError, ParameterError, VerifyError
+from cantle.interfaces.cli.options import (
+    Json,
+    chosen,
+    internal_file,
+    new_file,
+    output,
+    print_or_write,
+    print_result,
+    table,
+    write_internal,
+    write_text,
+    writing,
+)
 
 if TYPE_CHECKING:
     import polars as pl
 
     from cantle.release import Release
-    from cantle.release.answers.estimates import Estimate
 
 
 ReleaseDir = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
@@ -90,12 +102,7 @@ def verify_command(
 def sample_command(
     n: Annotated[int, typer.Option("-n", min=0, metavar="N", help="Number of records (graphs: of degrees).")],
     folder: ReleaseDirOrDefault = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="A new CSV file (sets: FIMI lines), or FILE.parquet. Default: print."
-        ),
-    ] = None,
+    to: Annotated[Path | None, output("A new CSV file (sets: FIMI lines), or FILE.parquet. Default: print.")] = None,
     where: Annotated[
         str | None, typer.Option(metavar="QUESTION", help="Tables: only records such as \"age >= 65 and sex == 'F'\".")
     ] = None,
@@ -113,13 +120,9 @@ def sample_command(
 
     Example: cantle sample release -n 100 --where "age >= 65"
     """
-    from cantle.errors import OutputError
-    from cantle.release import Release
     from cantle.release.data_file import as_text, number_of, write
 
-    release = Release.load(release_folder(folder))
-    warn_unless_private(release)
-    target = None if output is None else marked_file(output, release)
+    release, target = opened(folder, to)
     records = release.sample(n, seed=seed, where=where)
     drawn = number_of(records, release.manifest)
     facts = {"records": drawn, "private": release.private, "guarantee": release.manifest.guarantee}
@@ -127,32 +130,33 @@ def sample_command(
         text = as_text(records, release.manifest)
         print_result(as_json, facts | {"csv": text}, lambda: print(text, end=""))
         return
-    try:
-        if target.suffix.lower() in (".parquet", ".pq"):
+    if target.suffix.lower() in (".parquet", ".pq"):
+        with writing(target):
             write(records, target, "parquet", release.manifest)
-        else:
-            target.write_text(as_text(records, release.manifest), encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
+    else:
+        write_text(target, as_text(records, release.manifest))
     print_result(as_json, facts | {"file": str(target)}, lambda: print(f"wrote {target}: {drawn:,} records"))
 
 
-def marked_file(output: Path, release: Release) -> Path:
+def opened(folder: Path | None, to: Path | None) -> tuple[Release, Path | None]:
+    """A release, with a warning if it is not private, and the path of a new file made from it, if there will be one."""
+    from cantle.release import Release
+
+    release = Release.load(release_folder(folder))
+    warn_unless_private(release)
+    return release, None if to is None else marked_file(to, release)
+
+
+def marked_file(to: Path, release: Release) -> Path:
     """The path of a new file made from a release; its name is marked NOT-PRIVATE if those of the release are."""
-    from cantle.errors import OutputError
     from cantle.release import mark_of
 
     mark = mark_of(release.manifest)
-    target = output if output.name.startswith(mark) else output.with_name(mark + output.name)
-    if target.exists():
-        raise OutputError(f"{target} exists already; choose another -o file")
-    return target
+    return new_file(to if to.name.startswith(mark) else to.with_name(mark + to.name))
 
 
 def outside(target: Path, folder: Path) -> Path:
     """The path of a new file, which must not lie in the folder of the release."""
-    from cantle.errors import OutputError
-
     if folder.resolve() in target.resolve().parents:
         raise OutputError(f"{target.name} is not one of the files of the release; choose a file outside of its folder")
     return target
@@ -166,7 +170,7 @@ def warn_unless_private(release: Release) -> None:
 
 def graph_command(
     folder: ReleaseDir,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="A new edge list.")],
+    to: Annotated[Path, output("A new edge list.")],
     seed: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="Random seed. The degrees are already public.")
     ] = None,
@@ -177,7 +181,6 @@ def graph_command(
     Example: cantle graph release -o graph.txt
     """
     from cantle.drawing.random_graph import regenerate, write_edges
-    from cantle.errors import OutputError
     from cantle.release import Release
     from cantle.release.data_file import as_polars
 
@@ -186,15 +189,12 @@ def graph_command(
         raise ParameterError(
             "only a release by method degrees can be turned into a graph; this one was made by another method"
         )
-    target = marked_file(output, release)
+    target = marked_file(to, release)
     warn_unless_private(release)
     degrees = as_polars(release.records, release.manifest)["degree"].to_numpy()
     edges = regenerate(degrees, seed)
-    try:
-        warning = "" if release.private else release.manifest.guarantee
-        write_edges(edges, target, nodes=len(degrees), warning=warning)
-    except OSError as error:
-        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
+    with writing(target):
+        write_edges(edges, target, nodes=len(degrees), warning="" if release.private else release.manifest.guarantee)
     note = "degrees as released (adjusted so that such a graph exists); edges and clustering are made up"
     facts = {"file": str(target), "nodes": len(degrees), "edges": len(edges), "note": note}
     facts |= {"private": release.private, "guarantee": release.manifest.guarantee}
@@ -203,7 +203,7 @@ def graph_command(
 
 def map_command(
     folder: ReleaseDirOrDefault = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new GeoJSON file.")] = None,
+    to: Annotated[Path | None, output("A new GeoJSON file.")] = None,
     place: Annotated[str | None, typer.Option(metavar="NAME", help="Which place, if there are several.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -211,31 +211,17 @@ def map_command(
 
     Example: cantle map release -o map.geojson
     """
-    from cantle.errors import OutputError
-    from cantle.release import Release
     from cantle.release.maps import geojson
 
-    release = Release.load(release_folder(folder))
-    warn_unless_private(release)
-    text = geojson(release, place)
-    if output is None:
-        print_result(as_json, {"geojson": text, "private": release.private}, lambda: print(text))
-        return
-    target = marked_file(output, release)
-    try:
-        target.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
-    facts = {"file": str(target), "private": release.private, "guarantee": release.manifest.guarantee}
-    print_result(as_json, facts, lambda: print(f"wrote {target}"))
+    release, target = opened(folder, to)
+    facts = {"private": release.private, "guarantee": release.manifest.guarantee}
+    print_or_write(geojson(release, place), "geojson", target, facts, as_json)
 
 
 def apply_command(
     folder: ReleaseDir,
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Another table with the same schema.")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file named *.internal.csv.")
-    ] = None,
+    to: Annotated[Path | None, output("A new file named *.internal.csv.")] = None,
     as_json: Json = False,
 ) -> None:
     """Generalise another file with the cuts of a diffgen release. NOT PRIVATE.
@@ -244,16 +230,9 @@ def apply_command(
 
     Example: cantle apply release test.csv -o test.internal.csv
     """
-    from cantle.errors import OutputError
     from cantle.release import Release
 
-    target = output or Path(f"{data.stem}.internal.csv")
-    if not target.name.endswith(".internal.csv"):
-        raise ParameterError(f"the output is not private and must be named *.internal.csv, got {target.name!r}")
-    if target.exists():
-        raise OutputError(f"{target} exists already; choose another -o file")
-    if folder.resolve() in target.resolve().parents:
-        raise OutputError("the output is not private and must not lie in the release folder; choose another -o file")
+    target = internal_file(to or Path(f"{data.stem}.internal.csv"), (".csv",), folder)
     print("NOT PRIVATE: made from the records without noise, for internal use only", file=sys.stderr)
     write_internal(target, Release.load(folder).generalise(data).write_csv())
     print_result(as_json, {"file": str(target), "private": False}, lambda: print(f"wrote {target}"))
@@ -285,9 +264,7 @@ def query_command(
     confidence: Annotated[
         float, typer.Option(metavar="SHARE", help="In what share of cases the interval holds the true value.")
     ] = 0.95,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new CSV file. Default: print.")
-    ] = None,
+    to: Annotated[Path | None, output("A new CSV file. Default: print.")] = None,
     as_json: Json = False,
 ) -> None:
     """Count records, or take means, with error bars. This reads the release alone and uses no privacy budget.
@@ -317,20 +294,18 @@ def query_command(
     """
     import polars as pl
 
-    from cantle.release import Release
     from cantle.release.answers.askers import asker_of
     from cantle.release.answers.estimates import LIMITS, NOISE_ONLY, WITHOUT_CONFIDENCE
     from cantle.release.kinds import KINDS
 
-    if output is not None and output.suffix.lower() != ".csv":
-        raise ParameterError(f"query writes CSV; choose a name that ends in .csv, not {output.name!r}")
+    if to is not None and to.suffix.lower() != ".csv":
+        raise ParameterError(f"query writes CSV; choose a name that ends in .csv, not {to.name!r}")
     if itemsets is not None and (question or by or mean or weighted):
         raise ParameterError("--itemsets lists groups of items; it goes with --confidence and -o, and nothing else")
-    release = Release.load(folder)
-    warn_unless_private(release)
-    target = None if output is None else marked_file(output, release)
+    release, target = opened(folder, to)
     facts: dict[str, object] = {"question": question, "mean": mean, "weighted": weighted, "confidence": confidence}
     given, answer = confidence, dict[str, object]()
+    estimate: Any = partial(release.mean, mean) if mean else release.count
     if regress is not None:
         beside = {"a question": question, "--by": by, "--mean": mean, "--weighted": weighted, "--itemsets": itemsets}
         if given_too := [name for name, value in beside.items() if value]:
@@ -344,23 +319,15 @@ def query_command(
         answer = {"itemsets": itemsets, "confidence": stated, "rows": _plain(rows)}
         rows = rows.with_columns(pl.col("items").cast(pl.List(pl.String)).list.join(", "))
     elif by:
-        rows = (
-            release.mean(mean, question, by=by, confidence=given, weighted=weighted)
-            if mean
-            else release.count(question, by=by, confidence=given, weighted=weighted)
-        )
+        rows = estimate(question, by=by, confidence=given, weighted=weighted)
         asker = asker_of(release)
         if said := asker.cut_steps(asker.parse(question)):
             print(f"note: {said}", file=sys.stderr)
         stated = None if set(rows["covers"]) & set(WITHOUT_CONFIDENCE) else given
         answer = facts | {"by": by, "confidence": stated, "rows": _plain(rows)}
     else:
-        one = (
-            release.mean(mean, question, confidence=given, weighted=weighted)
-            if mean
-            else release.count(question, confidence=given, weighted=weighted)
-        )
-        rows = _frame(one)
+        one = estimate(question, confidence=given, weighted=weighted)
+        rows = pl.DataFrame({name: [getattr(one, name)] for name in ("value", "low", "high", "covers")})
         answer = facts | one.to_dict()
     if NOISE_ONLY in rows["covers"]:
         print(f"note: {KINDS[release.manifest.kind].noise_note}", file=sys.stderr)
@@ -373,12 +340,6 @@ def query_command(
         return
     told = fit if regress is not None else None if by else one
     print_result(as_json, answer, lambda: _show(release, rows, by, confidence) if told is None else print(told))
-
-
-def _frame(one: Estimate) -> pl.DataFrame:
-    import polars as pl
-
-    return pl.DataFrame({name: [getattr(one, name)] for name in ("value", "low", "high", "covers")})
 
 
 def _plain(rows: pl.DataFrame) -> list[dict[str, object]]:
@@ -397,11 +358,7 @@ def _write(rows: pl.DataFrame, target: Path) -> None:
 
     from cantle.drawing.records import SECONDS
 
-    try:
-        text = rows.with_columns(cs.float().fill_nan(None)).write_csv(datetime_format=SECONDS)
-        target.write_text(text, encoding="utf-8", newline="")
-    except OSError as error:
-        raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
+    write_text(target, rows.with_columns(cs.float().fill_nan(None)).write_csv(datetime_format=SECONDS))
 
 
 def _show(release: Release, rows: pl.DataFrame, by: list[str], confidence: float) -> None:

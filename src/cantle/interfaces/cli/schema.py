@@ -16,8 +16,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cantle.errors import OutputError, ParameterError, SchemaError, raise_alone
-from cantle.interfaces.cli.options import Json, print_result
+from cantle.errors import ParameterError, SchemaError
+from cantle.interfaces.cli.options import Json, new_file, output, print_result, writing
 from cantle.schema.canonical_json import JSON
 from cantle.schema.code_books.columns import number_of
 from cantle.schema.declared_values import BLANK
@@ -35,15 +35,14 @@ def init_command(
             help="A table (CSV, Excel, Parquet), sets of items (FIMI lines, …), or edges. Not needed with --codebook.",
         ),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file. Default: print the schema.")
-    ] = None,
+    to: Annotated[Path | None, output("A new file. Default: print the schema.")] = None,
     child: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The second of two linked tables, whose rows belong to rows of DATA."),
     ] = None,
     key: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="With --child: the column that links both tables.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="With --child: the column that links both tables (or PARENT=CHILD)."),
     ] = None,
     kind: Annotated[
         str | None, typer.Option(metavar="table|sets|sequences|graph", help="Default: by the file's name.")
@@ -100,15 +99,15 @@ def init_command(
         text = _package(data, child, key, header, as_json)
     else:
         text = _draft(data, kind, header, codebook, ask, infer, as_json)
-    if output is None:
+    if to is None:
         print_result(as_json, {"schema": text, "guarantee": not infer}, lambda: print(text, end=""))
         return
-    _write_new(output, text)
-    beside = output.with_name(FILE_NAME)
+    _write_new(to, text)
+    beside = to.with_name(FILE_NAME)
     if not beside.exists():
         _write_new(beside, _json_schema())
-    todo = _to_do(output, data, infer, package=child is not None)
-    print_result(as_json, {"schema": str(output), "guarantee": not infer}, lambda: print(f"wrote {output}. {todo}"))
+    todo = _to_do(to, data, infer, package=child is not None)
+    print_result(as_json, {"schema": str(to), "guarantee": not infer}, lambda: print(f"wrote {to}. {todo}"))
 
 
 def _package(data: Path | None, child: Path | None, key: str | None, header: str | None, as_json: bool) -> str:
@@ -214,9 +213,7 @@ def _header_row(data: Path, given: str | None, as_json: bool) -> int:
 
 
 def schema_command(
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file. Default: print it.")
-    ] = None,
+    to: Annotated[Path | None, output("A new file. Default: print it.")] = None,
 ) -> None:
     """Print the JSON Schema of schema files.
 
@@ -224,10 +221,10 @@ def schema_command(
 
     Example: cantle schema -o cantle.schema.json
     """
-    if output is None:
+    if to is None:
         print_result(False, {}, lambda: print(_json_schema(), end=""))
     else:
-        _write_new(output, _json_schema())
+        _write_new(to, _json_schema())
 
 
 def _json_schema() -> str:
@@ -236,14 +233,9 @@ def _json_schema() -> str:
     return json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n"
 
 
-def _write_new(output: Path, text: str) -> None:
-    try:
-        with output.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except FileExistsError:
-        raise_alone(OutputError(f"{output} exists already; choose another -o file"))
-    except OSError as error:
-        raise_alone(OutputError(f"cannot write {output}: {error.strerror}"))
+def _write_new(target: Path, text: str) -> None:
+    with writing(new_file(target)), target.open("x", encoding="utf-8", newline="\n") as file:
+        file.write(text)
 
 
 _KINDS = {

@@ -18,9 +18,9 @@ from cantle.interfaces.studio import commands
 from cantle.interfaces.studio.pages import Visit, page, part
 from cantle.interfaces.studio.project import LEDGER, Project, flow
 from cantle.interfaces.studio.studio import Studio
+from cantle.methods.epsilon_in_words import DEPLOYMENTS, RECKLESS, caution, like
 from cantle.methods.planning import plan
 from cantle.methods.planning.outline import Plan
-from cantle.methods.planning.words import DEPLOYMENTS, RECKLESS, caution, like
 from cantle.release.report.charts import Svg, share_text, stacked, steps
 from cantle.trusted.core.budget import NANO, nano_of, words_of
 from cantle.trusted.ledger import Account, Ledger, check_name

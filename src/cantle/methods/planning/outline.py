@@ -12,9 +12,9 @@ from itertools import combinations
 from math import log, sqrt
 
 from cantle.drawing.counts import Dice, public_dice
+from cantle.methods.epsilon_in_words import EpsilonInWords
 from cantle.methods.mosaic.model.table_sets import Survivors, candidates
 from cantle.methods.mosaic.plan import Plan as Shares
-from cantle.methods.planning.words import EpsilonInWords
 from cantle.schema.taxonomy import table
 
 LARGE = {"coarse": 0.3, "fine": 0.15}
@@ -76,7 +76,8 @@ class Relations:
         else:
             said += "; connections of other pairs come out weaker than they are, or are lost"
         if MEANT <= self.half < self.columns:
-            left_out = f"leave out about {self.columns - self.half} columns"
+            fewer = self.columns - self.half
+            left_out = f"leave out about {fewer} column{'s' if fewer > 1 else ''}"
             said += f"; {left_out}, and half of the remaining pairs are measured together"
         if self.whole >= MEANT:
             said += f"; with at most about {self.whole} columns all pairs would be measured together"

@@ -1,0 +1,169 @@
+"""What a schema does to sets of items and to sequences of symbols, found by the readers that `publish` uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cantle.data.fimi import token_texts
+from cantle.data.sets import Baskets, as_long_table, read_baskets, set_column
+from cantle.data.tables import as_ids, read_batches
+from cantle.internal.findings import Checked, Examples, Finding, Section
+from cantle.schema.sequences import SequenceSchema
+from cantle.schema.sets import UNREAD, SetSchema
+from cantle.schema.values import text_of
+from cantle.trusted.core.arrays import Codes
+
+_TIES = "events of one sequence at the same time: sorted by their symbols"
+_UNFORMATTED = ": they are not in ISO 8601, and `order` has no `format`"
+
+
+@dataclass(frozen=True)
+class Nouns:
+    """What a record is called, what it holds, and which record has the most."""
+
+    record: str
+    item: str
+    largest: str
+
+
+SET, SEQUENCE = Nouns("set", "item", "largest"), Nouns("sequence", "symbol", "longest")
+
+
+def check_sets(path: Path, schema: SetSchema) -> Checked:
+    """What `publish` would do with each set."""
+    baskets = read_baskets(path, schema)
+    found = _count(path, schema, baskets)
+    lost = "sets not used, because no declared item is left"
+    if schema.person is not None:
+        lost += f" or at most {schema.max_records} per person are used"
+    sets = [Finding(lost, max(0, found.records - len(baskets.starts) + 1), found.records)]
+    items = [found.undeclared_of(SET)]
+    if found.anonymous:
+        sets.append(Finding("rows without an id", found.anonymous, found.occurrences, becomes="left out"))
+    elif schema.person is None:
+        repeats = max(0, found.occurrences - items[0].count - len(baskets.items))
+        items.append(Finding("an item that its set already has", repeats, found.occurrences, problem=False))
+    return _checked(SET, schema, baskets, found, sets, items)
+
+
+def check_sequences(path: Path, schema: SequenceSchema) -> Checked:
+    """What `publish` would do with each sequence."""
+    baskets, events = read_baskets(path, schema), _Events(schema)
+    found = _count(path, schema, baskets, events.add)
+    symbols = [found.undeclared_of(SEQUENCE)]
+    lost = {"rows without an id": found.anonymous, events.unread: events.without_place}
+    symbols += [Finding(name, number, found.occurrences, becomes="left out") for name, number in lost.items() if number]
+    if ties := events.ties():
+        symbols.append(Finding(_TIES, ties, found.occurrences, problem=False))
+    left = max(0, found.records - len(baskets.starts) + 1)
+    sequences = [Finding("sequences not used, because no symbol is left", left, found.records)]
+    if longest := int((np.diff(baskets.starts) == schema.max_length).sum()):
+        words = f"sequences of {schema.max_length:,} symbols or more, of which these are used (`max_length`)"
+        sequences.append(Finding(words, longest, found.records, problem=False))
+    return _checked(SEQUENCE, schema, baskets, found, sequences, symbols)
+
+
+def _checked(
+    nouns: Nouns, schema: SetSchema, baskets: Baskets, found: _Found, records: list[Finding], items: list[Finding]
+) -> Checked:
+    """The result, with facts about sizes or lengths."""
+    sizes, record, item = np.diff(baskets.starts), nouns.record, nouns.item
+    facts: dict[str, int | float] = {f"{item}s declared": schema.universe.size}
+    facts[f"{item}s that occur"] = len(np.unique(baskets.items))
+    if len(sizes):
+        low, middle, high = np.percentile(sizes, [5, 50, 95], method="inverted_cdf")
+        facts |= {f"{item}s per {record}, on average": float(sizes.mean()), f"5 % of {record}s have at most": int(low)}
+        facts |= {f"half of the {record}s have at most": int(middle), f"95 % of {record}s have at most": int(high)}
+        facts[f"{item}s of the {nouns.largest} {record}"] = int(sizes.max())
+    sections = Section(f"{record}s", tuple(records)), Section(f"{item}s", tuple(items))
+    return Checked(f"{record}s", f"{record}s", found.records, len(sizes), sections, facts)
+
+
+@dataclass(repr=False)
+class _Found:
+    """What occurs in a file before anything is left out."""
+
+    records: int = 0
+    occurrences: int = 0
+    anonymous: int = 0
+    """Rows without an id."""
+    undeclared: Examples = field(default_factory=Examples)
+
+    def add(self, texts: pl.Series, codes: Codes) -> None:
+        """Some occurrences of items: their texts and codes (-1: not declared)."""
+        self.occurrences += len(codes)
+        self.undeclared.add(texts.filter(pl.Series(codes < 0)))
+
+    def undeclared_of(self, nouns: Nouns) -> Finding:
+        count, distinct, shown = self.undeclared.found()
+        what = f"not a declared {nouns.item}"
+        return Finding(what, count, self.occurrences, becomes="left out", distinct=distinct, examples=shown)
+
+
+Look = Callable[[pl.DataFrame, pl.Series, Codes], None]
+"""Looks at some rows of a long table, given with their ids and codes."""
+
+
+def _count(path: Path, schema: SetSchema, baskets: Baskets, look: Look = lambda *_: None) -> _Found:
+    found, form, universe = _Found(), baskets.form.form, schema.universe
+    if form == schema.lines:
+        universe.check_fimi()
+        for lines, texts, codes in token_texts(path, schema.dialect.encoding, universe):
+            found.add(texts, codes)
+            found.records += len(np.unique(lines))
+    elif form == "list":
+        series = set_column(path, schema)
+        assert series is not None  # this form always has a series
+        flat = series.filter(series.list.len().fill_null(0) > 0).explode()
+        found.add(text_of(flat), universe.encode(flat))
+        found.records = len(series)
+    elif form == "long":
+        (table, of, what), ids = as_long_table(schema), list[pl.Series]()
+        for raw in read_batches(path, table, ids=(of,)):
+            codes = universe.encode(raw.frame[what])
+            ids.append(as_ids(raw.frame[of], schema.missing_values))
+            found.add(text_of(raw.frame[what]), codes)
+            look(raw.frame, ids[-1], codes)
+        every = pl.concat(ids)
+        found.anonymous, found.records = every.null_count(), every.drop_nulls().n_unique()
+    else:  # of a log, only declared symbols are read
+        found.records, found.occurrences = len(baskets.starts) - 1, len(baskets.items)
+    return found
+
+
+class _Events:
+    """The places of rows in a long table of sequences."""
+
+    def __init__(self, schema: SequenceSchema) -> None:
+        self._order, self._missing, self.without_place = schema.order, schema.missing_values, 0
+        self._rows: list[pl.DataFrame] = []
+
+    def __repr__(self) -> str:
+        return "Events(private)"
+
+    @property
+    def unread(self) -> str:
+        """What is wrong with rows without a place."""
+        if self._order is None:
+            return ""
+        unformatted = self._order.type in ("date", "datetime") and self._order.format is None
+        words = f"rows whose {self._order.column!r} cannot be read as {self._order.type}"
+        return words + (_UNFORMATTED if unformatted else "")
+
+    def add(self, frame: pl.DataFrame, ids: pl.Series, codes: Codes) -> None:
+        assert self._order is not None  # a long table of sequences always has one
+        places = self._order.places(frame[self._order.column], self._missing)
+        self.without_place += int((places == UNREAD).sum())
+        self._rows.append(pl.DataFrame({"id": ids, "place": places, "code": codes}))
+
+    def ties(self) -> int:
+        """How many rows of one sequence have the place of another one, with another symbol."""
+        if not self._rows:
+            return 0
+        rows = pl.concat(self._rows).filter(pl.col("place") != UNREAD, pl.col("code") >= 0).unique()
+        return len(rows) - rows.select("id", "place").n_unique()

@@ -1,0 +1,213 @@
+"""Columns of lists: each record has a set of items, such as the diagnoses of a patient.
+
+The code of a list has a bit per item of a public universe, so the order of its items and their repeats mean nothing.
+Lists are counted item by item, as columns of truth values: a public bijection of each record by itself, like those that
+rules make (cantle.schema.relations).
+
+In texts, items stand between delimiters (`flu;gout`) or in a list of JSON (`["flu", "gout"]`); `[]` is the empty list,
+and an empty text is a missing one. If lists are required, a missing one counts as empty.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import polars as pl
+
+from cantle.schema.declared_values import Folder
+from cantle.schema.documents import Problems, fail
+from cantle.schema.field_keys import DELIMITER
+from cantle.schema.items import Universe, parse_items
+from cantle.schema.scales import DROP, MISSING, Steps
+from cantle.schema.values import Codes, by_kind, text_of
+from cantle.trusted.core.arrays import Bools, Ints
+
+if TYPE_CHECKING:
+    from cantle.schema.taxonomy import Label
+
+MOST_ITEMS = 24
+"""Most items that are counted one by one."""
+
+EMPTY = "[]"
+"""The empty list, as text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lists(Steps):
+    """The codes of lists of these items. Of a list with more than `most` items the first ones of the universe count.
+
+    `unknown` says what an undeclared item becomes: nothing (MISSING) or one of the items; or its record is dropped
+    (DROP).
+
+    >>> lists = Lists.of(Universe(("flu", "gout", "mumps")))
+    >>> lists.locate(pl.Series(["gout; flu;gout", "[]", "", "cough"])).tolist(), lists.text(3)
+    ([3, 0, -1, 0], 'flu;gout')
+    """
+
+    items: Universe
+    most: int
+    delimiter: str = DELIMITER
+    unknown: int | tuple[str, Label] = MISSING
+    required: bool = False
+    ordered: ClassVar[bool] = False
+
+    @staticmethod
+    def of(items: Universe, most: int | None = None, *, marks: tuple[str, ...] = (), **how: object) -> Lists:
+        made = {"items": items, "most": most or items.size, **how}
+        return Lists(type="list", first=0, step=1, grid=1 << items.size, marks=marks, **made)  # type: ignore[arg-type]
+
+    def columns(self, name: str, codes: Codes) -> dict[str, Codes]:
+        """The columns of items that a column of lists of this name is counted in. A missing list holds no item."""
+        there = np.where(codes >= self.grid, 0, codes).astype(np.int64)
+        return {one: there >> item & 1 for item, one in enumerate(self.names(name))}
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """The names of these columns."""
+        return tuple(f"{name}: {self.items.label(item)}" for item in range(self.items.size))
+
+    def locate(self, series: pl.Series) -> Codes:
+        """The code of each list; MISSING or DROP if there is none."""
+        return by_kind(series, self._codes)
+
+    def _codes(self, series: pl.Series) -> Codes:
+        if isinstance(series.dtype, pl.Array):
+            series = series.arr.to_list()
+        if not isinstance(series.dtype, pl.List):
+            series = self._split(text_of(series))
+        lengths = series.list.len()
+        missing = lengths.is_null().to_numpy()
+        number = lengths.fill_null(0).to_numpy().astype(np.int64)
+        items, record = series.filter(pl.Series(number > 0)).explode(), np.repeat(np.arange(len(series)), number)
+        codes = self._of_items(items, record, missing)
+        return np.where(missing & (not self.required), MISSING, codes)
+
+    def _of_items(self, items: pl.Series, record: Ints, missing: Bools) -> Codes:
+        """The codes of records, from their items one after the other."""
+        item = self.items.encode(items).astype(np.int64)
+        unknown = (item < 0) & items.is_not_null().to_numpy()
+        if isinstance(self.unknown, tuple):
+            item[unknown] = self.items.items.index(self.unknown[1])  # type: ignore[arg-type]
+        codes = np.zeros(len(missing), dtype=np.int64)
+        np.bitwise_or.at(codes, record[item >= 0], np.int64(1) << item[item >= 0])
+        codes = self._first(codes)
+        if self.unknown == DROP:
+            codes[record[unknown]] = DROP
+        return codes
+
+    def _first(self, codes: Ints) -> Ints:
+        """The codes of at most `most` items, the first of the universe."""
+        if self.most >= self.items.size:
+            return codes
+        kept, number = np.zeros_like(codes), np.zeros_like(codes)
+        for item in range(self.items.size):
+            there = (codes >> item & 1) * (number < self.most)
+            kept, number = kept | there << item, number + there
+        return kept
+
+    def _split(self, text: pl.Series) -> pl.Series:
+        """Texts as lists of texts; null if one is missing."""
+        text = text.str.strip_chars()
+        text = text.set(text.is_in(["", *self.marks]).fill_null(False), None)
+        parts = text.str.split(self.delimiter).list.eval(pl.element().str.strip_chars())
+        parts = parts.list.eval(pl.element().filter(pl.element() != ""))
+        in_json = np.flatnonzero((text.str.starts_with("[") & text.str.ends_with("]")).fill_null(False).to_numpy())
+        if not len(in_json):
+            return parts
+        parsed = pl.Series([_from_json(one) for one in text.gather(in_json)], dtype=pl.List(pl.String))
+        known, place = parsed.is_not_null().to_numpy(), np.arange(len(text))
+        place[in_json[known]] = len(text) + np.flatnonzero(known)
+        return pl.concat([parts, parsed]).gather(place)
+
+    def values(self, k: Codes) -> pl.Series:
+        """The lists of codes, in the order of the universe; null if k is the code after the last."""
+        distinct, place = np.unique(np.asarray(k).astype(np.int64), return_inverse=True)
+        bits = distinct[:, None] >> np.arange(self.items.size) & 1
+        labels = [self.items.label(item) for item in range(self.items.size)]
+        lists = [
+            None if code >= self.grid else [labels[item] for item in np.flatnonzero(row)]
+            for code, row in zip(distinct.tolist(), bits, strict=True)
+        ]
+        return pl.Series(lists, dtype=pl.List(pl.Int64 if self.items.integers else pl.String)).gather(place.reshape(-1))
+
+    def text(self, k: int) -> str:
+        held = (str(self.items.label(item)) for item in range(self.items.size) if k >> item & 1)
+        return DELIMITER.join(held) or EMPTY
+
+    def value(self, k: int) -> str:  # type: ignore[override]
+        return self.text(k)
+
+
+def as_texts(lists: pl.Series) -> pl.Series:
+    """Lists as released texts have them."""
+    joined = lists.list.eval(pl.element().cast(pl.String)).list.join(DELIMITER)
+    return joined.set((lists.list.len() == 0).fill_null(False), EMPTY)
+
+
+def from_texts(texts: pl.Series, kind: pl.DataType) -> pl.Series:
+    """Released texts as lists."""
+    return texts.str.split(DELIMITER).list.eval(pl.element().filter(pl.element() != EMPTY)).cast(kind)
+
+
+def _from_json(text: str) -> list[str | None] | None:
+    """The items of a list of JSON as texts, None for what is none; None if it is no such list."""
+    try:
+        listed = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(listed, list):
+        return None
+    return [one if isinstance(one, str) and _is_whole(one) else None for one in listed]
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a text has no half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+# ---- declared -------------------------------------------------------------------------------------------------------
+
+
+def items_of(
+    where: str, entry: Mapping[str, object], missing: tuple[str, ...], delimiter: str, base_dir: Folder
+) -> Universe:
+    """The checked items of a declared list."""
+    problems, items = Problems(), Universe(range(1))
+    with problems.during("items"):
+        items = _of_type(where, entry.get("itemType"), parse_items(entry["items"], base_dir))
+        if items.size > MOST_ITEMS:
+            rule = (
+                f"each item is counted by itself, so a list has at most {MOST_ITEMS} different ones, not {items.size:,}"
+            )
+            fail(where, rule, "declare groups of items, or publish the lists alone, with `kind: sets`")
+        for label in map(str, items.items):
+            _check_item(where, label, ("", *missing), delimiter)
+    problems.refuse()
+    return items
+
+
+def _of_type(where: str, kind: object, items: Universe) -> Universe:
+    """The items as Frictionless's itemType says; by default integers, if all of them are."""
+    if kind not in (None, "string", "integer"):
+        fail(where, f"itemType {kind!r} is not for lists", "use string or integer, or leave it out", "itemType")
+    if kind == "integer" and not items.integers:
+        fail(where, "itemType is integer, and not all items are", "correct one of them", "itemType")
+    return Universe(tuple(map(str, items.items))) if kind == "string" and items.integers else items
+
+
+def _check_item(where: str, item: str, missing: tuple[str, ...], delimiter: str) -> None:
+    """Refuses an item that a text with several items would not hold."""
+    if item in missing:
+        fail(where, f"{item!r} is both an item and a missing value", "keep it in one list (empty is missing)")
+    if item != item.strip() or item[0] == "[":
+        fail(where, f"item {item!r} has a blank at an end or starts with [", "write it without")
+    for mark, of in ((delimiter, "this column"), (DELIMITER, "releases")):
+        if mark in item:
+            fail(where, f"item {item!r} holds {mark!r}, which separates the items of {of}", "write it without")

@@ -1,0 +1,94 @@
+"""Releases of tables with columns of lists: the same from every kind of input, saved, verified and asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cantle
+from cantle.release import Release
+
+ITEMS = ["flu", "gout", "mumps", "asthma"]
+SCHEMA: dict[str, Any] = {
+    "fields": [
+        {"name": "age", "type": "integer", "step": 5, "constraints": {"minimum": 0, "maximum": 89}},
+        {"name": "ill", "type": "list", "items": ITEMS, "max_items": 3},
+    ]
+}
+SEED = 7
+
+
+def patients(number: int = 3000) -> pl.DataFrame:
+    """Patients of whom the old have gout, and of whom some have no list."""
+    dice = np.random.default_rng(1)
+    age = dice.integers(0, 90, number)
+    held = dice.random((number, len(ITEMS))) < np.stack([age * 0 + 0.2, age / 100, (age < 20) * 0.4, age * 0 + 0.1], 1)
+    lists = [[item for item, has in zip(ITEMS, row, strict=True) if has] for row in held]
+    given = [None if some < 0.1 else one for one, some in zip(lists, dice.random(number), strict=True)]
+    return pl.DataFrame({"age": age, "ill": pl.Series(given, dtype=pl.List(pl.String))})
+
+
+def publish(data: Any, method: str = "mosaic", **more: Any) -> Release:
+    return cantle.publish(data, {**SCHEMA, **more}, epsilon=5, method=method, insecure_seed=SEED)
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    return publish(patients())
+
+
+def test_the_relations_of_items_are_kept(release: Release) -> None:
+    given, made = patients(), release.records
+    assert isinstance(made, pl.DataFrame)
+    for item in ITEMS:
+        shares = [(frame["ill"].list.contains(item).fill_null(False), frame["age"] >= 65) for frame in (given, made)]
+        (there, old), (there_made, old_made) = shares
+        assert there_made.mean() == pytest.approx(there.mean(), abs=0.02)
+        assert there_made.filter(old_made).mean() == pytest.approx(there.filter(old).mean(), abs=0.1)
+    assert made["ill"].is_null().mean() == pytest.approx(0.1, abs=0.02)
+    assert made["ill"].list.len().max() <= 3  # type: ignore[operator]
+
+
+def test_every_input_has_the_same_release(release: Release, tmp_path: Path) -> None:
+    given = patients()
+    joined = pl.when(pl.col("ill").list.len() > 0).then(pl.col("ill").list.join(" ;")).otherwise(pl.lit("[]"))
+    texts = given.with_columns(pl.when(pl.col("ill").is_not_null()).then(joined).alias("ill"))
+    texts.write_csv(tmp_path / "a.csv")
+    given.write_parquet(tmp_path / "a.parquet")
+    given.write_ipc(tmp_path / "a.arrow")
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, given.to_dicts())))
+    objects = given.with_columns(pl.Series("ill", given["ill"].to_list(), dtype=pl.Object))
+    files = [tmp_path / f"a.{ending}" for ending in ("csv", "parquet", "arrow", "jsonl")]
+    for data in (given.to_pandas(), given.to_arrow(), objects, texts, texts.to_pandas(), *files):
+        assert publish(data).frames["tables"].equals(release.frames["tables"])
+
+
+@pytest.mark.parametrize("method", ["mosaic", "rps", "diffgen"])
+@pytest.mark.parametrize("data", ["csv", "parquet"])
+def test_a_release_comes_back_as_it_was(method: str, data: str, tmp_path: Path) -> None:
+    target = [{"name": "smokes", "type": "boolean", "role": "target"}]
+    given = patients(600).with_columns(smokes=pl.Series([True, False, False] * 200))
+    made = publish(given, method, fields=[*SCHEMA["fields"], *target])
+    loaded = Release.load(made.save(tmp_path / "made", data=data))
+    loaded.verify()
+    assert isinstance(made.records, pl.DataFrame)
+    assert made.records.equals(loaded.records)
+
+
+def test_answers_count_items(release: Release) -> None:
+    given = patients()
+    exact = {f"ill contains {item}": given.filter(pl.col("ill").list.contains(item)).height for item in ITEMS}
+    exact |= {"ill is null": given["ill"].null_count()}
+    for question, number in exact.items():
+        found = release.count(question)
+        assert found.low <= number <= found.high
+
+
+def test_pandas_gets_python_lists() -> None:
+    made: Any = publish(patients(500).to_pandas()).records
+    assert {type(one) for one in made["ill"]} <= {list, type(None)}
