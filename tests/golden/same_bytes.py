@@ -56,6 +56,8 @@ TABLES: dict[str, dict[str, Any]] = {
     "rps, count stop": {"method": "rps", "stop": "count:5", "stop_share": "1/3", "levels": "geometric:1.3", "skip": 1},
     "rps, declared number": {"method": "rps", "records": 400, "count_share": 0, "summary": "depth", "bins": 16},
     "rps, no one-way tables": {"method": "rps", "oneway_share": 0, "values": "midpoint", "consistency": False},
+    "rps, subsets": {"method": "rps", "cuts": "subsets", "quality": "class"},
+    "rps, paper, subsets": {"method": "rps", "preset": "paper", "cuts": "subsets", "depth": 7},
     "rps, random order": {"method": "rps", "order": "random", "order_seed": 3, "values": "uniform", "depth": 4},
     "mosaic": {"method": "mosaic"},
     "diffgen": {"method": "diffgen"},

@@ -14,7 +14,8 @@ from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.trusted.core.budget import Budget, Unit
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.counting.words import WordEngine
-from cantle.trusted.geometry.boxes import Cuts, Frontier, Slices, cut_counts
+from cantle.trusted.geometry import value_sets
+from cantle.trusted.geometry.boxes import BoxRule, Cuts, Frontier, SetCuts, Slices, cut_counts
 from cantle.trusted.noise import Noise, Seeded
 
 
@@ -50,7 +51,7 @@ class Table:
 
     def inside(self, lo: np.ndarray, hi: np.ndarray) -> list[tuple[int, ...]]:
         """The records of a box, by the definition of a box."""
-        return [r for r in self.records if all(a <= v < b for a, v, b in zip(lo, r[:-1], hi, strict=True))]
+        return [record for record in self.records if in_box(lo, hi, record[:-1], self.sizes)]
 
 
 def tables(
@@ -66,6 +67,12 @@ def tables(
         return Table(sizes, classes, tuple(draw(st.lists(record, max_size=max_records))))
 
     return build()
+
+
+def in_box(lo: np.ndarray, hi: np.ndarray, point: tuple[int, ...], sizes: tuple[int, ...]) -> bool:
+    """Whether a point is in a box, whose spans beyond the codes of a column stand for sets of them."""
+    sides = zip(lo.tolist(), point, hi.tolist(), sizes, strict=True)
+    return all(a <= v < b if b <= size else v in value_sets.CODE[a:b].tolist() for a, v, b, size in sides)
 
 
 def cuts_of(draw: st.DrawFn, nodes: Frontier) -> Cuts:
@@ -95,8 +102,24 @@ def slices(attribute: list[int], points: list[list[int]]) -> Slices:
     return Slices(np.array(attribute, dtype=np.int64), starts, flat)
 
 
-def rule_of(draw: st.DrawFn, nodes: Frontier) -> Cuts | Slices:
-    """A random rule for these regions."""
+def set_cuts_of(draw: st.DrawFn, nodes: Frontier, sizes: tuple[int, ...]) -> SetCuts:
+    """Random divisions of the sets of small columns, and cuts at points of the others."""
+    rows = []
+    for lo, hi, able in zip(nodes.lo, nodes.hi, cut_counts(nodes) > 0, strict=True):
+        a = draw(st.sampled_from(np.flatnonzero(able).tolist()))
+        if sizes[a] <= value_sets.MOST and (hi[a] > sizes[a] or draw(st.booleans())):
+            inside = value_sets.CODE[lo[a] : hi[a]].tolist()
+            part = draw(st.sets(st.sampled_from(inside), min_size=1, max_size=len(inside) - 1))
+            rows.append((a, draw(st.integers(-1, 6)), sum(1 << code for code in part)))
+        else:
+            rows.append((a, draw(st.integers(int(lo[a]) + 1, int(hi[a]) - 1)), 0))
+    return SetCuts(*np.array(rows, dtype=np.int64).reshape(len(rows), 3).T.copy())
+
+
+def rule_of(draw: st.DrawFn, nodes: Frontier, sizes: tuple[int, ...] = ()) -> BoxRule:
+    """A random rule for these regions; sets of values are divided only if the sizes of the columns are given."""
+    if sizes and ((nodes.hi > sizes).any() or draw(st.booleans())):
+        return set_cuts_of(draw, nodes, sizes)
     return draw(st.sampled_from([cuts_of, slices_of]))(draw, nodes)
 
 

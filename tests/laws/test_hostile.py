@@ -58,7 +58,7 @@ from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.graph import GraphEngine
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
-from cantle.trusted.geometry.boxes import Cuts, Frontier, Slices
+from cantle.trusted.geometry.boxes import Cuts, Frontier, SetCuts, Slices
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions, popcount
 from cantle.trusted.noise import Lanes, Noise, Rate, Seeded
@@ -452,6 +452,10 @@ def test_groups_that_do_not_fit_the_tables_are_refused(starts: Any) -> None:
         CutsOf(np.array([0, 0]), 2, 1),  # too narrow for the codes
         CutsOf(np.array([0, 7]), 4, 1),
         CutsOf(np.array([0.0, 0.0]), 4, 1),
+        AllCuts(SIZES, 1, sets=[True, True]),  # type: ignore[arg-type]
+        AllCuts(SIZES, 1, sets=(1, 1)),  # type: ignore[arg-type]
+        AllCuts(SIZES, 1, sets=(True,)),
+        CutsOf(np.array([0, 0]), 4, 1, sets=(True, False, False)),
     ],
     ids=repr,
 )
@@ -462,9 +466,26 @@ def test_candidates_for_another_frontier_are_refused(candidates: Any) -> None:
         curator.choose(children, candidates, BALANCE, 5, why="c")
 
 
+def test_sets_are_of_small_columns_of_tables() -> None:
+    """In a column of many values the span of a set would be read as a span of codes."""
+    wide = fresh(table=Table((20, 3), 1, ()))
+    part, nothing = np.array([1]), np.array([0])
+    narrow = wide.split(wide.root(), Cuts(np.array([0]), np.array([4]))).take(slice(0, 1))
+    with pytest.raises(ParameterError, match="with few values"):
+        wide.split(narrow, SetCuts(nothing, nothing, part))
+    with pytest.raises(ParameterError, match="not candidates"):
+        wide.choose(narrow, AllCuts((20, 3), 1, sets=(True, False)), BALANCE, 5, why="c")
+    sets = wide.split(narrow, SetCuts(part, nothing, np.array([0b101])))
+    for divided in ((), (False, False)):
+        with pytest.raises(ParameterError, match="not candidates"):
+            wide.choose(sets.take(slice(0, 1)), AllCuts((20, 3), 1, sets=divided), BALANCE, 5, why="c")
+    wide.choose(sets.take(slice(0, 1)), AllCuts((20, 3), 1, sets=(False, True)), BALANCE, 5, why="c")
+
+
 @pytest.mark.parametrize(
     "cuts",
     [
+        SetCuts(np.array([0, 0]), np.array([0, 0]), np.array([1])),
         Cuts(np.array([0]), np.array([1, 1])),
         Cuts(np.array([7, 7]), np.array([1, 1])),
         Cuts(np.array([0, 0]), np.array([1])),

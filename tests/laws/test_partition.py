@@ -16,16 +16,15 @@ from cantle.trusted.claims.scores import BALANCE
 from cantle.trusted.core.keys import Classes, OneWays, Sizes
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
-from cantle.trusted.geometry.boxes import Cuts, Frontier, Slices, cut_counts
+from cantle.trusted.geometry import value_sets
+from cantle.trusted.geometry.boxes import BoxRule, Cuts, Frontier, SetCuts, Slices, cut_counts
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions, unrank
 from tests.effort import examples
-from tests.laws.strategies import Table, able, all_tables, rule_of, slices, tables
-
-Rule = Cuts | Slices
+from tests.laws.strategies import Table, able, all_tables, in_box, rule_of, slices, tables
 
 
 @st.composite
-def levels(draw: st.DrawFn) -> tuple[Table, list[tuple[Frontier, Rule, Frontier]]]:
+def levels(draw: st.DrawFn) -> tuple[Table, list[tuple[Frontier, BoxRule, Frontier]]]:
     """A table and a random walk down the tree: (regions, their rule, children) level by level."""
     table = draw(tables(max_records=10))
     nodes, walk, first = Frontier.root(table.sizes), [], 1
@@ -36,27 +35,25 @@ def levels(draw: st.DrawFn) -> tuple[Table, list[tuple[Frontier, Rule, Frontier]
         )
         if not len(nodes):
             break
-        rule = rule_of(draw, nodes)
+        rule = rule_of(draw, nodes, table.sizes)
         children = rule.children(nodes, first)
         walk.append((nodes, rule, children))
         nodes, first = children, first + len(children)
     return table, walk
 
 
-def holds(nodes: Frontier, i: int, record: tuple[int, ...]) -> bool:
-    return all(nodes.lo[i, a] <= v < nodes.hi[i, a] for a, v in enumerate(record))
-
-
-def misplaced(nodes: Frontier, rule: Rule, children: Frontier, sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
+def misplaced(nodes: Frontier, rule: BoxRule, children: Frontier, sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
     """The points of the domain of which a region's child does not hold exactly those that the rule sends there."""
     found = []
     for i in range(len(nodes)):
         for point in product(*(range(size) for size in sizes)):
             inside = [
-                k for k in range(len(children)) if children.parent[k] == nodes.ids[i] and holds(children, k, point)
+                k
+                for k in range(len(children))
+                if children.parent[k] == nodes.ids[i] and in_box(children.lo[k], children.hi[k], point, sizes)
             ]
             sent = rule.child(np.array([i]), np.array([point[rule.attribute[i]]])).tolist()
-            if inside != (sent if holds(nodes, i, point) else []):
+            if inside != (sent if in_box(nodes.lo[i], nodes.hi[i], point, sizes) else []):
                 found.append(point)
     return found
 
@@ -142,6 +139,63 @@ def test_slices_outside_a_region_or_out_of_order_do_not_fit(starts: list[int], p
     assert Slices(column, np.array([0, 3]), np.array([1, 2, 3])).fits(root)
 
 
+def divided_wrongly(records: int) -> list[tuple[Table, int]]:
+    """The tables of up to this many records of a column of four values, and parts of these, of which the engine puts
+    some record in a child whose set does not have its code, or in none (Claim 70)."""
+    root, wrong = Frontier.root((4,)), []
+    for table, left in product(all_tables((4,), 1, records), range(1, 15)):
+        engine, rule = table.engine(), SetCuts(np.array([0]), np.array([0]), np.array([left]))
+        engine.split(np.array([0]), rule)
+        children = rule.children(root, 1)
+        ((_, _, counts),) = engine.tally(np.arange(2), OneWays((0,), (4,), 1))
+        for lo, hi, found in zip(children.lo, children.hi, counts.tolist(), strict=True):
+            inside = [code for code, _ in table.inside(lo, hi)]
+            if found != np.bincount(inside, minlength=4).tolist():
+                wrong.append((table, left))
+    return wrong
+
+
+def test_divisions_put_every_record_of_every_small_table_in_its_set() -> None:
+    assert divided_wrongly(3) == []
+
+
+def test_wrong_divisions_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = SetCuts.child
+    monkeypatch.setattr(SetCuts, "child", lambda self, node, codes: sound(self, node, np.asarray(codes) ^ 1))
+    assert divided_wrongly(1)
+
+
+def test_every_set_has_a_span_of_its_own() -> None:
+    every = np.arange(1, 1 << value_sets.MOST)
+    lo, hi = value_sets.spans_of(every)
+    assert value_sets.sets_of(lo, hi).tolist() == every.tolist()
+    for number, a, b in zip(every.tolist(), lo.tolist(), hi.tolist(), strict=True):
+        assert value_sets.CODE[a:b].tolist() == [code for code in range(8) if number >> code & 1]
+    spans = np.array([(a, b) for a in range(-2, len(value_sets.CODE) + 3) for b in range(a, a + 10)])
+    found = value_sets.sets_of(spans[:, 0], spans[:, 1])
+    known = set(zip(lo.tolist(), hi.tolist(), strict=True))
+    assert {tuple(span) for span in spans[found > 0].tolist()} == known
+
+
+@pytest.mark.parametrize(("column", "left"), [(0, -1), (0, 0b1111), (0, 0b10000), (1, 0b11), (2, 1), (0, 256)])
+def test_sets_outside_a_region_do_not_fit(column: int, left: int) -> None:
+    root = Frontier.root(SMALL)
+    assert not SetCuts(np.array([column]), np.array([0]), np.array([left])).fits(root)
+    assert not SetCuts(np.array([0]), np.array([0]), np.array([1.0])).fits(root)
+    assert SetCuts(
+        np.array(
+            [
+                0,
+            ]
+        ),
+        np.array([0]),
+        np.array([0b1010]),
+    ).fits(root)
+    below = SetCuts(np.array([0]), np.array([0]), np.array([0b1010])).children(root, 1)
+    assert not SetCuts(np.array([0, 0]), np.array([0, 0]), np.array([0b0010, 0b0010])).fits(below)
+    assert SetCuts(np.array([0, 1]), np.array([0, 1]), np.array([0b0010, 0])).fits(below)
+
+
 @given(levels())
 def test_the_engine_keeps_each_record_in_its_box(case) -> None:
     """At every level, the engine's regions are those of the public geometry."""
@@ -160,10 +214,27 @@ def candidates_for(draw: st.DrawFn, table: Table, nodes: Frontier, kind: type):
     """Candidates of one kind for these regions, with or without the class."""
     classes = draw(st.sampled_from(sorted({1, table.classes})))
     literal = draw(st.booleans())
+    sets = draw(st.sampled_from(sets_for(nodes, table.sizes)))
     if kind is AllCuts:
-        return AllCuts(table.sizes, classes, literal)
+        return AllCuts(table.sizes, classes, literal, sets)
     attribute = [draw(st.sampled_from(np.flatnonzero(row > 0).tolist())) for row in cut_counts(nodes)]
-    return CutsOf(np.array(attribute, dtype=np.int64), max(table.sizes) + draw(st.integers(0, 2)), classes, literal)
+    return CutsOf(
+        np.array(attribute, dtype=np.int64), max(table.sizes) + draw(st.integers(0, 2)), classes, literal, sets
+    )
+
+
+def sets_for(nodes: Frontier, sizes: tuple[int, ...]) -> list[tuple[bool, ...]]:
+    """Which columns may have candidates that divide their sets: those of which a region already is a set must have."""
+    must = (nodes.hi > sizes).any(axis=0).tolist()
+    several = [tuple(must), tuple(True for _ in sizes), tuple(one or a % 2 == 0 for a, one in enumerate(must))]
+    return several if any(must) else [(), *several]
+
+
+def divisions(lo: int, hi: int) -> set[int]:
+    """All ways to divide a set of codes in two, each as the part with the lowest code."""
+    first, *others = value_sets.CODE[lo:hi].tolist()
+    parts = (some for n in range(len(others)) for some in combinations(others, n))
+    return {1 << first | sum(1 << code for code in part) for part in parts}
 
 
 @given(levels(), st.data())
@@ -190,7 +261,7 @@ def test_sides_are_the_counts_left_and_right_of_each_cut(case, data) -> None:
                     cut = candidates.cuts(nodes, chosen)
                     sides = [np.zeros(candidates.classes, int), np.zeros(candidates.classes, int)]
                     for record in table.inside(nodes.lo[i], nodes.hi[i]):
-                        side = int(record[cut.attribute[i]] >= cut.point[i])
+                        side = int(cut.child(np.array([i]), np.array([record[cut.attribute[i]]]))[0]) - 2 * i
                         sides[side][record[-1] if candidates.classes > 1 else 0] += 1
                     assert [left[row].tolist(), right[row].tolist()] == [side.tolist() for side in sides]
                     row += 1
@@ -203,34 +274,41 @@ def test_choices_are_the_distinct_cuts_strictly_inside_the_region(case, data) ->
         for kind in CUT_CANDIDATES:
             candidates = candidates_for(data.draw, table, nodes, kind)
             number = candidates.counts(nodes)
-            seen: list[set[tuple[int, int]]] = [set() for _ in range(len(nodes))]
+            seen: list[set[tuple[int, int, int]]] = [set() for _ in range(len(nodes))]
             for choice in range(number.max()):
                 cuts = candidates.cuts(nodes, np.minimum(choice, number - 1))
                 assert cuts.fits(nodes)
-                for i, cut in enumerate(zip(cuts.attribute.tolist(), cuts.point.tolist(), strict=True)):
+                left = cuts.left.tolist() if isinstance(cuts, SetCuts) else [0] * len(nodes)
+                for i, cut in enumerate(zip(cuts.attribute.tolist(), cuts.point.tolist(), left, strict=True)):
                     if choice < number[i]:
                         assert cut not in seen[i]
                         seen[i].add(cut)
             for i, cuts_seen in enumerate(seen):
+                columns = range(len(table.sizes)) if kind is AllCuts else [candidates.attribute[i]]
+                divided = {a for a in columns if candidates.sets and candidates.sets[a]}
                 expected = {
-                    (a, point)
-                    for a in range(len(table.sizes))
+                    (a, point, 0)
+                    for a in columns
                     for point in range(nodes.lo[i, a] + 1, nodes.hi[i, a])
-                    if kind is AllCuts or a == candidates.attribute[i]
+                    if a not in divided
                 }
-                assert cuts_seen == expected
+                assert cuts_seen == expected | {
+                    (a, 0, left) for a in divided for left in divisions(nodes.lo[i, a], nodes.hi[i, a])
+                }
 
 
-@given(levels())
-def test_weights_give_every_attribute_the_same_mass(case) -> None:
+@given(levels(), st.data())
+def test_weights_give_every_attribute_the_same_mass(case, data) -> None:
     table, walk = case
     for nodes, _, _ in walk:
-        candidates = AllCuts(table.sizes, 1)
+        sets = data.draw(st.sampled_from(sets_for(nodes, table.sizes)))
+        candidates = AllCuts(table.sizes, 1, sets=sets)
         weights, number = candidates.inverse_weights(nodes).spelled(), candidates.counts(nodes)
         assert len(weights) == number.sum()
         for i, mine in enumerate(np.split(weights, np.cumsum(number)[:-1])):
-            each = cut_counts(nodes)[i]
-            assert mine.tolist() == [n for n in each.tolist() for _ in range(n)]
+            points = cut_counts(nodes)[i].tolist()
+            each = [2**n - 1 if sets and sets[a] else n for a, n in enumerate(points)]
+            assert mine.tolist() == [n for n in each for _ in range(n)]
 
 
 @given(levels(), st.data())
@@ -257,7 +335,7 @@ def test_literal_candidates_all_have_the_weight_1(case, data) -> None:
 def test_a_cut_on_the_edge_or_off_the_domain_is_not_inside(case) -> None:
     table, walk = case
     for nodes, cuts, _ in walk:
-        if isinstance(cuts, Slices):
+        if not isinstance(cuts, Cuts):
             continue
         rows = np.arange(len(nodes))
         for point in (nodes.lo[rows, cuts.attribute], nodes.hi[rows, cuts.attribute]):

@@ -27,6 +27,8 @@ TABLES: dict[str, dict[str, Any]] = {
     "tree, paper": {"method": "rps", "preset": "paper", "depth": 4},
     "tree, counted regions": {"method": "rps", "stop": "count:5", "stop_share": "1/3", "depth": 4},
     "tree, declared": {"method": "rps", "records": 400, "count_share": 0, "summary": "depth", "depth": 4},
+    "tree, subsets": {"method": "rps", "cuts": "subsets", "depth": 4},
+    "tree, subsets, tested": {"method": "rps", "cuts": "subsets", "depth": 4, "stop": "count:5", "stop_share": "1/3"},
     "tree, own error unknown": {"method": "rps", "accuracy_share": 0, "depth": 4},
     "cells": {"method": "diffgen"},
     "cells, paper": {"method": "diffgen", "preset": "paper", "rounds": 4},

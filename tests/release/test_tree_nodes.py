@@ -163,7 +163,8 @@ def test_sizes_that_a_tree_states_decide_its_estimates(made: cantle.Release) -> 
     release = named(made)
     total = release.groups["estimate"].sum()
     asked = release.frames["tree"].with_columns(
-        noisy=pl.when(pl.col("node") == 0).then(pl.lit(round(total) + 40)), rate_num=pl.lit(100), rate_den=pl.lit(1)
+        pl.when(pl.col("node") == 0).then(pl.lit(value)).alias(name)
+        for name, value in {"noisy": round(total) + 40, "rate_num": 100, "rate_den": 1}.items()
     )
     found = problems(with_parts(release, frames={"tree": asked}))
     assert any("estimate" in problem for problem in found)

@@ -257,8 +257,8 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     for name, rule in [
         ("none.csv", "no file 'none.csv'"),
         ("binary.csv", "UTF-8"),
-        ("folder.csv", "not a file"),
-        ("pipe.csv", "not a file"),
+        ("folder.csv", "no file"),
+        ("pipe.csv", "no file"),
         ("huge.yaml", "larger than 8 MiB"),
         ("a\0b.csv", "no file|not a path|cannot be read"),
         ("x" * 5000 + ".csv", "no file|not a path|cannot be read"),

@@ -13,7 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import partial
 from itertools import combinations_with_replacement, product
@@ -39,7 +39,7 @@ from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.base import Engine
 from cantle.trusted.counting.words import CHUNK_CELLS, Batch, WordEngine
-from cantle.trusted.geometry.boxes import Bools, Cuts
+from cantle.trusted.geometry.boxes import Bools, Cuts, SetCuts
 from cantle.trusted.noise import Lanes, Rate
 
 Record = tuple[int, ...]
@@ -130,19 +130,18 @@ class Mechanism(ABC, Generic[Data]):
 
 @dataclass(frozen=True, eq=False)
 class Config(Mechanism[Table]):
-    """RPS on a table of a few numeric columns; the configurations of other mechanisms on tables derive from it."""
+    """RPS on a table of a few columns, numbers or (with `labels`) categories without an order; the configurations of
+    other mechanisms on tables derive from it."""
+
+    labels: bool = False
 
     def domain(self) -> Domain:
-        fields: list[dict[str, object]] = [
-            {"name": f"a{i}", "type": "integer", "constraints": {"required": True, "minimum": 0, "maximum": size - 1}}
-            for i, size in enumerate(self.sizes)
+        columns: list[dict[str, object]] = [
+            _category(f"a{i}", size) if self.labels else _number(f"a{i}", size) for i, size in enumerate(self.sizes)
         ]
         if self.classes > 1:
-            labels = [str(label) for label in range(self.classes)]
-            required = {"required": True}
-            target = {"name": "y", "type": "string", "role": "target", "categories": labels, "unknown": "drop"}
-            fields.append({**target, "constraints": required})
-        return TableSchema.from_dict({"fields": fields}).domain()
+            columns.append({"role": "target", **_category("y", self.classes)})
+        return TableSchema.from_dict({"fields": columns}).domain()
 
     def method(self, domain: Domain) -> TreeRun:
         """The run that is audited."""
@@ -210,6 +209,17 @@ class Scripted(Config):
             answers = self.script(self.questions(curator), lambda: last.append(True))
             receipt = curator.seal()
         return (*map(str, answers), *leaked(noise), f"receipt {receipt}"), ()
+
+
+def _number(name: str, size: int) -> dict[str, object]:
+    """A column of so many whole numbers from 0 on."""
+    return {"name": name, "type": "integer", "constraints": {"required": True, "minimum": 0, "maximum": size - 1}}
+
+
+def _category(name: str, size: int) -> dict[str, object]:
+    """A column of so many categories without an order."""
+    values = {"categories": [str(code) for code in range(size)], "unknown": "drop"}
+    return {"name": name, "type": "string", **values, "constraints": {"required": True}}
 
 
 def without_own_error(settings: Mapping[str, object]) -> dict[str, object]:
@@ -287,8 +297,8 @@ def _as_text(answer: object) -> str:
             return str(answer.value.tolist())
         case NoisyCells():
             return str((answer.rows.tolist(), answer.cells.tolist(), answer.value.tolist(), answer.rate_num.tolist()))
-        case Cuts():
-            return str((answer.attribute.tolist(), answer.point.tolist()))
+        case Cuts() | SetCuts():
+            return str([getattr(answer, part.name).tolist() for part in fields(answer)])
     return repr(answer)
 
 
@@ -329,8 +339,8 @@ def shown(method: TreeRun, noise: Enumerating, receipt: ReceiptFields, *, leaves
     for ids, noisy in tree.sizes:
         lines.append(f"sizes of {ids.tolist()}: {noisy.value.tolist()} at {noisy.rate_num.tolist()}")
     for ids, cuts in tree.cuts.values():
-        points = cuts.point if isinstance(cuts, Cuts) else cuts.points
-        lines.append(f"cuts of {ids.tolist()}: attributes {cuts.attribute.tolist()} points {points.tolist()}")
+        said = [f"{part.name} {getattr(cuts, part.name).tolist()}" for part in fields(cuts)]
+        lines.append(f"cuts of {ids.tolist()}: {', '.join(said)}")
     cells: list[int] = []
     for nodes, measured, path in tree.leaves:
         rates = measured.rate_num.tolist() if measured is not None else None

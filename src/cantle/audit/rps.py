@@ -69,6 +69,9 @@ NARROW = Config("narrow regions are leaves", (4,), _rps(depth=2, stop="narrow:2"
 LEAF = Config("one leaf, class histogram", (2,), _rps(depth=0), 2, 2, tight=True)
 """The sound form of instance I5."""
 
+SUBSETS = Config("subsets of a category", (3,), _rps(cuts="subsets", depth=1, leaf_share="1/3"), 3, labels=True)
+"""Each of the three ways to divide three values in two."""
+
 CONFIGS: tuple[Config, ...] = (
     LEAF,
     CHOICE,
@@ -161,6 +164,25 @@ CONFIGS: tuple[Config, ...] = (
     ),
     Config(
         "midpoints of an attribute drawn, depth 2", (3, 2), _rps(attributes="random-midpoint", depth=2), 2, tight=True
+    ),
+    SUBSETS,
+    Config("subsets of a category, depth 2", (4,), _rps(cuts="subsets", depth=2, leaf_share="1/3"), 3, labels=True),
+    Config(
+        "subsets of categories, all columns, class-aware, 2 classes",
+        (3, 2),
+        _rps(cuts="subsets", depth=2, leaf_share="1/7"),
+        7,
+        2,
+        labels=True,
+        records=2,
+    ),
+    Config(
+        "subsets of a category drawn, literal",
+        (3, 2),
+        {"cuts": "subsets", "depth": 1, "stop": "none", "stop_share": 0, "leaf_share": "1/3", "literal": True},
+        3,
+        preset="paper",
+        labels=True,
     ),
     Config("preset default", (2, 2), {"attributes": "all"}, 400, tight=True),
     Config("preset default, columns of numbers", (2, 2), {}, 400),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -148,17 +148,26 @@ def sources(data: object, schema: TableSchema, choice: EngineChoice) -> Iterator
 def _open_spark(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
     from cantle.trusted.counting import spark
 
-    given = hasattr(data, "sparkSession")
-    own = not given and not spark.is_running()
-    frame = cast("DataFrame", data) if given else spark_frame(spark.session(), data, schema, wanted(schema))
-    try:
-        frame = spark.select(frame, wanted(schema))
+    with spark_session(data) as (session, own):
+        frame = spark.select(spark_frame(session, data, schema, wanted(schema)), wanted(schema))
         list(read_codes(polars_of(spark.nothing_of(frame)), schema, method.domain))  # judges the types
         records = _spark_records(schema, method.domain)
         return POLARS, spark.SparkEngine(frame, records, sizes=method.sizes, class_count=method.classes, own=own)
+
+
+@contextmanager
+def spark_session(*sources: object) -> Iterator[tuple[SparkSession, bool]]:
+    """The session of Spark, and whether it is our own; then it is stopped if the block fails."""
+    from cantle.trusted.counting import spark
+
+    given = [one.sparkSession for one in sources if hasattr(one, "sparkSession")]
+    own = not given and not spark.is_running()
+    session = given[0] if given else spark.session()
+    try:
+        yield session, own
     except BaseException:
         if own:
-            frame.sparkSession.stop()
+            session.stop()
         raise
 
 
@@ -173,10 +182,13 @@ def _spark_records(schema: TableSchema, domain: Domain) -> spark.Encode | spark.
 
 
 def spark_frame(session: SparkSession, data: object, schema: TableSchema, wanted: list[str]) -> DataFrame:
-    """What Spark reads at a path, by its ending, or the table of its catalog that `spark:NAME` names."""
+    """A Spark frame as it is; what Spark reads at a path, by its ending; or the table of its catalog that `spark:NAME`
+    names."""
     from cantle.data.spark_files import read_path
     from cantle.trusted.counting import spark
 
+    if hasattr(data, "sparkSession"):
+        return cast("DataFrame", data)
     text = os.fspath(data) if isinstance(data, str | os.PathLike) else None
     if text is None:
         raise DataError("the spark engine reads a path, spark:TABLE or a Spark data frame; give one of these.")

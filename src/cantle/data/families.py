@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -40,7 +40,6 @@ from cantle.trusted.geometry.views import FamilyDomain
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
-    from cantle.data.spark_files import DataFrame
     from cantle.trusted.counting.spark.families import SparkFamilies
 
 ENGINES = EVERY_ENGINE
@@ -84,30 +83,15 @@ def _open_spark(both: tuple[object, object], schema: FamilySchema) -> SparkFamil
     from cantle.trusted.counting import spark
     from cantle.trusted.counting.spark.families import SparkFamilies
 
-    own = not any(hasattr(source, "sparkSession") for source in both) and not spark.is_running()
-    session = spark.session()
-    try:
+    with engines_for_tables.spark_session(*both) as (session, own):
         frames, encode = [], []
         for place, (source, table, domain) in enumerate(zip(both, schema.tables, schema.domains, strict=True)):
-            columns = engines_for_tables.wanted(table)
-            read = (
-                source
-                if hasattr(source, "sparkSession")
-                else engines_for_tables.spark_frame(session, source, table, columns)
-            )
-            frame = spark.select(cast("DataFrame", read), columns)
-            person_codes(
-                polars_of(spark.nothing_of(frame)), domain, str(table.person), table.missing_values
-            )  # judges types
-            frames.append(frame)
-            encode.append(_encoder(table, domain, of_children=place == 1))
-        return SparkFamilies(
-            frames, encode, FamilyDomain(*schema.sizes, schema.max_children), order_of(schema), own=own
-        )
-    except BaseException:
-        if own:
-            session.stop()
-        raise
+            columns, encoder = engines_for_tables.wanted(table), _encoder(table, domain, of_children=place == 1)
+            frames.append(spark.select(engines_for_tables.spark_frame(session, source, table, columns), columns))
+            encoder(spark.nothing_of(frames[-1]))  # judges types
+            encode.append(encoder)
+        joined = FamilyDomain(*schema.sizes, schema.max_children)
+        return SparkFamilies(frames, encode, joined, order_of(schema), own=own)
 
 
 def _encoder(table: TableSchema, domain: Domain, *, of_children: bool) -> Callable[[RecordBatch], pl.DataFrame]:

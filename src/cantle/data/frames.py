@@ -35,6 +35,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cantle.data.arrow_batches import decodable_column
+from cantle.errors import DataError, replacing
 from cantle.schema.values import MIXED, text_of
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
     PandasSeries: TypeAlias = pd.Series
     Series: TypeAlias = nw.Series[Any]  # narwhals has one parameter, the type of the library's own object
 
+
+ANYTHING = (Exception, pl.exceptions.PanicException)
+"""Any exception of a library. Its message may quote a value, so only the fact that it failed is used."""
 
 EXACT = 2**53
 """64-bit floats hold integers of smaller absolute value exactly."""
@@ -337,6 +341,23 @@ def frame_or_series(data: object) -> Frame | Series | None:
 
     native = nw.from_native(data, pass_through=True, allow_series=True)
     return native if isinstance(native, nw.DataFrame | nw.LazyFrame | nw.Series) else None
+
+
+def unreadable(words: str) -> replacing:
+    """A block in which whatever a library raises is replaced by an error about the data as a whole."""
+    return replacing(ANYTHING, lambda _: DataError(words))
+
+
+def library_of(frame: Frame) -> str:
+    """The kind of frame in which records are returned: polars, pandas or pyarrow."""
+    return {"pandas": "pandas", "pyarrow": "pyarrow"}.get(str(frame.implementation), "polars")
+
+
+def collected(frame: Frame) -> nw.DataFrame[Any]:
+    """The frame, computed if it is lazy."""
+    import narwhals as nw
+
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
 
 def as_frame(data: object) -> Frame:

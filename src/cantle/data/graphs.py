@@ -27,24 +27,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat, SupportsIndex, TypeGuard, runtime_checkable
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from cantle.data.arrow_batches import parquet_batches, polars_of
 from cantle.data.engine_choice import POLARS, EngineChoice, Opened
 from cantle.data.file_forms import PARQUET, Paths, ending, files, is_path
 from cantle.data.frames import (
+    ANYTHING,
     EXACT,
     arrow_of,
     as_floats_where_large,
     as_frame,
     as_polars,
+    collected,
     frame_or_series,
     is_declared,
     meaning,
+    unreadable,
 )
-from cantle.data.tables import column_types
-from cantle.errors import DataError, ParameterError, raise_alone
+from cantle.data.tables import column_types, read_parquet
+from cantle.errors import DataError, ParameterError
 from cantle.schema.dialect import UNDECODABLE
 from cantle.schema.graph import GraphSchema, NodeRange
 from cantle.schema.identifier_lines import check_file, check_packing, matrix_market, pieces, read_fields
@@ -65,8 +67,6 @@ Identifiers = Array | list[object]
 """A column of identifiers, one per record."""
 
 ENGINES = ("memory", "duckdb")
-# any exception of a library; its message may quote a value, so only the fact that it failed is used
-_ANYTHING = (Exception, pl.exceptions.PanicException)
 _MISSING_TEXTS = ("none", "nan", "nat", "<na>", "")  # how missing values of frames print themselves
 _FLOATS = "identifiers of nodes are declared as floats, which round large numbers; store them as integers or text."
 
@@ -170,7 +170,8 @@ def edge_columns(path: Path, form: str | None) -> tuple[int | None, Iterable[lis
         rows, entries = matrix_market(path)
         return rows, read_fields(entries, 2)
     if path.suffix.lower() in PARQUET:
-        return None, [two_ends(_parquet(path))]
+        check_file(path)
+        return None, [two_ends(read_parquet(path))]
     return None, read_fields(pieces(path), 2)
 
 
@@ -209,14 +210,6 @@ def _is_path(data: object) -> TypeGuard[str | os.PathLike[str]]:
     return isinstance(data, str | os.PathLike)
 
 
-def _parquet(path: Path) -> pl.DataFrame:
-    check_file(path)
-    try:
-        return pl.read_parquet(path, glob=False)
-    except _ANYTHING:
-        raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
-
-
 # ----------------------------------------------------------------------------------------------------- columns
 
 
@@ -246,15 +239,10 @@ def _frame(data: object) -> list[Series]:
     """The columns of a polars, pandas or pyarrow frame or series."""
     import narwhals as nw
 
-    try:
+    known = "a file, a networkx graph, a frame or an array of two columns"
+    with unreadable(f"this cannot be read as a graph; give {known}."):
         native = frame_or_series(data)
-        if isinstance(native, nw.Series):
-            return [native]
-        frame = as_frame(native)
-        return list((frame.collect() if isinstance(frame, nw.LazyFrame) else frame).iter_columns())
-    except _ANYTHING:
-        known = "a file, a networkx graph, a frame or an array of two columns"
-        raise_alone(DataError(f"this cannot be read as a graph; give {known}."))
+        return [native] if isinstance(native, nw.Series) else list(collected(as_frame(native)).iter_columns())
 
 
 def _ids(series: Series) -> Identifiers:
@@ -373,7 +361,7 @@ def _patched(column: Column) -> NDArray[np.float64]:
 def _number(value: object) -> float:
     try:
         return float(value) if isinstance(value, str | bytes | SupportsFloat | SupportsIndex) else 0.0
-    except _ANYTHING:  # a value that is not a number
+    except ANYTHING:  # a value that is not a number
         return 0.0
 
 

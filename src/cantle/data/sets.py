@@ -32,9 +32,16 @@ from cantle.data.arrow_batches import decodable_column, parquet_batches, polars_
 from cantle.data.engine_choice import EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import CSV, PARQUET, check_packing, ending, files
 from cantle.data.fimi import Ints, read_tokens
-from cantle.data.frames import as_polars, column_of, frame_or_series, is_declared
+from cantle.data.frames import (
+    as_polars,
+    collected,
+    column_of,
+    frame_or_series,
+    is_declared,
+    library_of,
+    unreadable,
+)
 from cantle.data.tables import (
-    _ANYTHING,
     _check_columns,
     _check_types,
     _frame_columns,
@@ -42,6 +49,7 @@ from cantle.data.tables import (
     column_types,
     header,
     read_batches,
+    read_parquet,
 )
 from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.schema.fields import Field
@@ -343,13 +351,8 @@ def list_column_among(where: str, types: Mapping[str, pl.DataType], schema: SetS
 
 def set_column(path: Path, schema: SetSchema) -> pl.Series | None:
     """The column of lists in a Parquet file; None if it holds a long table."""
-    where, column = f"{path.name!r}", list_column_of(path, schema)
-    if column is None:
-        return None
-    try:
-        return pl.read_parquet(path, columns=[column], glob=False)[column]
-    except _ANYTHING:
-        raise_alone(DataError(f"{where} is not a readable Parquet file, or is truncated; write it again."))
+    column = list_column_of(path, schema)
+    return None if column is None else read_parquet(path, [column])[column]
 
 
 # ------------------------------------------------------------------------------------------ tables, frames
@@ -482,14 +485,12 @@ def _as_frame(data: object) -> Frame | None:
     """The data as a narwhals frame, a series as a frame of one column; None for anything else."""
     import narwhals as nw
 
-    try:
+    with unreadable(_UNREADABLE):
         frame = frame_or_series(data)
         if frame is None and isinstance(data, ArrowArray):
             own = type(data).__module__.startswith("pyarrow.")  # an array on its own; other libraries check texts
             frame = frame_or_series(pl.Series(decodable_column(cast("pyarrow.Array", data)) if own else data))
         return frame.alias(ITEMS).to_frame() if isinstance(frame, nw.Series) else frame
-    except _ANYTHING:
-        raise_alone(DataError(_UNREADABLE))
 
 
 def _from_frame(frame: Frame, schema: SetSchema, store: Store) -> tuple[SetForm, Iterable[Packed]]:
@@ -497,23 +498,16 @@ def _from_frame(frame: Frame, schema: SetSchema, store: Store) -> tuple[SetForm,
     import narwhals as nw
 
     where = "the frame"
-    try:
+    with unreadable(_UNREADABLE):
         types = dict(frame.collect_schema())
         if isinstance(frame, nw.DataFrame):
             types |= {name: nw.Unknown() for name in types if _is_undeclared(frame[name])}
-    except _ANYTHING:
-        raise_alone(DataError(_UNREADABLE))
-    column = list_column(where, types, schema)
-    library = {"pandas": "pandas", "pyarrow": "pyarrow"}.get(str(frame.implementation), "polars")
+    column, library = list_column(where, types, schema), library_of(frame)
     if column is None:
         return _from_long([frame.to_native()], schema, store, library)
     _check_columns(where, _frame_columns(frame.to_native()), [column])
-    try:
-        frame = frame.select(column)
-        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-        series = _lists_or_objects(frame[column])
-    except _ANYTHING:
-        raise_alone(DataError(_UNREADABLE))
+    with unreadable(_UNREADABLE):
+        series = _lists_or_objects(collected(frame.select(column))[column])
     form = SetForm(form="list", frame=library, column=column)
     if isinstance(series, pl.Series):
         return form, [pack(*lists_of(where, series, schema.universe), schema)]
@@ -556,10 +550,8 @@ def _from_python(data: object, schema: SetSchema) -> tuple[SetForm, Iterable[Pac
         raise DataError(f"this is neither a path nor a frame nor a list of sets; {_WHAT}.")
     if schema.form == "long":
         raise DataError("the schema says `form: long`, which is for tables; give one, or leave `form` out.")
-    try:
+    with unreadable(f"the sets cannot be read to their end; {_WHAT}."):
         records = list(data)
-    except _ANYTHING:
-        raise_alone(DataError(f"the sets cannot be read to their end; {_WHAT}."))
     sets = _objects(records, schema)
     return SetForm(form="list", column=schema.column or ITEMS), [pack(*sets, schema)]
 

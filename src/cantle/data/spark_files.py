@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from cantle.data import sets
 from cantle.data.arrow_batches import polars_of
 from cantle.data.engine_choice import Opened
-from cantle.data.engines_for_tables import spark_frame
+from cantle.data.engines_for_tables import spark_frame, spark_session
 from cantle.data.file_forms import ARROW, CSV, JSON_LINES, SHEETS, STATISTICS, ending
 from cantle.data.line_grammars import CsvDialect, Grammar, objects_in
 from cantle.data.sets import check_pair
@@ -195,17 +195,10 @@ TEXT = (".csv", ".tsv", ".txt", ".data", ".test", ".json")
 
 def open_spark(data: object, schema: SetSchema, engine: Callable[[Records], Engine]) -> Opened:
     """An engine that counts the records on Spark's workers, and the form of the input."""
-    given = hasattr(data, "sparkSession")
-    own = not given and not spark.is_running()
     table, _, _ = sets.as_long_table(schema)
-    frame = cast("DataFrame", data) if given else spark_frame(spark.session(), data, table, sets.columns_of(schema))
-    try:
-        form, frame, records = _chosen(frame, data, schema)
+    with spark_session(data) as (session, own):
+        form, frame, records = _chosen(spark_frame(session, data, table, sets.columns_of(schema)), data, schema)
         return form.to_dict(), engine(SparkSets(frame, records, own=own))
-    except BaseException:
-        if own:
-            frame.sparkSession.stop()
-        raise
 
 
 def _chosen(frame: DataFrame, data: object, schema: SetSchema) -> tuple[SetForm, DataFrame, LongRows | Lists]:

@@ -42,19 +42,23 @@ from cantle.data.file_forms import (
     pieces,
 )
 from cantle.data.frames import (
+    ANYTHING,
     EXACT,
     are_rounded,
     as_frame,
     as_polars,
+    collected,
     column_of,
     is_declared,
     is_rounded,
+    library_of,
     lists_as_texts,
     read_column,
+    unreadable,
 )
 from cantle.data.line_grammars import BLANK_LINES, CsvDialect, Grammar, object_batches, well_formed, with_line_feeds
 from cantle.data.sheets import column_names, read_sheet, read_statistics
-from cantle.errors import DataError, raise_alone
+from cantle.errors import DataError
 from cantle.schema.dialect import UNDECODABLE, without_marks
 from cantle.schema.values import MIXED, in_microseconds, text_of
 
@@ -68,8 +72,6 @@ _KNOWN = "numbers, text, booleans, dates or datetimes"
 _READ = (pl.Boolean, pl.String, pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Null)  # beside numbers
 _FEW = 8  # most columns that a message names
 _DIALECT = ", or say there how the file is written: `delimiter`, `encoding`, `header: false`, `headerRow: 3`"
-# any exception of a library; its message may quote a value, so only the fact that it failed is used
-_ANYTHING = (Exception, pl.exceptions.PanicException)
 
 
 @dataclass(frozen=True, repr=False)
@@ -207,10 +209,8 @@ def column_types(source: str | os.PathLike[str]) -> dict[str, pl.DataType]:
     """The column names and declared types of a Parquet or Arrow file; nothing else is read."""
     path = Path(source)
     _check_file(path)
-    try:
+    with unreadable(_damaged(path)):
         return dict(pl.read_ipc_schema(path) if ending(path) in ARROW else pl.read_parquet_schema(path))
-    except _ANYTHING:
-        raise_alone(DataError(_unreadable(path)))
 
 
 def _read_typed(path: Path, wanted: list[str], ids: tuple[str, ...], lists: tuple[str, ...]) -> pl.DataFrame:
@@ -218,16 +218,19 @@ def _read_typed(path: Path, wanted: list[str], ids: tuple[str, ...], lists: tupl
     types = column_types(path)
     _check_columns(f"{path.name!r}", types, wanted)
     _check_types(f"{path.name!r}", {name: types[name] for name in wanted}, ids, lists)
-    try:
-        if ending(path) in ARROW:
-            with path.open("rb") as file:  # polars could take a path for a pattern
-                return pl.read_ipc(file, columns=wanted).select(wanted)
-        return pl.read_parquet(path, columns=wanted, glob=False).select(wanted)
-    except _ANYTHING:
-        raise_alone(DataError(_unreadable(path)))
+    if ending(path) not in ARROW:
+        return read_parquet(path, wanted).select(wanted)
+    with unreadable(_damaged(path)), path.open("rb") as file:  # polars could take a path for a pattern
+        return pl.read_ipc(file, columns=wanted).select(wanted)
 
 
-def _unreadable(path: Path) -> str:
+def read_parquet(path: Path, columns: list[str] | None = None) -> pl.DataFrame:
+    """These columns of a Parquet file, or all."""
+    with unreadable(_damaged(path)):
+        return pl.read_parquet(path, columns=columns, glob=False)
+
+
+def _damaged(path: Path) -> str:
     kind = "Arrow" if ending(path) in ARROW else "Parquet"
     return f"{path.name!r} is not a readable {kind} file, or is truncated; write it again."
 
@@ -342,7 +345,7 @@ def _parse_well_formed(
                 encoding=encoding,
                 truncate_ragged_lines=True,
             )
-        except _ANYTHING:
+        except ANYTHING:
             continue
         return frame.select(wanted)
     raise DataError("the file cannot be read as CSV; check delimiter and quoteChar in the schema.")
@@ -352,22 +355,13 @@ def _parse_well_formed(
 
 
 def _read_frame(source: object, wanted: list[str], ids: tuple[str, ...], lists: tuple[str, ...]) -> Raw:
-    import narwhals as nw
-
     _check_columns("the frame", _frame_columns(source), wanted)
-    try:
-        frame = as_frame(source).select(wanted)
-        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-    except _ANYTHING:
-        raise_alone(DataError("the frame cannot be read; give a pandas, polars or pyarrow frame."))
-    try:
+    with unreadable("the frame cannot be read; give a pandas, polars or pyarrow frame."):
+        frame = collected(as_frame(source).select(wanted))
+    with unreadable(f"the frame has a column of a type that cannot be read; store it as {_KNOWN}."):
         columns = {name: _column(frame[name], is_id=name in ids, is_list=name in lists).alias(name) for name in wanted}
-    except _ANYTHING:  # polars has no such type
-        raise_alone(DataError(f"the frame has a column of a type that cannot be read; store it as {_KNOWN}."))
     _check_types("the frame", {name: columns[name].dtype for name in wanted if _is_declared(frame[name])}, ids, lists)
-    return Raw(
-        pl.DataFrame(columns), kind={"pandas": "pandas", "pyarrow": "pyarrow"}.get(str(frame.implementation), "polars")
-    )
+    return Raw(pl.DataFrame(columns), library_of(frame))
 
 
 def _frame_columns(source: object) -> list[object]:
@@ -377,11 +371,8 @@ def _frame_columns(source: object) -> list[object]:
         names = getattr(source, "columns", None)  # pandas
     if names is not None and not callable(names):
         return list(names)
-    try:
+    with unreadable("this is neither a path nor a data frame; give a file, or a pandas, polars or pyarrow frame."):
         return list(as_frame(source).collect_schema().names())
-    except _ANYTHING:
-        what = "give a file, or a pandas, polars or pyarrow frame"
-        raise_alone(DataError(f"this is neither a path nor a data frame; {what}."))
 
 
 def _column(series: Series, *, is_id: bool, is_list: bool) -> pl.Series:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cantle.trusted.core.arrays import Codes
+from cantle.trusted.geometry import value_sets
 from cantle.trusted.geometry.boxes import Ints
 
 Floats = npt.NDArray[np.float64]
@@ -135,22 +136,26 @@ def fit_values(
     """Masses f over the codes such that regions drawing from f inside [lo, hi) together show the target.
 
     Iterative proportional fitting of one attribute: scale f(v) by target(v) / current total of v over the regions.
+    Spans may stand for sets of codes (geometry/value_sets.py).
     """
     # Many regions share the same few spans, so weights are summed by span first.
-    (lo, hi), which = distinct_spans(lo, hi, len(target))
+    sets, size = (hi > len(target)).any(), len(target)
+    code = value_sets.CODE if sets else np.arange(size)
+    (lo, hi), which = distinct_spans(lo, hi, len(code))
     weights = np.bincount(which, weight, len(lo)).astype(np.float64)
     total = max(float(target.sum()), 1.0)
     floor = total * 1e-9  # every code keeps a little mass, so that every region has something to draw
     f = np.maximum(target, floor)
-    if compiled:
+    if compiled and not sets:
         from cantle.drawing import _kernels
 
         return _kernels.fit(f, target, lo, hi, weights, floor, total, rounds)
     for _ in range(rounds):
-        below = np.concatenate([[0.0], np.cumsum(f)])
+        below = np.concatenate([[0.0], np.cumsum(value_sets.along(f) if sets else f)])
         share = weights / (below[hi] - below[lo])
-        edge = np.bincount(lo, share, len(f) + 1) - np.bincount(hi, share, len(f) + 1)
-        shown = f * np.cumsum(edge)[: len(f)]
+        edge = np.bincount(lo, share, len(code) + 1) - np.bincount(hi, share, len(code) + 1)
+        held = np.cumsum(edge)[: len(code)]
+        shown = f * (np.bincount(code, held)[:size] if sets else held)
         f = f * np.where(shown > floor, target / np.maximum(shown, floor), 1.0)
         whole = float(np.cumsum(f)[-1])  # added one after the other, as in the kernel
         f = np.maximum(f * (total / max(whole, floor)), floor)

@@ -2,6 +2,7 @@
 
 A numeric attribute gives `<name>.lo`, `<name>.hi` (half-open, original units); a category or place gives its label and
 `<name>.lo`, `<name>.hi` as positions in the order of its values; `<name>.null` says whether null belongs to the region.
+Values that are no neighbours have positions beyond all values, which stand for their set (geometry/value_sets.py).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from cantle.errors import SchemaError
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from cantle.schema.places import Plane
 from cantle.trusted.core.arrays import Bools, Codes, Floats
+from cantle.trusted.geometry import value_sets
 from cantle.trusted.geometry.boxes import Cuts, Ints
 
 if TYPE_CHECKING:
@@ -61,7 +63,8 @@ def groups_frame(domain: Domain, leaves: Leaves) -> pl.DataFrame:
     }
     for a, attribute in enumerate(domain.attributes):
         # Many leaves share the same few spans, so each span is put into words once.
-        (lo, hi), which = distinct_spans(leaves.lo[:, a], leaves.hi[:, a], attribute.size)
+        ends = leaves.hi[:, a]
+        (lo, hi), which = distinct_spans(leaves.lo[:, a], ends, max(attribute.size, int(ends.max(initial=0))))
         columns |= span_columns(attribute, lo, hi, np.repeat(which, classes))
     if domain.target:
         codes = np.tile(np.arange(classes), len(leaves.ids))
@@ -80,14 +83,17 @@ def span_columns(attribute: Attribute, lo: Ints, hi: Ints, which: Ints) -> dict[
 
     name, spans = column_of(attribute.name), dict[str, "pl.Series | Codes | Bools"]()
     first, last = np.minimum(lo, attribute.bins), np.minimum(hi, attribute.bins)
+    far = hi > attribute.size
     if is_category(attribute):
+        first, last = np.where(far, lo, first), np.where(far, hi, last)
         pairs = zip(lo.tolist(), hi.tolist(), strict=True)
         spans[name] = pl.Series([attribute.describe(*pair) for pair in pairs], dtype=pl.String)[which]
         spans[f"{name}.lo"], spans[f"{name}.hi"] = first[which], last[which]
     else:
         spans[f"{name}.lo"], spans[f"{name}.hi"] = _edges(attribute, first)[which], _edges(attribute, last)[which]
     if attribute.nullable:
-        spans[f"{name}.null"] = (hi > attribute.bins)[which]
+        null = np.where(far, value_sets.sets_of(lo, hi) >> attribute.bins & 1, hi > attribute.bins)
+        spans[f"{name}.null"] = null.astype(np.bool_)[which]
     return {column: pl.Series(values) for column, values in spans.items()}
 
 
@@ -117,8 +123,8 @@ def leaves_from(domain: Domain, groups: pl.DataFrame) -> Leaves:
             ends = [edges.search_sorted(end) for end in ends]
         lo[:, a], hi[:, a] = (np.asarray(end) for end in ends)
         if attribute.nullable:
-            # Null is the last code: a region with null reaches one past the bins.
-            hi[:, a] = np.where(rows[f"{name}.null"].to_numpy(), attribute.size, hi[:, a])
+            # Null is the last code: a region with null reaches one past the bins, unless it is a set of its own.
+            hi[:, a] = np.maximum(hi[:, a], np.where(rows[f"{name}.null"].to_numpy(), attribute.size, 0))
     asked = groups["noisy"].null_count() == 0
 
     def cells(column: str, kind: type[Number]) -> NDArray[Number]:

@@ -18,7 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -157,17 +157,6 @@ def kind_of_frame(records: Drawn | NativeFrame) -> str:
     """The kind of frame that records are in: polars, pandas or pyarrow."""
     library = type(records).__module__.partition(".")[0]
     return library if library in ("pandas", "pyarrow") else "polars"
-
-
-def give_back_lists(frame: pl.DataFrame, kind: str, column: str) -> NativeFrame:
-    """`give_back` for a frame with a column of lists."""
-    returned = give_back(frame, kind)
-    if kind != "pandas":
-        return returned
-    pandas = cast("pd.DataFrame", returned)
-    # Polars returns arrays. People expect lists, also in an empty column (of objects).
-    pandas[column] = pandas[column].astype(object).map(lambda one: one.tolist())
-    return pandas
 
 
 def _to_pandas(frame: pl.DataFrame, nullable: Collection[str]) -> pd.DataFrame:

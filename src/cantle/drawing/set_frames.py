@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cantle.drawing.records import give_back, give_back_lists
+from cantle.drawing.records import give_back
 from cantle.errors import ParameterError
 from cantle.schema.items import SPACE, Universe
 from cantle.schema.sets import ITEMS, SetForm
@@ -87,7 +87,7 @@ def give_back_sets(frame: pl.DataFrame, form: SetForm, *, ordered: bool = False)
     """The (public) frame of sets, or of sequences, in the form and library of the input; ids are new."""
     if form.form == "long":
         return give_back(long_table(frame, form, ordered=ordered), form.frame)
-    return give_back_lists(frame.rename({ITEMS: form.column}), form.frame, form.column)
+    return give_back(frame.rename({ITEMS: form.column}), form.frame)
 
 
 # ---------------------------------------------------------------------------------------------------- FIMI

@@ -15,7 +15,7 @@ import numpy as np
 from cantle.drawing.counts import Floats, project_rows, round_rows
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Bools
-from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, Slices
+from cantle.trusted.geometry.boxes import BoxRule, Frontier, Ints
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Tree:
     attributes: int
     classes: int
     levels: list[Frontier] = field(default_factory=list)
-    cuts: dict[int, tuple[Ints, Cuts | Slices]] = field(default_factory=dict)
+    cuts: dict[int, tuple[Ints, BoxRule]] = field(default_factory=dict)
     sizes: list[tuple[Ints, Noisy]] = field(default_factory=list)
     leaves: list[tuple[Frontier, Noisy | None, Ints]] = field(default_factory=list)
     declared: int | None = None
@@ -41,7 +41,7 @@ class Tree:
         """Records a noisy size of each region."""
         self.sizes.append((nodes.ids, noisy))
 
-    def note_cuts(self, nodes: Frontier, cuts: Cuts | Slices) -> None:
+    def note_cuts(self, nodes: Frontier, cuts: BoxRule) -> None:
         self.cuts[nodes.depth] = (nodes.ids, cuts)
 
     def note_leaves(self, nodes: Frontier, noisy: Noisy | None, path: Ints) -> None:

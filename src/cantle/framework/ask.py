@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -130,16 +131,17 @@ class Ask:
         nodes, price, judge = regions.nodes, self._price(share, epsilon), self._score(score)
         seen = self.run.classes if isinstance(judge, Mix) and judge.apart else 1
         if column is not None:
-            each = CutsOf(regions.numbers(column), max(self.run.sizes), seen, literal)
+            each = CutsOf(regions.numbers(column), max(self.run.sizes), seen, literal, self.run.sets)
             return Cut(regions, self.curator.choose(nodes, each, judge, price, why="split"))
-        candidates = AllCuts(self.run.sizes, seen, literal)
+        candidates = AllCuts(self.run.sizes, seen, literal, self.run.sets)
         open_ = candidates.counts(nodes) > 1  # with a single candidate there is no choice, and nothing to pay
         if open_.all():
             return Cut(regions, self.curator.choose(nodes, candidates, judge, price, why="split"))
         first = candidates.cuts(nodes, np.zeros(len(nodes), np.int64))
         if open_.any():
             chosen = self.curator.choose(nodes.take(open_), candidates, judge, price, why="split")
-            first.attribute[open_], first.point[open_] = chosen.attribute, chosen.point
+            for part in fields(first):
+                getattr(first, part.name)[open_] = getattr(chosen, part.name)
         return Cut(regions, first)
 
     def counts(self, leaves: Regions) -> None:

@@ -80,6 +80,9 @@ class TreeRun(TableMethod, ABC):
     depth = 0
     """The planned depth, if there is one."""
 
+    sets: tuple[bool, ...] = ()
+    """For each attribute whether regions can be any set of its values; empty if none can."""
+
     def __init__(self, domain: Domain, share: Fraction) -> None:
         self.domain = domain
         self.own_accuracy = OwnAccuracy(share, domain=domain)

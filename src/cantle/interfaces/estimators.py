@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 
-from cantle.data.frames import as_frame, as_polars
-from cantle.errors import DataError, ParameterError, raise_alone
+from cantle.data.frames import as_frame, as_polars, collected, unreadable
+from cantle.errors import ParameterError
 from cantle.interfaces.opening import preflight
 from cantle.interfaces.publishing import EngineName, MethodName, PresetName, carry_out
 from cantle.release import Release
@@ -215,6 +214,7 @@ class RPS(Publisher):
 
     depth: int | str | None = None
     attributes: str | None = None
+    cuts: str | None = None
     quality: str | None = None
     stop: str | None = None
     skip: int | None = None
@@ -317,11 +317,8 @@ def _with_target(X: object, y: Iterable[object] | None, target: str | None) -> o
         return X
     if isinstance(X, str | os.PathLike):
         raise ParameterError("y is given, but X is a path; put the target into the file, and leave out y")
-    try:
-        frame = as_frame(X)
-        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-    except (Exception, pl.exceptions.PanicException):  # the message of a lazy frame that fails may quote a value
-        raise_alone(DataError("X cannot be read; give a pandas, polars or pyarrow frame."))
+    with unreadable("X cannot be read; give a pandas, polars or pyarrow frame."):
+        frame = collected(as_frame(X))
     if target in frame.columns:
         raise ParameterError(f"the target {target!r} is given twice: as y and as a column of X; leave one out")
     values = list(y)

@@ -116,17 +116,18 @@ def flag() -> Rule:
     return read, "true or false"
 
 
-def setting(rule: Rule, *, shown: bool = False) -> Any:  # a field takes the type that the class gives it
+def setting(rule: Rule, *, shown: bool = False, unless: object = ...) -> Any:  # a field takes the type of its class
     """A field of a class of settings, which the rule parses.
 
     Help texts name the fields that are `shown`; the others are for preset paper and for those who study the method.
+    Releases do not name a field that has the value `unless`.
     """
-    return field(metadata={"rule": rule, "shown": shown})
+    return field(metadata={"rule": rule, "shown": shown, "unless": unless})
 
 
 def literal_switch() -> Any:
     """The field `literal`, off by default: preset paper to the letter. Releases name it only where it is on."""
-    return field(metadata={"rule": flag(), "shown": False, "unless": False})
+    return setting(flag(), unless=False)
 
 
 def refuse_literal(method: str, preset: str, given: Mapping[str, object]) -> None:
@@ -184,7 +185,7 @@ def read_settings(
 def echo(settings: object) -> Echo:
     """Settings as JSON values: numbers, words and flags are unchanged, anything else becomes its exact text."""
     every = [(one, getattr(settings, one.name)) for one in fields(settings)]  # type: ignore[arg-type]
-    values = [(one.name, value) for one, value in every if one.metadata.get("unless", ...) is not value]
+    values = [(one.name, value) for one, value in every if one.metadata["unless"] != value]
     return {name: value if value is None or isinstance(value, str | int) else str(value) for name, value in values}
 
 

@@ -12,24 +12,38 @@ import json
 import math
 import os
 import re
+import reprlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, ParamSpec, TypeVar
 
 from cantle.errors import Place, Problem, SchemaError
-from cantle.schema.taxonomy import MAX_DEPTH
 
 if TYPE_CHECKING:
     import yaml
 
 
+MAX_DEPTH = 100  # levels of a taxonomy
 MAX_NESTING = 2 * MAX_DEPTH + 10  # levels of lists and mappings; a named group inside a list takes two
 MAX_SIZE = 10_000_000  # values
 MAX_INTEGER = 2**53 - 1  # what JSON holds exactly, so that every release can state its schema
+MAX_BYTES, MAX_YAML_BYTES = 1 << 30, 8 << 20  # of a file beside a schema; YAML is slow to parse
+
+_quoting = reprlib.Repr()
+_quoting.maxstring = _quoting.maxother = 80
+
+
+def quote(value: object) -> str:
+    """A public value as shown in a message, shortened if it is long."""
+    try:
+        return _quoting.repr(value)
+    except ValueError:  # an integer too long to be written
+        return f"a very long {type(value).__name__}"
 
 
 def fail(where: str, rule: str, fix: str, *keys: str) -> NoReturn:
@@ -37,6 +51,21 @@ def fail(where: str, rule: str, fix: str, *keys: str) -> NoReturn:
     text = f"{where}: {rule}; {fix}."
     places = tuple(tuple(int(one) if one.isdecimal() else one for one in key.split(".")) for key in keys)
     raise SchemaError(text, (Problem(text, places),))
+
+
+def read_text(path: Path, name: str, where: str) -> str:
+    """The text of a file that belongs to a schema; messages call it by this name."""
+    most = MAX_YAML_BYTES if path.suffix.lower() in (".yaml", ".yml") else MAX_BYTES
+    try:
+        if not path.is_file():
+            fail(where, f"there is no file {quote(name)}", "give its path from the folder of the schema")
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+        if len(content) > most:
+            fail(where, f"{quote(name)} is larger than {most >> 20} MiB", "declare fewer or shorter values")
+        return content.decode("utf-8-sig")
+    except (OSError, ValueError):
+        fail(where, f"the file {quote(name)} cannot be read as UTF-8 text", "check its permissions and encoding")
 
 
 def parse_document(text: str, where: str, is_json: bool) -> object:

@@ -33,6 +33,7 @@ from cantle.schema.scales import Labels as Labels
 from cantle.schema.scales import Steps as Steps
 from cantle.schema.taxonomy import Taxonomy
 from cantle.schema.values import Codes, Mask, by_kind
+from cantle.trusted.geometry import value_sets
 
 if TYPE_CHECKING:
     from cantle.schema.relations import Relations
@@ -190,7 +191,11 @@ class Attribute:
         return self.scale.value(min(code * self.width, self.grid))
 
     def describe(self, lo: int, hi: int) -> str:
-        """A text for the codes lo, …, hi - 1; the name of the node, if they are a node of the taxonomy."""
+        """A text for the codes lo, …, hi - 1, or for a set of codes (geometry/value_sets.py); the name of the node, if
+        they are a node of the taxonomy."""
+        if hi > self.size:
+            codes = value_sets.CODE[lo:hi].tolist()
+            return " | ".join(self.describe(code, code + 1) for code in codes)
         last = min(hi, self.bins)
         parts = [self._describe_values(lo, last)] if lo < last else []
         return " or ".join([*parts, "null"] if hi > self.bins else parts)
@@ -258,17 +263,9 @@ class Domain:
 
     def encode(self, frame: pl.DataFrame) -> tuple[Codes, Codes]:
         """Codes (n, d), row-major, and classes (n,), in the smallest unsigned type, without dropped records."""
-        if self.relations is not None:
-            columns, classes = self.encode_columns(frame)
-            widest = unsigned(max((a.size for a in self.attributes), default=1))
-            return np.stack(columns, axis=1).astype(widest) if columns else np.empty((len(classes), 0), widest), classes
-        n = frame.height
-        keep = np.ones(n, dtype=bool)
-        codes = np.empty((n, len(self.attributes)), dtype=unsigned(max((a.size for a in self.attributes), default=1)))
-        for j, attribute in enumerate(self.attributes):
-            codes[:, j] = _kept(attribute.encode(attribute.given(frame)), keep)
-        classes = self._classes(frame, keep)
-        return (codes, classes) if keep.all() else (codes[keep], classes[keep])
+        columns, classes = self.encode_columns(frame)
+        widest = unsigned(max((a.size for a in self.attributes), default=1))
+        return np.stack(columns, axis=1).astype(widest) if columns else np.empty((len(classes), 0), widest), classes
 
     def encode_columns(self, frame: pl.DataFrame) -> tuple[list[Codes], Codes]:
         """The codes of `encode` as one array per attribute, each in its own smallest unsigned type, and the classes.

@@ -32,8 +32,8 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
-from cantle.schema.documents import parse_document
-from cantle.schema.taxonomy import GENERATORS, MAX_DEPTH, Label, Row, Taxonomy, quote, refuse, text_of
+from cantle.schema.documents import MAX_DEPTH, fail, parse_document, quote, read_text
+from cantle.schema.taxonomy import GENERATORS, Label, Row, Taxonomy, text_of
 
 _DATEPARTS: dict[str, Callable[[str, int], str]] = {  # name of a group from the year and the month, the widest first
     "year": lambda year, _: year,
@@ -53,10 +53,10 @@ def rule_of(spec: Mapping[str, object], categories: Sequence[Label], where: str)
         return "fanout"
     odd = next((key for key, value in spec.items() if isinstance(value, int) or _is_misspelt(spec, categories)), None)
     if odd is not None and keys:
-        refuse(where, f"{', '.join(map(quote, spec))} stand together", f"give one of {', '.join(GENERATORS)} alone")
+        fail(where, f"{', '.join(map(quote, spec))} stand together", f"give one of {', '.join(GENERATORS)} alone")
     if odd is not None:
         fix = f"use one of {', '.join(GENERATORS)}, or list the values of a group"
-        refuse(where, f"the rule {quote(odd)} is not known", fix)
+        fail(where, f"the rule {quote(odd)} is not known", fix)
     return None
 
 
@@ -73,7 +73,7 @@ def _is_misspelt(spec: Mapping[str, object], categories: Sequence[Label]) -> boo
 def generate(rule: str, spec: Mapping[str, object], categories: tuple[Label, ...], where: str) -> Taxonomy:
     if rule == "fanout":
         if isinstance(spec["fanout"], list | tuple | Mapping | None):
-            refuse(where, f"fanout {quote(spec['fanout'])} is not a whole number from 2 on", "write `fanout: 4`")
+            fail(where, f"fanout {quote(spec['fanout'])} is not a whole number from 2 on", "write `fanout: 4`")
         return matched(Taxonomy.from_nested({"leaves": categories, **spec}, where), categories, where)
     if rule == "dateparts":
         return _dateparts(spec[rule], categories, where)
@@ -87,7 +87,7 @@ def _numbers(value: object, rule: str, where: str) -> list[int]:
     numbers = [one for one in listed if type(one) is int and least <= one < 2**63]
     if not 0 < len(listed) < MAX_DEPTH or len(numbers) < len(listed):
         example = "`bands: [5, 20]`" if rule == "bands" else "`prefixes: [1, 3]`"
-        refuse(where, f"{rule} {quote(value)} is not a list of whole numbers from {least} on", f"write {example}")
+        fail(where, f"{rule} {quote(value)} is not a list of whole numbers from {least} on", f"write {example}")
     return sorted(set(numbers))
 
 
@@ -104,10 +104,10 @@ def _bands(widths: list[int], categories: tuple[Label, ...], where: str) -> Taxo
     """Groups of integers between multiples of the widths."""
     for small, large in pairwise(widths):
         if large % small:
-            refuse(where, f"bands of {small} do not fit into bands of {large}", "let each width divide the next")
+            fail(where, f"bands of {small} do not fit into bands of {large}", "let each width divide the next")
     for label in categories:
         if isinstance(label, bool) or not re.fullmatch(r"-?[0-9]{1,19}", text_of(label)):
-            refuse(where, f"bands are for integers, and the category {quote(label)} is not one", "use another rule")
+            fail(where, f"bands are for integers, and the category {quote(label)} is not one", "use another rule")
 
     def path(value: int) -> list[str]:
         starts = ((value // width * width, width) for width in reversed(widths))
@@ -121,13 +121,13 @@ def _dateparts(value: object, categories: tuple[Label, ...], where: str) -> Taxo
     """Groups of ISO dates by year, quarter and month."""
     asked = list(value) if isinstance(value, list | tuple) else [value]
     if not asked or not all(isinstance(one, str) and one in _DATEPARTS for one in asked):
-        refuse(where, f"dateparts {quote(value)} are not known", f"list some of {', '.join(_DATEPARTS)}")
+        fail(where, f"dateparts {quote(value)} are not known", f"list some of {', '.join(_DATEPARTS)}")
     parts = [part for part in _DATEPARTS if part in asked]
 
     def path(label: Label) -> list[str]:
         parsed = re.fullmatch(r"(\d{4})-(0[1-9]|1[0-2])(-\d\d([T ].*)?)?", text_of(label), re.ASCII)
         if not parsed:
-            refuse(where, f"the category {quote(label)} is not an ISO date", "write it as 2024-12-31 or 2024-12")
+            fail(where, f"the category {quote(label)} is not an ISO date", "write it as 2024-12-31 or 2024-12")
         return [_DATEPARTS[part](parsed[1], int(parsed[2])) for part in parts]
 
     return from_paths([(label, path(label)) for label in sorted(categories, key=text_of)], where)
@@ -179,7 +179,7 @@ def matched(taxonomy: Taxonomy, categories: Sequence[Label], where: str) -> Taxo
 def refuse_undeclared(text: str, table: Mapping[str, Label], where: str) -> NoReturn:
     close = difflib.get_close_matches(text, table, 1) if len(table) <= 1000 and len(text) <= 100 else []
     meant = f" (or is {quote(close[0])} meant?)" if close else ""
-    refuse(where, f"its leaf {quote(text)} is not a declared category", f"declare it or take it out{meant}")
+    fail(where, f"its leaf {quote(text)} is not a declared category", f"declare it or take it out{meant}")
 
 
 def refuse_missing(leaves: Iterable[str], categories: Sequence[Label], where: str) -> None:
@@ -187,11 +187,7 @@ def refuse_missing(leaves: Iterable[str], categories: Sequence[Label], where: st
     missing = [label for label in categories if text_of(label) not in known]
     if missing:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-        refuse(where, f"the declared category {quote(missing[0])}{more} is missing in it", "add it to a group")
-
-
-MAX_BYTES = {".yaml": 8 << 20, ".yml": 8 << 20}  # slow to parse; for other files:
-_MAX_BYTES = 128 << 20
+        fail(where, f"the declared category {quote(missing[0])}{more} is missing in it", "add it to a group")
 
 
 def load_hierarchy(
@@ -234,7 +230,7 @@ def parse_arx(text: str, categories: Sequence[Label], attribute: str) -> Taxonom
         if label is None:
             refuse_undeclared(cells[0], table, where)
         if text_of(label) in paths:
-            refuse(where, f"line {number}: the value {quote(cells[0])} is a leaf twice", "keep one line for it")
+            fail(where, f"line {number}: the value {quote(cells[0])} is a leaf twice", "keep one line for it")
         wider = [name for name, _ in groupby(filter(None, reversed(cells[1:])))]  # a name that is repeated is one group
         paths[text_of(label)] = wider
     refuse_missing(paths, categories, where)
@@ -288,7 +284,7 @@ def leaves_of(spec: object, attribute: str, base_dir: str | os.PathLike[str] | N
         spec = parse_document(text, where, form == "json")
     if isinstance(spec, Mapping) and rule_of(spec, (), where) is not None:
         rule = "a rule makes groups of `categories`, and there are none"
-        refuse(where, rule, "list every value that could occur under `categories`")
+        fail(where, rule, "list every value that could occur under `categories`")
     return Taxonomy.from_nested(spec, where).leaves
 
 
@@ -312,7 +308,7 @@ def _opened(name: str, base: Path, where: str) -> tuple[str, str, str | None]:
     forms |= {".yaml": "yaml", ".yml": "yaml", ".json": "json"}
     if kind not in forms:
         rule = f"{quote(name)} has an ending that is not known"
-        refuse(where, rule, "use .csv (ARX), .txt (indented), .hchy, .hrc, .yaml or .json, or write nested lists")
+        fail(where, rule, "use .csv (ARX), .txt (indented), .hchy, .hrc, .yaml or .json, or write nested lists")
     text, form = read_text(path, name, where), forms[kind]
     if kind == ".txt" and re.search(r"^\s*\{", text, re.MULTILINE):
         form = "braces"
@@ -327,23 +323,7 @@ def _split_section(base: Path, name: str, where: str) -> tuple[Path, str | None]
         file, mark, section = name.rpartition("#")
         return (base / file, section) if mark and not (base / name).exists() else (base / name, None)
     except (OSError, ValueError):
-        refuse(where, f"{quote(name)} is not a path", "name a file, or write nested lists")
-
-
-def read_text(path: Path, name: str, where: str) -> str:
-    most = MAX_BYTES.get(path.suffix.lower(), _MAX_BYTES)
-    try:
-        if not path.exists():
-            refuse(where, f"there is no file {quote(name)}", "give its path from the folder of the schema")
-        if not path.is_file():
-            refuse(where, f"{quote(name)} is not a file", "give the path of a file")
-        with path.open("rb") as file:
-            content = file.read(most + 1)
-        if len(content) > most:
-            refuse(where, f"{quote(name)} is larger than {most >> 20} MiB", "use fewer values, or a rule like prefixes")
-        return content.decode("utf-8-sig")
-    except (OSError, ValueError):
-        refuse(where, f"the file {quote(name)} cannot be read as UTF-8 text", "check its permissions and encoding")
+        fail(where, f"{quote(name)} is not a path", "name a file, or write nested lists")
 
 
 # ---------------------------------------------------------------------------------- lines, outlines, braces
@@ -364,17 +344,17 @@ def _arx_lines(text: str, where: str) -> Iterator[tuple[int, list[str]]]:
             _check_line(reader.line_num, cells, width, where)
             yield reader.line_num, cells
     except csv.Error:
-        refuse(where, f"line {reader.line_num} is not CSV", "check the quotes on it")
+        fail(where, f"line {reader.line_num} is not CSV", "check the quotes on it")
 
 
 def _check_line(number: int, cells: list[str], width: int, where: str) -> None:
     if len(cells) != width:
         rule = f"line {number} ({quote(cells[0])}) has {len(cells)} columns, the first has {width}"
-        refuse(where, rule, "give every value all its groups, up to the widest")
+        fail(where, rule, "give every value all its groups, up to the widest")
     if width > MAX_DEPTH:
-        refuse(where, f"it has more than {MAX_DEPTH} columns", "leave some levels out")
+        fail(where, f"it has more than {MAX_DEPTH} columns", "leave some levels out")
     if not cells[0]:
-        refuse(where, f"line {number} has no value in its first column", "start it with the value")
+        fail(where, f"line {number} has no value in its first column", "start it with the value")
 
 
 def _indented_rows(text: str, where: str) -> Iterator[Row]:
@@ -390,7 +370,7 @@ def _indented_rows(text: str, where: str) -> Iterator[Row]:
             levels.append(indent)
         elif indent not in levels:
             rule = f"line {number} ({quote(label)}) is indented like no line above it"
-            refuse(where, rule, "indent the values of a group alike, with spaces or with tabs")
+            fail(where, rule, "indent the values of a group alike, with spaces or with tabs")
         else:
             del levels[levels.index(indent) + 1 :]
         yield len(levels) - 1, label
@@ -419,7 +399,7 @@ def _section(text: str, section: str | None, attribute: str, where: str) -> str:
     name = section or attribute
     if name not in trees:
         known = ", ".join(map(quote, trees))
-        refuse(where, f"the file has no tree headed {quote(name)}", f"put one of {known} after the path and a #")
+        fail(where, f"the file has no tree headed {quote(name)}", f"put one of {known} after the path and a #")
     return trees[name]
 
 
@@ -449,4 +429,4 @@ def _brace_rows(text: str, where: str) -> Iterator[Row]:
 
 
 def _refuse_braces(rule: str, where: str) -> NoReturn:
-    refuse(where, rule, "write {Any {Group {leaf} {leaf}} {leaf}}")
+    fail(where, rule, "write {Any {Group {leaf} {leaf}} {leaf}}")

@@ -26,14 +26,12 @@ from numpy.typing import NDArray
 from cantle.errors import ParameterError
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK, Folder, repeated
-from cantle.schema.documents import MAX_INTEGER, fail
-from cantle.schema.taxonomy import quote
+from cantle.schema.documents import MAX_INTEGER, fail, quote, read_text
 from cantle.schema.values import by_kind, label_text, truth_words
 
 Codes = NDArray[np.int32]
 
 MAX_ITEMS = 10_000_000
-_MAX_BYTES = 1 << 30
 _TABLE = 1 << 24  # integers within a span of this size are looked up in a table
 SPACE = "[\\x00-\\x20\ufeff\\s]"  # characters that separate items in FIMI lines, for our reader or for others
 _DECIMAL = re.compile(r"0|-?[1-9][0-9]*")
@@ -205,7 +203,7 @@ def _range(declared: Mapping[str, object]) -> range:
 def _from_file(name: str, base: Path) -> list[int | str]:
     """The items of a file with one item per line, without spaces around it: integers if all lines are integers,
     otherwise texts."""
-    lines = [line.strip() for line in _read(name, base).split("\n")]
+    lines = [line.strip() for line in read_text(base / name, name, "items").split("\n")]
     words = [line for line in lines if line]
     _refuse_table(name, words)
     if all(_DECIMAL.fullmatch(word) for word in words) and max(map(len, words), default=0) <= len(str(-MAX_INTEGER)):
@@ -222,20 +220,6 @@ def _refuse_table(name: str, lines: list[str]) -> None:
             if 0 < lines[0].count(sign) == min(line.count(sign) for line in lines):
                 rule = f"{quote(name)} is a table of {lines[0].count(sign) + 1} columns"
                 fail("items", rule, "give a file with the items alone, one per line and without a header")
-
-
-def _read(name: str, base: Path) -> str:
-    try:
-        path = base / name
-        if not path.is_file():
-            fail("items", f"there is no file {quote(name)}", "give its path from the folder of the schema, or a list")
-        with path.open("rb") as file:
-            content = file.read(_MAX_BYTES + 1)
-        if len(content) > _MAX_BYTES:
-            fail("items", f"{quote(name)} is larger than {_MAX_BYTES >> 20} MiB", "declare fewer or shorter items")
-        return content.decode("utf-8-sig")
-    except (OSError, ValueError):
-        fail("items", f"{quote(name)} cannot be read as UTF-8 text", "check the path, its permissions and its encoding")
 
 
 def _is_integer(value: object) -> TypeGuard[int]:

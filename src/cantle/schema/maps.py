@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cantle.schema.declared_values import Folder, repeated
-from cantle.schema.documents import fail
+from cantle.schema.documents import fail, read_text
 from cantle.schema.taxonomy import Label, Taxonomy
 
 if TYPE_CHECKING:
@@ -51,9 +51,6 @@ def _in_mapping(where: str, given: object) -> list[tuple[str, str]]:
 
 
 def _in_file(where: str, name: str, source: str, given: str, base_dir: Folder) -> list[tuple[str, str]]:
-
-    from cantle.schema.hierarchy_files import read_text
-
     text = read_text(Path(base_dir or ".") / given, given, where)
     header = text.partition("\n")[0]
     try:

@@ -15,17 +15,16 @@ may not occur in two places, nor below itself. The one exception is a name repea
 from __future__ import annotations
 
 import re
-import reprlib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import chain, islice, pairwise
-from typing import NoReturn
 
 from cantle.errors import ParameterError, SchemaError, raise_alone
 from cantle.schema.canonical_json import JSON
+from cantle.schema.documents import MAX_DEPTH, fail, quote
 
 Label = str | int
 """A category: a text, an integer or a boolean (which is an integer to Python)."""
@@ -36,23 +35,7 @@ Group = Sequence[object] | Mapping[str, object]
 """The content of a group as people write it: lists and mappings, to be checked."""
 
 ANY = "*"
-MAX_DEPTH = 100
 _HALF = re.compile("[\ud800-\udfff]")
-_quoting = reprlib.Repr()
-_quoting.maxstring = _quoting.maxother = 80
-
-
-def refuse(where: str, rule: str, fix: str) -> NoReturn:
-    """Refuses a taxonomy."""
-    raise SchemaError(f"{where}: {rule}; {fix}.")
-
-
-def quote(value: object) -> str:
-    """The value as shown in a message, shortened if it is long."""
-    try:
-        return _quoting.repr(value)
-    except ValueError:  # an integer too long to be written
-        return f"a very long {type(value).__name__}"
 
 
 def printable(value: object) -> str:
@@ -100,7 +83,7 @@ class Grower:
     def add(self, depth: int, label: Label | None, leaf: bool) -> None:
         """Adds the next node."""
         if depth >= MAX_DEPTH:
-            refuse(self.where, f"it is nested more than {MAX_DEPTH} levels deep", "make it flatter")
+            fail(self.where, f"it is nested more than {MAX_DEPTH} levels deep", "make it flatter")
         self._close(depth + 1)
         text = None if label is None else text_of(label)
         if text is not None:
@@ -116,23 +99,23 @@ class Grower:
         """Closes the groups that are open."""
         self._close(1)
         if not self.leaves:
-            refuse(self.where, "it has no values", "list the declared categories in it")
+            fail(self.where, "it has no values", "list the declared categories in it")
         self._settle((0, len(self.leaves)), self.open[0])
 
     def _check(self, text: str, leaf: bool) -> None:
         """Refuses a name that is in use, unless it repeats the name of its own group."""
         parent = self.open[-1]
         if leaf and text in self.values:
-            refuse(self.where, f"the value {quote(text)} is a leaf twice", "keep it in one place")
+            fail(self.where, f"the value {quote(text)} is a leaf twice", "keep it in one place")
         if text == parent.name and not parent.echoed:
             parent.echoed = True
         elif text in (path := [group.name for group in self.open]):
             around = " > ".join([quote(name) for name in path[path.index(text) :] if name] + [quote(text)])
-            refuse(self.where, f"{quote(text)} lies below itself (a cycle: {around})", "take it out in one place")
+            fail(self.where, f"{quote(text)} lies below itself (a cycle: {around})", "take it out in one place")
         elif text in self.parents:
             places = " and ".join(_place(name) for name in (self.parents[text], parent.name))
             rule = f"{quote(text)} stands in two places, {places} (two parents or a cycle)"
-            refuse(self.where, rule, "keep it in one, or give each its own name")
+            fail(self.where, rule, "keep it in one, or give each its own name")
         self.parents.setdefault(text, parent.name)
         if leaf:
             self.values.add(text)
@@ -162,7 +145,7 @@ def _place(parent: str | None) -> str:
 def nested_rows(nested: object, where: str) -> Iterator[Row]:
     """The outline of nested lists and mappings, one node at a time and without recursion."""
     if not isinstance(nested, list | tuple | Mapping):
-        refuse(where, f"{quote(nested)} is not a nested list", "write [[a, b], [c, d]] or {Group: [a, b], …}")
+        fail(where, f"{quote(nested)} is not a nested list", "write [[a, b], [c, d]] or {Group: [a, b], …}")
     stack = [_members(nested, where)]
     while stack:
         entry = next(stack[-1], None)
@@ -191,20 +174,20 @@ def _members(group: Group, where: str) -> Iterator[tuple[Label | None, Group | N
 def filled(inside: object, what: str, where: str) -> Group:
     """The content of a group; an empty group is refused."""
     if inside is None or (isinstance(inside, list | tuple | Mapping) and not inside):
-        refuse(where, f"{what} is empty", "list its values, or take it out (a value stands without a colon)")
+        fail(where, f"{what} is empty", "list its values, or take it out (a value stands without a colon)")
     if not isinstance(inside, list | tuple | Mapping):
-        refuse(where, f"{what} has {quote(inside)} in place of a list", "write its values in square brackets")
+        fail(where, f"{what} has {quote(inside)} in place of a list", "write its values in square brackets")
     return inside
 
 
 def checked_label(label: object, where: str) -> Label:
     """The label; refused unless it is a text, a 64-bit integer or a boolean."""
     if isinstance(label, str) and not label.isascii() and _HALF.search(label):
-        refuse(where, f"the label {quote(label)} holds half a character (a lone surrogate)", "write it in full")
+        fail(where, f"the label {quote(label)} holds half a character (a lone surrogate)", "write it in full")
     if isinstance(label, str | bool) or (isinstance(label, int) and -(2**63) <= label < 2**63):
         return label
     shown = "a number of more than 64 bits" if isinstance(label, int) else quote(label)
-    refuse(where, f"the label {shown} is not text", "put it in quotes")
+    return fail(where, f"the label {shown} is not text", "put it in quotes")
 
 
 LONGEST = 160

@@ -230,13 +230,7 @@ def _with_full_year(parsed: pl.Series, pattern: str) -> pl.Series:
 
 def _seconds(series: pl.Series, marks: Sequence[str], formats: Sequence[str]) -> tuple[NDArray[np.int64], Mask]:
     """Whole seconds since 1970 in UTC; fractions are floored."""
-    if series.dtype == pl.Date:
-        values, missing = _plain(series.to_physical(), np.int64)
-        return values * _DAY, missing
-    if isinstance(series.dtype, pl.Datetime):
-        values, missing = _plain(series.to_physical(), np.int64)
-        return values // {"ms": 10**3, "us": 10**6, "ns": 10**9}[series.dtype.time_unit], missing
-    micro, missing = _microseconds_of_texts(text_of(series), marks, formats)
+    micro, missing = microseconds(series, marks, formats)
     return micro // 10**6, missing
 
 
@@ -251,12 +245,7 @@ def microseconds(series: pl.Series, marks: Sequence[str], formats: Sequence[str]
     if series.dtype == pl.Date:
         values, missing = _plain(series.to_physical(), np.int64)
         return np.clip(values, _FIRST_DAY, _AFTER_LAST_DAY) * _DAY * 10**6, missing
-    return _microseconds_of_texts(text_of(series), marks, formats)
-
-
-def _microseconds_of_texts(
-    text: pl.Series, marks: Sequence[str], formats: Sequence[str]
-) -> tuple[NDArray[np.int64], Mask]:
+    text = text_of(series)
     tidy = text.str.strip_chars()
     values, missing = np.zeros(len(text), dtype=np.int64), np.ones(len(text), dtype=bool)
     for pattern in (*formats, *_ISO, *_ISO_ZONED):

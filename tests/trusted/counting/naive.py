@@ -23,7 +23,7 @@ from cantle.trusted.core.keys import (
     TableCounts,
 )
 from cantle.trusted.counting.base import Tables
-from cantle.trusted.geometry.boxes import Cuts, Slices
+from cantle.trusted.geometry.boxes import BoxRule, SetCuts, Slices
 from cantle.trusted.geometry.cross_tables import CrossTable, LabelTree
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.subset import PRIME, Subset
@@ -66,10 +66,16 @@ class NaiveEngine(Tables):
         starts = [sum(key.sizes[:k]) for k in range(len(key.sizes))]
         return [(s + code[a]) * key.classes + second for s, a in zip(starts, key.attributes, strict=True)]
 
-    def split(self, positions: np.ndarray, rule: Cuts | Slices) -> None:
+    def split(self, positions: np.ndarray, rule: BoxRule) -> None:
         new: list[list[Record]] = []
         for i, position in enumerate(positions.tolist()):
-            points, column = points_of(rule, i), rule.attribute[i]
+            column = rule.attribute[i]
+            if isinstance(rule, SetCuts) and rule.left[i]:
+                for side in (True, False):
+                    inside = [(int(rule.left[i]) >> one[0][column] & 1 == 1) == side for one in self.regions[position]]
+                    new.append([one for one, here in zip(self.regions[position], inside, strict=True) if here])
+                continue
+            points = points_of(rule, i)
             for low, high in pairwise([-1, *points, math.inf]):
                 new.append([record for record in self.regions[position] if low <= record[0][column] < high])
         self.regions = dict(enumerate(new))
@@ -127,9 +133,10 @@ class NaiveEngine(Tables):
         return np.array(counts, dtype=np.int64)
 
 
-def points_of(rule: Cuts | Slices, i: int) -> list[int]:
+def points_of(rule: BoxRule, i: int) -> list[int]:
     """Where a rule cuts a region."""
-    points = rule.point[i : i + 1] if isinstance(rule, Cuts) else rule.points[rule.starts[i] : rule.starts[i + 1]]
+    several = isinstance(rule, Slices)
+    points = rule.points[rule.starts[i] : rule.starts[i + 1]] if several else rule.point[i : i + 1]
     return points.tolist()
 
 

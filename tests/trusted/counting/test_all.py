@@ -29,6 +29,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "mosaic, own error": {"method": "mosaic", "accuracy_share": "1/4", "epsilon": 50},
     "rps, paper": {"method": "rps", "preset": "paper", "depth": 7},
     "rps, midpoints": {"method": "rps", "attributes": "midpoint", "stop": "privtree:2+narrow:2", "stop_share": "1/2"},
+    "rps, subsets": {"method": "rps", "cuts": "subsets"},
     "rps, stop tests": {"method": "rps", "preset": "paper", "depth": 5, "attributes": "all", "quality": "mix:1:1"},
     "diffgen": {"method": "diffgen"},
     "diffgen, paper": {"method": "diffgen", "preset": "paper"},

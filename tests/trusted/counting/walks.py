@@ -65,7 +65,7 @@ def walk(draw: st.DrawFn, table: Table, engine: Any, depth: int = 4) -> None:
         if not len(positions):
             return
         nodes = nodes.take(positions)
-        rule = rule_of(draw, nodes)
+        rule = rule_of(draw, nodes, table.sizes)
         for store in (naive, engine):
             store.split(positions, rule)
         nodes, first = rule.children(nodes, first), first + rule.number

@@ -21,7 +21,7 @@ from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.keys import Classes, OneWays, Sizes
 from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.words import WordEngine
-from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier, Ints
+from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier, Ints, SetCuts
 from cantle.trusted.noise import Lanes, Rate, Runs
 from cantle_lab.mutants.patches import INFINITE, Call, exact_of, inside, instead, leak, variant
 
@@ -183,12 +183,12 @@ def _unpaid_vote(_original: Call, self: RPS, regions: Regions, ask: Ask) -> None
 
 
 @variant
-def _in_both_children(original: Call, self: WordEngine, positions: Ints, cuts: Cuts) -> None:
-    """Records just left of a cut are counted on its right as well."""
+def _in_both_children(original: Call, self: WordEngine, positions: Ints, cuts: Cuts | SetCuts) -> None:
+    """Records just left of a cut, or with the lowest value of a set, are counted on its right as well."""
     twins = [np.zeros((0, self._layout.words), np.uint64)]
     for rows, local in self._read(positions):
         code = self._layout.pick(rows.T, cuts.attribute[local])
-        twins.append(rows[code == cuts.point[local] - 1])
+        twins.append(rows[code == (cuts.point[local] - 1 if isinstance(cuts, Cuts) else 0)])
     original(self, positions, cuts)
     # One region is split here, so its right child is the last.
     self._rows = np.concatenate([self._rows, *twins])
@@ -249,6 +249,8 @@ RPS_BREAKAGES: tuple[Breakage, ...] = (
              (0, 0), 23, _parent_again),
     Breakage("records at the border in both children", "2.3 (b): exactly one child", rps.COUNTED_MIDDLE, (),
              (1, 0), 16, instead(WordEngine, "split", _in_both_children)),
+    Breakage("records of a value in both sets", "Claim 70: exactly one child", rps.SUBSETS, ((1, 0), (1, 0)),
+             (0, 0), 3.2, instead(WordEngine, "split", _in_both_children)),
     Breakage("cuts from observed values", "2.1: public candidates (I7)", _SEEN, ((5, 0),), (7, 0),
              INFINITE, instead(RPS, "partition", _observed_cuts)),
     Breakage("attribute picked by the data", "2.1: drawn by a public coin", rps.PICK, ((0, 0, 0),), (1, 0, 0),

@@ -1,4 +1,4 @@
-"""What the parts of mosaic and baskets are worth: releases with one part switched off, beside whole ones.
+"""What the parts of methods are worth: releases with one part switched off, or done otherwise, beside whole ones.
 
 A part is switched off by replacing a constant or a function of its module. What it would have cost goes to the other
 questions, unless the part costs nothing or its question is still asked (trees and spikes, 2 % of epsilon each).
@@ -6,7 +6,7 @@ questions, unless the part costs nothing or its question is still asked (trees a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from fractions import Fraction
 from types import ModuleType
@@ -18,11 +18,11 @@ from cantle.audit.exact import replaced
 from cantle.methods.baskets.model import item_supports, pair_plan, questions, rake, synthesis
 from cantle.methods.mosaic import plan, run
 from cantle.methods.mosaic.model import fitted
-from cantle_lab.papers import sets, table_measures, table_sets
+from cantle_lab.papers import made_tables, sets, table_measures, table_sets
 from cantle_lab.papers.basket_figures import Yardstick
 from cantle_lab.papers.coding import Coded, Coder
 from cantle_lab.papers.generalised import halves
-from cantle_lab.papers.harness import Row, Setting
+from cantle_lab.papers.harness import Options, Row, Setting
 from cantle_lab.papers.setqueries import answers_of
 from cantle_lab.papers.table_figures import split_seed
 
@@ -63,21 +63,46 @@ OF_SETS = ("supL1", "rec2", "rec3", "p100", "se100", "lift", "conf", "sizeTV")
 OF_TABLES = ("TVD2", "values", "q95 k=1", "q95 k=2", "boosting accuracy", "boosting AUC")
 
 
+CUTS: dict[str, Options] = {
+    "declared order": {},
+    "random order": {"order": "random"},
+    "subsets": {"cuts": "subsets"},
+    "paper, random order": {"preset": "paper"},
+    "paper, subsets": {"preset": "paper", "cuts": "subsets"},
+}
+
+
 def tables(setting: Setting) -> Iterator[Row]:
     """Mosaic without its label step, latent classes, trees or spikes, on Adult, bank and nltcs."""
-    for table in table_sets.present(setting.data_dir, "ablation", setting.echo):
+    some = table_sets.present(setting.data_dir, "ablation", setting.echo)
+    yield from _of_tables(
+        setting, "ablation", some, {name: ({"method": "mosaic"}, part) for name, part in MOSAIC.items()}
+    )
+
+
+def subsets(setting: Setting) -> Iterator[Row]:
+    """rps with small categories cut into any two subsets, in a random order, or in the declared one."""
+    some = [made_tables.insurance(), made_tables.hospital()]
+    if setting.data_dir is not None:
+        some += [table_sets.load_adult(setting.data_dir), table_sets.load_bank(setting.data_dir)]
+    yield from _of_tables(setting, "rps-subsets", some, {name: (options, ()) for name, options in CUTS.items()})
+
+
+def _of_tables(
+    setting: Setting, figure: str, some: Iterable[table_sets.TableSet], series: Mapping[str, tuple[Options, Part]]
+) -> Iterator[Row]:
+    """The scores of releases of halves of these tables."""
+    for table in some:
         coder = Coder(table.schema)
         for epsilon in setting.pick(EPSILONS, (1,)):
             for repeat in range(setting.repeats):
                 learn, held = halves(table.frame.height, split_seed(setting, repeat))
                 truth, test = coder.encode(table.frame[learn]), coder.encode(table.frame[held])
-                for name, part in MOSAIC.items():
+                for name, (options, part) in series.items():
                     with without(part):
-                        release = setting.release(
-                            table.frame[learn], table.schema, epsilon, {"method": "mosaic"}, repeat
-                        )
+                        release = setting.release(table.frame[learn], table.schema, epsilon, options, repeat)
                     scores = of_table(coder, truth, coder.encode(pl.DataFrame(release.records)), test, repeat)
-                    yield from _rows("ablation", table.name, name, epsilon, repeat, scores, OF_TABLES)
+                    yield from _rows(figure, table.name, name, epsilon, repeat, scores, OF_TABLES)
 
 
 def of_sets(setting: Setting) -> Iterator[Row]:

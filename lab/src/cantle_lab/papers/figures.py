@@ -46,6 +46,7 @@ FIGURES: Mapping[str, Figure] = {
     "rps-fig1": Figure(rps_figures.fig1),
     "rps-fig2": Figure(rps_figures.fig2),
     "rps-fig3": Figure(rps_figures.fig3),
+    "rps-subsets": Figure(ablation.subsets),
     "rps-table1": Figure(degree_figures.table1, "graph", degree_figures.statistics_table, None),
     "rps-fig4": _of_degrees(degree_figures.fig4),
     "rps-fig5": _of_degrees(degree_figures.fig5),

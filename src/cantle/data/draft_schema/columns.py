@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import MAXYEAR, MINYEAR, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from polars.datatypes import DataTypeClass
 
 
+def prepared(name: str) -> str:
+    """One of the texts that drafts are made of."""
+    return (Path(__file__).parent / "texts" / f"{name}.yaml").read_text(encoding="utf-8")
+
+
 Known = dict[str, JSON]
 """What is known of a column: its role, categories, step, multipleOf, minimum and maximum, if any."""
 Column = tuple[str, str | None, Known]  # name, type, what is known of it
@@ -43,6 +49,16 @@ _LONGEST_NAME = 200
 def names_its_columns(path: str | os.PathLike[str]) -> bool:
     """Whether a file is of a form that declares the names and types of its columns."""
     return ending(path) in PARQUET + ARROW + STATISTICS
+
+
+_LOG = ("case", "time", "activity")
+
+
+def event_log(names: Sequence[str]) -> list[str] | None:
+    """The columns of sequence, order and symbol, if their names say so and none else does."""
+    found = [[name for name in names if word in name.lower()] for word in _LOG]
+    apart = len({name for some in found for name in some}) == len(_LOG)
+    return [some[0] for some in found] if apart and all(len(some) == 1 for some in found) else None
 
 
 def require_file(path: Path) -> None:

@@ -9,17 +9,10 @@ from textwrap import indent
 import yaml
 
 from cantle.data.draft_schema import tables
+from cantle.data.draft_schema.columns import prepared
 from cantle.errors import ParameterError
 from cantle.schema.declared_values import BLANK
 from cantle.schema.documents import one_line
-
-LISTS_COLUMNS = False
-
-_INTRO = f"""\
-# A data package says what is public about two linked tables. Fill in every {BLANK} from what could occur, never from
-# the data. One family is protected: all rows of both files that carry one key.
-"""
-
 
 DOCUMENTS = (".yaml", ".yml", ".json")
 """The endings of data packages."""
@@ -50,7 +43,7 @@ def draft_package(parent: Path, child: Path, key: str, header: int | None) -> st
     above, below = one_line(keys[0]), one_line(keys[1])
     reference = f"{{resource: {names[0]}, fields: {above}}}"
     links = f"primaryKey: {above}", f"foreignKeys: [{{fields: {below}, reference: {reference}}}]"
-    lines = [_INTRO, tables.KEYS, "\nresources:\n"]
+    lines = [prepared("families"), prepared("columns"), "\nresources:\n"]
     for path, name, own, link in zip((parent, child), names, keys, links, strict=True):
         schema = _schema(path, own, header if tables.needs_header(path) else None)
         lines.append(f"  - name: {name}\n    path: {one_line(path.name)}\n    schema:\n")

@@ -12,8 +12,16 @@ from collections.abc import Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
 
-from cantle.data.draft_schema.columns import WESTERN, Known, declared, frame_columns, inferred, names_its_columns
-from cantle.data.draft_schema.sequences import event_log
+from cantle.data.draft_schema.columns import (
+    WESTERN,
+    Known,
+    declared,
+    event_log,
+    frame_columns,
+    inferred,
+    names_its_columns,
+    prepared,
+)
 from cantle.data.file_forms import STATISTICS, ending
 from cantle.data.sheets import book_of
 from cantle.errors import ParameterError
@@ -101,33 +109,6 @@ def _place(name: str, lat: Mapping[str, JSON], lon: Mapping[str, JSON]) -> dict[
     return {"name": name, "type": "geopoint", "columns": columns, "bounds": corners if known else BLANK, "step": step}
 
 
-_INTRO = f"""\
-# A schema says what is public about a table. Fill in every {BLANK} from what could occur
-# (a code book, the law, common sense), never from the data: bounds and categories are published.
-# `cantle plan`, `check` and `publish` list everything that is still blank or wrong, with its line.
-"""
-KEYS = """\
-#
-#   {name: age, type: integer, constraints: {minimum: 0, maximum: 110}}            values outside are clamped
-#   {name: income, type: number, step: 500, constraints: {minimum: 0, maximum: 99999}}  counted in steps of 500
-#   {name: seen, type: datetime, step: 15min, constraints: {minimum: 2024-01-01, maximum: 2025-01-01}}  or date
-#   {name: price, type: number, constraints: {minimum: 0, maximum: 99, multipleOf: 0.01}}  whole cents in the data
-#   {name: home, type: geopoint, columns: [lat, lon], bounds: [[40.4, -74.3], [41.0, -73.6]], step: 0.0001}    a place
-#   {name: job, type: string, categories: ["Clerk", "Farmer"]}   every value that could occur;  or type: boolean
-#   {name: ssn, role: identifier}                               never published
-#
-#   role: target              what a model will predict: classes or a number
-#   constraints               required: true drops records without a value. Without it null is a value of its own,
-#                             and noise may invent a few nulls in a column that has none
-#   unknown                   what an undeclared category becomes: null (default), drop, or one of the categories
-#   categoriesOrdered: true   the order of the categories means something
-#   hierarchy   groups of categories, if any: {Group: ["a", "b"], Other: ["c"]}, or a file such as job.csv (ARX)
-#   decimalChar: ",", groupChar: ".", bareNumber: false    numbers are written like 1.234,50 EUR
-#   format: ["%d.%m.%Y", "%d.%m.%y"]                       dates are written like 31.12.2024 or 31.12.24
-#   from: city, map: {Graz: Austria, Oslo: Norway}         a category that follows from another; or a CSV file
-#   ignoreCase: true, replace: {m: Male, f: Female}        spellings of categories
-"""
-"""What most keys of columns look like, as comments of a draft."""
 _UNIT = """\
 #
 # One record is protected. If people may have several, protect persons: unit: {person: COLUMN, max_records: 3}
@@ -163,7 +144,11 @@ def text_of(
         listed = _NO_HEADER + listed
     log = event_log([str(one["name"]) for one in fields])
     events = _EVENTS.format(one_line(log[0]), one_line(log[1])) if log else ""
-    parts = [EDITOR_LINE + _INTRO + KEYS + _UNIT + events, *([_WARNING] if inferred else []), listed]
+    parts = [
+        EDITOR_LINE + prepared("table") + prepared("columns") + _UNIT + events,
+        *([_WARNING] if inferred else []),
+        listed,
+    ]
     parts.append(f'missingValues: {one_line(marks)}  # texts that stand for a missing value, such as "NA" or "?"\n')
     if rules := proposed_rules(fields):
         parts.append(as_comment(rules))
@@ -203,14 +188,6 @@ def _key(name: str) -> str:
     """A key as YAML: without quotes if it is a plain word that means nothing else there."""
     plain = re.fullmatch(r"[A-Za-z]\w+", name, re.ASCII) and name.lower() not in _WORDS
     return name if plain else one_line(name)
-
-
-LISTS_COLUMNS = True
-
-
-def recognises(path: Path, ending: str, packed: bool) -> bool:  # noqa: ARG001
-    """A file is taken for a table if no other kind of data recognises it."""
-    return False
 
 
 def needs_header(path: str | os.PathLike[str]) -> bool:

@@ -233,7 +233,7 @@ def publish_command(
 
     mosaic: accuracy_share.
 
-    rps: depth, attributes, quality, stop, leaf_share, oneway_share, bins, records, accuracy_share.
+    rps: depth, attributes, cuts, quality, stop, leaf_share, oneway_share, bins, records, accuracy_share.
 
     diffgen: rounds, cells, score, objective, records, accuracy_share.
 

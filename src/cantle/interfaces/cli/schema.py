@@ -156,11 +156,11 @@ def _draft(
     if not os.path.exists(data):
         raise DataError(f"there is no file {data.name!r}; check the path.")
     for name, given in (("--infer", infer), ("--ask", ask), ("--codebook", codebook is not None)):
-        if given and not drafted.LISTS_COLUMNS:
+        if given and not drafted.lists_columns:
             raise ParameterError(f"{name} is for tables; for {kind} fill in the schema from what could occur")
     if header is not None and not drafted.needs_header(data):
         raise ParameterError("--header is for tables and sets in CSV files; leave it out")
-    if not drafted.LISTS_COLUMNS:
+    if not drafted.lists_columns:
         return drafted.draft_of(data, 0 if header is None else _header_row(data, header, as_json))
     named = _header_row(data, header, as_json) if drafted.needs_header(data) else None
     if ask:

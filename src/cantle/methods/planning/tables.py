@@ -4,7 +4,7 @@ one. The decisions of mosaic are foreseen for all columns, or for a part of them
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
 from typing import Any
@@ -23,8 +23,9 @@ from cantle.methods.own_error.accuracy import WHY
 from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part, Relations, pairs_together, relations, too_fine
 from cantle.methods.question_words import EVERY_COLUMN, question_in_words
 from cantle.methods.rps.method import RPS
-from cantle.schema.domain import Attribute
+from cantle.schema.domain import Attribute, Labels
 from cantle.schema.fields import MOST_CLASSES
+from cantle.trusted.geometry import value_sets
 
 
 @dataclass(frozen=True)
@@ -270,7 +271,20 @@ def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline
         Part("choosing where to cut, and tests whether to stop", rest - leaves),
         Part(question_in_words("leaf"), leaves, leaf_noise),
     ]
-    return _by_columns("rps", method.domain.attributes, budget, noise, records)
+    outline = _by_columns("rps", method.domain.attributes, budget, noise, records)
+    return replace(outline, remarks=(*outline.remarks, *_in_spans(method)))
+
+
+def _in_spans(method: RPS) -> list[str]:
+    """Categories that are cut at points of their order although subsets were asked for."""
+    pairs = zip(method.domain.attributes, method.sets, strict=False)
+    others = [one.name for one, divided in pairs if isinstance(one.scale, Labels) and one.size > 2 and not divided]
+    if not others:
+        return []
+    return [
+        f"cuts=subsets is for categories of 3 to {value_sets.MOST} values without order, hierarchy or rules; these are "
+        f"cut in the order of their values: {', '.join(others)}"
+    ]
 
 
 def plan_diffgen(method: DiffGen, epsilon: float, records: int, persons: int) -> Outline:

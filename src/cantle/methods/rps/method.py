@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from cantle.drawing.counts import Dice
-from cantle.drawing.group_frames import tree_frame
+from cantle.drawing.group_frames import spans_frame, tree_frame
 from cantle.drawing.records import Results
 from cantle.errors import ParameterError, SchemaError
 from cantle.framework.ask import Ask
@@ -23,11 +23,12 @@ from cantle.framework.run import TreeRun
 from cantle.methods.rps.results import tree_results
 from cantle.methods.rps.settings import LITERAL, PRESETS, RpsSettings, defaults_for
 from cantle.methods.settings import portion, read_settings, refuse_literal
-from cantle.schema.domain import Domain
+from cantle.schema.domain import Domain, Labels
 from cantle.trusted.claims.scores import BALANCE, CLASS_AWARE, Mix
 from cantle.trusted.core.arrays import Bools, Ints
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.core.stop_test import PrivTree
+from cantle.trusted.geometry import value_sets
 from cantle.trusted.geometry.boxes import cut_counts
 
 KAPPA = 10
@@ -65,6 +66,7 @@ class RPS(TreeRun):
         if self.settings.order == "random":
             domain = domain.with_orders(self.settings.order_seed)
         super().__init__(domain, self.settings.accuracy_share)
+        self.sets = self._small_categories() if self.settings.cuts == "subsets" else ()
         self.depth = 0
 
     def _check(self) -> None:
@@ -85,6 +87,10 @@ class RPS(TreeRun):
             )
         if s.values == "set" and s.accuracy_share:
             raise ParameterError("rps parameter values=set gives no values to measure; set accuracy_share=0")
+        if s.cuts == "subsets" and (s.halves or s.values in ("midpoint", "low")):
+            raise ParameterError(
+                "rps parameter cuts=subsets chooses sets, which have no middle; choose other `attributes` and `values`"
+            )
         if s.oneway_share + s.count_share + s.accuracy_share >= 1:
             raise ParameterError(
                 "rps parameters oneway_share, count_share and accuracy_share leave nothing for the tree; lower one"
@@ -101,6 +107,21 @@ class RPS(TreeRun):
                     f"rps parameter literal has no bins, and column {attribute.name!r} has {attribute.size:,} values, "
                     f"more than {most:,}; declare a wider step, or leave literal out"
                 )
+
+    def _small_categories(self) -> tuple[bool, ...]:
+        """The columns with so few values without an order that all subsets of them can be tried (RPS 3.2).
+
+        Rules of the schema are about spans, so columns that they name are cut into spans as ever.
+        """
+        named = () if self.domain.rules is None else self.domain.rules.columns
+        return tuple(
+            isinstance(one.scale, Labels)
+            and not one.ordered
+            and one.width == 1
+            and 2 < one.size <= value_sets.MOST
+            and one.name not in named
+            for one in self.domain.attributes
+        )
 
     def refuse_budget(self, epsilon_nano: int, max_records: int) -> None:
         """Refuses an epsilon so small that records cannot be drawn, or that some question would get nothing."""
@@ -125,7 +146,7 @@ class RPS(TreeRun):
 
     def results(self, generator: Dice) -> Results:
         """Records and groups from the noisy tree."""
-        nodes = tree_frame(self.domain, self.tree)
+        nodes = (spans_frame if any(self.sets) else tree_frame)(self.domain, self.tree)
         return tree_results(self.domain, self.tree, nodes, self.tables, self.settings, self.depth, generator)
 
     # ---- budget -------------------------------------------------------------------------------------------

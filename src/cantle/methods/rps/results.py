@@ -27,6 +27,7 @@ from cantle.schema.domain import Attribute, Domain, unsigned
 from cantle.schema.rules import Rules
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Bools, Codes
+from cantle.trusted.geometry import value_sets
 from cantle.trusted.geometry.boxes import Ints
 
 _BLOCK = 1 << 15  # records at a time, so that intermediate arrays stay in the cache
@@ -210,6 +211,9 @@ def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floa
             code, point = _fixed(attribute, lo, hi, values)
             drawn: Codes = np.repeat(code, counts)
             place: Floats | None = np.repeat(point, counts)
+        elif (hi > attribute.size).any():
+            at = strata.draw(value_sets.along(within[a]), lo, hi, generator)
+            drawn, place = value_sets.CODE[at].astype(unsigned(attribute.size)), None
         else:
             drawn, place = strata.draw(within[a], lo, hi, generator), None
         columns[attribute.name] = attribute, _fine(attribute, drawn, place, order, generator)

@@ -118,6 +118,7 @@ class RpsSettings:
 
     depth: int | None = setting(maybe(whole(0, 1000), "auto"), shown=True)
     attributes: str = setting(one_of("all", "random", "midpoint", "random-midpoint"), shown=True)
+    cuts: str = setting(one_of("intervals", "subsets"), shown=True, unless="intervals")
     quality: CutScore | None = setting(maybe(parsed(CutScore.parse, "balance, class or mix:a:b"), "auto"), shown=True)
     stop: StopTests = setting(parsed(StopTests.parse, "none, count:T, privtree:T or narrow:W, joined by +"), shown=True)
     skip: int = setting(whole(0, 1000))
@@ -143,7 +144,7 @@ class RpsSettings:
         return self.attributes in ("midpoint", "random-midpoint")
 
 
-_COMMON = {"quality": None, "skip": 0, "leaf_share": "1/2", "levels": "equal", "summary": "counts",
+_COMMON = {"quality": None, "cuts": "intervals", "skip": 0, "leaf_share": "1/2", "levels": "equal", "summary": "counts",
            "bins": 256, "order_seed": 0, "records": None, "literal": False}  # fmt: skip
 PRESETS: Mapping[str, Mapping[str, object]] = {
     "default": _COMMON | {"depth": None, "attributes": "all", "stop": "none", "stop_share": 0, "oneway_share": "3/10",

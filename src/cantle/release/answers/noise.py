@@ -30,6 +30,7 @@ from cantle.schema.code_sets import (
 )
 from cantle.schema.domain import Domain
 from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
+from cantle.trusted.geometry import value_sets
 
 Share = Callable[[Box], float]
 """The share of the released records in a box (codes per column) for which a question holds."""
@@ -55,6 +56,8 @@ class Regions:
     first: Codes
     end: Codes
     variance: Floats
+    sets: frozenset[str] = frozenset()
+    """Columns of which some spans stand for sets of codes (geometry/value_sets.py)."""
 
     def noise(self, question: Question) -> Noise:
         """The noise in an answer: each count is weighted by the part of its box for which the question holds."""
@@ -62,26 +65,37 @@ class Regions:
         for key, codes in hull(question).items():
             if key in self.columns:
                 at = self.columns.index(str(key))
-                weight *= codes.share(self.first[:, at], self.end[:, at])
+                weight *= self._share(codes, at)
         spread = weight**2 * self.variance
         return Noise(float(spread.sum()), float(3 * (spread**2).sum()))
+
+    def _share(self, codes: AnySet, at: int) -> Floats:
+        """The share of each box's codes of a column that are in a set of codes."""
+        first, end = self.first[:, at], self.end[:, at]
+        if self.columns[at] not in self.sets:
+            return codes.share(first, end)
+        one = np.arange(value_sets.MOST)
+        below = np.concatenate([[0.0], np.cumsum(value_sets.along(codes.share(one, one + 1)))])
+        return np.asarray((below[end] - below[first]) / (end - first))
 
 
 def regions_of(domain: Domain, leaves: Leaves) -> Regions:
     """The leaves of a tree, each class by itself. Leaves that were not counted have no noise."""
+    of_sets = [bool((leaves.hi[:, j] > attribute.size).any()) for j, attribute in enumerate(domain.attributes)]
+    both = [*zip(domain.attributes, of_sets, strict=True)]
     first, end = (
-        side_by_side([a.places(part[:, j]) for j, a in enumerate(domain.attributes)], len(part))
+        side_by_side([part[:, j] if far else a.places(part[:, j]) for j, (a, far) in enumerate(both)], len(part))
         for part in (leaves.lo, leaves.hi)
     )
-    names = [attribute.name for attribute in domain.attributes]
+    names, sets = [one.name for one in domain.attributes], frozenset(one.name for one, far in both if far)
     spread = variance(leaves.rate_num / leaves.rate_den) if len(leaves.rate_num) else np.zeros(len(first))
     if domain.target is None:
-        return Regions(names, first, end, spread)
+        return Regions(names, first, end, spread, sets)
     classes = domain.target.size
     label = np.tile(np.arange(classes), len(first))[:, None]
     first, end = (np.repeat(part, classes, axis=0) for part in (first, end))
     joined = np.hstack([first, label]), np.hstack([end, label + 1])
-    return Regions([*names, domain.target.name], *joined, np.repeat(spread, classes))
+    return Regions([*names, domain.target.name], *joined, np.repeat(spread, classes), sets)
 
 
 def side_by_side(columns: list[Ints], rows: int) -> Ints:

@@ -73,7 +73,7 @@ def tree_traits(manifest: Manifest) -> TreeTraits:
         how = Counting(p["consistency"], p["summary"] == "depth", p["label"], p["records"], counted)
         return TreeTraits(p["bins"], order, p["values"], how)
     stated = {name: value for name, value in manifest.structure.items() if name not in ("name", "version")}
-    return read(TreeTraits, stated, "structure", counting=Counting())
+    return read(TreeTraits, stated, "structure", counting=Counting(counted=False))
 
 
 def traits(manifest: Manifest) -> Traits:

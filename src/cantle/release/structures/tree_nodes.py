@@ -27,6 +27,8 @@ from cantle.release.structures.checks import changed_columns, rate_paid, unpaid
 from cantle.schema.domain import Domain
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
+from cantle.trusted.core.budget import Charge
+from cantle.trusted.geometry import value_sets
 from cantle.trusted.geometry.boxes import Frontier
 
 _FEW = 8  # children of a node that are looked at one by one
@@ -76,6 +78,7 @@ class Nodes:
     def route(self, codes: Codes) -> Ints:
         """The leaf of each record, level by level: among its children, the last that starts at or below its code."""
         node, cut, start = np.zeros(len(codes), dtype=np.int64), self.cut, self._starts()
+        left = self._left_sets()
         moving = np.flatnonzero(self.many[node] > 0)
         few = self.many.max() <= _FEW
         keys = self.parent * (int(self.hi.max(initial=0)) + 1)
@@ -89,8 +92,22 @@ class Nodes:
                 node[moving] = child
             else:
                 node[moving] = np.searchsorted(keys + start, keys[self.first[here]] + code, side="right") - 1
+            if left is not None:
+                outside = (left[here] >> np.minimum(code, value_sets.MOST)) & 1 == 0
+                node[moving] = np.where(left[here] > 0, self.first[here] + outside, node[moving])
             moving = moving[self.many[node[moving]] > 0]
         return node
+
+    def _left_sets(self) -> Ints | None:
+        """The set of the first child where values were divided into sets that are no spans; None if nowhere."""
+        node = np.arange(1, len(self.by))
+        far = node[self.hi[node, self.by[1:]] > self.hi[0, self.by[1:]]]
+        if not len(far):
+            return None
+        parents, left = np.unique(self.parent[far]), np.zeros(len(self.parent), dtype=np.int64)
+        ends = np.array([self.span(node) for node in self.first[parents].tolist()])
+        left[parents] = value_sets.sets_of(ends[:, 0], ends[:, 1])
+        return left
 
     def _starts(self) -> Ints:
         """The first code that the last cut left to each node."""
@@ -126,7 +143,8 @@ def nodes_of(tree: pl.DataFrame, domain: Domain) -> Nodes:
     read = _cuts_at_parents if "point" in tree.columns else _spans_of_nodes
     by, start, end = read(tree, domain, parent, own - first[parent], many)
     lo = np.zeros((len(parent), len(domain.attributes)), dtype=np.int64)
-    hi = np.tile(np.array([a.size for a in domain.attributes], dtype=np.int64), (len(parent), 1)).reshape(lo.shape)
+    sizes = np.array([a.size for a in domain.attributes], dtype=np.int64)
+    hi = np.tile(sizes, (len(parent), 1)).reshape(lo.shape)
     for level in range(1, int(depth.max()) + 1):
         here = np.flatnonzero(depth == level)
         above, cut = parent[here], by[here]
@@ -135,13 +153,22 @@ def nodes_of(tree: pl.DataFrame, domain: Domain) -> Nodes:
         begin, stop = np.where(start[here] < 0, low, start[here]), np.where(end[here] < 0, high, end[here])
         follows = np.where(here == first[above], low, np.append(-1, stop[:-1]))
         reaches = (here < first[above] + many[above] - 1) | (stop == high)
-        if not ((begin < stop) & (stop <= high) & (begin == follows) & reaches).all():
+        spans = (begin < stop) & (stop <= np.minimum(high, sizes[cut])) & (begin == follows) & reaches
+        whole, part = value_sets.sets_of(low, high), value_sets.sets_of(begin, stop)
+        small = (sizes[cut] <= value_sets.MOST) & (many[above] == 2)
+        if not (spans | (small & _divided(whole, part, here == first[above]))).all():
             raise VerifyError("the regions below a region of the tree are not disjoint, or do not cover it")
         lo[here, cut], hi[here, cut] = begin, stop
     nodes = Nodes(parent, depth, first, many, by, lo, hi)
     if "values" in tree.columns and tree["values"].to_list() != _in_words(nodes, domain):
         raise VerifyError("the words of the tree are not those of its cuts")
     return nodes
+
+
+def _divided(whole: Ints, part: Ints, first: Bools) -> Bools:
+    """Whether each child is one of two sets of values that together make up the set of their parent."""
+    other = np.where(first, np.roll(part, -1), np.roll(part, 1))  # the other child
+    return (part > 0) & (other > 0) & (part & other == 0) & (part | other == whole)
 
 
 def _cuts_at_parents(
@@ -197,6 +224,8 @@ def sizes_asked(tree: pl.DataFrame) -> list[tuple[Ints, Noisy]]:
     if "noisy" not in tree.columns:
         return []
     asked = tree.filter(tree["noisy"].is_not_null())
+    if any(tree[name].is_null().ne(tree["noisy"].is_null()).any() for name in ("rate_num", "rate_den")):
+        raise VerifyError("a size of a region has no noise, or noise belongs to no size")
     rates = asked.select("rate_num", "rate_den").unique().sort("rate_den", "rate_num").rows()
     parts = ((den, asked.filter(asked["rate_den"] == den)) for den in sorted({den for _, den in rates}))
     return [
@@ -208,6 +237,7 @@ def sizes_asked(tree: pl.DataFrame) -> list[tuple[Ints, Noisy]]:
 SIZE, TEST = "number of records", "stop test"
 """The charges for noisy sizes: of the whole domain, and of regions that were tested by their counts."""
 
+_CLOSE = 1e-6  # estimates are sums and means of few numbers, so only their last digits vary with the machine
 _KNOWN = 10**6  # the rate of the noise in a number that is exactly known
 
 
@@ -242,7 +272,7 @@ def leaf_problems(
     count, more = drawable(again.count, len(domain.columns), public_dice(manifest.postprocessing["seed"]))
     if list(more.values()) != ([] if wanted is None else [wanted]) or int(count.sum()) != manifest.summary["records"]:
         yield "the counts of the leaves do not add up to the number of records"
-    yield from changed_columns(release.groups, groups_frame(domain, replace(again, count=count)), "groups")
+    yield from changed_columns(release.groups, groups_frame(domain, replace(again, count=count)), "groups", _CLOSE)
 
 
 def _path_problems(receipt: Receipt, nodes: Nodes, leaves: Leaves) -> Iterator[str]:
@@ -303,20 +333,34 @@ def _computed(release: Release, domain: Domain, nodes: Nodes, leaves: Leaves, ho
 
 
 def _sizes(release: Release, leaves: Leaves, how: Counting) -> list[tuple[Ints, Noisy]]:
-    """The noisy sizes of regions. Older releases do not hold all of them. What is unknown is replaced by the stated
+    """The noisy sizes of regions. Not all releases hold all of them. What is unknown is replaced by the stated
     estimates: then only differences between the estimates of one leaf, or of all leaves, can be checked."""
-    tree, receipt, accuracy = release.frames["tree"], release.manifest.receipt, release.manifest.accuracy
+    tree, receipt = release.frames["tree"], release.manifest.receipt
+    tested = [charge for charge in receipt.charges() if charge.why == TEST and charge.verb == "measure"]
+    counted = how.counted and how.declared is None and _size_charges(receipt)
     if "noisy" in tree.columns:
-        return sizes_asked(tree)
-    totals = leaves.estimate.sum(axis=1)
-    if any(charge.why == TEST and charge.verb == "measure" for charge in receipt.charges()) and not how.by_depth:
-        return [(leaves.ids, _exactly(totals))]
-    root, asked = np.zeros(1, dtype=np.int64), [charge for charge in receipt.charges() if charge.why == SIZE]
-    if not asked or how.declared is not None or not how.counted:
-        return []
+        sizes = sizes_asked(tree)
+        if not (counted and any(charge.depth == 0 for charge in tested)):
+            return sizes
+        # The tree holds one size of each region, but the whole domain has two.
+        first = _size_of_all(release, leaves)
+        known = release.manifest.accuracy is not None
+        return [*first, *sizes] if known else [*first, *sizes_asked(tree.filter(tree["node"] > 0))]
+    if tested and not how.by_depth:
+        return [(leaves.ids, _exactly(leaves.estimate.sum(axis=1)))]
+    return _size_of_all(release, leaves) if counted else []
+
+
+def _size_charges(receipt: Receipt) -> list[Charge]:
+    return [charge for charge in receipt.charges() if charge.why == SIZE]
+
+
+def _size_of_all(release: Release, leaves: Leaves) -> list[tuple[Ints, Noisy]]:
+    """The noisy number of records, which decided whether the release measured its error, or else their estimate."""
+    root, accuracy = np.zeros(1, dtype=np.int64), release.manifest.accuracy
     if accuracy is None:
-        return [(root, _exactly(totals.sum(keepdims=True)))]
-    num, den = rate_paid(asked[0])
+        return [(root, _exactly(leaves.estimate.sum().reshape(1)))]
+    num, den = rate_paid(_size_charges(release.manifest.receipt)[0])
     return [(root, Noisy(np.array([[accuracy.noisy_records]]), np.array([num]), den))]
 
 

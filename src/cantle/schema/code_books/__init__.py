@@ -4,8 +4,8 @@ A code book is public, like a schema. Known forms: a table (CSV) of name, type, 
 and data packages; SDV metadata; SmartNoise metadata; NIST data dictionaries (both JSON forms); DDI code books (XML).
 What a code book does not say stays blank.
 
-XML is parsed by expat. Declarations of document types and entities are refused, because a short text with entities can
-expand to more than fits in memory, or name files of this machine.
+Declarations of document types are refused in XML: with entities, which stand in them, a short text can expand to more
+than fits in memory, or name files of this machine.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
-from xml.parsers import expat
+from xml.etree import ElementTree
 
 from cantle.errors import ParameterError, SchemaError, raise_alone
 from cantle.schema.code_books.columns import BookColumn, number_of, truth_of
-from cantle.schema.documents import check_values, parse_document
+from cantle.schema.documents import check_values, parse_document, read_text
 
 _HEADS = {
     "name": "name variable column field var varname variable_name column_name field_name",
@@ -265,115 +263,69 @@ def _smartnoise_column(name: str, given: Document) -> BookColumn:
     )
 
 
-@dataclass
-class _Variable:
-    """A variable while its element is being read."""
-
-    column: BookColumn
-    codes: list[str] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
-    category: dict[str, str] | None = None
-    """Code and label of the category whose element is open."""
-
-
-class _Reader:
-    """Collects variables while expat reads the elements in order."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.done: list[BookColumn] = []
-        self._now: _Variable | None = None
-        self._category_missing = False
-        self._text: list[str] | None = None
-
-    def start(self, tag: str, given: dict[str, str]) -> None:
-        local = tag.rpartition(":")[2]
-        if local == "var":
-            kind = "continuous" if given.get("intrvl") == "contin" else None
-            self._now = _Variable(BookColumn(name=given.get("name", ""), type=kind))
-            decimals = given.get("dcml", "")
-            if decimals.isdecimal() and 0 < int(decimals) <= 6:
-                self._now.column.multiple_of = float(f"1e-{decimals}")
-        elif self._now is not None and local == "varFormat":
-            self._format(self._now.column, given)
-        elif self._now is not None and local == "range":
-            self._now.column.minimum = number_of(given.get("min", given.get("minExclusive")))
-            self._now.column.maximum = number_of(given.get("max", given.get("maxExclusive")))
-        elif self._now is not None and local == "catgry":
-            self._category_missing, self._now.category = given.get("missing", "N").upper() == "Y", {}
-        elif self._now is not None and local in ("catValu", "labl"):
-            self._text = []
-
-    @staticmethod
-    def _format(column: BookColumn, given: dict[str, str]) -> None:
-        if given.get("type") == "character":
-            column.type = "string"
-        elif given.get("category") in ("date", "time"):
-            column.type = "date" if given["category"] == "date" else "datetime"
-        elif column.type is None or (column.type == "continuous" and column.multiple_of is None):
-            column.type = "numeric"
-
-    def end(self, tag: str) -> None:
-        local = tag.rpartition(":")[2]
-        if local in ("catValu", "labl") and self._now is not None and self._text is not None:
-            self._say(self._now, local, " ".join("".join(self._text).split()))
-            self._text = None
-        elif local == "catgry" and self._now is not None and self._now.category is not None:
-            code, label = (self._now.category.get(key, "") for key in ("catValu", "labl"))
-            if code and label:
-                self._now.column.labels[code] = label
-            self._now.category = None
-        elif local == "var" and self._now is not None:
-            column = self._now.column
-            bounded = column.minimum is not None and column.maximum is not None
-            column.categories = None if bounded and len(self._now.codes) < 2 else self._now.codes or None
-            column.missing = tuple(one for one in self._now.missing if one)
-            if column.name:
-                self.done.append(column)
-            self._now = None
-
-    def _say(self, variable: _Variable, local: str, words: str) -> None:
-        """Keeps a code, or the label of a category or of the whole variable."""
-        if variable.category is not None:
-            variable.category.setdefault(local, words)
-        elif local == "labl":
-            variable.column.title = variable.column.title or words
-        if local == "catValu":
-            (variable.missing if self._category_missing else variable.codes).append(words)
-
-    def characters(self, text: str) -> None:
-        if self._text is not None:
-            self._text.append(text)
-
-    def refuse(self, *_: object) -> NoReturn:
-        raise ParameterError(
-            f"the code book {self.name!r} declares a document type or an entity; remove what stands between <! and > "
-            "at its top"
-        )
-
-
 def ddi_columns(text: str, name: str) -> list[BookColumn]:
     """The variables of a DDI code book."""
-    reader, parser = _Reader(name), expat.ParserCreate("utf-8")
-    parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
-    parser.CharacterDataHandler = reader.characters
-    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = reader.refuse
-    parser.ExternalEntityRefHandler = reader.refuse
-    try:
-        parser.Parse(text.encode(), True)
-    except expat.ExpatError as broken:
-        raise_alone(
-            ParameterError(f"the code book {name!r} is not valid XML (line {broken.lineno}); correct that line")
+    if "<!DOCTYPE" in text:
+        raise ParameterError(
+            f"the code book {name!r} declares a document type or an entity; remove what stands between <! and > "
+            "at its top"
         )
-    return reader.done
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as broken:
+        line = broken.position[0]
+        raise_alone(ParameterError(f"the code book {name!r} is not valid XML (line {line}); correct that line"))
+    columns = (_variable(one) for one in root.iter() if _tag(one) == "var")
+    return [one for one in columns if one.name]
 
 
-_MOST_BYTES = 64 << 20
+def _tag(element: ElementTree.Element) -> str:
+    """The name of an element without its name space."""
+    return re.sub(r".*[}:]", "", str(element.tag))
+
+
+def _variable(variable: ElementTree.Element) -> BookColumn:
+    kind, decimals = "continuous" if variable.get("intrvl") == "contin" else None, variable.get("dcml", "")
+    column = BookColumn(name=variable.get("name", ""), type=kind, title=_inside(variable, "labl") or None)
+    if decimals.isdecimal() and 0 < int(decimals) <= 6:
+        column.multiple_of = float(f"1e-{decimals}")
+    codes = []
+    for part in variable.iter():
+        if _tag(part) == "varFormat":
+            _set_type(column, part)
+        elif _tag(part) == "range":
+            column.minimum = number_of(part.get("min", part.get("minExclusive")))
+            column.maximum = number_of(part.get("max", part.get("maxExclusive")))
+        elif _tag(part) == "catgry" and (code := _inside(part, "catValu")):
+            if part.get("missing", "N").upper() == "Y":
+                column.missing = (*column.missing, code)
+            else:
+                codes.append(code)
+            column.labels[code] = _inside(part, "labl")
+    column.labels = {code: label for code, label in column.labels.items() if label}
+    bounded = column.minimum is not None and column.maximum is not None
+    column.categories = None if bounded and len(codes) < 2 else codes or None
+    return column
+
+
+def _inside(element: ElementTree.Element, tag: str) -> str:
+    """The words of the first part of an element that has this name."""
+    found = next((one for one in element if _tag(one) == tag), None)
+    return "" if found is None else " ".join("".join(found.itertext()).split())
+
+
+def _set_type(column: BookColumn, form: ElementTree.Element) -> None:
+    if form.get("type") == "character":
+        column.type = "string"
+    elif form.get("category") in ("date", "time"):
+        column.type = "date" if form.get("category") == "date" else "datetime"
+    elif column.type is None or (column.type == "continuous" and column.multiple_of is None):
+        column.type = "numeric"
 
 
 def read_code_book(path: Path) -> list[BookColumn]:
     """The columns that a code book describes, in its order; raises ParameterError if it has none of the known forms."""
-    text, ending = _read(path), path.suffix.lower()
+    text, ending = _text_of(path), path.suffix.lower()
     if ending == ".xml":
         columns = ddi_columns(text, path.name)
     elif ending in (".json", ".yaml", ".yml"):
@@ -391,17 +343,11 @@ def read_code_book(path: Path) -> list[BookColumn]:
     return columns
 
 
-def _read(path: Path) -> str:
+def _text_of(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
-        if len(content) > _MOST_BYTES:
-            raise_alone(ParameterError(f"{path.name!r} is larger than {_MOST_BYTES >> 20} MiB; is it a code book?"))
-        return content.decode("utf-8-sig")
-    except FileNotFoundError:
-        raise_alone(ParameterError(f"there is no file {path.name!r}; check the path of the code book"))
-    except (OSError, ValueError):
-        raise_alone(ParameterError(f"{path.name!r} cannot be read as UTF-8 text; check it and its permissions"))
+        return read_text(path, path.name, "code book")
+    except SchemaError as error:
+        raise_alone(ParameterError(str(error)))
 
 
 def _document(text: str, name: str, is_json: bool) -> object:

@@ -19,7 +19,8 @@ from cantle.trusted.claims.scores import CUT_QUALITIES, Quality, Score
 from cantle.trusted.claims.terms import TermScore
 from cantle.trusted.core.keys import Domain, OneWayEach, OneWays
 from cantle.trusted.counting.base import TableEngine
-from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, cut_counts
+from cantle.trusted.geometry import value_sets
+from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, SetCuts, cut_counts
 from cantle.trusted.geometry.item_partitions import Partitions
 from cantle.trusted.noise import Runs
 
@@ -99,12 +100,17 @@ def ranges(start: Ints, length: Ints) -> Ints:
 
 
 class _CutCandidates(ABC):
-    """The base of all candidate sets of cuts, which have one selection per region."""
+    """The base of all candidate sets of cuts, which have one selection per region.
+
+    `sets` says for each attribute whether its candidates are all ways to divide a region's codes in two, instead of the
+    points between them; it is empty if there is no such attribute.
+    """
 
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = False
     classes: int
     literal: bool
+    sets: tuple[bool, ...]
 
     @property
     def margin(self) -> int:
@@ -120,7 +126,7 @@ class _CutCandidates(ABC):
             weights_of = alike if self.literal else self.inverse_weights(nodes.take(slice(first, last)))
             yield Scored(first, last, exact_scores, starts, inverse_weights=weights_of)
 
-    def answer(self, nodes: Frontier, chosen: Sequence[Chosen[Scored]]) -> Cuts:
+    def answer(self, nodes: Frontier, chosen: Sequence[Chosen[Scored]]) -> Cuts | SetCuts:
         return self.cuts(nodes, np.concatenate([np.zeros(0, np.int64), *(one.row for one in chosen)]))
 
     @property
@@ -141,12 +147,59 @@ class _CutCandidates(ABC):
         """Public weights 1/w of the candidates of these regions, unless they are literal; None if all are the same."""
 
     @abstractmethod
-    def cuts(self, nodes: Frontier, choice: Ints) -> Cuts:
+    def cuts(self, nodes: Frontier, choice: Ints) -> Cuts | SetCuts:
         """The cut with each region's chosen number."""
 
-    def _all_have_some(self, nodes: Frontier, quality: Quality) -> bool:
+    def _each(self, nodes: Frontier) -> Ints:
+        """How many candidates each attribute of each region has: points inside, or 2^(codes - 1) - 1 ways to divide."""
+        points = cut_counts(nodes)
+        return np.where(self.sets, (1 << np.minimum(points, value_sets.MOST)) - 1, points) if any(self.sets) else points
+
+    def _first(self, nodes: Frontier) -> Ints:
+        """The number of the first candidate of each attribute of each region: a code, or a place in HALVES."""
+        if not any(self.sets):
+            return nodes.lo
+        return np.where(self.sets, value_sets.FIRST[value_sets.sets_of(nodes.lo, nodes.hi)], nodes.lo)
+
+    def _places(self, before: Ints, first: Ints, each: Ints, attribute: Ints) -> Ints:
+        """Where the counts left of each candidate are: behind so many others, at a code or at the number of a set."""
+        many = each.reshape(-1)
+        if not any(self.sets):
+            return ranges((before + first).reshape(-1), many)
+        place, divided = ranges(first.reshape(-1), many), np.broadcast_to(np.array(self.sets)[attribute], each.shape)
+        by_set = np.repeat(divided.reshape(-1), many)
+        place[by_set] = value_sets.HALVES[place[by_set]]
+        return place + np.repeat(before.reshape(-1), many)
+
+    def _cuts(self, nodes: Frontier, attribute: Ints, within: Ints) -> Cuts | SetCuts:
+        """The cuts with these numbers among those of an attribute."""
+        number = self._first(nodes)[np.arange(len(nodes)), attribute] + within
+        if not any(self.sets):
+            return Cuts(attribute, number + 1)
+        divided = np.array(self.sets)[attribute]
+        left = value_sets.HALVES[np.where(divided, number, 0)]
+        return SetCuts(attribute, np.where(divided, 0, number + 1), np.where(divided, left, 0))
+
+    def _all_have_some(self, nodes: Frontier, domain: Domain, quality: Quality) -> bool:
         known = type(quality) in (*CUT_QUALITIES, TermScore) and type(self.literal) is bool
-        return known and not (self.counts(nodes) < 1).any()
+        return known and self._knows_sets(nodes, domain[0]) and not (self.counts(nodes) < 1).any()
+
+    def _knows_sets(self, nodes: Frontier, sizes: tuple[int, ...]) -> bool:
+        """Whether regions are sets of codes where `sets` says so, and elsewhere spans of codes."""
+        if type(self.sets) is not tuple or not all(type(one) is bool for one in self.sets):
+            return False
+        divided, small = np.array(self.sets or [False] * len(sizes)), np.array(sizes) <= value_sets.MOST
+        if divided.shape != small.shape or (divided & ~small).any() or (nodes.hi > sizes)[:, ~divided].any():
+            return False
+        return bool((value_sets.sets_of(nodes.lo, nodes.hi)[:, divided] > 0).all())
+
+
+def _sums(counts: Ints, axis: int) -> Ints:
+    """The sums of the counts of codes over every set of them, by the number of the set."""
+    sums = np.zeros_like(counts.take([0], axis))
+    for code in range(counts.shape[axis]):
+        sums = np.concatenate([sums, sums + counts.take([code], axis)], axis)
+    return sums
 
 
 @dataclass(frozen=True)
@@ -160,6 +213,7 @@ class AllCuts(_CutCandidates):
     sizes: tuple[int, ...]
     classes: int
     literal: bool = False
+    sets: tuple[bool, ...] = ()
 
     @property
     def key(self) -> OneWays:
@@ -167,10 +221,10 @@ class AllCuts(_CutCandidates):
 
     def fits(self, nodes: Frontier, domain: Domain, quality: Quality) -> bool:
         known = type(self.sizes) is tuple and self.sizes == domain[0] and self.key.fits(nodes, domain)
-        return known and self._all_have_some(nodes, quality)
+        return known and self._all_have_some(nodes, domain, quality)
 
     def counts(self, nodes: Frontier) -> Ints:
-        return cut_counts(nodes).sum(axis=1)
+        return self._each(nodes).sum(axis=1)
 
     def sides(self, nodes: Frontier, first: int, exact_counts: Ints) -> tuple[Ints, Ints]:
         here, width = nodes.take(slice(first, first + len(exact_counts))), sum(self.sizes)
@@ -178,27 +232,32 @@ class AllCuts(_CutCandidates):
         table = np.ascontiguousarray(exact_counts.reshape(len(exact_counts), width, self.classes).transpose(2, 0, 1))
         total = table[:, :, : self.sizes[0]].sum(axis=2)
         ends = np.cumsum([0, *self.sizes])
-        for begin, end in pairwise(ends.tolist()):
-            np.cumsum(table[:, :, begin:end], axis=2, out=table[:, :, begin:end])
-        each = cut_counts(here)
-        start = np.arange(len(here))[:, None] * width + ends[:-1] + here.lo
-        candidate = ranges(start.reshape(-1), each.reshape(-1))
+        columns = [table[:, :, begin:end] for begin, end in pairwise(ends.tolist())]
+        if any(self.sets):
+            some = zip(self.sets, columns, strict=True)
+            columns = [_sums(one, 2) if divided else np.cumsum(one, axis=2) for divided, one in some]
+            table, ends = np.concatenate(columns, axis=2), np.cumsum([0, *(one.shape[2] for one in columns)])
+        else:
+            for one in columns:
+                np.cumsum(one, axis=2, out=one)
+        each = self._each(here)
+        before = np.arange(len(here))[:, None] * table.shape[2] + ends[:-1]
+        candidate = self._places(before, self._first(here), each, np.arange(len(self.sizes)))
         left = np.take(table.reshape(self.classes, -1), candidate, axis=1)
         right = np.repeat(total, each.sum(axis=1), axis=1) - left
         return left.T, right.T
 
     def inverse_weights(self, nodes: Frontier) -> Runs:
-        each = cut_counts(nodes).reshape(-1)
+        each = self._each(nodes).reshape(-1)
         each = each[each > 0]
         return Runs(each, each)
 
-    def cuts(self, nodes: Frontier, choice: Ints) -> Cuts:
-        each = cut_counts(nodes)
+    def cuts(self, nodes: Frontier, choice: Ints) -> Cuts | SetCuts:
+        each = self._each(nodes)
         ends = np.cumsum(each, axis=1)
         attribute = (choice[:, None] >= ends).sum(axis=1)
         rows = np.arange(len(nodes))
-        within = choice - (ends[rows, attribute] - each[rows, attribute])
-        return Cuts(attribute, nodes.lo[rows, attribute] + 1 + within)
+        return self._cuts(nodes, attribute, choice - (ends[rows, attribute] - each[rows, attribute]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,31 +269,35 @@ class CutsOf(_CutCandidates):
     width: int
     classes: int
     literal: bool = False
+    sets: tuple[bool, ...] = ()
 
     @property
     def key(self) -> OneWayEach:
         return OneWayEach(self.attribute, self.width, self.classes)
 
     def fits(self, nodes: Frontier, domain: Domain, quality: Quality) -> bool:
-        return self.key.fits(nodes, domain) and self._all_have_some(nodes, quality)
+        return self.key.fits(nodes, domain) and self._all_have_some(nodes, domain, quality)
 
     def counts(self, nodes: Frontier) -> Ints:
-        return cut_counts(nodes)[np.arange(len(nodes)), self.attribute]
+        return self._each(nodes)[np.arange(len(nodes)), self.attribute]
 
     def sides(self, nodes: Frontier, first: int, exact_counts: Ints) -> tuple[Ints, Ints]:
-        last = first + len(exact_counts)
-        below = np.cumsum(exact_counts.reshape(len(exact_counts), self.width, self.classes), axis=1)
-        rows, code = np.arange(first, last), np.arange(self.width)
-        lo, hi = (ends[rows, self.attribute[first:last]][:, None] for ends in (nodes.lo, nodes.hi))
-        region, column = np.nonzero((code >= lo) & (code < hi - 1))
-        left = below[region, column]
-        return left, below[region, -1] - left
+        here = nodes.take(slice(first, first + len(exact_counts)))
+        table = exact_counts.reshape(len(exact_counts), self.width, self.classes)
+        below, rows, attribute = np.cumsum(table, axis=1), np.arange(len(here)), self.attribute[first:][: len(here)]
+        each, first_of = (numbers[rows, attribute] for numbers in (self._each(here), self._first(here)))
+        before, total = rows * self.width, np.repeat(below[:, -1], each, axis=0)
+        if any(self.sets):  # sums over sets come after those over the codes below a point
+            below = np.concatenate([below, _sums(table[:, : value_sets.MOST], 1)], axis=1)
+            before = rows * below.shape[1] + np.where(np.array(self.sets)[attribute], self.width, 0)
+        left = below.reshape(-1, self.classes)[self._places(before, first_of, each, attribute)]
+        return left, total - left
 
     def inverse_weights(self, nodes: Frontier) -> None:  # noqa: ARG002
         return None
 
-    def cuts(self, nodes: Frontier, choice: Ints) -> Cuts:
-        return Cuts(self.attribute, nodes.lo[np.arange(len(nodes)), self.attribute] + 1 + choice)
+    def cuts(self, nodes: Frontier, choice: Ints) -> Cuts | SetCuts:
+        return self._cuts(nodes, self.attribute, choice)
 
 
 CUT_CANDIDATES = (AllCuts, CutsOf)

@@ -26,7 +26,7 @@ from cantle.trusted.claims.views import VIEW_CANDIDATES, VIEW_QUALITIES, VIEW_QU
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.keys import CELL_KEYS, TRUSTED_KEYS, Counted, ViewCounts, finest
 from cantle.trusted.counting.base import Engine, Rule, TableEngine
-from cantle.trusted.geometry.boxes import BOX_RULES, Frontier
+from cantle.trusted.geometry.boxes import BOX_RULES, Frontier, SetCuts
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
 
 Regions = Frontier | Partitions
@@ -129,6 +129,8 @@ def admit_rule(rule: Rule[Nodes] | Projection | ShorterSets, nodes: Nodes, engin
             "each region needs one cut, or several in ascending order, strictly inside it; sub-partitions must be "
             "distinct and in order"
         )
+    elif isinstance(rule, SetCuts) and not rule.divides_small(engine.domain):
+        raise ParameterError("only columns of tables with few values can be cut into sets")
 
 
 def _require_kind(question: Question, nodes: Regions, engine: Engine) -> None:

@@ -44,7 +44,7 @@ from cantle.trusted.core.keys import (
     TableCounts,
     TableKey,
 )
-from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, Slices
+from cantle.trusted.geometry.boxes import BoxRule, Cuts, Frontier, Ints, Slices
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
 from cantle.trusted.geometry.sequence_strings import SequenceDomain
@@ -129,7 +129,7 @@ class TableEngine(SplitEngine, Protocol):
     def classes(self) -> int:
         """Number of classes, 1 without a target (public)."""
 
-    def split(self, positions: Ints, rule: Cuts | Slices, /) -> None: ...
+    def split(self, positions: Ints, rule: BoxRule, /) -> None: ...
 
     def count_all(self, workload: TableWorkload, /) -> Ints: ...
 

@@ -30,7 +30,7 @@ from cantle.trusted.core.mixing import scramble
 from cantle.trusted.counting.base import Chunk, Tables
 from cantle.trusted.counting.packing import SLICE, Layout, Tally, add_counts, merged
 from cantle.trusted.counting.stores import InMemory, Store
-from cantle.trusted.geometry.boxes import Cuts, Ints, Slices
+from cantle.trusted.geometry.boxes import BoxRule, Cuts, Ints
 from cantle.trusted.geometry.count_tables import count_tables, pays
 from cantle.trusted.geometry.cross_tables import ColumnCells
 from cantle.trusted.geometry.grid import Grid, SpanValues
@@ -182,7 +182,7 @@ class WordEngine(Tables):
             else:
                 yield self._rows.take(np.arange(here.start, here.stop) + (begin - before)[local], axis=0), local
 
-    def split(self, positions: Ints, rule: Cuts | Slices) -> None:
+    def split(self, positions: Ints, rule: BoxRule) -> None:
         if self.compiled and isinstance(rule, Cuts):
             rows, starts = self._split_compiled(positions, rule)
         else:
@@ -191,7 +191,7 @@ class WordEngine(Tables):
         self._all = self._all if self._keeps else None
         self._forget()
 
-    def _split(self, positions: Ints, rule: Cuts | Slices) -> tuple[Words, Ints]:
+    def _split(self, positions: Ints, rule: BoxRule) -> tuple[Words, Ints]:
         """Two passes, however many children there are: the first counts their records, the second moves these."""
 
         def child(rows: Words, local: Ints) -> Ints:

@@ -30,7 +30,7 @@ from cantle.trusted.counting.spark.workers import (
     Work,
 )
 from cantle.trusted.counting.words import WordEngine
-from cantle.trusted.geometry.boxes import Cuts, Ints, Slices
+from cantle.trusted.geometry.boxes import BoxRule, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.workloads import TableWorkload
 
@@ -123,7 +123,7 @@ class SparkEngine(Tables):
         counts = self._summed(self._parts, cells, lambda engine: engine.count(positions, first, key).reshape(-1))
         return counts.reshape(len(positions), key.cells)
 
-    def split(self, positions: Ints, rule: Cuts | Slices) -> None:
+    def split(self, positions: Ints, rule: BoxRule) -> None:
         if self._parts is not self._all:
             self._older.append(self._parts)
         self._parts = _kept(self._parts.mapPartitions(workers.moved(self.domain, positions, rule)))

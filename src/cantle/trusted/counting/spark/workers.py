@@ -22,7 +22,7 @@ from cantle.trusted.core.mixing import scramble
 from cantle.trusted.counting.packing import merged
 from cantle.trusted.counting.stores import divided
 from cantle.trusted.counting.words import WordEngine
-from cantle.trusted.geometry.boxes import Cuts, Slices
+from cantle.trusted.geometry.boxes import BoxRule
 
 if TYPE_CHECKING:
     from polars import DataFrame as Frame
@@ -157,7 +157,7 @@ def gathered(held: Iterable[Words]) -> Part:
     return rows, np.array([0, len(rows)], dtype=np.int64)
 
 
-def moved(domain: Domain, positions: Ints, rule: Cuts | Slices) -> Work[Part, Part]:
+def moved(domain: Domain, positions: Ints, rule: BoxRule) -> Work[Part, Part]:
     """The records that stay, in the children of their regions."""
 
     def move(parts: Iterable[Part]) -> Iterator[Part]:
