@@ -203,13 +203,13 @@ class Opened(structures.Opened):
     def report(self) -> Section:
         """Two columns of numbers as a map, other trees as an icicle."""
         from cantle.release.report.icicle import Node, tree_section
-        from cantle.release.report.region_map import Area, map_section
+        from cantle.release.report.maps import Area, region_section
 
         nodes, columns = self._nodes, self._domain.attributes
         words = f"The domain was cut into {self._manifest.summary['leaves']:,} regions, each with a noisy count."
         if len(columns) == 2 and all(type(one.scale) is Steps for one in columns):
             area = Area(nodes.lo, nodes.hi, self._counts, nodes.first, nodes.many)
-            return map_section(area, columns, words)
+            return region_section(area, columns, words)
         made = [Node("all records", int(self._counts[0]))]
         for number in range(1, len(self._counts)):
             made.append(Node(nodes.name(number, self._domain), int(self._counts[number])))
