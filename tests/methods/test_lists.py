@@ -12,6 +12,8 @@ import pytest
 
 import cantle
 from cantle.release import Release
+from cantle.release.bars import column_section
+from cantle.release.kinds import texts_of
 
 ITEMS = ["flu", "gout", "mumps", "asthma"]
 SCHEMA: dict[str, Any] = {
@@ -92,3 +94,32 @@ def test_answers_count_items(release: Release) -> None:
 def test_pandas_gets_python_lists() -> None:
     made: Any = publish(patients(500).to_pandas()).records
     assert {type(one) for one in made["ill"]} <= {list, type(None)}
+
+
+def test_groups_are_items(release: Release) -> None:
+    table: Any = release.count("age >= 65", by=["ill"])
+    single = [release.count(f"age >= 65 and ill contains {item}").value for item in ITEMS]
+    assert table["ill"].to_list() == [*ITEMS, None]
+    assert table["value"].to_list() == pytest.approx([*single, release.count("age >= 65 and ill is null").value])
+
+
+def test_lists_have_one_card_and_one_block_of_bars(release: Release, tmp_path: Path) -> None:
+    folder = release.save(tmp_path / "made")
+    page, shown = release.report(), "\n".join(column_section(Release.load(folder), everything=False)[1])
+    assert "lists of 4 items" in page
+    assert shown.count("gout") == 1
+
+
+def test_the_data_package_says_how_lists_are_written(release: Release, tmp_path: Path) -> None:
+    folder = release.save(tmp_path / "made")
+    package = json.loads(next(folder.glob("*datapackage.json")).read_text())
+    field = package["resources"][0]["schema"]["fields"][1]
+    assert field == {"name": "ill", "type": "list", "items": ITEMS, "max_items": 3, "delimiter": ";"}
+    assert "list of 4 items, at most 3 in each" in str(texts_of(release.manifest))
+
+
+def test_check_counts_what_becomes_of_lists() -> None:
+    frame = pl.DataFrame({"age": [1, 2, 3], "ill": ["flu;cough;cough", "", "flu;gout;mumps;asthma"]})
+    found = {one.what: one.count for section in cantle.check(frame, SCHEMA).sections for one in section.findings}
+    assert found["items not declared"] == 2
+    assert found["lists of more than 3 items"] == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cantle.data.draft_schema import draft
+from cantle.data.draft_schema.kinds import kind_of
 from cantle.data.frames import lists_as_texts
 from cantle.errors import ParameterError, SchemaError
 from cantle.schema.code_sets import holds
@@ -223,3 +226,26 @@ def test_rules_about_lists() -> None:
     assert counted.rules is not None
     codes, _ = counted.encode(frame)
     assert counted.rules.breaking(domain_codes(counted, codes)).tolist() == [True, False, True]
+
+
+# ---- drafts ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_draft_proposes_lists(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"age": [1, 2], "ill": [["flu", "gout"], ["gout"]]})
+    frame.write_parquet(tmp_path / "a.parquet")
+    assert kind_of(tmp_path / "a.parquet", None) == "sets"
+    frame.with_columns(sex=pl.lit("F")).write_parquet(tmp_path / "b.parquet")
+    assert kind_of(tmp_path / "b.parquet", None) == "table"
+    assert '{name: "ill", type: list, items: "???"}' in draft(frame)
+    assert '{name: "ill", type: list, items: "???"}' in draft(tmp_path / "a.parquet")
+    assert '{name: "ill", type: list, items: ["flu", "gout"]}' in draft(tmp_path / "a.parquet", infer=True)
+
+
+def test_a_draft_recognises_texts_made_of_few_items(tmp_path: Path) -> None:
+    texts = ["flu| gout", "flu", "gout|mumps", "[]", "mumps|flu", "gout|flu|mumps", ""]
+    names = ["Ash, Ann", "Bole, Bob", "Cedar, Cy", "Dogwood, Di", "Elm, Ed", "Fir, Flo", "Gum, Gus"]
+    pl.DataFrame({"ill": texts, "who": names}).write_csv(tmp_path / "a.csv")
+    text = draft(tmp_path / "a.csv", header=True, infer=True)
+    assert '{name: "ill", type: list, items: ["flu", "gout", "mumps"], delimiter: "|"}' in text
+    assert '{name: "who", type: string' in text

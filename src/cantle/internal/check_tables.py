@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cantle.data.tables import as_ids, read_batches
 from cantle.internal.findings import Checked, Examples, Finding, Section
 from cantle.internal.hints import MOST_TEXTS, Hint, hint, lines
-from cantle.schema.domain import DROP, MISSING, Attribute, Labels, Plane, Steps
+from cantle.schema.domain import DROP, MISSING, Attribute, Labels, Lists, Plane, Steps
 from cantle.schema.relations import Relations
 from cantle.schema.table import TableSchema
 from cantle.schema.values import MIXED, Mask, text_of
@@ -128,6 +128,13 @@ class _Tally:
 
     def _count(self, series: pl.Series) -> None:
         scale = self.attribute.scale
+        if isinstance(scale, Lists):
+            lists = scale.as_lists(series)
+            items = lists.explode().drop_nulls()
+            self.absent += lists.null_count()
+            self.undeclared.add(text_of(items.filter(pl.Series(scale.items.encode(items) < 0))))
+            self.above += int((_sizes(series, scale) > scale.most).sum())
+            return
         if isinstance(scale, Labels):
             # an encoder that drops undeclared values shows which values these are
             places = replace(scale, unknown=DROP).locate(series)
@@ -167,8 +174,21 @@ class _Tally:
         what = f"all of them multiples of {text}, released as any value of their step"
         return [Finding(what, self.known, self.known, problem=False, advice=advice)]
 
+    def _of_lists(self, scale: Lists, read: int) -> Section:
+        count, distinct, shown = self.undeclared.found()
+        missing = "empty list" if scale.required else "null"
+        becomes = self._unknown("left out of its list")
+        findings = (
+            Finding("missing", self.absent, read, problem=False, becomes=missing),
+            Finding("items not declared", count, read, becomes=becomes, distinct=distinct, examples=shown),
+            Finding(f"lists of more than {scale.most} items", self.above, read, becomes="the first of those declared"),
+        )
+        return Section(self.attribute.name, findings, f"lists of {scale.items.size} items")
+
     def section(self, read: int) -> Section:
         attribute, scale = self.attribute, self.attribute.scale
+        if isinstance(scale, Lists):
+            return self._of_lists(scale, read)
         missing = "null" if attribute.nullable else "record dropped"
         findings = [Finding("missing", self.absent, read, problem=False, becomes=missing)]
         for what, examples, becomes in (
@@ -188,19 +208,27 @@ class _Tally:
 
     def hint(self) -> Hint:
         """What would make more of the values readable."""
+        if isinstance(self.attribute.scale, Lists):
+            return Hint()
         examples = self.undeclared if isinstance(self.attribute.scale, Labels) else self.unreadable
         return hint(self.attribute.scale, examples.most_frequent(MOST_TEXTS))
 
     def _unknown(self, missing: str) -> str:
         """A sentence about what becomes of undeclared categories."""
         scale = self.attribute.scale
-        if isinstance(scale, Labels) and isinstance(scale.unknown, tuple):
+        if isinstance(scale, Labels | Lists) and isinstance(scale.unknown, tuple):
             return str(scale.unknown[1])
-        return "record dropped" if isinstance(scale, Labels) and scale.unknown == DROP else missing
+        return "record dropped" if isinstance(scale, Labels | Lists) and scale.unknown == DROP else missing
 
 
 _PARTS = (1, 2, 5, 10, 20, 50, 100)
 _ARTICLES = {"integer": "an"}
+
+
+def _sizes(series: pl.Series, scale: Lists) -> NDArray[np.int64]:
+    """The number of different declared items in each list."""
+    codes = replace(scale, most=scale.items.size, unknown=MISSING, required=True).locate(series)
+    return sum((codes >> item & 1 for item in range(scale.items.size)), np.zeros(len(series), dtype=np.int64))
 
 
 def _tried(scale: Steps) -> list[int]:

@@ -42,16 +42,23 @@ def column_section(release: Release, everything: bool) -> tuple[str, list[str]]:
         return "Columns", lines
     codes, domain = code_reader(manifest, as_polars(release.records, manifest)), schema.as_declared()
     made = [one for one in schema.domain().attributes if one.name not in domain.columns]
-    columns = [*domain.attributes, *made, *([domain.target] if domain.target else [])]
+    every = [*domain.attributes, *made, *([domain.target] if domain.target else [])]
+    lists = {} if schema.relations is None else schema.relations.lists_by_name
+    items = {} if schema.relations is None else schema.relations.lists_by_item
+    columns = [one for one in every if one.name not in items]
     left = 0 if everything else max(0, len(columns) - _MOST_COLUMNS)
     shown = columns if left < 2 else [*columns[: _MOST_COLUMNS - 1], *columns[-1:]]
     fields = {field.name: field for field in schema.fields}
     view = TableView([one.on_places for one in shown], [codes(one.name) for one in shown], fields, schema.relations)
-    for grouping, places in zip(view.groups(_MOST), view.codes, strict=True):
+    for one, grouping, places in zip(shown, view.groups(_MOST), view.codes, strict=True):
         if left > 1 and grouping.name == columns[-1].name:
             lines.append(f"… {left:,} columns are left out here; see them with --all")
         title = view.title(grouping.name)
         lines.append(f"{grouping.name}: {title}" if title else grouping.name)
+        if one.name in lists:
+            held = [int(codes(name).sum()) for name in lists[one.name].columns]
+            lines += (f"  {line}" for line in bars(lists[one.name].labels, held, len(places)))
+            continue
         lines += (f"  {line}" for line in bars(grouping.labels, grouping.counts(places).tolist()))
     return "Columns", lines
 

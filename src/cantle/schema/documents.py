@@ -290,11 +290,8 @@ def with_lines(error: SchemaError, where: str, text: str, is_json: bool) -> Sche
         what = one.text.removeprefix("schema: ")
         return SchemaError(f"{where}, {_in_words(lines)}: {what}", (one,))
     messages = [f"{_in_words(lines)}: {one.text}" for lines, one in located]
-    return SchemaError(_listing(where, messages), tuple(Problem(*pair) for pair in _paired(messages, located)))
-
-
-def _paired(messages: list[str], located: list[tuple[list[int], Problem]]) -> list[tuple[str, tuple[Place, ...]]]:
-    return [(text, one.places) for text, (_, one) in zip(messages, located, strict=True)]
+    problems = (Problem(text, one.places) for text, (_, one) in zip(messages, located, strict=True))
+    return SchemaError(_listing(where, messages), tuple(problems))
 
 
 def _in_words(lines: list[int]) -> str:

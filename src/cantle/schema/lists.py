@@ -73,15 +73,18 @@ class Lists(Steps):
         """The code of each list; MISSING or DROP if there is none."""
         return by_kind(series, self._codes)
 
-    def _codes(self, series: pl.Series) -> Codes:
+    def as_lists(self, series: pl.Series) -> pl.Series:
+        """The values as lists, with items as they are given; null if one is missing."""
         if isinstance(series.dtype, pl.Array):
-            series = series.arr.to_list()
-        if not isinstance(series.dtype, pl.List):
-            series = self._split(text_of(series))
-        lengths = series.list.len()
+            return series.arr.to_list()
+        return series if isinstance(series.dtype, pl.List) else self._split(text_of(series))
+
+    def _codes(self, series: pl.Series) -> Codes:
+        lists = self.as_lists(series)
+        lengths = lists.list.len()
         missing = lengths.is_null().to_numpy()
         number = lengths.fill_null(0).to_numpy().astype(np.int64)
-        items, record = series.filter(pl.Series(number > 0)).explode(), np.repeat(np.arange(len(series)), number)
+        items, record = lists.filter(pl.Series(number > 0)).explode(), np.repeat(np.arange(len(lists)), number)
         codes = self._of_items(items, record, missing)
         return np.where(missing & (not self.required), MISSING, codes)
 

@@ -225,6 +225,11 @@ class Computed:
     factors: tuple[tuple[str, int], ...]
     rule: str = ""
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What it is computed from."""
+        return tuple(name for name, _ in self.factors)
+
 
 @dataclass(frozen=True)
 class LookedUp:
@@ -233,6 +238,11 @@ class LookedUp:
     name: str
     source: str
     table: tuple[tuple[Label, Label], ...]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What it follows from."""
+        return (self.source,)
 
 
 @dataclass(frozen=True)
@@ -258,6 +268,12 @@ class Unfolded:
     def columns(self) -> list[str]:
         return [*self.items, *([] if self.missing is None else [self.missing])]
 
+    @property
+    def labels(self) -> list[str]:
+        """What these columns say, for people."""
+        items = [name.removeprefix(f"{self.name}: ") for name in self.items]
+        return [*items, *([] if self.missing is None else ["missing"])]
+
 
 @dataclass(frozen=True)
 class Relations:
@@ -280,8 +296,8 @@ class Relations:
     @cached_property
     def unread(self) -> dict[str, str]:
         """The columns that are not read, each with what it is computed from."""
-        sums = {one.name: " + ".join(name for name, _ in one.factors) for one in self.computed}
-        return sums | {one.name: one.source for one in self.looked_up}
+        made: list[Computed | LookedUp] = [*self.computed, *self.looked_up]
+        return {one.name: " + ".join(one.sources) for one in made}
 
     @property
     def read(self) -> list[str]:
@@ -311,6 +327,11 @@ class Relations:
     @cached_property
     def lists_by_name(self) -> dict[str, Unfolded]:
         return {one.name: one for one in self.lists}
+
+    @cached_property
+    def lists_by_item(self) -> dict[str, Unfolded]:
+        """For each column that is counted for lists, these lists."""
+        return {name: one for one in self.lists for name in one.columns}
 
     def _attributes(self, one: Difference) -> dict[str, Attribute | None]:
         """The columns that stand for a child: the difference in steps of the child, and its own one if it needs it."""

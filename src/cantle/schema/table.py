@@ -30,12 +30,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from cantle.errors import SchemaError
-from cantle.schema.base import RecordSchema, parse_unit, require_guarantee
+from cantle.schema.base import RecordSchema
 from cantle.schema.base import Schema as Schema
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK as BLANK
-from cantle.schema.declared_values import Folder, check_keys, plain_mapping, repeated, texts
-from cantle.schema.dialect import DIALECT_KEYS, parse_dialect
+from cantle.schema.declared_values import Folder, check_keys, plain_mapping, repeated
+from cantle.schema.dialect import DIALECT_KEYS
 from cantle.schema.dialect import Dialect as Dialect
 from cantle.schema.documents import Problems, check_values, fail
 from cantle.schema.field_parser import parse_field
@@ -145,17 +145,12 @@ class TableSchema(RecordSchema):
             check_values({key: value for key, value in document.items() if key != "fields"}, "schema")
             check_keys("schema", document, _SCHEMA_KEYS)
         version = problems.value(VERSION, _version, document.get("schemaVersion", VERSION))
-        missing = problems.value(("",), texts, "schema", "missingValues", document.get("missingValues", [""]))
-        fields = _parse_fields(problems, listed, missing, base_dir, old_steps=version == 1)
+        records = cls.record_fields(document, problems)
+        fields = _parse_fields(problems, listed, records["missing_values"], base_dir, old_steps=version == 1)
         with problems.during():
             _check_together(listed, fields)
-        person, most = problems.value((None, 1), parse_unit, document.get("unit"))
         with problems.during():
-            _check_person(person, fields)
-        inferred = problems.value(False, require_guarantee, document)
-        dialect = Dialect()
-        with problems.during("dialect"):
-            dialect = parse_dialect(document)
+            _check_person(records["person"], fields)
         rules = problems.value((), _rule_texts, document.get("rules"))
         with problems.during():
             criteria_of(document)
@@ -164,11 +159,7 @@ class TableSchema(RecordSchema):
             fields=tuple(fields),
             rules=rules,
             version=version,
-            missing_values=missing,
-            dialect=dialect,
-            inferred=inferred,
-            person=person,
-            max_records=most,
+            **records,
             extra=plain_mapping(document, without=_OURS),
         )
         if schema._has_rules:
@@ -259,7 +250,7 @@ class TableSchema(RecordSchema):
 
     @cached_property
     def _related(self) -> tuple[Domain, Domain]:
-        from cantle.schema.related import related
+        from cantle.schema.relate import related
 
         return related(self._declared, self._names, self.rules, {one.name: one for one in self.fields})
 

@@ -24,6 +24,9 @@ from cantle.errors import DataError, ParameterError
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import plain
 from cantle.schema.dialect import MOST_ROWS, Dialect
+from cantle.schema.field_keys import LIST, LISTED
+from cantle.schema.items import Universe
+from cantle.schema.lists import EMPTY, MOST_ITEMS
 from cantle.schema.table import Field, TableSchema
 
 if TYPE_CHECKING:
@@ -117,6 +120,9 @@ def frame_columns(data: object) -> list[Column]:
     if frame.implementation.is_pandas_like():
         return [(name, None, {}) for name in frame.columns]
     for name, dtype in frame.collect_schema().items():
+        if type(dtype).__name__ in ("List", "Array"):
+            columns.append((name, LIST, {}))
+            continue
         kind = "integer" if dtype.is_integer() else "number" if dtype.is_numeric() else words.get(type(dtype).__name__)
         columns.append((name, kind, {}))
     return columns
@@ -143,22 +149,25 @@ def type_of(dtype: pl.DataType) -> str | None:
     if dtype.is_integer() or dtype.is_float() or dtype.is_decimal():
         return "integer" if dtype.is_integer() else "number"
     kinds: dict[DataTypeClass, str] = {pl.Boolean: "boolean", pl.Date: "date", pl.Datetime: "datetime"}
-    kinds |= {pl.String: "string", pl.Categorical: "string", pl.Enum: "string"}
+    kinds |= {pl.String: "string", pl.Categorical: "string", pl.Enum: "string", pl.List: LIST, pl.Array: LIST}
     return kinds.get(dtype.base_type())
 
 
 _MARKS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", ".")
+_DELIMITERS = (";", "|", ",")
 _MANY = 1000  # an inferred column with more distinct texts becomes an identifier
 _MOST_DECIMALS = 6
 _UNITS = {"1d": "1d", "1h": "1h", "1min": "1m", "1s": "1s"}
 """Distances of datetimes as a schema and as polars has them, the longest first."""
 
 
-def inferred(path: str | os.PathLike[str], names: list[str], dialect: Dialect) -> tuple[list[Column], list[str]]:
+def inferred(path: str | os.PathLike[str], columns: list[Column], dialect: Dialect) -> tuple[list[Column], list[str]]:
     """Columns with types and all blanks filled in from the values, and the missing-value marks that occur."""
     import polars as pl
 
-    schema = TableSchema(fields=tuple(Field(name=name) for name in names), dialect=dialect)
+    some = Universe(range(1))  # of lists, whatever they hold
+    fields = (Field(name=name, items=some if kind == LIST else None) for name, kind, _ in columns)
+    schema = TableSchema(fields=tuple(fields), dialect=dialect)
     frame = read_columns(path, schema).frame
     texts = [series for series in frame if series.dtype == pl.String]
     marks = ["", *(mark for mark in _MARKS if any((series == mark).any() for series in texts))]
@@ -176,11 +185,28 @@ def _guess(series: pl.Series, marks: list[str]) -> tuple[str | None, Known]:
         values = values.filter(values.is_finite())
     if values.is_empty():
         return None, {"role": "identifier"}
+    if values.dtype.is_nested():
+        return _of_items(values.list.explode(), {}) or (None, {"role": "identifier"})
     if values.dtype != pl.String:
         kind = type_of(values.dtype) or "string"
         return _filled(values, kind)
-    tried = (_filled_from_text(values, kind) for kind in ("boolean", "integer", "number", "date", "datetime", "string"))
-    return next(filled for filled in tried if filled)
+    tried = [_filled_from_text(values, kind) for kind in ("boolean", "integer", "number", "date", "datetime")]
+    tried += [_of_delimited(values, mark) for mark in _DELIMITERS]
+    return next(filled for filled in [*tried, _filled_from_text(values, "string")] if filled)
+
+
+def _of_delimited(texts: pl.Series, mark: str) -> tuple[str | None, Known] | None:
+    """The column read as lists with this delimiter; None if its texts are not made of much fewer items."""
+    parts = texts.str.split(mark).list.explode().str.strip_chars()
+    items = parts.filter(~parts.is_in(["", EMPTY]))
+    return _of_items(items, {"delimiter": mark}) if 2 * items.n_unique() <= texts.n_unique() else None
+
+
+def _of_items(items: pl.Series, more: Known) -> tuple[str | None, Known] | None:
+    """A column of lists with these items; None if they are too many."""
+    items = items.drop_nulls().unique().sort()
+    few = 0 < len(items) <= MOST_ITEMS and type_of(items.dtype) in LISTED
+    return (LIST, {"items": items.to_list(), **more}) if few else None
 
 
 def _filled_from_text(texts: pl.Series, kind: str) -> tuple[str | None, Known] | None:

@@ -127,12 +127,13 @@ def _is_table(*_: object) -> bool:
 
 
 def _is_sets(path: Path, ending: str, _: bool) -> bool:
-    """FIMI lines, and Parquet files with a column of lists."""
+    """FIMI lines, and Parquet files with a column of lists and at most one other; with more it is a table."""
     import polars as pl
 
     if ending not in PARQUET or not os.path.exists(path):
         return ending == ".dat"
-    return any(isinstance(kind, pl.List | pl.Array) for kind in column_types(path).values())
+    lists = [isinstance(kind, pl.List | pl.Array) for kind in column_types(path).values()]
+    return len(lists) <= 2 and any(lists)
 
 
 def _is_log(_: Path, ending: str, __: bool) -> bool:

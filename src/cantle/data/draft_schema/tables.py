@@ -30,6 +30,7 @@ from cantle.schema.code_books.columns import BookColumn
 from cantle.schema.declared_values import BLANK
 from cantle.schema.dialect import Dialect
 from cantle.schema.documents import one_line
+from cantle.schema.field_keys import LIST
 from cantle.schema.json_schema import EDITOR_LINE
 from cantle.schema.question_columns import quoted
 
@@ -168,6 +169,9 @@ def entry_of(name: str, kind: str | None, known: Known) -> dict[str, JSON]:
         return {"name": name, "type": kind, "categories": known.get("categories", BLANK)}
     if kind == "boolean":
         return {"name": name, "type": kind}
+    if kind == LIST:
+        delimiter: dict[str, JSON] = {"delimiter": known["delimiter"]} if "delimiter" in known else {}
+        return {"name": name, "type": kind, "items": known.get("items", BLANK), **delimiter}
     multiple: dict[str, JSON] = {"multipleOf": known["multipleOf"]} if "multipleOf" in known else {}
     needed = kind in ("number", "datetime") and not multiple
     step: dict[str, JSON] = {"step": known.get("step", BLANK)} if needed else {}
@@ -245,7 +249,7 @@ def draft(
             book = book_of(Path(data))
     marks = [""]
     if infer:
-        columns, marks = inferred(str(data), [name for name, _, _ in columns], dialect)
+        columns, marks = inferred(str(data), columns, dialect)
     known = {one.name: one.entry() for one in book}
     fields = [known.get(name) or entry_of(name, kind, facts) for name, kind, facts in columns]
     if dialect.header:  # otherwise fields stand for columns by their order

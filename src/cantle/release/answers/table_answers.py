@@ -50,7 +50,7 @@ from cantle.schema.code_sets import (
 from cantle.schema.domain import Attribute
 from cantle.schema.question_columns import Misfit, Points, quoted, tokens_of
 from cantle.schema.questions import parse_sum
-from cantle.schema.relations import Form
+from cantle.schema.relations import Form, Unfolded
 from cantle.schema.scales import Steps
 from cantle.trusted.core.arrays import Bools, Codes, Floats
 from cantle.trusted.geometry.workloads import TableWorkload
@@ -352,6 +352,10 @@ class TableAsker(Asker):
 
     def table(self, by: Sequence[str], question: Question, mean: str | None, confidence: float) -> pl.DataFrame:
         check_confidence(confidence)
+        relations = self._release.schema.relations
+        lists = {} if relations is None else relations.lists_by_name
+        if (named := next((lists[name] for name in by if name in lists), None)) is not None:
+            return self._by_item(named, by, question, mean, confidence)
         groups, inside = [self.groups(name) for name in by], self.inside(question)
 
         def answer(parts: Sequence[OneColumn], released: int) -> Estimate:
@@ -359,6 +363,17 @@ class TableAsker(Asker):
             return self.estimate(asked, released, confidence) if mean is None else self.mean(mean, asked, confidence)
 
         return grouped(groups, [self.codes(one.column)[inside] for one in groups], answer)
+
+    def _by_item(
+        self, lists: Unfolded, by: Sequence[str], question: Question, mean: str | None, confidence: float
+    ) -> pl.DataFrame:
+        """One row per item of lists, and one for missing lists; a record is in the rows of all its items."""
+        parts = []
+        for column, label in zip(lists.columns, lists.labels, strict=True):
+            both = self.table([column if name == lists.name else name for name in by], question, mean, confidence)
+            shown = pl.lit(None if column == lists.missing else label, dtype=pl.String)
+            parts.append(both.filter(pl.col(column)).with_columns(shown.alias(column)).rename({column: lists.name}))
+        return pl.concat(parts)
 
     def groups(self, name: str) -> Groups:
         """The groups of a column: its values; of many numbers, the released cells or ranges of equal width."""

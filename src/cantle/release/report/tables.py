@@ -29,7 +29,7 @@ from cantle.release.tables import middle, pairs_of, weaker
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.domain import Attribute, Labels
 from cantle.schema.fields import Field
-from cantle.schema.relations import Relations
+from cantle.schema.relations import Relations, Unfolded
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
 
@@ -61,6 +61,11 @@ class TableView:
     def notes(self) -> Sequence[str]:
         """What rules make of declared columns, in sentences."""
         return [] if self.relations is None else self.relations.sentences()
+
+    @property
+    def lists(self) -> Mapping[str, Unfolded]:
+        """For each column that is counted for lists, these lists."""
+        return {} if self.relations is None else self.relations.lists_by_item
 
     @property
     def records(self) -> int:
@@ -103,6 +108,11 @@ def column_section(view: TableView, asker: TableAsker, target: str | None) -> Se
     """The columns of a table, in the order of the schema."""
     figures, bases = [], set()
     for attribute, grouping in list(zip(view.attributes, view.shown, strict=True))[:MOST_CARDS]:
+        lists = view.lists.get(attribute.name)
+        if lists is not None:  # one card for all items
+            if attribute.name == lists.columns[0]:
+                figures.append(list_card(lists, view, asker))
+            continue
         bars, covers = bars_of(attribute, grouping, asker)
         bases.add(covers)
         spoken, facts = _spoken(attribute, bars), _facts(attribute, bars, view, asker)
@@ -117,6 +127,23 @@ def column_section(view: TableView, asker: TableAsker, target: str | None) -> Se
     if more:
         words.append(f"The first {MOST_CARDS} columns are shown; {more} more are in the data.")
     return Section("columns", "Columns", words, figures, cards=True)
+
+
+def list_card(lists: Unfolded, view: TableView, asker: TableAsker) -> Figure:
+    """The card of a column of lists: for each item how many records have it."""
+    found = [asker.count(OneColumn(name, CodeSet.of([1], 2)), CONFIDENCE) for name in lists.columns]
+    bars = [
+        bar_of(label, one, muted=name == lists.missing)
+        for name, label, one in zip(lists.columns, lists.labels, found, strict=True)
+    ]
+    items = len(lists.items)
+    drawn = [*sorted(bars[:items], key=lambda bar: -bar.value), *bars[items:]]
+    top = "; ".join(f"{bar.label}, {share_text(bar.value / max(1, view.records))}" for bar in drawn[:3])
+    spoken = f"Records with each item of {lists.name}. Most frequent: {top}. All numbers are in the table below."
+    covers = weakest(one.covers for one in found)
+    made = card(lists.name, bars, view.records, spoken, covers, "records", numeric=False, drawn=drawn, first="item")
+    title = view.title(lists.name)
+    return replace(made, facts=[*([("title", title)] if title else []), ("declared", f"lists of {items} items")])
 
 
 def bars_of(attribute: Attribute, grouping: Grouping, asker: TableAsker) -> tuple[list[Bar], str]:

@@ -1,0 +1,139 @@
+"""Tables with a column of lists: what the column costs the rest of the table, and how far its items are off.
+
+Patients are made up: which diagnoses they have depends on age, sex, region and on their other diagnoses. Supports are
+compared with those of baskets, which publishes the lists alone. Not private: releases are compared with raw records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, product
+from time import process_time
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cantle.trusted.core.arrays import Ints
+from cantle_lab.papers.harness import Row, Setting
+
+FIGURE = "lists"
+PATIENTS, GROUPS = 50_000, 10
+SIZES = (6, 12, 24)
+"""Numbers of diagnoses that could occur."""
+
+COLUMNS: Mapping[str, int] = {"age": 90, "sex": 2, "region": 8, "insurer": 4, "income": 50, "smokes": 2}
+"""The other columns, and how many values each has."""
+
+
+def lists(setting: Setting) -> Iterator[Row]:
+    """Distances of pairs of columns, of items by column, and of supports, with and without the lists."""
+    for epsilon, number in product(setting.pick((0.1, 1), (1,)), setting.pick(SIZES, SIZES[1:2])):
+        for repeat in range(setting.repeats):
+            table, held = patients(PATIENTS, number, repeat)
+            whole = table.with_columns(_as_lists(held))
+            fields, name = [_field(column) for column in COLUMNS], f"{number} items"
+            before = process_time()
+            with_lists = setting.release(
+                whole, {"fields": [*fields, _lists(number)]}, epsilon, {"method": "mosaic"}, repeat
+            )
+            yield Row(FIGURE, f"{name}: core-seconds", "mosaic", epsilon, repeat, process_time() - before)
+            alone = setting.release(table, {"fields": fields}, epsilon, {"method": "mosaic"}, repeat)
+            sets = setting.release(_as_lists(held).to_frame(), _sets(number), epsilon, {"method": "baskets"}, repeat)
+            made = with_lists.records
+            for series, records in (("with lists", made), ("without lists", alone.records)):
+                yield Row(FIGURE, f"{name}: pairs of columns", series, epsilon, repeat, _pairs(table, records))
+            now = _held(made["diagnoses"], number)
+            crossed = [_crossed((table, held), (made, now), column) for column in COLUMNS]
+            yield Row(FIGURE, f"{name}: item by column", "mosaic", epsilon, repeat, float(np.mean(crossed)))
+            two = [_joint(held, now, pair) for pair in combinations(range(number), 2)]
+            yield Row(FIGURE, f"{name}: item by item", "mosaic", epsilon, repeat, float(np.mean(two)))
+            # sets without items are no records of baskets, so its supports are compared as counts
+            basket = _held(sets.records["diagnoses"], number)
+            for series, items in (("mosaic", now), ("baskets", basket)):
+                off = np.abs(items.sum(0) - held.sum(0)) / PATIENTS
+                yield Row(FIGURE, f"{name}: supports, %", series, epsilon, repeat, 100 * float(off.mean()))
+
+
+def patients(number: int, items: int, seed: int) -> tuple[pl.DataFrame, Ints]:
+    """Patients, and for each of them which diagnoses they have."""
+    dice = np.random.default_rng(seed)
+    age, sex = dice.integers(0, 90, number), dice.integers(0, 2, number)
+    region = np.minimum(dice.geometric(0.3, number) - 1, 7)
+    insurer = (dice.random(number) < 0.2 + 0.006 * age).astype(np.int64) + 2 * (dice.random(number) < 0.15)
+    income = np.clip(dice.gamma(3, 4 + region, number) + (insurer == 1) * 5, 0, 49).astype(np.int64)
+    smokes = (dice.random(number) < 0.15 + 0.1 * sex + 0.1 * (region < 2)).astype(np.int64)
+    plan, held = np.random.default_rng(7), np.zeros((number, items), dtype=np.int64)
+    for item in range(items):
+        rare = -1.2 - 0.12 * item
+        risk = rare + plan.normal(0, 0.8) * (age - 45) / 25 + plan.normal(0, 0.5) * (2 * sex - 1)
+        risk = risk + plan.normal(0, 0.5, 8)[region] + plan.normal(0, 0.5) * smokes
+        before = held[:, plan.integers(0, item)] if item else 0  # a diagnosis that comes with this one
+        held[:, item] = dice.random(number) < 1 / (1 + np.exp(-risk - 1.5 * before))
+    made = dict(zip(COLUMNS, (age, sex, region, insurer, income, smokes), strict=True))
+    return pl.DataFrame(made), held
+
+
+def _as_lists(held: Ints) -> pl.Series:
+    lists = [[f"d{item}" for item in np.flatnonzero(row)] for row in held]
+    return pl.Series("diagnoses", lists, dtype=pl.List(pl.String))
+
+
+def _held(lists: pl.Series, items: int) -> Ints:
+    """For each list which items it holds."""
+    return np.column_stack([lists.list.contains(f"d{item}").to_numpy() for item in range(items)]).astype(np.int64)
+
+
+def _field(name: str) -> dict[str, Any]:
+    required, size = {"required": True}, COLUMNS[name]
+    if size <= GROUPS:
+        return {"name": name, "type": "integer", "categories": list(range(size)), "constraints": required}
+    return {"name": name, "type": "integer", "constraints": {**required, "minimum": 0, "maximum": size - 1}}
+
+
+def _items(number: int) -> Sequence[str]:
+    return [f"d{item}" for item in range(number)]
+
+
+def _lists(number: int) -> dict[str, Any]:
+    return {"name": "diagnoses", "type": "list", "items": _items(number), "constraints": {"required": True}}
+
+
+def _sets(number: int) -> dict[str, Any]:
+    return {"kind": "sets", "items": _items(number), "column": "diagnoses"}
+
+
+# ---- distances ------------------------------------------------------------------------------------------------------
+
+
+def _grouped(table: pl.DataFrame, name: str) -> Ints:
+    """A column in at most 10 groups of equal width."""
+    size, values = COLUMNS[name], table[name].to_numpy().astype(np.int64)
+    return values if size <= GROUPS else values * GROUPS // size
+
+
+def _distance(both: Sequence[Ints], cells: int) -> float:
+    """The total variation distance of the raw and the released codes."""
+    one, other = (np.bincount(codes, minlength=cells) / max(1, len(codes)) for codes in both)
+    return float(np.abs(one - other).sum() / 2)
+
+
+def _pairs(raw: pl.DataFrame, made: pl.DataFrame) -> float:
+    """The mean distance of two columns."""
+    found = []
+    for a, b in combinations(COLUMNS, 2):
+        both = [_grouped(table, a) * GROUPS + _grouped(table, b) for table in (raw, made)]
+        found.append(_distance(both, GROUPS * GROUPS))
+    return float(np.mean(found))
+
+
+def _crossed(raw: tuple[pl.DataFrame, Ints], made: tuple[pl.DataFrame, Ints], column: str) -> float:
+    """The mean distance of a column by each item."""
+    codes = [(_grouped(table, column), held) for table, held in (raw, made)]
+    items = range(raw[1].shape[1])
+    return float(np.mean([_distance([2 * one + held[:, item] for one, held in codes], 2 * GROUPS) for item in items]))
+
+
+def _joint(raw: Ints, made: Ints, pair: tuple[int, int]) -> float:
+    """The distance of two items."""
+    return _distance([2 * held[:, pair[0]] + held[:, pair[1]] for held in (raw, made)], 4)
