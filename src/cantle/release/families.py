@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from cantle.drawing.linked_frames import joined, linked
-from cantle.drawing.records import as_frame, csv_of, give_back
+from cantle.drawing.records import as_frame, csv_of, give_back, read_csv
 from cantle.errors import VerifyError
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
@@ -79,7 +79,7 @@ def _read(path: Path, stored: str, manifest: Manifest, schema: FamilySchema) -> 
     frames = []
     for own, table, domain in zip(_paths(path, schema), schema.tables, schema.domains, strict=True):
         types = {str(table.person): pl.Int64(), **_types(domain)}
-        frames.append(pl.read_parquet(own) if stored == "parquet" else pl.read_csv(own, schema=types))
+        frames.append(pl.read_parquet(own) if stored == "parquet" else read_csv(own, types))
     parent, child = frames
     keys, below = (one[str(table.person)].to_numpy() for one, table in zip(frames, schema.tables, strict=True))
     if not np.array_equal(keys, np.arange(1, len(parent) + 1)):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from cantle.drawing.records import as_frame, csv_of, give_back, records_meant
+from cantle.drawing.records import as_frame, csv_of, give_back, read_csv, records_meant
 from cantle.methods.own_error.accuracy import Accuracy, Pair, all_pairs, measured_pairs
 from cantle.methods.own_error.table_workload import columns_of
 from cantle.release.accuracy import DOUBT, ShareErrors, bound_of, noise_scale, share_errors
@@ -39,7 +39,6 @@ from cantle.release.words import (
 from cantle.schema.declared_values import plain
 from cantle.schema.field_keys import DELIMITER, LIST, WRITING
 from cantle.schema.items import parse_items
-from cantle.schema.lists import from_texts
 from cantle.schema.table import TableSchema
 
 if TYPE_CHECKING:
@@ -281,13 +280,10 @@ def _types(schema: TableSchema, manifest: Manifest) -> dict[str, pl.DataType]:
 def _read(path: Path, stored: str, manifest: Manifest, schema: TableSchema) -> pl.DataFrame:
     if stored == "parquet":
         return pl.read_parquet(path)
-    types = _types(schema, manifest)
-    lists = {name: kind for name, kind in types.items() if isinstance(kind, pl.List)}
-    frame = pl.read_csv(path, schema=types | dict.fromkeys(lists, pl.String()))
+    frame = read_csv(path, _types(schema, manifest))
     # polars reads a pair of quotes as an empty text. Here it means null, because no category is empty.
     is_one_text = frame.schema.dtypes() == [pl.String()]
-    frame = frame.with_columns(frame.to_series().replace("", None)) if is_one_text else frame
-    return frame.with_columns(from_texts(frame[name], kind).alias(name) for name, kind in lists.items())
+    return frame.with_columns(frame.to_series().replace("", None)) if is_one_text else frame
 
 
 def _given_back(drawn: Drawn | pl.DataFrame, form: dict[str, str], schema: TableSchema) -> Drawn | NativeFrame:
