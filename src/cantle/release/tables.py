@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from cantle.drawing.records import records_meant
 from cantle.methods.own_error.accuracy import Accuracy, Pair, all_pairs, measured_pairs
-from cantle.methods.own_error.table_workload import columns_of
+from cantle.methods.own_error.table_workload import released_columns
 from cantle.release.accuracy import DOUBT, ShareErrors, bound_of, noise_scale, share_errors
 from cantle.release.answers.asking import bins_of
 from cantle.release.manifest import Manifest
@@ -114,7 +114,7 @@ def pairs_of(manifest: Manifest) -> tuple[set[Pair], set[Pair]]:
     """All pairs of columns of a release of a table, and those that it measured together."""
     from cantle.release.schemas import domain_of  # which imports the package
 
-    every = all_pairs(columns_of(domain_of(manifest)))
+    every = all_pairs(released_columns(domain_of(manifest)))
     return every, every & measured_pairs(manifest.structure)
 
 
