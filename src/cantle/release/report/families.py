@@ -13,6 +13,7 @@ from cantle.release.families import rights
 from cantle.release.report.charts import Bar, Svg, picture, share_text, shortened, tag, text, upright
 from cantle.release.report.content import Box, Figure, Section, Tile, accuracy_tile
 from cantle.release.report.groupings import Grouping, group
+from cantle.release.report.pairs import cross_table
 from cantle.release.report.tables import BASIS, CONFIDENCE
 from cantle.release.structures import opened
 from cantle.release.structures.families import Opened
@@ -116,9 +117,7 @@ def _linked(
 def _two(name: str, rows: str, columns: str, one: tuple[Grouping, Codes], two: tuple[Grouping, Codes]) -> Figure:
     """A heat map of two grouped columns, each row by itself, with its numbers as a table."""
     (top, at), (left, beside) = one, two
-    shape = len(top.labels), len(left.labels)
-    flat = top.of(at).astype(np.int64) * shape[1] + left.of(beside)
-    counts = np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape)
+    counts = cross_table(top.of(at).astype(np.int64), left.of(beside), len(top.labels), len(left.labels))
     listed = [
         (label, *(f"{value:,}" for value in line)) for label, line in zip(top.labels, counts.tolist(), strict=True)
     ]
