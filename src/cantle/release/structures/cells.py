@@ -29,6 +29,7 @@ from cantle.release.manifest import Manifest
 from cantle.release.sampling import scaled
 from cantle.release.structures import Traits, methods_of, structure_of
 from cantle.release.structures.checks import (
+    ONE_WAYS,
     broken_rules,
     changed_columns,
     not_as_drawn,
@@ -68,8 +69,9 @@ class Opened(structures.Opened):
 
     @cached_property
     def _tables(self) -> list[ColumnTable]:
-        stated = self._manifest.structure.get("tables", {})
-        return tables_from(self.domain, stated, self._release.frames.get("marginals"))
+        stated, frame = self._manifest.structure.get("tables", {}), self._release.frames.get("marginals")
+        paid = [rate_paid(charge) for charge in self._manifest.receipt.charges() if charge.why == ONE_WAYS]
+        return tables_from(self.domain, stated, frame, paid[0]) if paid and frame is not None else []
 
     # ---- verify -------------------------------------------------------------------------------------------
 
