@@ -10,13 +10,13 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from cantle.schema import canonical_json
 from cantle.schema.canonical_json import JSON
-from cantle.schema.declared_values import BLANK, Folder
-from cantle.schema.dialect import Dialect
-from cantle.schema.documents import fail
+from cantle.schema.declared_values import BLANK, Folder, texts
+from cantle.schema.dialect import Dialect, parse_dialect
+from cantle.schema.documents import Problems, fail
 from cantle.schema.taxonomy import table
 
 if TYPE_CHECKING:
@@ -144,6 +144,22 @@ class RecordSchema(Schema):
     person: str | None = None
     max_records: int = 1
     extra: Mapping[str, JSON] = field(default_factory=dict)
+
+    @staticmethod
+    def record_fields(document: Mapping[str, object], problems: Problems) -> dict[str, Any]:
+        """The checked fields of this class, without those of other tools."""
+        person, most = problems.value((None, 1), parse_unit, document.get("unit"))
+        dialect = Dialect()
+        with problems.during("dialect"):
+            dialect = parse_dialect(document)
+        marks = document.get("missingValues", [""])
+        return {
+            "missing_values": problems.value(("",), texts, "schema", "missingValues", marks),
+            "dialect": dialect,
+            "inferred": problems.value(False, require_guarantee, document),
+            "person": person,
+            "max_records": most,
+        }
 
     @property
     def protects(self) -> tuple[int, str]:

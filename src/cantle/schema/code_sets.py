@@ -91,6 +91,10 @@ class Linear:
     left: int = field(default=0, compare=False)
 
     @property
+    def keys(self) -> list[Key]:
+        return [term.key for term in self.terms]
+
+    @property
     def range(self) -> tuple[int, int]:
         """The smallest and the largest sum that can occur."""
         ends = [sorted((0, term.factor * (term.grid - 1))) for term in self.terms]
@@ -280,6 +284,10 @@ class OneColumn:
     key: Key
     codes: AnySet
 
+    @property
+    def keys(self) -> list[Key]:
+        return [self.key]
+
 
 @dataclass(frozen=True)
 class Joined:
@@ -319,19 +327,24 @@ def is_box(question: Question) -> bool:
     return all(isinstance(part, OneColumn) and isinstance(part.codes, CodeSet) for part in parts)
 
 
+def conditions(question: Question) -> Iterator[OneColumn | Linear]:
+    """The single conditions that a question joins."""
+    if isinstance(question, Joined):
+        for part in question.parts:
+            yield from conditions(part)
+    else:
+        yield question
+
+
 def areas_in(question: Question) -> list[tuple[Key, Area]]:
     """All areas of maps in a question, with the column of each."""
-    if isinstance(question, Joined):
-        return [one for part in question.parts for one in areas_in(part)]
-    is_area = isinstance(question, OneColumn) and isinstance(question.codes, Area)
-    return [(question.key, question.codes)] if is_area else []  # type: ignore[union-attr,list-item]
+    every = [one for one in conditions(question) if isinstance(one, OneColumn)]
+    return [(one.key, one.codes) for one in every if isinstance(one.codes, Area)]
 
 
 def sums_in(question: Question) -> list[Linear]:
     """All conditions on sums of columns in a question."""
-    if isinstance(question, Joined):
-        return [one for part in question.parts for one in sums_in(part)]
-    return [question] if isinstance(question, Linear) else []
+    return [one for one in conditions(question) if isinstance(one, Linear)]
 
 
 def changed(question: Question, change: Callable[[OneColumn | Linear], Question]) -> Question:
@@ -367,11 +380,7 @@ def negated(question: Question) -> Question:
 
 def columns_of(question: Question) -> list[Key]:
     """The columns that a question is about, each once."""
-    if isinstance(question, OneColumn):
-        return [question.key]
-    if isinstance(question, Linear):
-        return [term.key for term in question.terms]
-    return list(dict.fromkeys(key for part in question.parts for key in columns_of(part)))
+    return list(dict.fromkeys(key for one in conditions(question) for key in one.keys))
 
 
 def holds(question: Question, codes: Callable[[Key], Codes]) -> Bools:
@@ -389,11 +398,13 @@ def holds(question: Question, codes: Callable[[Key], Codes]) -> Bools:
 def edges_of(question: Question, key: Key) -> set[int]:
     """All edges of the sets of codes of one column, without the ends of the column. Of a sum it is only where null
     begins."""
-    if isinstance(question, OneColumn):
-        return set(question.codes.edges) - {0, question.codes.size} if question.key == key else set()
-    if isinstance(question, Linear):
-        return {term.values for term in question.terms if term.key == key and term.values < term.size}
-    return {edge for part in question.parts for edge in edges_of(part, key)}
+    found = set[int]()
+    for one in conditions(question):
+        if isinstance(one, Linear):
+            found |= {term.values for term in one.terms if term.key == key and term.values < term.size}
+        elif one.key == key:
+            found |= set(one.codes.edges) - {0, one.codes.size}
+    return found
 
 
 def hull(question: Question) -> Box:

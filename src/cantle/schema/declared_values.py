@@ -12,13 +12,16 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 
 from cantle.schema.canonical_json import JSON
 from cantle.schema.documents import MAX_INTEGER, Problems, fail
 
 Folder = str | os.PathLike[str] | None
+
+MOST_CHARACTERS = 1_000
+"""Most characters of a number."""
 
 BLANK = "???"  # what `cantle init` leaves for people to fill in
 _FROM = "from what could occur, not from the data"
@@ -68,17 +71,22 @@ def texts(where: str, key: str, value: object) -> tuple[str, ...]:
     return tuple(str(one) for one in value)
 
 
+def number_in(text: str) -> Fraction | None:
+    """The exact number in a text, if a float could hold it: 1e999999999 would fill the memory."""
+    with suppress(ValueError, ArithmeticError):
+        number = Decimal(text)
+        if len(text) <= MOST_CHARACTERS and number.is_finite() and abs(number.adjusted()) <= 400:
+            return Fraction(number)
+    return None
+
+
 def exact(where: str, key: str, value: object) -> Fraction:
     """A number as the exact decimal that was written."""
-    try:
-        if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
-            raise ValueError
-        number = Decimal(str(value).strip())
-        if not number.is_finite() or abs(number.adjusted()) > 400:  # no float is that large or that small
-            raise ValueError
-        return Fraction(number)
-    except (InvalidOperation, ValueError, OverflowError):
+    written = isinstance(value, int | float | str | Decimal) and not isinstance(value, bool)
+    number = number_in(str(value).strip()) if written else None
+    if number is None:
         fail(where, f"{key} {value!r} is not a number", "write a finite decimal such as 0.5", key)
+    return number
 
 
 def integer(where: str, key: str, value: object) -> int:

@@ -7,23 +7,24 @@ A missing value satisfies no comparison, not even `!=`; only `is null` finds it.
 from __future__ import annotations
 
 import difflib
+import operator
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, join
+from cantle.schema.declared_values import number_in
 from cantle.schema.domain import Attribute
 from cantle.schema.fields import Field
 from cantle.schema.items import Universe
@@ -312,32 +313,24 @@ def _with_commas(text: str) -> str:
     return f"{int(text):,}" if text.lstrip("-").isdigit() else text
 
 
-def number_in(text: str) -> Fraction | None:
-    """The exact number in a text, if a float could hold it: 1e999999999 would fill the memory."""
-    with suppress(ValueError, ArithmeticError):
-        number = Decimal(text)
-        if len(text) <= 100 and number.is_finite() and abs(number.adjusted()) <= 400:
-            return Fraction(number)
-    return None
+TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""Each sign, with the sides exchanged."""
+
+HOLDS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+"""Whether two values stand in the relation of a sign."""
 
 
 def compared(sign: str, place: Fraction, values: int, size: int) -> CodeSet:
     """The codes below `values` whose comparison with a place on the grid holds; it never holds for null, the last
     code."""
-    match sign:
-        case "<":
-            codes = CodeSet.span(0, ceil(place), size)
-        case "<=":
-            codes = CodeSet.span(0, floor(place) + 1, size)
-        case ">":
-            codes = CodeSet.span(floor(place) + 1, values, size)
-        case ">=":
-            codes = CodeSet.span(ceil(place), values, size)
-        case "==":
-            codes = CodeSet.span(int(place), int(place) + 1, size)
-        case _:
-            codes = CodeSet.span(int(place), int(place) + 1, size).complement()
-    return codes.intersection(CodeSet.span(0, values, size))
+    if sign in ("==", "!="):
+        same = CodeSet.span(int(place), min(int(place) + 1, values), size)
+        return same if sign == "==" else same.complement().intersection(CodeSet.span(0, values, size))
+    first = {">": floor(place) + 1, ">=": ceil(place)}.get(sign, 0)
+    end = {"<": ceil(place), "<=": floor(place) + 1}.get(sign, values)
+    return CodeSet.span(first, min(end, values), size)
 
 
 class Categories(Named):
@@ -369,7 +362,7 @@ class Categories(Named):
         if len(named) != 1:
             raise Misfit(f"{value.text!r} is a group of categories of {self.name}; compare with one of them")
         rank = ranks[named.edges[0]]
-        return CodeSet.of((k for k in range(self.values) if _holds(sign, ranks[k], rank)), self.size)
+        return CodeSet.of((k for k in range(self.values) if HOLDS[sign](ranks[k], rank)), self.size)
 
     def truth(self) -> CodeSet | None:
         return CodeSet.of([1], self.size) if self._labels.type == "boolean" else None
@@ -414,12 +407,8 @@ class Categories(Named):
         if number is None:
             raise Misfit(f"the categories of {self.name} are integers, and {value.text!r} is none")
         labels = enumerate(self._labels.labels)
-        kept = (k for k, label in labels if isinstance(label, int) and _holds(sign, label, number))
+        kept = (k for k, label in labels if isinstance(label, int) and HOLDS[sign](label, number))
         return CodeSet.of(kept, self.size)
-
-
-def _holds(sign: str, left: Fraction | int, right: Fraction | int) -> bool:
-    return bool({"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[sign])
 
 
 class WholeNumber(Named):

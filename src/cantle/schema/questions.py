@@ -25,10 +25,12 @@ from typing import NoReturn
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.schema.code_sets import EVERYTHING, CodeSet, OneColumn, Question, join, negated
+from cantle.schema.declared_values import number_in
 from cantle.schema.documents import fail
 from cantle.schema.places import Area
 from cantle.schema.question_columns import (
     KEYWORDS,
+    TURNED,
     ListsOf,
     Misfit,
     Named,
@@ -36,7 +38,6 @@ from cantle.schema.question_columns import (
     Points,
     Token,
     Vocabulary,
-    number_in,
     refuse,
     tokens_of,
 )
@@ -46,7 +47,6 @@ DEEPEST = 100
 """Most nested parentheses and `not`."""
 
 _SIGNS = {"==": "==", "=": "==", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-_TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _CLOSING = {"(": ")", "[": "]"}
 
 
@@ -257,7 +257,7 @@ class _Parser:
         if left.column is not None and right.value is not None:
             return left.column.question(self._codes(left.column, sign, right.value))
         if right.column is not None and left.value is not None:
-            return right.column.question(self._codes(right.column, _TURNED[sign], left.value))
+            return right.column.question(self._codes(right.column, TURNED[sign], left.value))
         if not left.columns and not right.columns:
             self._refuse("expected a column on one side of the comparison", right.start)
         try:

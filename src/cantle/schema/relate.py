@@ -1,27 +1,32 @@
-"""From the rules of a schema to its relations: which rules become a bijection of records, and which stay rules.
+"""From the rules of a schema to its two domains: what is counted, and what files have.
 
-An equation with one column alone on a side computes this column. Comparisons of two columns make differences: they form
-a graph over the columns, and each tree of it is solved from its root: the target, or else a column that is never
-missing, best one that other rules name. For the same reason, comparisons of columns that are never missing come first.
-`a -> b` looks b up. A comparison that closes a circle, and every other, stays a rule, which forbids parts of the domain
-(cantle.schema.rules).
+Some rules become a bijection of records (cantle.schema.relations). An equation with one column alone on a side computes
+this column. Comparisons of two columns make differences: they form a graph over the columns, and each tree of it is
+solved from its root: the target, or else a column that is never missing, best one that other rules name. For the same
+reason, comparisons of columns that are never missing come first. `a -> b` looks b up. A comparison that closes a
+circle, and every other, stays a rule, which forbids parts of the domain (cantle.schema.rules).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from cantle.errors import SchemaError
-from cantle.schema.code_sets import CodeSet, Linear, OneColumn, Question, Term, columns_of, join, negated
+from cantle.schema.code_sets import NOTHING, CodeSet, Key, Linear, OneColumn, Question, Term, columns_of, join, negated
 from cantle.schema.documents import Problems, fail
-from cantle.schema.domain import Attribute
+from cantle.schema.domain import Attribute, Domain, Labels
+from cantle.schema.fields import Field
 from cantle.schema.lists import Lists
+from cantle.schema.maps import table_of
+from cantle.schema.question_columns import Vocabulary
 from cantle.schema.relations import VALUE, Computed, Difference, LookedUp, Relations, Unfolded
+from cantle.schema.rules import Declared, check_steps, compiled, declared, uncontradicted
 from cantle.schema.scales import Steps
-from cantle.schema.taxonomy import Label
 
-Table = tuple[tuple[Label, Label], ...]
+Columns = Mapping[str, Attribute]
+Made = TypeVar("Made", Computed, LookedUp)
 
 
 @dataclass(frozen=True)
@@ -44,26 +49,70 @@ class _Span:
     claims: list[Claim] = field(default_factory=list)
 
 
-@dataclass
-class Related:
-    """The relations, and the claims that are none."""
+def related(
+    domain: Domain, vocabulary: Vocabulary, texts: Sequence[str], fields: Mapping[str, Field]
+) -> tuple[Domain, Domain]:
+    """The domain that is counted, with the rules that forbid parts of it, and the declared one with all rules."""
+    problems, found = Problems(), list[Declared]()
+    for number, text in enumerate(texts):
+        with problems.during("rules", number):
+            found.append(declared(text, vocabulary))
+    problems.refuse()
+    columns = {one.name: one for one in domain.with_target_as_column().attributes}
+    target = None if domain.target is None else domain.target.name
+    looked = _looked_up(found, fields, columns, target)
+    claims = [Claim(at, one.text, part) for at, one in enumerate(found) for part in one.claims]
+    others = [one for one in found if not one.claims and one.follows is None]
+    named = [str(key) for one in others for key in columns_of(one.broken)]
+    relations, left = _relations(columns, target, claims, looked, named)
+    every = [(one.text, one.broken) for one in found if one.follows is None]
+    every += [(f"{one.source} -> {one.name}", _not_mapped(columns, one)) for one in looked]
+    places: dict[Key, int] = {name: one.on_places.size for name, one in columns.items()}
+    places |= {
+        item: 2 for one in columns.values() if isinstance(one.scale, Lists) for item in one.scale.names(one.name)
+    }
+    whole = replace(domain, rules=compiled(every, places))
+    if relations is None:
+        _check_steps([(one.text, one.broken) for one in found], vocabulary)
+        uncontradicted(whole.rules)
+        return _possible(whole), whole
+    numbers = {claim.number for claim in left}
+    # a rule of several parts, of which some became relations, stays as a whole: the other parts hold anyway
+    kept = [one for at, one in enumerate(found) if one.follows is None and (not one.claims or at in numbers)]
+    broken = [(one.text, relations.forms.translated(one.broken)) for one in kept]
+    _check_steps(broken, vocabulary)
+    counted = {name: made or columns[name] for name, made in relations.counted.items()}
+    sizes: dict[Key, int] = {name: one.on_places.size for name, one in counted.items()}
+    broken += [*_of_nulls(relations), *_of_bounds(relations), *_of_lists(relations)]
+    rules = uncontradicted(compiled([(text, one) for text, one in broken if one != NOTHING], sizes))
+    attributes = tuple(one for name, one in counted.items() if name != target)
+    made = replace(domain, attributes=attributes, columns=tuple(counted), rules=rules, relations=relations)
+    return _possible(made), whole
 
-    relations: Relations
-    left: list[Claim]
-    zeros: list[tuple[str, Question]]
-    """What cannot be, because of nulls and of bounds, as questions about counted columns."""
+
+def _check_steps(broken: Sequence[tuple[str, Question]], vocabulary: Vocabulary) -> None:
+    problems = Problems()
+    for number, (text, question) in enumerate(broken):
+        with problems.during("rules", number):
+            check_steps(text, question, vocabulary)
+    problems.refuse()
 
 
-def relate(
-    columns: Mapping[str, Attribute],
-    target: str | None,
-    claims: Sequence[Claim],
-    maps: Mapping[tuple[str, str], Table],
-    named: Sequence[str] = (),
-) -> Related | None:
-    """The relations among columns; None if there are none. `named` are columns that other rules name."""
-    computed, rest = _computed(columns, target, claims, {name for _, name in maps})
-    looked = _looked_up(columns, target, maps)
+def _possible(domain: Domain) -> Domain:
+    """The domain, if its rules leave some combination of whole steps."""
+    rules = domain.rules_on_codes
+    if rules is not None and rules.sums and rules.allowed_box({}) is None:
+        rule = "several of them cut every combination of steps that is possible"
+        fail("rules", rule, "declare smaller steps for the columns that they compare", "rules")
+    return domain
+
+
+def _relations(
+    columns: Columns, target: str | None, claims: Sequence[Claim], looked: Sequence[LookedUp], named: Sequence[str]
+) -> tuple[Relations | None, list[Claim]]:
+    """The relations among columns, if there are any, and the claims that are none. `named` are columns that other rules
+    name."""
+    computed, rest = _computed(columns, target, claims, {one.name for one in looked})
     used = {one.name for one in computed} | {one.name for one in looked}
     spans, left = _spans(columns, used, rest)
     named = [*named, *(str(key) for claim in left for key in columns_of(claim.question))]
@@ -72,7 +121,7 @@ def relate(
     differences = _solved(columns, target, chosen, named)
     lists = [Unfolded.of(one) for one in columns.values() if isinstance(one.scale, Lists)]
     if not (differences or computed or looked or lists):
-        return None
+        return None, left
     relations = Relations(
         tuple(one.on_places for one in columns.values()),
         tuple(differences),
@@ -81,15 +130,28 @@ def relate(
         tuple(lists),
     )
     _check_names(relations)
-    _check_computed(relations, target)
-    return Related(relations, left, [*_of_nulls(relations), *_of_bounds(relations), *_of_lists(relations)])
+    _check_computed(relations)
+    return relations, left
+
+
+def _in_order(found: Sequence[Made], how: str) -> list[Made]:
+    """The columns that are made of others, each after those that it needs."""
+    ordered = list[Made]()
+    while len(ordered) < len(found):
+        waiting = [one for one in found if one not in ordered]
+        names = {one.name for one in waiting}
+        ready = [one for one in waiting if names.isdisjoint(one.sources)]
+        if not ready:
+            fail("rules", f"{' and '.join(sorted(names))} {how} from each other", "leave one rule out", "rules")
+        ordered += ready
+    return ordered
 
 
 # ---- computed columns -----------------------------------------------------------------------------------------------
 
 
 def _computed(
-    columns: Mapping[str, Attribute], target: str | None, claims: Sequence[Claim], looked: set[str]
+    columns: Columns, target: str | None, claims: Sequence[Claim], looked: set[str]
 ) -> tuple[list[Computed], list[Claim]]:
     """The columns that equations compute, each after those that it needs, and the other claims."""
     found, rest = dict[str, Computed](), list[Claim]()
@@ -102,14 +164,7 @@ def _computed(
         with problems.during("rules", claim.number):
             found[str(alone.key)] = _equation(claim, alone, columns, target)
     problems.refuse()
-    ordered = list[Computed]()
-    while waiting := [one for one in found.values() if one not in ordered]:
-        names = {one.name for one in waiting}
-        ready = [one for one in waiting if not names & {name for name, _ in one.factors}]
-        if not ready:
-            fail("rules", f"{' and '.join(sorted(names))} are computed from each other", "leave one rule out", "rules")
-        ordered += ready
-    return ordered, rest
+    return _in_order([*found.values()], "are computed"), rest
 
 
 def _alone(question: Question, target: str | None) -> Term | None:
@@ -123,7 +178,7 @@ def _alone(question: Question, target: str | None) -> Term | None:
     return next((one for one in both if one.key != target), both[0] if both else None)
 
 
-def _equation(claim: Claim, alone: Term, columns: Mapping[str, Attribute], target: str | None) -> Computed:
+def _equation(claim: Claim, alone: Term, columns: Columns, target: str | None) -> Computed:
     question, where = claim.question, f"rule {claim.text!r}"
     assert isinstance(question, Linear)
     assert question.low is not None
@@ -135,14 +190,13 @@ def _equation(claim: Claim, alone: Term, columns: Mapping[str, Attribute], targe
         rule = f"{name} has steps that do not hold all sums of the other columns"
         fail(where, rule, f"give {name} a `multipleOf` (or `step`) that all of them are multiples of")
     factors = tuple((str(term.key), -term.factor // alone.factor) for term in others)
-    lacking = [one for one, _ in factors if columns[one].nullable]
-    if lacking and not columns[name].nullable:
-        rule = f"{name} is required, and {lacking[0]}, from which it is computed, may be missing"
-        fail(where, rule, f"make {lacking[0]} required too, or {name} not")
+    for lacking in [one for one, _ in factors if columns[one].nullable and not columns[name].nullable]:
+        rule = f"{name} is required, and {lacking}, from which it is computed, may be missing"
+        fail(where, rule, f"make {lacking} required too, or {name} not")
     return Computed(name, question.low // alone.factor, factors, claim.text)
 
 
-def _check_computed(relations: Relations, target: str | None) -> None:  # noqa: ARG001
+def _check_computed(relations: Relations) -> None:
     """Refuses computed columns whose bounds do not hold all sums."""
     problems = Problems()
     for column in relations.computed:
@@ -153,7 +207,7 @@ def _check_computed(relations: Relations, target: str | None) -> None:  # noqa: 
         with problems.during("rules"):
             if low < 0 or high >= attribute.grid:
                 ends = f"from {attribute.scale.text(low)} to {attribute.scale.text(high)}"
-                what = " and ".join(name for name, _ in column.factors)
+                what = " and ".join(column.sources)
                 rule = f"by the rule and the bounds of {what} it goes {ends}, which its own bounds do not hold"
                 fail(f"field {column.name!r}", rule, "widen its bounds, or narrow those of the others")
     problems.refuse()
@@ -163,35 +217,57 @@ def _check_computed(relations: Relations, target: str | None) -> None:  # noqa: 
 
 
 def _looked_up(
-    columns: Mapping[str, Attribute], target: str | None, maps: Mapping[tuple[str, str], Table]
+    found: Sequence[Declared], fields: Mapping[str, Field], columns: Columns, target: str | None
 ) -> list[LookedUp]:
-    found = list[LookedUp]()
-    for (source, name), table in maps.items():
-        where = f"rule '{source} -> {name}'"
+    """The columns of all rules `a -> b`, and of fields that name what they follow from, each with its table."""
+    pairs = [one.follows for one in found if one.follows is not None]
+    pairs += [(one.source, one.name) for one in fields.values() if one.source is not None]
+    looked = list[LookedUp]()
+    for source, name in dict.fromkeys(pairs):
+        where, rule = f"field {name!r}", f"rule '{source} -> {name}'"
+        for one in (source, name):
+            if one not in columns:
+                fail(where, f"`from: {one}` names no column that is published", "correct it", "from")
+            if not isinstance(columns[one].scale, Labels):
+                fail("rules", f"'{source} -> {name}' is for two columns of categories, and {one} has none", "list them")
+        if source == name:
+            fail(where, "it follows from itself", "name another column", "from")
         if name == target:
-            fail(where, f"the target {name} follows from {source}, so there is nothing to learn", "leave one out")
-        if any(one.name == name for one in found):
-            fail(where, f"{name} follows from two columns", "keep one rule")
+            fail(rule, f"the target {name} follows from {source}, so there is nothing to learn", "leave one out")
+        if any(one.name == name for one in looked):
+            fail(rule, f"{name} follows from two columns", "keep one rule")
         if columns[source].nullable and not columns[name].nullable:
-            rule = f"{name} is required, and {source}, from which it follows, may be missing"
-            fail(where, rule, f"make {source} required too, or {name} not")
-        found.append(LookedUp(name, source, table))
-    ordered = list[LookedUp]()
-    while waiting := [one for one in found if one not in ordered]:
-        ready = [one for one in waiting if one.source not in {other.name for other in waiting}]
-        if not ready:
-            names = " and ".join(one.name for one in waiting)
-            fail("rules", f"{names} follow from each other", "leave one rule out", "rules")
-        ordered += ready
-    return ordered
+            why = f"{name} is required, and {source}, from which it follows, may be missing"
+            fail(rule, why, f"make {source} required too, or {name} not")
+        table = table_of(fields[source], fields[name])
+        if table is None:
+            raise SchemaError(
+                f"{rule}: say which {name} each {source} is in: give {source!r} a hierarchy with a level of the "
+                f"categories of {name!r}, or {name!r} a `from: {source}` and a `map`. It is not learned from the data: "
+                "that would reveal which pairs occur."
+            )
+        looked.append(LookedUp(name, source, table))
+    return _in_order(looked, "follow")
+
+
+def _not_mapped(columns: Columns, looked: LookedUp) -> Question:
+    """When a record breaks `a -> b`."""
+    source, one = columns[looked.source], columns[looked.name]
+    assert isinstance(source.scale, Labels)
+    assert isinstance(one.scale, Labels)
+    from_place = {label: k for k, label in enumerate(source.scale.labels)}
+    parts = []
+    for code, label in enumerate(one.scale.labels):
+        before = CodeSet.of((from_place[key] for key, value in looked.table if value == label), source.size)
+        after = CodeSet.of([code], one.size).complement()
+        parts.append(join(True, [OneColumn(source.name, before), OneColumn(one.name, after)]))
+    return join(False, parts)
 
 
 # ---- differences ----------------------------------------------------------------------------------------------------
 
 
-def _spans(
-    columns: Mapping[str, Attribute], used: set[str], claims: Sequence[Claim]
-) -> tuple[list[_Span], list[Claim]]:
+def _spans(columns: Columns, used: set[str], claims: Sequence[Claim]) -> tuple[list[_Span], list[Claim]]:
     """The distances that comparisons of two columns bound, and the other claims."""
     spans, left = dict[frozenset[str], _Span](), list[Claim]()
     problems = Problems()
@@ -216,7 +292,7 @@ def _spans(
     return list(spans.values()), left
 
 
-def _check_resolution(claim: Claim, one: str, other: str, columns: Mapping[str, Attribute]) -> None:
+def _check_resolution(claim: Claim, one: str, other: str, columns: Columns) -> None:
     """Refuses a comparison of columns whose values lie at different distances."""
     scales = [columns[name].scale for name in (one, other)]
     units = [f"{one.step / one.scale:.15g}" for one in scales if isinstance(one, Steps)]
@@ -226,9 +302,7 @@ def _check_resolution(claim: Claim, one: str, other: str, columns: Mapping[str, 
         fail(f"rule {claim.text!r}", rule, fix)
 
 
-def _bound(
-    spans: dict[frozenset[str], _Span], claim: Claim, question: Linear, columns: Mapping[str, Attribute]
-) -> None:
+def _bound(spans: dict[frozenset[str], _Span], claim: Claim, question: Linear, columns: Columns) -> None:
     """Narrows the distance between the two columns of a claim."""
     first, second = question.terms
     more, less = (first, second) if first.factor > 0 else (second, first)
@@ -257,9 +331,7 @@ def _forest(spans: Sequence[_Span]) -> tuple[list[_Span], list[_Span]]:
     return chosen, circles
 
 
-def _solved(
-    columns: Mapping[str, Attribute], target: str | None, spans: Sequence[_Span], named: Sequence[str]
-) -> list[Difference]:
+def _solved(columns: Columns, target: str | None, spans: Sequence[_Span], named: Sequence[str]) -> list[Difference]:
     """The differences of each tree from its root on."""
     found, known = list[Difference](), set[str]()
     order = sorted(columns, key=lambda name: (name != target, columns[name].nullable, name not in named))
@@ -337,12 +409,3 @@ def _of_lists(relations: Relations) -> list[tuple[str, Question]]:
             terms = tuple(Term(item, 1, 2, 2) for item in one.items)
             zeros.append((f"the most items of {one.name}", Linear(terms, scale.most + 1, None)))
     return zeros
-
-
-def missing_map(source: str, name: str) -> SchemaError:
-    """The refusal of `source -> name` without a public table."""
-    return SchemaError(
-        f"rule '{source} -> {name}': say which {name} each {source} is in: give {source!r} a hierarchy with a level of "
-        f"the categories of {name!r}, or {name!r} a `from: {source}` and a `map`. It is not learned from the data: "
-        "that would reveal which pairs occur."
-    )

@@ -225,6 +225,11 @@ class Computed:
     factors: tuple[tuple[str, int], ...]
     rule: str = ""
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What it is computed from."""
+        return tuple(name for name, _ in self.factors)
+
 
 @dataclass(frozen=True)
 class LookedUp:
@@ -233,6 +238,11 @@ class LookedUp:
     name: str
     source: str
     table: tuple[tuple[Label, Label], ...]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What it follows from."""
+        return (self.source,)
 
 
 @dataclass(frozen=True)
@@ -286,8 +296,8 @@ class Relations:
     @cached_property
     def unread(self) -> dict[str, str]:
         """The columns that are not read, each with what it is computed from."""
-        sums = {one.name: " + ".join(name for name, _ in one.factors) for one in self.computed}
-        return sums | {one.name: one.source for one in self.looked_up}
+        made: list[Computed | LookedUp] = [*self.computed, *self.looked_up]
+        return {one.name: " + ".join(one.sources) for one in made}
 
     @property
     def read(self) -> list[str]:

@@ -20,21 +20,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from cantle.schema.base import RecordSchema, parse_unit, require_guarantee
+from cantle.schema.base import RecordSchema
 from cantle.schema.canonical_json import JSON
-from cantle.schema.declared_values import Folder, check_keys, plain_mapping, texts
-from cantle.schema.dialect import DIALECT_KEYS, Dialect, parse_dialect
+from cantle.schema.declared_values import Folder, check_keys, plain_mapping
+from cantle.schema.dialect import DIALECT_KEYS
 from cantle.schema.documents import Problems, check_values, fail
 from cantle.schema.items import DECLARE, Universe, parse_items
 from cantle.schema.taxonomy import Taxonomy
-from cantle.trusted.core.arrays import Ints
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cantle.schema.question_columns import Vocabulary
+    from cantle.schema.sequences import Order
 
 FORMS = ("fimi", "long", "list")
 ITEMS = "items"
@@ -44,19 +42,8 @@ NAMES = {"id": "long", "item": "long", "column": "list"}
 _OURS = {"kind", "items", "form", *NAMES, "missingValues", "dialect", "unit", "guarantee", *DIALECT_KEYS}
 _OTHERS = {"title", "description", "name", "profile", "$schema"}
 
-
 UNREAD = -(2**63)
-"""The place of a row whose value in the column of the order cannot be read."""
-
-
-class Order(Protocol):
-    """The order of the rows of a record in a long table."""
-
-    @property
-    def column(self) -> str: ...
-
-    def places(self, series: pl.Series, marks: tuple[str, ...]) -> Ints:
-        """For each value, by itself, a whole number that says where it comes; UNREAD if it cannot be read."""
+"""The place of a row whose value in the column of the order of a long table cannot be read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +117,8 @@ class SetSchema(RecordSchema):
             _refuse_what_is_for_others(document, cls)
         given = {key: document[key] for key in NAMES if document.get(key) is not None}
         names = {key: problems.value("", column_name, key, value) for key, value in given.items()}
-        person, most = problems.value((None, 1), parse_unit, document.get("unit"))
+        records = cls.record_fields(document, problems)
+        person = records["person"]
         form = problems.value(None, _form, document.get("form"), names, cls.FORMS)
         with problems.during("unit"):
             _check_person(person, form, names)
@@ -139,22 +127,8 @@ class SetSchema(RecordSchema):
             universe = parse_items(document["items"], base_dir)
         with problems.during("hierarchy"):
             hierarchy = None if universe is None else _hierarchy(document.get("hierarchy"), universe, base_dir)
-        missing = problems.value(("",), texts, "schema", "missingValues", document.get("missingValues", [""]))
-        dialect = Dialect()
-        with problems.during("dialect"):
-            dialect = parse_dialect(document)
-        inferred = problems.value(False, require_guarantee, document)
-        return {
-            "universe": universe,
-            "hierarchy": hierarchy,
-            "form": "long" if person is not None else form,
-            **names,
-            "person": person,
-            "max_records": most,
-            "missing_values": missing,
-            "dialect": dialect,
-            "inferred": inferred,
-        }
+        form = "long" if person is not None else form
+        return {"universe": universe, "hierarchy": hierarchy, "form": form, **names, **records}
 
     def to_dict(self) -> dict[str, JSON]:
         """The canonical form: values that JSON has, without defaults; `from_dict` returns the same schema."""

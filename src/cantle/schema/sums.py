@@ -12,7 +12,8 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from cantle.schema.code_sets import MOST, CodeSet, OneColumn, Question, Term, join, reduced
-from cantle.schema.question_columns import Categories, Misfit, Named, Points, Token, compared, number_in
+from cantle.schema.declared_values import number_in
+from cantle.schema.question_columns import HOLDS, TURNED, Categories, Misfit, Named, Points, Token, compared
 
 SECONDS = {"s": 1, "sec": 1, "min": 60, "h": 3600, "d": 86_400}
 _DAY = 86_400
@@ -55,7 +56,7 @@ class Total:
             place = -constant / (factor * column.unit)
             if sign in ("==", "!=") and place.denominator != 1:
                 raise Misfit(f"{column.name} has no such value")
-            sign = _TURNED[sign] if factor < 0 else sign
+            sign = TURNED[sign] if factor < 0 else sign
             return OneColumn(column.key, compared(sign, place, column.values, column.size))
         parts = [factor * column.unit for factor, column in self.columns]
         scale = lcm(constant.denominator, *(part.denominator for part in parts))
@@ -72,9 +73,6 @@ class Total:
         low = {">=": bound, ">": bound + 1, "==": bound}.get(sign)
         high = {"<=": bound, "<": bound - 1, "==": bound}.get(sign)
         return reduced(terms, low, high, left)
-
-
-_TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def compare(left: Side, sign: str, right: Side) -> Question:
@@ -148,15 +146,8 @@ def _same_categories(one: Categories, sign: str, other: Categories) -> list[Ques
     found = list[Question]()
     for code in range(one.values):
         label = one.label(code)
-        kept = (k for k in range(other.values) if _stands(sign, label, other.label(k)))
+        alike = str if sign in ("==", "!=") else int  # categories of any type are the same if their texts are
+        kept = (k for k in range(other.values) if HOLDS[sign](alike(label), alike(other.label(k))))
         mine = OneColumn(one.key, CodeSet.of([code], one.size))
         found.append(join(True, [mine, OneColumn(other.key, CodeSet.of(kept, other.size))]))
     return found
-
-
-def _stands(sign: str, left: object, right: object) -> bool:
-    if sign in ("==", "!="):
-        return (str(left) == str(right)) == (sign == "==")
-    assert isinstance(left, int)
-    assert isinstance(right, int)
-    return {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[sign]
