@@ -25,9 +25,6 @@ from cantle.schema.families import FamilySchema
 from cantle.schema.question_columns import MOST_COUNTED
 from cantle.trusted.core.arrays import Codes, Ints
 
-TITLE = "linked tables"
-SIZE = "synthetic families: one row of the parents' file each, with its children in the other file."
-
 GROUPS = 10
 """Most groups of a column in a figure of two columns."""
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import STREAMS, Dice, public_streams
 from cantle.errors import VerifyError
@@ -25,6 +26,7 @@ from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share
 from cantle.release.document_fields import Document
 from cantle.release.manifest import Manifest
+from cantle.release.report.content import Figure, Section
 from cantle.release.schemas import schema_as
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns
@@ -42,11 +44,6 @@ from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.views import FIRST, LATER
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from cantle.release.report.content import Section
 
 _CLOSE = 0.02  # share of the rows that may be in other cells of a column
 
@@ -281,8 +278,6 @@ class Opened(structures.Opened):
 
     def report(self) -> Section:
         """Which columns were measured together, how finely, and with how much noise."""
-        from cantle.release.report.content import Figure, Section
-
         noise = spreads(self._release, lambda about: 1 if about["why"] == SIZE else item_partitions.PARTS)
         rows = [(asked, self._about(one), spread) for one, (asked, spread) in zip(self._stated, noise, strict=True)]
         words = (
