@@ -173,6 +173,10 @@ TABLE: dict[str, Part] = {
         "What is known to hold for every record, such as 'age < 15 -> income is null'; nothing else is released.",
         {"type": ["array", "null"], "items": _TEXT},
     ),
+    "groups": _said(
+        "Columns that are items of one scale, with a minus before those that are turned: {worry: [w1, w2, -w3]}.",
+        {"type": ["object", "null"], "additionalProperties": {**_TEXTS, "minItems": 3}},
+    ),
     "criteria": _said(
         "How accurate a release must be, such as {questions: two columns, within: 0.01}; the release says what it met.",
         {
