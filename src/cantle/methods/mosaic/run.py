@@ -300,7 +300,7 @@ class MosaicRun:
             tables, pool.models(tables, float(share)), penalties, share, int(self.dice["subset"].integers(2**63))
         )
 
-    def _buy(self, grouped: Grouped, model: Floats, learned: Learned, more: Fraction = Fraction(0)) -> NoisyTable:
+    def _buy(self, grouped: Grouped, model: Floats, learned: Learned) -> NoisyTable:
         """Measures one table, and a pair that stands out more finely at once; returns it in the groups it was chosen
         with. If classes were learned, adds up how well the draft and the classes predicted it."""
         plan, fitted = self.plan, self.fitted
@@ -310,14 +310,14 @@ class MosaicRun:
             finest = None
         if finest is not None and plan.count == 1:
             fitted.add_pair(
-                self._measured_nested(members, steps_below(finest, fitted.pair(members)), self._next_price(more))
+                self._measured_nested(members, steps_below(finest, fitted.pair(members)), self._next_price())
             )
             return fitted.as_chosen(fitted.tables[-1])
-        table = self._measured(members, groups, self._next_price(more))
+        table = self._measured(members, groups, self._next_price())
         fitted.add(table)
         if finest is not None and self.measured < plan.count and fitted.stands_out(table):
             steps = steps_between(groups, finest, fitted.pair(members))
-            fitted.add_pair(self._measured_nested(members, steps, self._next_price(Fraction(0), FINER)))
+            fitted.add_pair(self._measured_nested(members, steps, self._next_price(part=FINER)))
         if learned is not None:
             expected = predict(table, *learned, fitted.groupings) * fitted.total
             noisy, noise = table.counts.ravel(), table.variance * table.counts.size
@@ -344,7 +344,7 @@ class MosaicRun:
             for groups, each, name in zip(steps, paid, PARTS[-len(steps) :], strict=True)
         ]
 
-    def _next_price(self, more: Fraction, part: Fraction = Fraction(1)) -> Fraction:
+    def _next_price(self, more: Fraction = Fraction(0), part: Fraction = Fraction(1)) -> Fraction:
         """The price of the next table, which is begun; the last one gets all that is left."""
         self.questions.next_table()
         self.measured += part
@@ -358,14 +358,9 @@ class MosaicRun:
         """
         first = list(self.fitted.tables)
         while first and self.measured < self.plan.count:
-            again = first[int(self.measured) % len(first)]
-            again = self.fitted.as_chosen(again)
-            self._buy(
-                (again.columns, again.groups),
-                np.zeros(again.counts.size),
-                None,
-                self._price(self.plan.selection / self.plan.count),
-            )
+            again = self.fitted.as_chosen(first[int(self.measured) % len(first)])
+            price = self._next_price(self._price(self.plan.selection / self.plan.count))
+            self.fitted.add(self._measured(again.columns, again.groups, price))
 
     # ---- records ------------------------------------------------------------------------------------------
 
