@@ -59,11 +59,8 @@ class Group:
 
     def score(self, codes: Mapping[str, Codes], columns: Mapping[str, Attribute]) -> Codes:
         """The scores of records, from the codes of their items; a missing answer counts as one in the middle."""
-        import numpy as np
-
-        total = np.zeros(len(codes[self.items[0]]), dtype=np.int64)
-        for name, turned in zip(self.items, self.turned, strict=True):
-            total += worth(columns[name], turned)[codes[name]]
+        each = zip(self.items, self.turned, strict=True)
+        total: Codes = sum(worth(columns[name], turned)[codes[name]] for name, turned in each)  # type: ignore[assignment]
         return total // self.width(columns)
 
 
