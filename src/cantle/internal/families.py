@@ -71,8 +71,10 @@ def compare_families(data: object, release: Release) -> Comparison:
         shown.append(_distribution(f"{first}.{attribute.name}", attribute, [one.parent[place] for one in both]))
     for place, attribute in enumerate(schema.domains[1].attributes):
         shown.append(_distribution(f"{second}.{attribute.name}", attribute, [one.child[place] for one in both]))
-        name = f"distance of {attribute.name} of the first two {second}"
-        facts.append(Fact(name, None, _siblings(attribute, both, place)))
+    for place, attribute in enumerate(schema.domains[1].attributes):
+        facts.append(
+            Fact(f"distance of {attribute.name} of the first two {second}", None, _siblings(attribute, both, place))
+        )
     facts.append(Fact("mean distance of pairs of a parent's and a child's column", None, _linked(schema, both)))
     return Comparison("families", tuple(facts), tuple(shown))
 
@@ -89,11 +91,13 @@ def _distribution(name: str, attribute: Attribute, codes: Sequence[Codes]) -> Di
 
 def _siblings(attribute: Attribute, both: Sequence[Joined], place: int) -> float:
     """How far the shares of (first child, second child) differ."""
+    tables = []
     grouping = group(attribute, np.concatenate([one.child[place] for one in both]), GROUPS)
-    number, tables = len(grouping.labels), []
+    number = len(grouping.labels)
     for one in both:
-        first, groups = (np.cumsum(one.size) - one.size)[one.size >= 2], grouping.of(one.child[place])
-        tables.append(cross_table(groups[first], groups[first + 1], number, number))
+        two = (np.cumsum(one.size) - one.size)[one.size >= 2]
+        groups = grouping.of(one.child[place]).astype(np.int64)
+        tables.append(cross_table(groups[two], groups[two + 1], number, number))
     return distance(tables[0], tables[1])
 
 
@@ -104,7 +108,12 @@ def _linked(schema: FamilySchema, both: Sequence[Joined]) -> float:
         for j, below in enumerate(schema.domains[1].attributes):
             one = group(above, np.concatenate([part.parent[i] for part in both]), GROUPS)
             two = group(below, np.concatenate([part.child[j] for part in both]), GROUPS)
-            pairs = [(np.repeat(one.of(part.parent[i]), part.size), two.of(part.child[j])) for part in both]
-            first, second = (cross_table(*pair, len(one.labels), len(two.labels)) for pair in pairs)
+            shape = len(one.labels), len(two.labels)
+            first, second = (
+                cross_table(
+                    np.repeat(one.of(part.parent[i]).astype(np.int64), part.size), two.of(part.child[j]), *shape
+                )
+                for part in both
+            )
             found.append(distance(first, second))
     return float(np.mean(found)) if found else 0.0

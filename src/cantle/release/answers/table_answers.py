@@ -48,7 +48,7 @@ from cantle.schema.code_sets import (
     sums_in,
 )
 from cantle.schema.domain import Attribute
-from cantle.schema.question_columns import Misfit, Points, quoted, tokens_of
+from cantle.schema.question_columns import Misfit, Numeric, quoted, tokens_of
 from cantle.schema.questions import parse_sum
 from cantle.schema.relations import Form, Unfolded
 from cantle.schema.scales import Steps
@@ -91,7 +91,7 @@ def _plain(terms: list[tuple[str, int]]) -> Form:
 
 def _there(asker: TableAsker, form: Form) -> Question:
     """Whether all columns of a form have a value."""
-    columns = {str(key): asker.attributes[str(key)] for key in (*form.needs, *form.factors)}
+    columns = {str(key): asker.attributes[str(key)] for key in (*sorted(form.needs, key=str), *form.factors)}
     return join(True, [OneColumn(k, CodeSet.span(0, a.grid, a.size)) for k, a in columns.items()] or [EVERYTHING])
 
 
@@ -240,7 +240,7 @@ class TableAsker(Asker):
         cut = [
             f"{one.name} cuts a step of {one.step_in_words}; bounds at {' and '.join(around)} (< or >=) are exact"
             for key in columns_of(question)
-            if isinstance(one := self.vocabulary.columns.get(str(key)), Points)
+            if isinstance(one := self.vocabulary.columns.get(str(key)), Numeric)
             for around in one.exact_around_all(edges_of(question, key))
         ]
         return "; ".join(cut)
