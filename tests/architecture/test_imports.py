@@ -32,7 +32,7 @@ ANSWERED += "methods.journeys.model methods.journeys.results"
 ROOMS = {  # every room may also import itself and EVERYWHERE; a room inside a room has its own line
     "trusted": "",
     "schema": "trusted.bounding.node_ids trusted.geometry.value_sets",
-    "data": "trusted.bounding trusted.counting trusted.geometry trusted.core.mixing schema",
+    "data": "trusted.bounding trusted.counting trusted.geometry trusted.core.mixing trusted.core.private schema",
     "drawing": f"{VALUES} schema",
     "framework": f"{VALUES} {QUESTIONS} trusted.counting trusted.noise schema drawing methods",
     "methods": f"{VALUES} {QUESTIONS} schema drawing framework",
