@@ -35,7 +35,9 @@ ATTRIBUTES = [AGE, TOWN, SEX, ONE]
 def made(released: Any = None, attributes: Any = None, seed: int = 5, together: Any = (), numbers: int = 3) -> Any:
     released = records() if released is None else released
     named = [replace(one, name=f"{one.name} {i}") for i, one in enumerate(attributes or ATTRIBUTES)]
-    asked = table_workload.table_workload(named, released, workload_dice(seed), together, numbers)
+    asked = table_workload.table_workload(
+        named, released, workload_dice(seed), together, numbers, {one.name for one in named}
+    )
     if asked is None:
         return None
     workload, counts = asked

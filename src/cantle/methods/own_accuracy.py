@@ -30,7 +30,7 @@ from cantle.methods.own_error.accuracy import (
 from cantle.methods.own_error.family_workload import family_workload
 from cantle.methods.own_error.sequence_workload import sequence_workload
 from cantle.methods.own_error.set_workload import Counted, set_workload
-from cantle.methods.own_error.table_workload import columns_of, engine_codes, table_workload
+from cantle.methods.own_error.table_workload import columns_of, engine_codes, released_columns, table_workload
 from cantle.methods.settings import Rule, portion, share_up_to
 from cantle.schema.domain import Domain
 from cantle.schema.items import Universe
@@ -151,7 +151,7 @@ class OwnAccuracy:
         """All pairs of columns of a table, and those measured together."""
         if self._domain is None:
             return set(), set()
-        every = all_pairs(columns_of(self._domain))
+        every = all_pairs(released_columns(self._domain))
         return every, every & measured_pairs(results.structure)
 
     def _workload(
@@ -162,7 +162,8 @@ class OwnAccuracy:
         if self._domain is not None:
             assert isinstance(results.drawn, Drawn)
             codes: Sequence[Any] = engine_codes(self._domain, results.drawn)
-            asked = table_workload(columns_of(self._domain), codes, dice, pairs[1], self._numbers)
+            columns, asked_about = columns_of(self._domain), {one.name for one in released_columns(self._domain)}
+            asked = table_workload(columns, codes, dice, pairs[1], self._numbers, asked_about)
         elif self._ordered:
             assert results.sets is not None
             pairs_asked = sequence_workload(results.sets)

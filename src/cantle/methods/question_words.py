@@ -6,6 +6,7 @@ import re
 
 from cantle.methods.mosaic.model.answers import FIRST
 from cantle.methods.mosaic.model.bands import ALONE
+from cantle.methods.mosaic.model.items import ITEMS
 from cantle.methods.own_error.accuracy import WHY as ACCURACY
 
 EVERY_COLUMN = "every column"
@@ -35,6 +36,7 @@ _QUESTIONS = {
     "hub column": "choosing the column that others depend on most",
     "choice of tables": "choosing tables of several columns",
     "tables": "counts of tables of several columns",
+    ITEMS: "items of groups, each by itself",
     "places": "where places are",
     ALONE: "the target by itself",
     "leaves by class": "the target in groups of similar records",

@@ -42,7 +42,7 @@ def load_schema(path: str | os.PathLike[str]) -> Schema:
     try:
         return Schema.from_dict(document if isinstance(document, Mapping) else {}, base_dir=Path(path).parent)
     except SchemaError as error:
-        raise_alone(with_lines(error, where, text, is_json))
+        raise_alone(with_lines(error, where, text))
 
 
 def as_schema(schema: Schema | Mapping[str, object] | str | os.PathLike[str]) -> Schema:

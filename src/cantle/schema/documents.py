@@ -13,7 +13,6 @@ import math
 import os
 import re
 import reprlib
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -281,9 +280,9 @@ def _listing(where: str, texts: list[str]) -> str:
 # ---------------------------------------------------------------------------------------------------------------- lines
 
 
-def with_lines(error: SchemaError, where: str, text: str, is_json: bool) -> SchemaError:
+def with_lines(error: SchemaError, where: str, text: str) -> SchemaError:
     """The error of a schema that was read from a file, with the lines that it is about."""
-    root = _json_spots(text) if is_json else _yaml_spots(text)
+    root = _spots(text)
     located = sorted(((_lines(root, one.places), one) for one in error.problems), key=lambda pair: pair[0])
     if len(located) == 1:
         lines, one = located[0]
@@ -304,7 +303,6 @@ class _Spot:
 
     line: int
     parts: dict[str | int, _Spot] = field(default_factory=dict)
-    is_list: bool = False
 
 
 def _lines(root: _Spot, places: tuple[Place, ...]) -> list[int]:
@@ -322,11 +320,15 @@ def _line(root: _Spot, place: Place) -> int:
     return at.line
 
 
-def _yaml_spots(text: str) -> _Spot:
+def _spots(text: str) -> _Spot:
+    """The spots of a valid YAML or JSON text: JSON is YAML, but for tabs."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    node = yaml.compose(text, Loader=loader)
+    try:
+        node = yaml.compose(text.replace("\t", " "), Loader=loader)
+    except (yaml.YAMLError, RecursionError):  # JSON has keys of more than 1,024 characters
+        return _Spot(1)
     return _Spot(1) if node is None else _spot(node, 1)
 
 
@@ -334,32 +336,7 @@ def _spot(node: yaml.Node, line: int) -> _Spot:
     import yaml
 
     if isinstance(node, yaml.SequenceNode):
-        return _Spot(line, {at: _spot(one, one.start_mark.line + 1) for at, one in enumerate(node.value)}, is_list=True)
+        return _Spot(line, {at: _spot(one, one.start_mark.line + 1) for at, one in enumerate(node.value)})
     if isinstance(node, yaml.MappingNode):
         return _Spot(line, {str(key.value): _spot(one, key.start_mark.line + 1) for key, one in node.value})
     return _Spot(line)
-
-
-_TEXT = r'"(?:[^"\\]|\\.)*"'
-_JSON = re.compile(rf'(?P<key>{_TEXT})\s*:|(?P<open>[{{\[])|(?P<close>[}}\]])|(?P<value>{_TEXT}|[^\s,{{}}\[\]":]+)')
-
-
-def _json_spots(text: str) -> _Spot:
-    """The spots of a valid JSON text."""
-    ends = [match.start() for match in re.finditer("\n", text)]
-    stack, key, line = [_Spot(1, is_list=True)], "", 1
-    for match in _JSON.finditer(text):
-        if match["close"]:
-            stack.pop()
-            continue
-        parent = stack[-1]
-        if match["key"] is not None or parent.is_list:
-            line = bisect_right(ends, match.start()) + 1
-        if match["key"] is not None:
-            key = json.loads(match["key"])
-            continue
-        spot = _Spot(line, is_list=match["open"] == "[")
-        parent.parts[len(parent.parts) if parent.is_list else key] = spot
-        if match["open"]:
-            stack.append(spot)
-    return stack[0].parts.get(0, stack[0])

@@ -36,6 +36,7 @@ from cantle.schema.values import Codes, Mask, by_kind
 from cantle.trusted.geometry import value_sets
 
 if TYPE_CHECKING:
+    from cantle.schema.groups import Group
     from cantle.schema.relations import Relations
     from cantle.schema.rules import Rules
 
@@ -217,7 +218,8 @@ class Domain:
     """The attributes of a table, without identifiers and apart from the target; `columns` is the schema's order.
 
     `rules` are about places on the full grids, whatever the widths of the attributes. With `relations`, the attributes
-    are those that are counted, and frames have the declared columns.
+    are those that are counted, and frames have the declared columns. `groups` are those of the schema; `scores` are the
+    groups whose scores are among the attributes, which are not released.
     """
 
     attributes: tuple[Attribute, ...]
@@ -225,6 +227,8 @@ class Domain:
     columns: tuple[str, ...]
     rules: Rules | None = None
     relations: Relations | None = None
+    groups: tuple[Group, ...] = ()
+    scores: tuple[Group, ...] = ()
 
     def coarsen(self, codes: int) -> Domain:
         """The domain with at most `codes` codes for every attribute; the target keeps its classes."""
@@ -236,6 +240,14 @@ class Domain:
             return self
         every = {attribute.name: attribute for attribute in (*self.attributes, self.target)}
         return replace(self, attributes=tuple(every[name] for name in self.columns), target=None)
+
+    def with_scores(self) -> Domain:
+        """The domain with the scores of its groups after other columns, and their items last."""
+        named = {one.name: one for one in self.attributes}
+        items = [name for group in self.groups for name in group.items]
+        made = [group.attribute(named) for group in self.groups]
+        others = [one for name, one in named.items() if name not in items]
+        return replace(self, attributes=(*others, *made, *(named[name] for name in items)), scores=self.groups)
 
     @property
     def on_places(self) -> Domain:
@@ -272,7 +284,7 @@ class Domain:
 
         It needs the memory of one column in addition to the result.
         """
-        if self.relations is not None:
+        if self.read is not self:
             return self.counted(*self.read.encode_columns(frame))
         keep = np.ones(frame.height, dtype=bool)
         columns = [
@@ -288,24 +300,30 @@ class Domain:
 
     @cached_property
     def read(self) -> Domain:
-        """The columns that are read from files: these, or, with relations, those that all others follow from, with one
-        code per place."""
-        if self.relations is None:
+        """The columns that are read from files: these, or, with relations or scores, those that all others follow from,
+        with one code per place."""
+        if self.relations is None and not self.scores:
             return self
         own = {one.name: one.on_places for one in self.attributes}
-        names = self.relations.read
+        names = list(self.columns) if self.relations is None else self.relations.read
         target = None if self.target is None else self.target.on_places
         others = [name for name in names if target is None or name != target.name]
-        every = [own.get(name) or self.relations.columns[name] for name in others]
+        every = [own.get(name) or self.relations.columns[name] for name in others]  # type: ignore[union-attr]
         return Domain(tuple(every), target, tuple(names))
 
     def counted(self, columns: Sequence[Codes], classes: Codes) -> tuple[list[Codes], Codes]:
         """The codes of these columns, from those of `read`."""
-        if self.relations is None:
+        if self.read is self:
             return list(columns), classes
         named = {one.name: codes for one, codes in zip(self.read.attributes, columns, strict=True)}
-        places = self.relations.to_counted(named | ({} if self.target is None else {self.target.name: classes}))
+        places = self.to_counted(named | ({} if self.target is None else {self.target.name: classes}))
         return [one.from_places(places[one.name]) for one in self.attributes], classes
+
+    def to_counted(self, places: Mapping[str, Codes]) -> dict[str, Codes]:
+        """Places of the counted columns, from those of the columns that are read."""
+        counted = dict(places) if self.relations is None else self.relations.to_counted(places)
+        named = {one.name: one for one in self.attributes} if self.scores else {}
+        return counted | {group.name: group.score(counted, named) for group in self.scores}
 
     def as_written(self, columns: Mapping[str, tuple[Attribute, Codes]]) -> list[tuple[Attribute, Codes]]:
         """Columns of places as files have them, in the order of the schema."""

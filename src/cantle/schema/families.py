@@ -252,6 +252,8 @@ def _table(resource: Mapping[str, object], key: str, base_dir: Folder) -> TableS
     for ours in ("unit", "order", "kind", "guarantee"):
         if ours in declared:
             fail(where, f"`{ours}` stands in the schema of one table", "move it up into the package", ours)
+    if declared.get("groups"):
+        fail(where, "linked tables have no `groups`", "leave them out; each item is then a column", "groups")
     listed = declared.get("fields")
     for one in listed if isinstance(listed, list | tuple) else ():
         if isinstance(one, Mapping) and one.get("name") == key:

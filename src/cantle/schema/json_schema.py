@@ -51,6 +51,11 @@ def _said(text: str, part: Part) -> Part:
     return {"description": text, **part}
 
 
+def _any(*keys: str) -> dict[str, Part]:
+    """Keys of other tools, which may hold anything."""
+    return dict.fromkeys(keys, _ANY)
+
+
 FIELD: dict[str, Part] = {
     "name": _said("The column as it is called in the data.", {**_TEXT, "minLength": 1}),
     "type": _said("How the column is read; string by default.", {"enum": [*TYPES]}),
@@ -109,10 +114,7 @@ FIELD: dict[str, Part] = {
     "ignoreCase": _said("true: capitals in categories mean the same as small letters.", {"type": "boolean"}),
     "replace": _said("Texts that stand for a value: {m: M, male: M}.", {"type": ["object", "null"]}),
     "title": _said("What the column is called in full.", _ANY),
-    "description": _ANY,
-    "example": _ANY,
-    "examples": _ANY,
-    "rdfType": _ANY,
+    **_any("description", "example", "examples", "rdfType"),
 }
 CONSTRAINTS: dict[str, Part] = {
     "minimum": _said("The lowest value that could occur; lower ones are moved up to it.", _BOUND),
@@ -126,11 +128,7 @@ CONSTRAINTS: dict[str, Part] = {
     "step": _said("The step, if it does not stand beside the type.", {"type": ["number", "string"], **_FILLED}),
     "exclusiveMinimum": _said("Not supported: give minimum.", {"type": "null"}),
     "exclusiveMaximum": _said("Not supported: give maximum.", {"type": "null"}),
-    "unique": _ANY,
-    "pattern": _ANY,
-    "minLength": _ANY,
-    "maxLength": _ANY,
-    "jsonSchema": _ANY,
+    **_any("unique", "pattern", "minLength", "maxLength", "jsonSchema"),
 }
 DIALECT: dict[str, Part] = {
     "delimiter": _said("What separates the fields of a line; a comma by default.", _CHARACTER),
@@ -144,10 +142,9 @@ DIALECT: dict[str, Part] = {
     "sheetName": _said("The sheet of a spreadsheet; the first by default.", {"type": ["string", "null"], **_FILLED}),
     "quoteChar": _said('The quote around fields; " by default, and an empty text for none.', _CHARACTER),
 }
-_OTHERS: dict[str, Part] = {"title": _ANY, "description": _ANY, "name": _ANY, "profile": _ANY, "$schema": _ANY}
 _SHARED: dict[str, Part] = {
     "guarantee": _said("none: the schema was read off the data.", {"enum": ["none", None]}),
-    **_OTHERS,
+    **_any("title", "description", "name", "profile", "$schema"),
 }
 _RECORDS: dict[str, Part] = {
     "missingValues": _said("Texts that mean null.", _TEXTS),
@@ -176,6 +173,10 @@ TABLE: dict[str, Part] = {
         "What is known to hold for every record, such as 'age < 15 -> income is null'; nothing else is released.",
         {"type": ["array", "null"], "items": _TEXT},
     ),
+    "groups": _said(
+        "Columns that are items of one scale, with a minus before those that are turned: {worry: [w1, w2, -w3]}.",
+        {"type": ["object", "null"], "additionalProperties": {**_TEXTS, "minItems": 3}},
+    ),
     "criteria": _said(
         "How accurate a release must be, such as {questions: two columns, within: 0.01}; the release says what it met.",
         {
@@ -192,10 +193,7 @@ TABLE: dict[str, Part] = {
         },
     ),
     "schemaVersion": _said("The meaning of `step`, written by cantle; leave it out.", {"enum": [1, 2]}),
-    "primaryKey": _ANY,
-    "foreignKeys": _ANY,
-    "uniqueKeys": _ANY,
-    "fieldsMatch": _ANY,
+    **_any("primaryKey", "foreignKeys", "uniqueKeys", "fieldsMatch"),
     **_RECORDS,
 }
 SETS: dict[str, Part] = {

@@ -14,6 +14,7 @@ inferred from the data is marked (`guarantee: none`), and so is every release ma
       - {name: ssn, type: string, role: identifier}
     missingValues: ["", "?"]
     rules: ["age < 18 -> income == '<=50K'"]  # what cannot be is never released (cantle.schema.rules)
+    groups: {worry: [w1, w2, -w3]}  # items of one scale, one of them turned (cantle.schema.groups)
     unit: {person: ssn, max_records: 3}      # protect all records of a person; at most 3 per person are used
     dialect: {delimiter: ";", header: true, skipInitialSpace: false, encoding: utf-8, quoteChar: '"'}
 
@@ -25,7 +26,7 @@ the canonical form contains its content in place of the path.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -40,6 +41,7 @@ from cantle.schema.dialect import Dialect as Dialect
 from cantle.schema.documents import Problems, check_values, fail
 from cantle.schema.field_parser import parse_field
 from cantle.schema.fields import Field as Field
+from cantle.schema.groups import Group, check_groups, groups_of
 
 if TYPE_CHECKING:
     from cantle.schema.code_sets import Question
@@ -87,7 +89,18 @@ def _criterion(entry: object, place: int) -> Criterion:
     return Criterion(QUESTIONS[entry["questions"]], float(within))
 
 
-_OURS = {"fields", "rules", "missingValues", "dialect", "unit", "kind", "guarantee", "schemaVersion", *DIALECT_KEYS}
+_OURS = {
+    "fields",
+    "rules",
+    "groups",
+    "missingValues",
+    "dialect",
+    "unit",
+    "kind",
+    "guarantee",
+    "schemaVersion",
+    *DIALECT_KEYS,
+}
 _SCHEMA_KEYS = _OURS | {
     "title",
     "description",
@@ -120,6 +133,7 @@ class TableSchema(RecordSchema):
 
     fields: tuple[Field, ...]
     rules: tuple[str, ...] = ()
+    groups: tuple[Group, ...] = ()
     version: int = VERSION
     kind: ClassVar[str] = "table"
 
@@ -152,18 +166,23 @@ class TableSchema(RecordSchema):
         with problems.during():
             _check_person(records["person"], fields)
         rules = problems.value((), _rule_texts, document.get("rules"))
+        groups = problems.value((), groups_of, document.get("groups"))
         with problems.during():
             criteria_of(document)
         problems.refuse()
         schema = cls(
             fields=tuple(fields),
             rules=rules,
+            groups=groups,
             version=version,
             **records,
             extra=plain_mapping(document, without=_OURS),
         )
         if schema._has_rules:
             schema.domain()  # a wrong rule must be refused before anything is spent
+        if groups:
+            attributes = {one.name: one for one in schema._declared.attributes}
+            check_groups(groups, schema.fields, attributes, schema._in_rules)
         return schema
 
     def to_dict(self) -> dict[str, JSON]:
@@ -172,7 +191,8 @@ class TableSchema(RecordSchema):
         stepped = any(one.step is not None or one.multiple_of is not None for one in self.fields)
         version: dict[str, JSON] = {"schemaVersion": VERSION} if stepped and self.version == VERSION else {}
         fields: list[JSON] = [one.to_dict() for one in self.fields]
-        return {**self.extra, "fields": fields, **rules, **version, **self._common_keys()}
+        groups: dict[str, JSON] = {"groups": {one.name: one.written() for one in self.groups}} if self.groups else {}
+        return {**self.extra, "fields": fields, **rules, **groups, **version, **self._common_keys()}
 
     @property
     def file_columns(self) -> list[str]:
@@ -202,7 +222,8 @@ class TableSchema(RecordSchema):
 
     def domain(self) -> Domain:
         """The columns that are counted, as spans of codes: the declared ones, or what rules make of them."""
-        return self._related[0] if self._has_rules else self._declared
+        domain = self._related[0] if self._has_rules else self._declared
+        return replace(domain, groups=self.groups) if self.groups else domain
 
     def as_declared(self) -> Domain:
         """The columns as files have them, with all rules about them."""
@@ -230,6 +251,12 @@ class TableSchema(RecordSchema):
     @property
     def _has_rules(self) -> bool:
         return bool(self.rules) or any(one.source is not None or one.items is not None for one in self.fields)
+
+    @property
+    def _in_rules(self) -> set[str]:
+        """The columns that rules name."""
+        rules = self.as_declared().rules
+        return set() if rules is None else {str(name) for name in rules.columns}
 
     @cached_property
     def _declared(self) -> Domain:

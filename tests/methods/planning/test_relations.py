@@ -92,3 +92,27 @@ def test_chosen_tables_do_not_overlap_within_a_round() -> None:
     assert pairs_together([2] * 8, None, shares) == 3
     assert pairs_together([2] * 8, 0, shares) == 7 + 3, "with a column that leads all first tables"
     assert relations(2, None, lambda _: 1) is None
+
+
+def items(number: int, groups: int = 0) -> dict[str, Any]:
+    named = [f"item {place}" for place in range(number)]
+    fields = [{"name": one, "type": "integer", "constraints": {"minimum": 1, "maximum": 5}} for one in named]
+    made = {f"scale {place}": named[place::groups] for place in range(groups)}
+    return {"fields": [*fields, *survey(5)["fields"]], **({"groups": made} if groups else {})}
+
+
+def test_columns_that_look_like_items_are_pointed_out() -> None:
+    remarks = plan(items(20), epsilon=1, records=10_000).remarks()
+    (pointed,) = (text for text in remarks if "`groups:`" in text)
+    assert pointed.startswith("20 columns have 5 ordered values each (item 0 to item 19)")
+    assert not any("`groups:`" in text for text in plan(items(9), epsilon=1, records=10_000).remarks())
+
+
+def test_groups_make_a_wide_survey_a_short_one() -> None:
+    wide, short = (plan(items(60, groups), epsilon=1, records=14_000).outline for groups in (0, 4))
+    assert wide.relations is not None
+    assert short.relations is not None
+    assert short.relations.columns == 9  # five columns and four scores
+    assert short.relations.share > 5 * wide.relations.share
+    assert any("60 items in 4 groups" in text for text in short.remarks)
+    assert sum(part.share for part in short.budget) == pytest.approx(1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from time import process_time
 
@@ -80,19 +80,23 @@ def regressions(setting: Setting) -> Iterator[Row]:
 
 
 def surveys(setting: Setting) -> Iterator[Row]:
-    """Wide surveys with hidden causes, and small tables: correlations that are kept."""
-    for table in (analyst_tables.survey(), analyst_tables.survey(50_000, 194), table_sets.latent_classes(),
-                  analyst_tables.taxis()):  # fmt: skip
+    """Wide surveys with hidden causes, with and without groups of items, and small tables: correlations that are
+    kept."""
+    sizes = (14_000, 80), (50_000, 194)
+    made = [analyst_tables.survey(*size, shared=part) for size in sizes for part in (0, 0.4)]
+    for table in (*made, table_sets.latent_classes(), analyst_tables.taxis()):
+        given = {"mosaic": table.schema} | ({"mosaic, groups": table.published} if table.published else {})
         coder = Coder(table.schema)
         truth = coder.encode(table.frame)
-        for epsilon in setting.pick(EPSILONS, (1,)):
-            for repeat in range(setting.repeats):
-                started = process_time()
-                release = setting.release(table.frame, table.schema, epsilon, MOSAIC, repeat)
-                spent = process_time() - started
-                codes = coder.encode(pl.DataFrame(release.records))
-                scores = _fidelity(coder, truth, codes) | correlations(table, truth, codes) | {"CPU seconds": spent}
-                yield from _rows("analysts-surveys", table.name, "mosaic", (epsilon, repeat), scores)
+        for epsilon, (series, schema), repeat in product(
+            setting.pick(EPSILONS, (1,)), given.items(), range(setting.repeats)
+        ):
+            started = process_time()
+            release = setting.release(table.frame, schema, epsilon, MOSAIC, repeat)
+            spent = process_time() - started
+            codes = coder.encode(pl.DataFrame(release.records))
+            scores = _fidelity(coder, truth, codes) | correlations(table, truth, codes) | {"CPU seconds": spent}
+            yield from _rows("analysts-surveys", table.name, series, (epsilon, repeat), scores)
 
 
 def moments(coder: Coder, truth: Coded, release: Coded) -> Scores:
@@ -106,8 +110,9 @@ def moments(coder: Coder, truth: Coded, release: Coded) -> Scores:
 
 
 def correlations(table: TableSet, truth: Coded, release: Coded) -> Scores:
-    """The share of the correlations that is left, over pairs of .3 and more; of one pair for taxis; reliability
-    (Cronbach's alpha) of the first block of a survey."""
+    """The share of the correlations that is left, over pairs of .3 and more; of one pair for taxis; of surveys the mean
+    reliability (Cronbach's alpha) of groups, and the part of the correlations of scores with each other and with facts
+    that is left."""
     raw, drawn = (np.atleast_2d(np.corrcoef(part.codes.T.astype(np.float64))) for part in (truth, release))
     pairs = np.array([pair for pair in combinations(range(len(raw)), 2) if abs(raw[pair]) >= 0.3])
     scores: Scores = {}
@@ -118,10 +123,24 @@ def correlations(table: TableSet, truth: Coded, release: Coded) -> Scores:
     if {"distance", "fare"} <= set(names):
         place = names.index("distance"), names.index("fare")
         scores |= {"fare by distance": float(drawn[place]), "fare by distance, raw": float(raw[place])}
-    block = [i for i, name in enumerate(names) if name[0] == "a" and name[1:].isdigit()]
-    if len(block) > 2:
-        scores |= {"alpha": alpha(release.codes[:, block]), "alpha, raw": alpha(truth.codes[:, block])}
+    blocks = [[names.index(name) for name in items] for items in (table.published or {}).get("groups", {}).values()]
+    if blocks:
+        alphas = [[alpha(part.codes[:, block]) for block in blocks] for part in (release, truth)]
+        scores |= dict(zip(("alpha", "alpha, raw"), np.mean(alphas, axis=1).tolist(), strict=True))
+        scores["scores kept"] = _of_scores(blocks, truth, release)
     return scores
+
+
+def _of_scores(blocks: list[list[int]], truth: Coded, release: Coded) -> float:
+    """The slope of released correlations on those of the data, over pairs of scores, and of scores and others."""
+    items = {item for block in blocks for item in block}
+    sums = []
+    for part in (truth, release):
+        others = [part.codes[:, i] for i in range(part.codes.shape[1]) if i not in items]
+        every = [part.codes[:, block].sum(axis=1) for block in blocks] + others
+        sums.append(np.nan_to_num(np.corrcoef(every))[: len(blocks)])
+    raw, drawn = (part[np.triu_indices(len(blocks), 1, part.shape[1])] for part in sums)
+    return float((raw * drawn).sum() / (raw**2).sum())
 
 
 def alpha(answers: np.ndarray) -> float:

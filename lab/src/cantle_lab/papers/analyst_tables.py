@@ -109,8 +109,9 @@ def taxis(records: int = 6_000, seed: int = 3) -> TableSet:
     )  # fmt: skip
 
 
-def survey(records: int = 14_000, items: int = 80, seed: int = 1) -> TableSet:
-    """Answers from 1 to 5 with five hidden causes, 16 or more for each, and seven facts about the person."""
+def survey(records: int = 14_000, items: int = 80, seed: int = 1, shared: float = 0.0) -> TableSet:
+    """Answers from 1 to 5 with five hidden causes, 16 or more for each, which are groups, and six facts about the
+    person. The causes share a part of their variance."""
     dice = np.random.default_rng(seed)
     facts = {
         "sex": dice.integers(0, 2, records), "region": dice.integers(0, 8, records),
@@ -120,6 +121,8 @@ def survey(records: int = 14_000, items: int = 80, seed: int = 1) -> TableSet:
     year, members = dice.integers(0, 5, records), dice.integers(0, 6, records)
     cause = dice.normal(size=(records, 5)) + 0.3 * (facts["school"][:, None] - 1.3) * np.array([1, 0, -1, 0.5, 0])
     cause += 0.01 * (age[:, None] - 45) * np.array([0, 1, 0, -1, 0])
+    if shared:
+        cause = (1 - shared) ** 0.5 * cause + shared**0.5 * dice.normal(size=(records, 1))
     block = max(1, items // 5)
     answers = {}
     for j in range(items):
@@ -129,4 +132,8 @@ def survey(records: int = 14_000, items: int = 80, seed: int = 1) -> TableSet:
         cuts = np.array([-1.4, -0.5, 0.4, 1.2]) + 0.4 * dice.normal()
         answers[f"{'abcde'[factor]}{item + 1}"] = np.digitize(raw, cuts)
     categories = {**facts, "year": year, "members": members, **answers}
-    return made_table(f"{records:,} x {items + 6} survey", categories, {"age": (18, 90)}, [age])
+    name = f"{records:,} x {items + 6} survey{', shared cause' * (shared > 0)}"
+    table = made_table(name, categories, {"age": (18, 90)}, [age])
+    fields = [one | {"categoriesOrdered": True} if one["name"] in answers else one for one in table.schema["fields"]]
+    groups = {f"score {one}": [name for name in answers if name[0] == one] for one in "abcde"}
+    return replace(table, schema=table.schema | {"fields": fields}, published={"fields": fields, "groups": groups})

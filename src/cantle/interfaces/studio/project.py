@@ -365,7 +365,7 @@ class SchemaFile:
         try:
             Schema.from_dict(document, base_dir=self.path.parent)
         except SchemaError as error:
-            return str(with_lines(error, f"schema {self.path.name!r}", text, self.is_json))
+            return str(with_lines(error, f"schema {self.path.name!r}", text))
         return ""
 
     def problem_of_column(self, entry: Mapping[str, object]) -> str:

@@ -10,7 +10,7 @@ from math import ceil, floor, isqrt
 from cantle.methods.mosaic.plan import GATE, SELECTION, SIZE, SPIKES, TREE, price, rho
 
 NANO = 10**9
-HALFWAY = 42
+HALFWAY = 21
 """The rho at which first tables would get half of the budget; see `cantle.methods.mosaic.plan`."""
 
 LEAST_FIRST, MOST_FIRST = 0.15, 0.6
@@ -20,8 +20,8 @@ TABLES_FROM, MORE_FROM = 48, 200
 SIBLING_GROUPS = 16
 """Most groups of a column in the table of a child and the one before."""
 
-ORDER_WEIGHT = Fraction(3, 2)
-"""How much more the order's table of siblings weighs: half of its cells are known to be empty."""
+SIBLING_WEIGHT = Fraction(3, 2)
+"""How much more a table of siblings weighs than a first table of as many cells: they alone tell who is with whom."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Plan:
     cap: int
 
 
-def plan(start: Start, first: Sequence[int], child: Sequence[int], order: int | None) -> Plan:
+def plan(start: Start, first: Sequence[int], child: Sequence[int]) -> Plan:
     """The plan for first tables of these numbers of cells, and children's columns of these numbers of cells."""
     siblings = [min(cells, SIBLING_GROUPS) ** 2 for cells in child]
     budget = 1 - SIZE - start.shape - start.accuracy
@@ -75,9 +75,8 @@ def plan(start: Start, first: Sequence[int], child: Sequence[int], order: int | 
     count = int(max(min(expected / TABLES_FROM, columns), min(expected / MORE_FROM, 2 * columns)))
     if not count:
         share, tables = Fraction(1), Fraction(0)
-    weights = [Fraction(isqrt(cells * 10**6)) for cells in (*first, *siblings)]
-    if order is not None:
-        weights[len(first) + order] *= ORDER_WEIGHT
+    weights = [Fraction(isqrt(cells * 10**6)) for cells in first]
+    weights += [SIBLING_WEIGHT * isqrt(cells * 10**6) for cells in siblings]
     shares = [budget * share * weight / sum(weights) for weight in weights]
     return Plan(
         tuple(shares[: len(first)]),

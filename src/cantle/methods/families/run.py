@@ -47,7 +47,7 @@ LEAST_PARTS, SPLIT_FROM = 2, 128
 LONG = 2.0
 """From so many later children per family on, gaps in the order depend on how many are to come."""
 
-MOST_LEFT = 3
+MOST_LEFT = 5
 """Groups of the number of children left in the order's table of siblings: gaps depend on what is still to come."""
 
 
@@ -115,8 +115,7 @@ class FamilyRun:
         first children."""
         layout = self.layout
         parent, child = ([len(edge) - 1 for edge in own] for own in self.edges)
-        order = None if layout.order is None else layout.order[0]
-        self.plan: Plan = plan(self.start, [*parent, layout.most + 1, *child], child, order)
+        self.plan: Plan = plan(self.start, [*parent, layout.most + 1, *child], child)
         asked = [(PARENTS, column) for column in layout.drawn(PARENTS)]
         asked += [(FIRST, column) for column in layout.drawn(FIRST)]
         first = {}

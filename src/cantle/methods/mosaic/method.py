@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+import numpy as np
+
 from cantle.drawing.column_cells import Column, column_of
 from cantle.drawing.counts import STREAMS, Dice, public_streams
 from cantle.drawing.records import Results
 from cantle.errors import SchemaError
 from cantle.methods.base import TableMethod
+from cantle.methods.mosaic.model.items import items_of
 from cantle.methods.mosaic.questions import Questions
 from cantle.methods.mosaic.results import mosaic_results
 from cantle.methods.mosaic.run import MosaicRun
@@ -45,9 +48,15 @@ class Mosaic(TableMethod):
     def __init__(self, domain: Domain, *, preset: str = "default", **given: object) -> None:
         self.settings = read_settings(MosaicSettings, "mosaic", PRESETS, preset, given)
         self.preset = preset
-        self.domain = domain.with_target_as_column()
-        self.columns: list[Column] = [column_of(attribute) for attribute in self.domain.attributes]
-        self.target = None if domain.target is None else self.domain.columns.index(domain.target.name)
+        self.domain = domain.with_target_as_column().with_scores()
+        self.groups = items_of(self.domain)
+        items = sum(len(group.items) for group in self.groups)
+        self.columns: list[Column] = [
+            column_of(one) for one in self.domain.attributes[: len(self.domain.attributes) - items]
+        ]
+        self.items = [one.size for one in self.domain.attributes[len(self.columns) :]]
+        names = [column.name for column in self.columns]
+        self.target = None if domain.target is None else names.index(domain.target.name)
         for column in self.columns:
             if not (column.numeric or column.place) and column.codes > MOST_CELLS:
                 raise SchemaError(
@@ -63,7 +72,7 @@ class Mosaic(TableMethod):
 
     def run(self, curator: Curator) -> None:
         """Asks all questions, and draws the records from their answers."""
-        self._questions = Questions(curator)
+        self._questions = Questions(curator, self.items)
         whole = int(curator.left(curator.root())[0])
         self._run = MosaicRun(
             self._questions,
@@ -74,6 +83,7 @@ class Mosaic(TableMethod):
             curator.unit.max_records,
             lambda noisy: self.own_accuracy.decide(curator, whole, noisy),
             rules=self.domain.rules_on_codes,
+            groups=self.groups,
         )
         self._records = self._run.run()
 
@@ -89,4 +99,5 @@ class Mosaic(TableMethod):
         edges = list(self._run.edges)
         if bands is not None and self._run.lead is not None:
             edges[self._run.lead] = bands.edges
+        edges += [np.arange(size + 1, dtype=np.int64) for size in self.items]
         return mosaic_results(self.domain, edges, self._records, answers, lead, classes, places, bands)

@@ -54,6 +54,10 @@ HUB_COLUMNS, HUB_RHO = 40, 60
 """The columns of a table without a target, and the rho, from which on a hub column leads. With fewer records per cell
 the tables of a hub are mostly noise: a survey keeps more without."""
 
+ITEM, MOST_ITEMS = 4, Fraction(7, 10)
+"""Another column gets as much of epsilon as so many items of groups, but items together at most this share. Chosen on
+generated surveys."""
+
 BANDS, BANDS_LOW = Fraction(2, 100), Fraction(5, 100)
 """The share of the counts of a numeric target that its bands follow from: usually, and if rho is low."""
 
@@ -93,6 +97,7 @@ class Opening:
     rich: bool  # whether a few wide columns start with finer cells
     banded: bool = False  # whether the target is numeric and is put into bands
     places: tuple[Fraction, ...] = ()  # the share of each place that is counted by itself
+    items: Fraction = Fraction(0)  # the share of the items of groups
 
     @property
     def most_bands(self) -> int:
@@ -125,14 +130,17 @@ def opening(
     accuracy: Fraction,
     banded: bool = False,
     columns: Sequence[Column] = (),
+    items: int = 0,
 ) -> Opening:
     """The first decisions; `cells` has the number of cells of each column on the starting grid, without the target;
-    `columns` are all of them."""
+    `columns` are all of them, without the `items` of groups."""
     n0 = max(1, noisy)
     gate = bool(wide) and n0 * float(TREE) * rate / wide >= GATE
     rich = gate and len(cells) <= RICH_COLUMNS and n0 * rate / wide >= RICH
-    low, places = rho(n0, rate, cells) < LOW, place_shares(columns, accuracy, n0 * rate)
-    return Opening(n0, rate, gate, wide, accuracy, low, rich, banded, places)
+    of_items = min(MOST_ITEMS, Fraction(items, items + ITEM * max(1, len(columns)))) if items else Fraction(0)
+    low = rho(n0, rate * float(1 - of_items), cells) < LOW
+    places = place_shares(columns, accuracy, n0 * rate)
+    return Opening(n0, rate, gate, wide, accuracy, low, rich, banded, places, of_items)
 
 
 def place_shares(columns: Sequence[Column], accuracy: Fraction, records: float) -> tuple[Fraction, ...]:
@@ -176,12 +184,12 @@ def plan(start: Opening, cells: Sequence[int], columns: int, classes: int, hub_a
     of epsilon.
     """
     hub_share = HUB if hub_asked else Fraction(0)
-    budget = 1 - SIZE - start.accuracy - start.shape - start.bands - hub_share - sum(start.places)
+    budget = 1 - SIZE - start.accuracy - start.shape - start.bands - hub_share - sum(start.places) - start.items
     per_class = start.n0 * start.rate * float(LABEL) * 2 / max(2, classes)
     labelled = classes == 2 or (classes > 2 and per_class >= FEWEST_LABELLED)
     label = LABEL * budget if labelled and not hub else Fraction(0)
     rest = budget - label
-    known = rho(start.n0, start.rate, cells)
+    known = rho(start.n0, start.rate * float(1 - start.items), cells)
     small = not classes and SMALL[0] <= known < SMALL[1]
     share = _first_share(known, SMALL_HALFWAY if small else HALFWAY)
     tables = rest * (1 - share) * (1 - SELECTION)

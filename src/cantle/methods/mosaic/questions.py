@@ -63,8 +63,9 @@ class CandidateTables:
 class Questions:
     """Asks a curator questions about all records, and keeps the noisy answers, which are released."""
 
-    def __init__(self, curator: Curator) -> None:
-        self._curator = curator
+    def __init__(self, curator: Curator, items: Sequence[int] = ()) -> None:
+        """`items` are the numbers of codes of the columns after those that are related, which are items of groups."""
+        self._curator, self._items = curator, [np.arange(codes + 1, dtype=np.int64) for codes in items]
         self._root: Frontier = curator.root()
         domain = curator.domain
         assert isinstance(domain, tuple), "mosaic asks about tables"
@@ -125,7 +126,7 @@ class Questions:
 
     def set_cells(self, edges: Sequence[Ints]) -> None:
         """Sets the cells of all columns, null included, to which all following questions refer; cells are public."""
-        self._within = ColumnCells(tuple(edge.copy() for edge in edges))
+        self._within = ColumnCells(tuple(edge.copy() for edge in (*edges, *self._items)))
 
     def hub(self, columns: Sequence[int], price: Fraction) -> int:
         """The one of these columns on which the others depend most, chosen with noise."""

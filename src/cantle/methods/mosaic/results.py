@@ -72,6 +72,8 @@ def mosaic_results(
         "cells": {name: edge.tolist() for name, edge in zip(names, edges, strict=True)},
         "tables": [{"why": answer.why, **_with_names(answer.about, names)} for answer in answers],
     }
+    if domain.scores:
+        structure["groups"] = [group.name for group in domain.scores]
     if bands is not None:
         structure["bands"] = bands.outer.tolist()
     return Results(drawn, cell_frame(domain, edges, codes), {"tables": tables}, summary, structure)

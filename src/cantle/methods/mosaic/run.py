@@ -33,6 +33,7 @@ from cantle.methods.mosaic.model.bands import ALONE, Bands
 from cantle.methods.mosaic.model.classes import predict
 from cantle.methods.mosaic.model.draft_pool import DraftPool
 from cantle.methods.mosaic.model.fitted import DOUBT, Learned, empty_cells, first_tables
+from cantle.methods.mosaic.model.items import ITEMS, Items, with_items
 from cantle.methods.mosaic.model.nested import steps_below, steps_between
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance, question
 from cantle.methods.mosaic.model.place_cells import LEVELS, SPLIT, Level, Place, estimated, first_edges, next_edges
@@ -66,6 +67,7 @@ class MosaicRun:
     accuracy: Callable[[int], Fraction] = lambda _noisy: Fraction(0)
     edges: list[Ints] = field(default_factory=list)
     rules: Rules | None = None
+    groups: Sequence[Items] = ()
     places: dict[int, Place] = field(default_factory=dict)
     measured: int = 0
     """How many tables were chosen and measured."""
@@ -92,6 +94,10 @@ class MosaicRun:
     def _rate(self, price: Fraction, sensitivity: int) -> float:
         return float(price) / (sensitivity * self.persons)
 
+    @property
+    def _items(self) -> int:
+        return sum(len(group.items) for group in self.groups)
+
     def _others(self) -> list[int]:
         return [number for number in range(len(self.columns)) if number != self.lead]
 
@@ -110,7 +116,7 @@ class MosaicRun:
         rate = float(self.epsilon) / self.persons
         banded = self.lead is not None and not rules.few(self.columns[self.lead])
         self.start = rules.opening(
-            noisy, rate, len(self.wide), self._other_sizes(), self.accuracy(noisy), banded, self.columns
+            noisy, rate, len(self.wide), self._other_sizes(), self.accuracy(noisy), banded, self.columns, self._items
         )
 
     def _shape_cells(self) -> None:
@@ -240,7 +246,7 @@ class MosaicRun:
 
     def _remainder(self, *to_come: Fraction) -> Fraction:
         """What is left after the prices that are still to be paid; the last table gets it."""
-        return self.questions.left() - sum(to_come) - self._price(self.plan.label)
+        return self.questions.left() - sum(to_come) - self._price(self.plan.label) - self._price(self.start.items)
 
     # ---- chosen tables ------------------------------------------------------------------------------------
 
@@ -368,7 +374,21 @@ class MosaicRun:
         cells = fitted.draw_cells(max(1, records), self.learned, dice)
         if self.plan.label:
             cells = self._relabel(cells)
-        return fitted.draw_values(cells, records, dice)
+        return self._with_items(fitted.draw_values(cells, records, dice))
+
+    def _with_items(self, codes: list[Codes]) -> list[Codes]:
+        """The columns with the items of groups after them, which are counted now."""
+        if not self.groups:
+            return codes
+        asked = [
+            CrossTable((at,), (_identity(len(added)),))
+            for group in self.groups
+            for at, added in zip(group.items, group.worth, strict=True)
+        ]
+        price = self._price(self.start.items)
+        noisy = self.questions.cross_tables(asked, price, ITEMS)
+        variance = laplace_variance(self._rate(price, len(asked)))
+        return with_items(codes, self.groups, noisy, variance, self.fitted.total, self.dice["records"])
 
     def _relabel(self, cells: list[Codes]) -> list[Codes]:
         """Draws the target of the drawn records again, from noisy counts of classes in the leaves of a tree."""

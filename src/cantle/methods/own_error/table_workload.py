@@ -83,11 +83,16 @@ def columns_of(domain: Domain) -> list[Attribute]:
     return [*domain.attributes, *([target] if target is not None and target.size > 1 else [])]
 
 
+def released_columns(domain: Domain) -> list[Attribute]:
+    """The columns that questions can be about: all but scores of groups."""
+    scores = {group.name for group in domain.scores}
+    return [one for one in columns_of(domain) if one.name not in scores]
+
+
 def engine_codes(domain: Domain, drawn: Drawn) -> list[Codes]:
     """The released records as codes of the counted domain, in which a bin may hold several values."""
     fine = {attribute.name: codes for attribute, codes in zip(drawn.attributes, drawn.codes, strict=True)}
-    if domain.relations is not None:
-        fine = domain.relations.to_counted(fine)
+    fine = domain.to_counted(fine)
     return [coded(attribute, fine[attribute.name]) for attribute in columns_of(domain)]
 
 
@@ -99,15 +104,21 @@ def coded(attribute: Attribute, fine: Codes) -> Codes:
 
 
 def table_workload(
-    attributes: Sequence[Attribute], released: Sequence[Codes], dice: Dice, together: Collection[Pair], numbers: int
+    attributes: Sequence[Attribute],
+    released: Sequence[Codes],
+    dice: Dice,
+    together: Collection[Pair],
+    numbers: int,
+    asked_about: Collection[str],
 ) -> tuple[TableWorkload, Ints] | None:
     """The workload for these released records, and their counts of its cells; None if there is no question.
 
     `together` are the pairs of columns that the release measured together. If only one number is affordable
-    (`numbers`), it is asked about all pairs of columns, as if none was measured together.
+    (`numbers`), it is asked about all pairs of columns, as if none was measured together. Columns that are not
+    in `asked_about` are not released.
     """
     columns = [Column.of(attribute) for attribute in attributes]
-    usable = [number for number, column in enumerate(columns) if column.codes > 1]
+    usable = [at for at, one in enumerate(attributes) if columns[at].codes > 1 and one.name in asked_about]
     ordered = {number: _Ordered(columns[number].codes, released[number]) for number in usable}
     sides = {number: _Side.of(columns[number], ordered[number]) for number in usable}
     names = [attribute.name for attribute in attributes]

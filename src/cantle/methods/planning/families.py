@@ -32,7 +32,7 @@ def plan_families(method: Families, epsilon: float, records: int, persons: int) 
     accuracy = method.own_accuracy.expected(round(epsilon * NANO), records, 1)
     start = Start(max(1, records), epsilon, wide, accuracy)
     first = [*parent, layout.most + 1, *child]
-    shares = plan(start, first, child, None if layout.order is None else layout.order[0])
+    shares = plan(start, first, child)
     each = noise_of(float(max(shares.first)) * epsilon)
     parts = [
         Part("number of families", float(SIZE), noise_of(float(SIZE) * epsilon)),

@@ -18,6 +18,7 @@ from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.method import Mosaic
 from cantle.methods.mosaic.model.answers import PLACE
 from cantle.methods.mosaic.model.bands import ALONE
+from cantle.methods.mosaic.model.items import ITEMS
 from cantle.methods.mosaic.model.place_cells import LEVELS
 from cantle.methods.own_error.accuracy import WHY
 from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part, Relations, pairs_together, relations, too_fine
@@ -25,6 +26,7 @@ from cantle.methods.question_words import EVERY_COLUMN, question_in_words
 from cantle.methods.rps.method import RPS
 from cantle.schema.domain import Attribute, Labels
 from cantle.schema.fields import MOST_CLASSES
+from cantle.schema.groups import MOST_VALUES
 from cantle.trusted.geometry import value_sets
 
 
@@ -70,7 +72,7 @@ def foreseen(method: Mosaic, epsilon: float, records: int, persons: int, kept: i
     wide = [column for column in every if column.wide]
     accuracy: Fraction = method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons)
     banded = target is not None and not rules.few(target)
-    start = rules.opening(records, rate, len(wide), _cells(others, WIDTHS), accuracy, banded, every)
+    start = rules.opening(records, rate, len(wide), _cells(others, WIDTHS), accuracy, banded, every, len(method.items))
     cells = _refined(others, _cells(others, LOW_WIDTHS if start.low else WIDTHS), start)
     few = [size for size in cells if 3 <= size <= MOST_CLASSES]
     hub = target is None and rules.hub_leads(start, cells) and bool(few)
@@ -148,7 +150,9 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
         _known_noise(size, cells, noise**2 * max(1, made.classes), shares, rate, made.columns)
         for size, noise in zip(cells, first, strict=True)
     ]
-    value_noise = sqrt(sum(noise**2 for noise in known) / len(known))
+    of_items = _each(start.items, len(method.items), rate) or 0.0
+    every = [*known, *(of_items for _ in method.items)]
+    value_noise = sqrt(sum(noise**2 for noise in every) / len(every))
     budget = [
         Part("number of records", float(rules.SIZE), noise_of(float(rules.SIZE) * rate)),
         Part("ranges and shared values of columns of many values", float(start.shape)),
@@ -168,9 +172,11 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
             _each(shares.tables, shares.count, rate),
         ),
         Part(question_in_words("leaves by class"), float(shares.label), _each(shares.label, 1, rate)),
+        Part(question_in_words(ITEMS), float(start.items), of_items or None),
     ]
     parts = zip(others, cells, known, strict=True)
     errors = [_column_error(column, size, records, noise) for column, size, noise in parts]
+    errors += [min(MEAN_ERROR * of_items, records / size) for size in method.items]
     return Outline(
         method="mosaic",
         budget=_whole(budget),
@@ -179,9 +185,9 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
         cells=sum(cells) / len(cells),
         blur=1.0 if start.gate or not made.wide else CUT,
         too_fine=_fine(others, records, value_noise),
-        remarks=(*_grouped(others, cells), *_mosaic_remarks(start), *_banded(target, start)),
+        remarks=(*_grouped(others, cells), *_mosaic_remarks(start), *_banded(target, start), *_items(method)),
         relations=relations_of(method, epsilon, records, persons),
-        **table_cost("mosaic", records, made.columns, shares.count),
+        **table_cost("mosaic", records, made.columns + len(method.items), shares.count),
     )
 
 
@@ -252,6 +258,30 @@ def _banded(target: Column | None, start: rules.Opening) -> list[str]:
         f"{target.name} is numeric: it is related to the other columns in up to {start.most_bands} bands; models that "
         f"predict it from the release explain {kept} of what models trained on the data explain"
     ]
+
+
+ALIKE = 10
+"""So many ordered columns of the same number of values look like items of scales."""
+
+
+def _items(method: Mosaic) -> list[str]:
+    """What becomes of the items of groups, and which columns look like items that are in no group."""
+    said = []
+    if method.groups:
+        said.append(
+            f"{len(method.items)} items in {len(method.groups)} groups are counted one by one: answers of a group hang "
+            "together as its sum says, and are related to other columns through it"
+        )
+    related = method.domain.attributes[: len(method.columns) - len(method.groups)]
+    ordered = [one for one in related if one.scale.ordered and one.cell == 1 and 2 < one.grid <= MOST_VALUES]
+    for size in sorted({one.grid for one in ordered}):
+        alike = [one.name for one in ordered if one.grid == size]
+        if len(alike) >= ALIKE:
+            said.append(
+                f"{len(alike)} columns have {size} ordered values each ({alike[0]} to {alike[-1]}): if they are items "
+                "of scales, say so under `groups:` of the schema; then they are all kept together"
+            )
+    return said
 
 
 def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline:

@@ -28,7 +28,7 @@ from cantle.release.answers.asking import Asker, check_confidence, no_numbers
 from cantle.release.answers.estimates import MEASURED, NOISE_ONLY, Estimate, rescaled
 from cantle.release.answers.groups import Groups, grouped, groups_of
 from cantle.release.answers.table_answers import numbers_of
-from cantle.release.load import columns_of_table
+from cantle.release.schemas import columns_of_table
 from cantle.schema.code_sets import EVERYTHING, Key, OneColumn, Question, columns_of, holds, join
 from cantle.schema.domain import Attribute
 from cantle.schema.families import FamilySchema

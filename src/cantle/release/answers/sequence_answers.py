@@ -18,7 +18,7 @@ from cantle.release.accuracy import WORST_DOUBT, noise_scale
 from cantle.release.answers.asking import Asker
 from cantle.release.answers.estimates import MEASURED, NOISE, Estimate, rescaled
 from cantle.release.data_file import lists_of
-from cantle.release.load import universe_of
+from cantle.release.schemas import universe_of
 from cantle.release.sequences import SequenceCodes
 from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question
 from cantle.schema.sequence_questions import pattern_of

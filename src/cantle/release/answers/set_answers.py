@@ -22,7 +22,7 @@ from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE_ONLY, Estim
 from cantle.release.answers.itemsets import frequent, require
 from cantle.release.answers.widths import BY_NOISE
 from cantle.release.data_file import lists_of
-from cantle.release.load import universe_of
+from cantle.release.schemas import universe_of
 from cantle.release.sets import SetCodes
 from cantle.schema.code_sets import CodeSet, Joined, Key, OneColumn, Question, columns_of, is_box, join
 from cantle.trusted.core.arrays import Codes

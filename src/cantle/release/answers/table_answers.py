@@ -16,7 +16,7 @@ from cantle.drawing.counts import workload_dice
 from cantle.errors import ParameterError, raise_alone
 from cantle.methods.own_error.accuracy import Pair, affordable
 from cantle.methods.own_error.table_workload import columns_of as columns_to_ask
-from cantle.methods.own_error.table_workload import table_workload
+from cantle.methods.own_error.table_workload import released_columns, table_workload
 from cantle.release import Release
 from cantle.release.answers.asking import (
     Asker,
@@ -31,7 +31,7 @@ from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY
 from cantle.release.answers.groups import Groups, grouped, groups_of
 from cantle.release.answers.widths import NEVER, Widths, joined, shared_margin
 from cantle.release.data_file import as_polars
-from cantle.release.load import attributes_of, code_reader, domain_of
+from cantle.release.schemas import attributes_of, code_reader, domain_of
 from cantle.release.structures import traits_of
 from cantle.release.tables import pairs_of
 from cantle.schema.code_sets import (
@@ -215,7 +215,8 @@ class TableAsker(Asker):
         codes = [*columns, classes][: len(columns_to_ask(domain))]
         noisy, persons = accuracy.noisy_records, receipt.unit.max_records
         numbers = affordable(accuracy.share, receipt.epsilon_nano, noisy, persons, of_tables=True)
-        asked = table_workload(columns_to_ask(domain), codes, workload_dice(seed), self.pairs[1], numbers)
+        named = {one.name for one in released_columns(domain)}
+        asked = table_workload(columns_to_ask(domain), codes, workload_dice(seed), self.pairs[1], numbers, named)
         return None if asked is None else asked[0]
 
     def estimate(self, question: Question, drawn: int, confidence: float) -> Estimate:

@@ -1,12 +1,26 @@
-"""The report of a release of sequences: what follows what, lengths, frequent sequences and strings, starts and ends."""
+"""The report of a release of sequences: a flow diagram, lengths, frequent sequences and strings, starts and ends.
+
+And how much of it was measured.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
 from cantle.release import Release
-from cantle.release.answers.sequence_answers import SequenceAsker
-from cantle.release.report.content import Box, Section, Tile, accuracy_tile
-from cantle.release.report.sequence_section import sequence_sections
-from cantle.release.sequences import middle
+from cantle.release.answers.estimates import NOISE_ONLY, Estimate
+from cantle.release.answers.sequence_answers import HELD, SequenceAsker
+from cantle.release.report.cards import BASIS, CONFIDENCE, card_of, numbers, weakest
+from cantle.release.report.charts import LABEL
+from cantle.release.report.content import Box, Figure, Section, Tile, accuracy_tile
+from cantle.release.report.flow import Edge, flow_diagram
+from cantle.release.report.groupings import Ints
+from cantle.release.sequences import knows_order, middle, most_frequent
+from cantle.schema.code_sets import CodeSet, OneColumn
+from cantle.schema.question_columns import MOST_COUNTED
 
 TITLE = "sequences"
 SIZE = "synthetic sequences of symbols, drawn from noisy counts."
@@ -15,8 +29,147 @@ SIZE = "synthetic sequences of symbols, drawn from noisy counts."
 def sections(release: Release) -> tuple[list[Section], Box | None]:
     if not release.manifest.summary["records"]:
         return [], None
-    return sequence_sections(SequenceAsker(release), release), None
+    return _shown(SequenceAsker(release), release), None
 
 
 def accuracy_tiles(release: Release) -> list[Tile]:
     return [accuracy_tile(release, middle(release.accuracy, release.manifest.summary["records"]))]
+
+
+SYMBOLS, SHOWN, LENGTHS = 12, 20, 20
+_LONGEST = 4  # symbols of the strings that are listed
+
+
+def _shown(asker: SequenceAsker, release: Release) -> list[Section]:
+    held, whole = asker.sequences, asker.records
+    top = np.argsort(-np.bincount(held.codes, minlength=asker.universe.size), kind="stable")[:SYMBOLS]
+    top = top[np.isin(top, held.codes)]
+    lengths, starts, ends = _lengths(asker), _ends(asker, "first", top), _ends(asker, "last", top)
+    cards = [
+        card_of("Lengths", lengths, whole, "sequences", numeric=True),
+        card_of("First symbols", starts, whole, "sequences"),
+        card_of("Last symbols", ends, whole, "sequences"),
+    ]
+    words = f"{whole:,} sequences over {asker.universe.size:,} declared symbols. Error bars of lengths and ends "
+    words += f"{BASIS[weakest(one.covers for _, one in [*lengths, *starts, *ends])]}"
+    return [_flow(asker, top), Section("sequences", "Lengths, starts and ends", (words,), cards, cards=True),
+            frequent_section(asker), _measured(release)]  # fmt: skip
+
+
+def frequent_section(asker: SequenceAsker) -> Section:
+    """The most frequent strings and whole sequences: as open tables if a chart would cut off names that start alike."""
+    counted = ("Strings of symbols", _strings(asker), "sequences that contain it"), (
+        "Whole sequences", _paths(asker), "sequences")  # fmt: skip
+    cards = [card_of(title, counts, asker.records, unit) for title, counts, unit in counted]
+    cards[1] = replace(cards[1], header=cards[1].header[:2], rows=[row[:2] for row in cards[1].rows])
+    cut = any(len(row[0]) > LABEL for one in cards for row in one.rows)
+    if cut:
+        cards = [replace(one, svg=None, note="", open=True) for one in cards]
+    words = "Numbers of whole sequences are those of the released ones, whose error is not known."
+    return Section("strings", "Frequent strings and sequences", (words,), cards, cards=not cut)
+
+
+def _name(asker: SequenceAsker, codes: Sequence[int]) -> str:
+    return " > ".join(str(asker.universe.label(int(code))) for code in codes)
+
+
+def _contains(asker: SequenceAsker, codes: Sequence[int]) -> Estimate:
+    return asker.count(OneColumn(" ".join(map(str, codes)), HELD), CONFIDENCE)
+
+
+def _flow(asker: SequenceAsker, top: Ints) -> Section:
+    """What follows what among the most frequent symbols, as far as it stands out."""
+    held, names = asker.sequences, [_name(asker, [code]) for code in top]
+    lengths = np.diff(held.starts)
+    place = (np.arange(len(held.codes)) - np.repeat(held.starts[:-1], lengths)) / np.repeat(lengths, lengths)
+    size = asker.universe.size
+    middle = np.bincount(held.codes, place, size) / np.maximum(1, np.bincount(held.codes, minlength=size))
+    edges = list[Edge]()
+    for a, one in enumerate(top.tolist()):
+        for b, two in enumerate(top.tolist()):
+            edges.append(Edge(a, b, _contains(asker, (one, two))))
+        for key, start in (("first", -1), ("last", len(top))):
+            ends = asker.count(OneColumn(key, CodeSet.span(one, one + 1, size + 1)), CONFIDENCE)
+            edges.append(Edge(-1, a, ends) if start < 0 else Edge(a, len(top), ends))
+    clear = sorted((edge for edge in edges if edge.count.low > 0), key=lambda edge: -edge.count.value)
+    called = ["start", *names, "end"]
+    rows = [numbers(f"{called[e.first + 1]} → {called[e.last + 1]}", e.count) for e in clear[:SHOWN]]
+    label = "Flow diagram: arrows from symbols to those that follow them directly. The thickest are in the table below."
+    svg = flow_diagram(names, middle[top].tolist(), clear, label)
+    text = (
+        f"The {len(top)} most frequent symbols, those that come early on the left. An arrow is as thick as the number "
+        "of sequences that go along it; it is drawn only if its interval does not reach zero."
+    )
+    header = ("from → to", "sequences", "from", "to")
+    return Section("flow", "What follows what", (text,), (Figure("Flow of symbols", svg, header=header, rows=rows),))
+
+
+def _lengths(asker: SequenceAsker) -> list[tuple[str, Estimate]]:
+    longest = int(np.diff(asker.sequences.starts).max())
+    most = min(LENGTHS, longest)
+    spans = [(str(length), length, length + 1) for length in range(1, most + 1)]
+    if longest > most:
+        spans.append((f"{most + 1}+", most + 1, MOST_COUNTED))
+    return [
+        (label, asker.count(OneColumn("length", CodeSet.span(first, end, MOST_COUNTED)), CONFIDENCE))
+        for label, first, end in spans
+    ]
+
+
+def _ends(asker: SequenceAsker, key: str, top: Ints) -> list[tuple[str, Estimate]]:
+    size = asker.universe.size + 1
+    counts = [(_name(asker, [c]), asker.count(OneColumn(key, CodeSet.span(c, c + 1, size)), CONFIDENCE)) for c in top]
+    return sorted(counts, key=lambda one: -one[1].value)
+
+
+def _strings(asker: SequenceAsker) -> list[tuple[str, Estimate]]:
+    """The most frequent strings of at least two symbols."""
+    held, base = asker.sequences, asker.universe.size
+    owner = np.repeat(np.arange(asker.records), np.diff(held.starts))
+    found = list[tuple[int, tuple[int, ...]]]()
+    for size in range(2, _LONGEST + 1):
+        count = len(held.codes) - size + 1
+        if count < 1 or base**size > 2**61:
+            break
+        cell = np.zeros(count, np.int64)
+        for place in range(size):
+            cell = cell * base + held.codes[place : place + count]
+        cell = cell[owner[:count] == owner[size - 1 :]]
+        cells, number = np.unique(cell, return_counts=True)
+        for at in np.argsort(-number, kind="stable")[:SHOWN].tolist():
+            codes = tuple(int(cells[at]) // base**back % base for back in range(size - 1, -1, -1))
+            found.append((int(number[at]), codes))
+    found.sort(key=lambda one: (-one[0], one[1]))
+    shown = [(_name(asker, codes), _contains(asker, codes)) for _, codes in found[:SHOWN]]
+    return sorted(shown, key=lambda one: -one[1].value)
+
+
+def _paths(asker: SequenceAsker) -> list[tuple[str, Estimate]]:
+    """The most frequent whole sequences; their counts are those of the released ones."""
+    return [
+        (f"{one[0]}, only" if len(one) == 1 else " > ".join(one), Estimate(n, n, n, None, NOISE_ONLY))
+        for one, n in most_frequent(asker.lists, SHOWN)
+    ]
+
+
+def _measured(release: Release) -> Section:
+    """How much was measured with noise, and how much follows from it."""
+    import polars as pl
+
+    s, groups = release.manifest.summary, release.groups
+    scale = np.sqrt(2) * groups["rate_den"] / groups["rate_num"] / groups["parts"]
+    shown = groups.select("question").with_columns(sd=scale).group_by("question", maintain_order=True)
+    counts = shown.agg(number=pl.len(), sd=pl.col("sd").first())
+    rows = [(name, f"{number:,}", f"{sd:,.2g}") for name, number, sd in counts.rows()]
+    short = f"Sequences of up to {s['whole_up_to']} symbols" if s["whole_up_to"] > 1 else "Sequences of one symbol"
+    words = [f"{short} were counted whole. Longer ones were counted by their strings of up to {s['order']} symbols; "
+             "what depends on more symbols is not in the release."]  # fmt: skip
+    if s["order"] > 1 and not knows_order(release.manifest):
+        words.append("No order of symbols was measured well: the sequences are few for this epsilon. "
+                     "Which symbol follows which is known roughly at best.")  # fmt: skip
+    if s["order"] == 1:
+        words = ["No order of symbols was measured: the sequences are too few for this epsilon."]
+    header = ("what was counted", "numbers", "standard deviation of the noise, in sequences")
+    return Section(
+        "measured", "What was measured directly", words, (Figure("Noisy numbers", header=header, rows=rows, open=True),)
+    )

@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 
 from cantle.release.data_file import as_polars
-from cantle.release.load import table_schema_of
+from cantle.release.schemas import schema_as
 from cantle.release.structures import traits_of
 from cantle.schema.domain import Domain
+from cantle.schema.table import TableSchema
 from cantle.trusted.core.arrays import Codes, Ints
 from cantle.trusted.core.budget import NANO, Charge
 
@@ -86,7 +87,7 @@ def _same(one: pl.Series, other: pl.Series, close: float) -> bool:
 def broken_rules(release: Release) -> Iterator[str]:
     """Records that break a rule of the schema; those whose values are ranges are not checked."""
     manifest = release.manifest
-    domain = table_schema_of(manifest).as_declared()
+    domain = schema_as(manifest, TableSchema).as_declared()
     if domain.rules is None or traits_of(manifest).of_ranges:
         return
     broken = domain.rules.numbers(domain.coder(as_polars(release.records, manifest)))

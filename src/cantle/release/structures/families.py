@@ -24,8 +24,8 @@ from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share
 from cantle.release.document_fields import Document
-from cantle.release.load import family_schema_of
 from cantle.release.manifest import Manifest
+from cantle.release.schemas import schema_as
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns
 from cantle.release.structures.noisy_tables import (
@@ -37,6 +37,7 @@ from cantle.release.structures.noisy_tables import (
     table_problems,
 )
 from cantle.schema.code_sets import Key, Question
+from cantle.schema.families import FamilySchema
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Ints
@@ -60,7 +61,7 @@ class ReleasedFamilies:
 
     def __init__(self, release: Release) -> None:
         self.manifest = release.manifest
-        self.schema = family_schema_of(self.manifest)
+        self.schema = schema_as(self.manifest, FamilySchema)
         self.layout = Layout.of(self.schema)
         self._frame = release.frames["tables"].partition_by("table", as_dict=True, maintain_order=True)
         self._stated: list[Document] = self.manifest.structure["tables"]
@@ -151,7 +152,7 @@ class Opened(structures.Opened):
 
     def __init__(self, release: Release) -> None:
         super().__init__(release)
-        self._schema = family_schema_of(release.manifest)
+        self._schema = schema_as(release.manifest, FamilySchema)
         self._stated = release.manifest.structure["tables"]
 
     @cached_property

@@ -27,13 +27,14 @@ from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share, sum_of, variances
 from cantle.release.bars import item_section
 from cantle.release.data_file import lists_of
-from cantle.release.load import set_schema_of, universe_of
 from cantle.release.manifest import Manifest
+from cantle.release.schemas import schema_as, universe_of
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns, has_columns
 from cantle.release.structures.replay import Replay
 from cantle.release.words import percent
 from cantle.schema.code_sets import AnySet, Question, columns_of, hull
+from cantle.schema.sets import SetSchema
 from cantle.schema.values import Codes
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.geometry.boxes import Ints
@@ -117,7 +118,7 @@ class Opened(structures.Opened):
     def _answers(self) -> tuple[Replayed, Answers, Measured]:
         """The answers, and what is fitted to them, computed again."""
         replayed = Replayed(self._release, PAID, "sizes")
-        terms = Terms.of(set_schema_of(self._manifest), pairs=self._manifest.parameters["pairs"] == "on")
+        terms = Terms.of(schema_as(self._manifest, SetSchema), pairs=self._manifest.parameters["pairs"] == "on")
         return replayed, *ask_all(replayed, terms)
 
     # ---- verify -------------------------------------------------------------------------------------------

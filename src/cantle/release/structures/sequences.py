@@ -21,8 +21,8 @@ from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import DirectAnswer, Share, sum_of, variances
 from cantle.release.bars import bars
 from cantle.release.data_file import lists_of
-from cantle.release.load import sequence_schema_of
 from cantle.release.manifest import Manifest
+from cantle.release.schemas import schema_as
 from cantle.release.sequences import most_frequent
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns
@@ -30,6 +30,7 @@ from cantle.release.structures.replay import Replay, charges_of
 from cantle.release.words import percent
 from cantle.schema.code_sets import AnySet, OneColumn, Question, columns_of, hull
 from cantle.schema.sequence_questions import pattern_of
+from cantle.schema.sequences import SequenceSchema
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.budget import NANO
@@ -142,7 +143,7 @@ class Opened(structures.Opened):
 
     def __init__(self, release: Release) -> None:
         super().__init__(release)
-        self.schema = sequence_schema_of(release.manifest)
+        self.schema = schema_as(release.manifest, SequenceSchema)
 
     @cached_property
     def _answers(self) -> tuple[Replayed, Answers]:

@@ -23,8 +23,8 @@ from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share, variances
 from cantle.release.bars import item_section
 from cantle.release.data_file import lists_of
-from cantle.release.load import universe_of
 from cantle.release.manifest import Manifest
+from cantle.release.schemas import universe_of
 from cantle.release.sets import SetCodes
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns, has_columns, rate_paid, unpaid

@@ -24,8 +24,8 @@ from cantle.release.answers.noise import DirectAnswer, NoisyTable, Share, Tables
 from cantle.release.bars import column_section
 from cantle.release.data_file import as_polars
 from cantle.release.document_fields import Document
-from cantle.release.load import domain_of
 from cantle.release.manifest import Manifest
+from cantle.release.schemas import domain_of
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import broken_rules, changed_columns, made_by_this_version
 from cantle.release.structures.noisy_tables import (
@@ -38,6 +38,7 @@ from cantle.release.structures.noisy_tables import (
 )
 from cantle.release.structures.tables_model import released_tables
 from cantle.schema.code_sets import Question
+from cantle.schema.domain import Domain
 from cantle.trusted.core.arrays import Ints
 
 if TYPE_CHECKING:
@@ -49,11 +50,17 @@ _CLOSE = 0.01  # share of the records that may be in other cells of a column
 def traits(manifest: Manifest) -> Traits:
     """The number of columns and of the parts that they were counted in, and of the pairs that were counted together."""
     cells, of_all = manifest.structure["cells"], manifest.summary["cells"]
-    columns, pairs = len(cells), len(measured_pairs(manifest.structure))
+    scores = manifest.structure.get("groups", [])
+    together = [pair for pair in measured_pairs(manifest.structure) if not pair & {*scores}]
+    columns, pairs = len(cells) - len(scores), len(together)
     parts = [f"{columns} column{'s' * (columns > 1)} ({of_all:,} values and ranges of values)"]
     if columns > 1:
         parts.append(f"{pairs:,} of {columns * (columns - 1) // 2:,} pairs of columns")
-    return Traits(" and of ".join(parts), ", and ".join(parts), lambda domain: domain.with_target_as_column(), cells)
+    return Traits(" and of ".join(parts), ", and ".join(parts), _counted, cells)
+
+
+def _counted(domain: Domain) -> Domain:
+    return domain.with_target_as_column().with_scores()
 
 
 class Opened(structures.Opened):

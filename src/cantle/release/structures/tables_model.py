@@ -19,11 +19,12 @@ from cantle.errors import VerifyError
 from cantle.methods.mosaic.model.answers import FIRST, PARTS, PLACE
 from cantle.methods.mosaic.model.bands import ALONE, FEW_BANDS, MANY_BANDS, Bands
 from cantle.methods.mosaic.model.fitted import DOUBT, Fitted, empty_cells, first_tables
+from cantle.methods.mosaic.model.items import ITEMS, items_of, with_items
 from cantle.methods.mosaic.model.label import DRAFT
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
 from cantle.methods.mosaic.model.place_cells import Level, Place, estimated
 from cantle.release.document_fields import Document
-from cantle.release.load import domain_of
+from cantle.release.schemas import domain_of
 from cantle.release.structures.noisy_tables import refusing_other_forms
 from cantle.schema.domain import Domain
 from cantle.schema.rules import Rules
@@ -57,14 +58,16 @@ class ReleasedTables:
     def __init__(self, release: Release) -> None:
         manifest = release.manifest
         self.domain: Domain = domain_of(manifest)
+        self._groups = items_of(self.domain)
+        self._items = [at for group in self._groups for at in group.items]
         self._names = [attribute.name for attribute in self.domain.attributes]
         self._persons = manifest.receipt.unit.max_records
         self._answers = _answers(manifest.structure["tables"], release.frames["tables"])
         self._uses_classes: bool = manifest.structure["classes"]
         lead = manifest.structure["lead"]
         self._lead = None if lead is None else self._names.index(lead)
-        cells = manifest.structure["cells"]
-        self.edges = [np.array(cells[name], dtype=np.int64) for name in self._names]
+        cells, related = manifest.structure["cells"], self._names[: len(self._names) - len(self._items)]
+        self.edges = [np.array(cells[name], dtype=np.int64) for name in related]
         self._bands = manifest.structure.get("bands")
         self.fitted = self._fit()
 
@@ -77,7 +80,7 @@ class ReleasedTables:
         """Codes of the records that the run drew with this seed."""
         streams = public_streams(seed, STREAMS)
         cells = self._draw(max(1, self.number), streams["classes"], streams["records"])
-        return self.fitted.draw_values(cells, self.number, streams["records"])
+        return self._with_items(self.fitted.draw_values(cells, self.number, streams["records"]), streams["records"])
 
     def sample(self, n: int, dice: Dice) -> list[Codes]:
         """Codes of n new records. Models are fitted to drafted records, so a small sample is taken from a larger
@@ -86,7 +89,16 @@ class ReleasedTables:
         if n < DRAFT:
             picked = _spread_evenly(cells, n, dice)
             cells = [part[picked] for part in cells]
-        return self.fitted.draw_values(cells, n, dice)
+        return self._with_items(self.fitted.draw_values(cells, n, dice), dice)
+
+    def _with_items(self, codes: list[Codes], dice: Dice) -> list[Codes]:
+        answers = self._about(ITEMS)
+        if [one.about["columns"] for one in answers] != [[self._names[at]] for at in self._items]:
+            raise VerifyError("the items of groups are not those of the schema")
+        if not answers:
+            return codes
+        noisy = [one.noisy for one in answers]
+        return with_items(codes, self._groups, noisy, answers[0].variance, self.fitted.total, dice)
 
     def _draw(self, records: int, classes: Dice, dice: Dice) -> list[Codes]:
         learned = self.fitted.learned_classes(classes) if self._uses_classes else None
@@ -102,14 +114,14 @@ class ReleasedTables:
         return [answer for answer in self._answers if answer.why == why]
 
     def _fit(self) -> Fitted:
-        columns = [column_of(attribute) for attribute in self.domain.attributes]
+        columns = [column_of(attribute) for attribute in self.domain.attributes[: len(self.edges)]]
         (size,) = self._about("number of records")
         first = {answer.about["columns"][0]: answer for answer in self._answers if answer.why.startswith(FIRST)}
         doubt = DOUBT if self._about("frequent values") else 0.0
         noisy_size, rules = (int(size.noisy[0]), size.variance), self.domain.rules_on_codes
         bands = self._bands_of_target(doubt, max(1, noisy_size[0]))
         places = {number: self._place(column, rules) for number, column in enumerate(columns) if column.place}
-        names = enumerate(self._names)
+        names = enumerate(self._names[: len(columns)])
         others = [name for at, name in names if at != self._lead and (self._lead is not None or at not in places)]
         counts = [(first[name].noisy, first[name].variance) for name in others]
         fitted = first_tables(columns, self.edges, self._lead, doubt, noisy_size, counts, rules, bands, places)

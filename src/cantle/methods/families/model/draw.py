@@ -8,7 +8,7 @@ in which each family has one whole record: one later child per family, drawn by 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from cantle.methods.families.layout import Layout
 from cantle.methods.families.model.view_fit import FamilyFit, ViewFit
 from cantle.methods.mosaic.model.conditionals import Regression
 from cantle.methods.mosaic.model.generate import FittedColumn, fit_column, kernels, link_strengths, next_column
+from cantle.methods.mosaic.model.sub_tables import LEVELS
 from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.views import FIRST, LATER, PARENTS, stages
@@ -32,6 +33,9 @@ MOST_FITTED = 40_000
 
 TRIES = 8
 """How often children that break a rule or the order are drawn again."""
+
+WORK = 6_000_000
+"""Most numbers that a regression of children reads per step: large families are few, and must be among its records."""
 
 Plan = list[tuple[int, FittedColumn]]
 """Columns in the order in which they are drawn."""
@@ -122,7 +126,7 @@ class Drawing:
 
     def _fitted(self, view: int, rows: Codes) -> Plan:
         """The regressions of a view's columns, each fitted on these records and drawn for them before the next."""
-        model, plan = self._fit[view].model(None), Plan()
+        model, plan = replace(self._fit[view].model(None), joint=LEVELS, work=WORK), Plan()
         model = model.to_release() if self._last else model
         links, drawn = link_strengths(model), list(range(self._layout.drawn(view).start))
         while len(drawn) < len(self._fit[view].columns):

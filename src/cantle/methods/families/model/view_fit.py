@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cantle.drawing.counts import Floats
+from cantle.drawing.smooth import combine, smooth
 from cantle.methods.families.layout import DRAWN_VIEWS, Layout
 from cantle.methods.mosaic.model import estimates
 from cantle.methods.mosaic.model.fitted import Fitted
@@ -73,7 +74,34 @@ class ViewFit(Fitted):
         found = super()._one_ways(groupings)
         for number, known in self.fixed.items():
             found[number] = known
+        for number in range(len(self.columns)):
+            if self.spread[number].min() >= UNKNOWN and number not in self.fixed:
+                found[number] = self._from_tables(number)
         return found
+
+    def _from_tables(self, number: int) -> Floats:
+        """The distribution of a column without a first table: that of the finest groups in which it was measured, which
+        are smoothed as cells are, and evenly inside them."""
+        column, edges = self.columns[number], self.edges[number]
+        tables = [table for table in self.tables if number in table.columns]
+        if not tables:
+            return np.full(len(edges) - 1, 1 / (len(edges) - 1))
+        measured = [table.groups[table.columns.index(number)] for table in tables]
+        grouping, finest = self.groupings[number], max(measured)
+        counts, spread = np.zeros(finest), np.full(finest, UNKNOWN)
+        for table, groups in zip(tables, measured, strict=True):
+            sums, summed = table.onto((number,), (groups,), self.groupings)
+            at = grouping.coarsen(finest, groups)
+            counts, spread = combine(counts, spread, at, sums, summed * table.variance)
+        starts = grouping.starts(finest)
+        widths = np.add.reduceat(np.diff(edges), starts).astype(np.float64)
+        alone = column.null and starts[-1] == len(edges) - 2  # null is a group of its own
+        known = widths[: len(widths) - alone] if column.numeric else None
+        masses = smooth(counts, spread, known, self.total, self.doubt)
+        masses /= max(masses.sum(), 1e-9)
+        inside = np.diff(edges) if column.numeric else np.ones(len(edges) - 1)
+        map_ = grouping.map(finest)
+        return masses[map_] * inside / np.bincount(map_, inside)[map_]
 
 
 class FamilyFit:

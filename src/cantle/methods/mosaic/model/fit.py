@@ -49,7 +49,7 @@ class _Fit:
         self._model, self._tables, self._engine = model, tables, engine
         self._of_column, self._refined = model.groupings[column], first.shape[1]
         self._anchor, by_lead = len(tables), model.mixture is None
-        cells = cells[:, : min(model.fitted, max(FITTED, WORK // (self._refined * (len(tables) + 1))))]
+        cells = cells[:, : min(model.fitted, max(FITTED, model.work // (self._refined * (len(tables) + 1))))]
         lead = cells[LEAD]
         self._rows = first[lead]
         self._everyone = self._rows.mean(axis=0) if len(self._rows) else first.mean(axis=0)

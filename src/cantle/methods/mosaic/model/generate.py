@@ -12,10 +12,10 @@ import numpy as np
 from cantle.drawing.counts import Dice, Floats
 from cantle.methods.mosaic.model import conditionals
 from cantle.methods.mosaic.model.conditionals import Places, Regression
-from cantle.methods.mosaic.model.fit import FITTED, LAST_FITTED, LEAD, fit, parents_of
+from cantle.methods.mosaic.model.fit import FITTED, LAST_FITTED, LEAD, WORK, fit, parents_of
 from cantle.methods.mosaic.model.groupings import MOST_GROUPS, Groupings
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
-from cantle.methods.mosaic.model.sub_tables import SubTable, sub_tables
+from cantle.methods.mosaic.model.sub_tables import LEVELS, SubTable, sub_tables
 from cantle.trusted.core.arrays import Codes, Words
 
 STRONGEST = 3
@@ -42,6 +42,8 @@ class Model:
     mixture: Floats | None = None
     first: int | None = None  # the column to draw first, after the learned classes
     fitted: int = FITTED  # most records that regressions are fitted on
+    work: int = WORK  # most numbers that a regression reads per step
+    joint: tuple[int, ...] = LEVELS[-1:]  # groups of tables of three or more columns, level after level
 
     def to_release(self) -> Model:
         """The same model with regressions fitted on more records, because their errors do not average out in a
@@ -151,7 +153,7 @@ class FittedColumn:
 def fit_column(model: Model, column: int, drawn: Collection[int], cells: Codes, engine: Regression) -> FittedColumn:
     """The fitted distribution of one column, given the cells of the columns drawn before."""
     given = model.given[column]
-    tables = sub_tables(column, drawn, model.tables, model.groupings)
+    tables = sub_tables(column, drawn, model.tables, model.groupings, model.joint)
     if not tables:
         return FittedColumn(given, np.zeros(0, dtype=np.uint8), 0)
     refined = max(table.groups for table in tables)

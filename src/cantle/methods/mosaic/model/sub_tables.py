@@ -101,9 +101,14 @@ class SubTable:
 
 
 def sub_tables(
-    column: int, drawn: Collection[int], tables: Sequence[NoisyTable], groupings: Sequence[Groupings]
+    column: int,
+    drawn: Collection[int],
+    tables: Sequence[NoisyTable],
+    groupings: Sequence[Groupings],
+    joint: Sequence[int] = LEVELS[-1:],
 ) -> list[SubTable]:
-    """All sub-tables of a column, lower levels first, in a fixed order."""
+    """All sub-tables of a column, lower levels first, in a fixed order. Tables with several drawn columns are used as
+    wholes with at most so many groups per column as `joint` says, one number after the other."""
     by_groups: dict[tuple[tuple[int, ...], tuple[int, ...], int], SubTable] = {}
     for table in tables:
         parents = tuple(c for c in table.columns if c in drawn)
@@ -116,7 +121,8 @@ def sub_tables(
             for level, most in enumerate(LEVELS, 1):
                 _add(by_groups, table, (parent,), column, level, most, groupings)
         if len(parents) > 1 and prod(table.groups[table.columns.index(p)] for p in parents) <= MOST_JOINT_ROWS:
-            _add(by_groups, table, parents, column, JOINT, LEVELS[-1], groupings)
+            for level, most in enumerate(joint, JOINT):
+                _add(by_groups, table, parents, column, level, most, groupings)
     return sorted(by_groups.values(), key=lambda sub: sub.level)
 
 
