@@ -95,7 +95,9 @@ def may_import(room: str, to: str) -> bool:
 
 def test_parts_of_methods_that_releases_read_ask_nothing() -> None:
     inside = [(name, to) for name, to in all_imports() if lies_in(name, ANSWERED)]
-    wrong = [(name, to) for name, to in inside if not lies_in(to, f"{VALUES} schema drawing {ANSWERED} {EVERYWHERE}")]
+    words = "trusted.claims.set_queries trusted.claims.sequence_queries"  # what a question is, not who answers it
+    known = f"{VALUES} {words} schema drawing {ANSWERED} {EVERYWHERE}"
+    wrong = [(name, to) for name, to in inside if not lies_in(to, known)]
     assert wrong == []
 
 

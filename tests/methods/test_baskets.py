@@ -10,10 +10,10 @@ import cantle
 from cantle.drawing import records as released_records
 from cantle.drawing.counts import public_dice
 from cantle.errors import ParameterError
-from cantle.methods.asking import CuratorAsker
 from cantle.methods.baskets.method import Baskets
 from cantle.methods.baskets.model.questions import PAID, Terms, ask_all
 from cantle.methods.baskets.model.synthesis import synthesise
+from cantle.methods.curator_asker import CuratorAsker
 from cantle.methods.own_accuracy import OwnAccuracy
 from cantle.schema.sets import SetSchema
 from cantle.trusted.core.budget import NANO, Budget, Unit

@@ -1,21 +1,17 @@
 """Questions that are asked twice: of the curator, and again of the release when it is checked or sampled.
 
 Every decision of baskets and journeys follows by a public rule from earlier noisy answers and public dice. So the
-function that asks gets an `Asker`: `CuratorAsker` while a release is made, and the released numbers later
-(cantle.release.structures.replay).
+function that asks gets an `Asker`: the curator while a release is made
+(cantle.methods.curator_asker), and the released numbers later (cantle.release.structures.replay).
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.geometry.boxes import Cuts
-
-if TYPE_CHECKING:
-    from cantle.methods.own_accuracy import OwnAccuracy
-    from cantle.trusted.core.curator import Curator
 
 ALL = "all"
 """The part of the data that is everything, before it is divided."""
@@ -46,32 +42,3 @@ class Asker(Protocol):
 
     def above(self, query: Any, price: int, at_least: int, why: str, rows: Rows, part: str = ALL) -> NoisyCells:
         """The numbers of a query from a threshold on, and those that it always gives."""
-
-
-class CuratorAsker:
-    """Passes questions on to the curator."""
-
-    def __init__(self, curator: Curator, own_accuracy: OwnAccuracy | None = None) -> None:
-        self.curator, self._own_accuracy = curator, own_accuracy
-        self.parts: dict[str, Any] = {ALL: curator.root()}
-
-    @property
-    def max_records(self) -> int:
-        return self.curator.unit.max_records
-
-    def left(self, part: str = ALL) -> int:
-        return int(self.curator.left(self.parts[part])[0])
-
-    def accuracy(self, whole: int, noisy_records: int) -> Fraction:
-        own = self._own_accuracy
-        return Fraction(0) if own is None else own.decide(self.curator, whole, noisy_records)
-
-    def divide(self, rule: Cuts, parts: tuple[str, ...]) -> None:
-        children = self.curator.split(self.parts[ALL], rule)
-        self.parts = {name: children.take(slice(at, at + 1)) for at, name in enumerate(parts)}
-
-    def ask(self, query: Any, price: int, why: str, rows: Rows, part: str = ALL) -> Noisy:  # noqa: ARG002
-        return self.curator.measure(self.parts[part], query, price, why=why)
-
-    def above(self, query: Any, price: int, at_least: int, why: str, rows: Rows, part: str = ALL) -> NoisyCells:  # noqa: ARG002
-        return self.curator.measure(self.parts[part], query, price, at_least=at_least, why=why)

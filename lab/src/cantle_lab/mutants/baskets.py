@@ -8,7 +8,7 @@ import numpy as np
 
 from cantle.audit.baskets import ALWAYS, POOR, RICH
 from cantle.audit.exact import Breakage
-from cantle.methods.asking import CuratorAsker
+from cantle.methods.curator_asker import CuratorAsker
 from cantle.trusted.claims.set_queries import HeadPatterns, SetApart
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.draws import Draws

@@ -15,7 +15,6 @@ from typing import ClassVar
 from cantle.drawing.counts import Dice
 from cantle.drawing.records import Results
 from cantle.errors import ParameterError
-from cantle.methods.asking import CuratorAsker
 from cantle.methods.base import Configured
 from cantle.methods.baskets.model.questions import (
     Answers,
@@ -27,6 +26,7 @@ from cantle.methods.baskets.model.questions import (
 )
 from cantle.methods.baskets.model.synthesis import KERNELS_FROM, Measured
 from cantle.methods.baskets.results import basket_results
+from cantle.methods.curator_asker import CuratorAsker
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
 from cantle.methods.settings import one_of, read_settings, setting
 from cantle.schema.sets import SetSchema

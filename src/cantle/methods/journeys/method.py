@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, ClassVar
 from cantle.drawing.counts import STREAMS, Dice, public_streams
 from cantle.drawing.records import Results
 from cantle.errors import ParameterError
-from cantle.methods.asking import CuratorAsker
 from cantle.methods.base import Configured
+from cantle.methods.curator_asker import CuratorAsker
 from cantle.methods.journeys.model.questions import Answers, ask_all, require_shareable
 from cantle.methods.journeys.results import journey_results
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
