@@ -15,7 +15,8 @@ from cantle.internal.check_sets import SEQUENCE, SET, Nouns
 from cantle.internal.comparison import Comparison, Distribution, Fact, Matrices
 from cantle.internal.questions import QUESTIONS, Asked, answer
 from cantle.release import Release
-from cantle.release.answers.sequence_answers import HELD, SequenceAsker
+from cantle.release.answers.estimates import HELD
+from cantle.release.answers.sequence_answers import SequenceAsker
 from cantle.release.answers.set_answers import SetAsker
 from cantle.release.report.sets import SetView, has, holding, pair_counts
 from cantle.release.schemas import schema_as

@@ -106,6 +106,8 @@ def _fields(resource: Mapping[str, Any]) -> list[JSON]:
 
 KIND = ReleasedKind(
     noun="families",
+    title="linked tables",
+    size="synthetic families: one row of the parents' file each, with its children in the other file.",
     record="family",
     records="synthetic families",
     counted="families",

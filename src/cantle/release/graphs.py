@@ -108,6 +108,8 @@ def _texts(manifest: Manifest) -> Texts:
 
 KIND = ReleasedKind(
     noun="a graph",
+    title="the degrees of a graph",
+    size="nodes, each with its released degree. Who is connected to whom is not in the release.",
     record="record",
     records="degrees, one per node",
     counted="nodes",

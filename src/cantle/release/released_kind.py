@@ -43,6 +43,10 @@ class ReleasedKind:
     """One kind of data. `schema` is of the class for this kind."""
 
     noun: str
+    title: str
+    """What is released, for the title of the report."""
+    size: str
+    """The words below the number of records in the report."""
     record: str
     """The unit of the promise where the receipt says `record`."""
     records: str

@@ -146,6 +146,8 @@ def _texts(manifest: Manifest) -> Texts:
 
 KIND = ReleasedKind(
     noun="sequences",
+    title="sequences",
+    size="synthetic sequences of symbols, drawn from noisy counts.",
     record="sequence",
     records="synthetic sequences",
     counted="sequences",

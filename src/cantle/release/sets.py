@@ -132,6 +132,8 @@ def _texts(manifest: Manifest) -> Texts:
 
 KIND = ReleasedKind(
     noun="sets",
+    title="sets of items",
+    size="synthetic sets of items, drawn from noisy counts.",
     record="set",
     records="synthetic sets",
     counted="sets",

@@ -329,6 +329,8 @@ def _values(one: Mapping[str, JSON]) -> str:
 
 KIND = ReleasedKind(
     noun="a table",
+    title="a table",
+    size="synthetic records; a drawn record may happen to equal a real one, which says nothing about anyone.",
     record="record",
     records="synthetic records",
     counted="records",

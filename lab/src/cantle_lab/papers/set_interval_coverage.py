@@ -14,8 +14,8 @@ import numpy as np
 
 from cantle.errors import DataError
 from cantle.release import Release
-from cantle.release.answers.estimates import Estimate
-from cantle.release.answers.set_answers import HELD, SetAsker
+from cantle.release.answers.estimates import HELD, Estimate
+from cantle.release.answers.set_answers import SetAsker
 from cantle.release.data_file import as_polars
 from cantle.release.schemas import universe_of
 from cantle.release.storage import list_frame

@@ -91,7 +91,7 @@ def _plain(terms: list[tuple[str, int]]) -> Form:
 
 def _there(asker: TableAsker, form: Form) -> Question:
     """Whether all columns of a form have a value."""
-    columns = {str(key): asker.attributes[str(key)] for key in (*form.needs, *form.factors)}
+    columns = {str(key): asker.attributes[str(key)] for key in (*sorted(form.needs, key=str), *form.factors)}
     return join(True, [OneColumn(k, CodeSet.span(0, a.grid, a.size)) for k, a in columns.items()] or [EVERYTHING])
 
 

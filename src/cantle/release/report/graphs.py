@@ -76,10 +76,6 @@ def steps(degrees: Ints) -> list[int]:
     return sorted({round(float(k)) for k in np.geomspace(1, max(1, most), POINTS)})
 
 
-TITLE = "the degrees of a graph"
-SIZE = "nodes, each with its released degree. Who is connected to whom is not in the release."
-
-
 def sections(release: Release) -> tuple[list[Section], Box | None]:
     degrees = as_polars(release.records, release.manifest)["degree"].to_numpy().astype(np.int64)
     return [degree_section(degrees, DegreeAsker(release), release)], ask_degrees(degrees, release)

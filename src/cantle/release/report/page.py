@@ -96,14 +96,6 @@ def spans_of(text: str) -> list[Span]:
 class ReportedKind(Protocol):
     """What the module of a kind of data provides."""
 
-    @property
-    def TITLE(self) -> str:  # noqa: N802 - constants of the module, as those below
-        """What is released, for the title of the page."""
-
-    @property
-    def SIZE(self) -> str:  # noqa: N802
-        """The words below the number of records."""
-
     def sections(self, release: Release) -> tuple[list[Section], Box | None]:
         """The sections about the released records, and the data of the question box."""
 
@@ -160,7 +152,7 @@ def _protects(release: Release) -> Tile:
 
 def _size(release: Release) -> Tile:
     m = release.manifest
-    words = f"{KINDS[m.kind].SIZE} {totals(m, COUNTS[m.kind].counted)}".rstrip()
+    words = f"{COUNTS[m.kind].size} {totals(m, COUNTS[m.kind].counted)}".rstrip()
     return Tile(COUNTS[m.kind].counted, f"{m.summary['records']:,}", words)
 
 
@@ -262,7 +254,7 @@ def _title(release: Release) -> str:
     m = release.manifest
     stated = m.schema.get("title") or (m.ledger.dataset if m.ledger is not None else "")
     named = isinstance(stated, str) and stated
-    return f"Release report: {stated}" if named else f"Release report of {KINDS[m.kind].TITLE}"
+    return f"Release report: {stated}" if named else f"Release report of {COUNTS[m.kind].title}"
 
 
 class Raw(str):

@@ -12,7 +12,7 @@ import numpy as np
 from cantle.release import Release
 from cantle.release.accuracy import MORE_DOUBT
 from cantle.release.answers.asking import Asker
-from cantle.release.answers.estimates import Estimate
+from cantle.release.answers.estimates import HELD, Estimate
 from cantle.release.answers.set_answers import SetAsker
 from cantle.release.data_file import lists_of
 from cantle.release.report.cards import BASIS, CONFIDENCE, card_of, weakest
@@ -114,7 +114,7 @@ def set_sections(view: SetView, asker: Asker) -> list[Section]:
 
 def has(code: int) -> Question:
     """The question how many sets hold an item."""
-    return OneColumn(int(code), CodeSet.span(1, 2, 2))
+    return OneColumn(int(code), HELD)
 
 
 def _pairs(view: SetView, asker: Asker) -> list[tuple[str, Estimate]]:
@@ -225,10 +225,6 @@ def _branch(node: Node, masks: Ints, counts: Ints, labels: list[str]) -> None:
             node.children.append(child)
             if len(masks) > 1 and mine.sum() > 1:
                 _branch(child, masks[mine] & ~(1 << place), counts[mine], labels)
-
-
-TITLE = "sets of items"
-SIZE = "synthetic sets of items, drawn from noisy counts."
 
 
 def sections(release: Release) -> tuple[list[Section], Box | None]:

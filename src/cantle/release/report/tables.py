@@ -248,10 +248,6 @@ def pair_section(release: Release, view: TableView) -> Section:
     return Section("pairs", "Pairs of columns", (text,), (figure,), legend=legend)
 
 
-TITLE = "a table"
-SIZE = "synthetic records; a drawn record may happen to equal a real one, which says nothing about anyone."
-
-
 def sections(release: Release) -> tuple[list[Section], Box | None]:
     view = TableView.of(release)
     if view is None or not view.records:

@@ -7,40 +7,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import STREAMS, Dice, public_dice, public_streams
 from cantle.drawing.set_frames import to_frame
 from cantle.errors import CantleError, VerifyError
-from cantle.methods.journeys.model.questions import PAID, SMALL_LOG, Answers, ask_all, name_of
-from cantle.methods.journeys.results import ENDS, draw, groups_of, summary_of
-from cantle.release import Release, structures
+from cantle.methods.asking import Rows
+from cantle.methods.journeys.model.questions import ENDS, SMALL_LOG, Answers, ask_all
+from cantle.methods.journeys.results import draw, groups_of, summary_of
+from cantle.release import Release
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import DirectAnswer, Share, sum_of, variances
+from cantle.release.answers.noise import DirectAnswer, Share, sum_of, variances, worst_of_columns
 from cantle.release.bars import bars
-from cantle.release.data_file import lists_of
 from cantle.release.manifest import Manifest
+from cantle.release.report.content import Section
 from cantle.release.schemas import schema_as
 from cantle.release.sequences import most_frequent
 from cantle.release.structures import Traits
-from cantle.release.structures.checks import changed_columns
+from cantle.release.structures.checks import OfItems, changed_columns
 from cantle.release.structures.replay import Replay, charges_of
 from cantle.release.words import percent
-from cantle.schema.code_sets import AnySet, OneColumn, Question, columns_of, hull
+from cantle.schema.code_sets import AnySet, OneColumn, Question
 from cantle.schema.sequence_questions import pattern_of
 from cantle.schema.sequences import SequenceSchema
-from cantle.trusted.core.answers import Noisy, NoisyCells
+from cantle.trusted.claims.sequence_queries import ListedStrings
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import PARTS
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from cantle.release.report.content import Section
 
 _COLUMNS = ["question", "symbols", "length", "noisy", "path", "rate_num", "rate_den", "parts"]
 _CLOSE = 0.01  # tolerated relative difference of symbols and lengths, because last digits vary with the machine
@@ -59,58 +55,14 @@ class Replayed(Replay):
     def _path_of(self, part: str) -> int:
         return next(path.path for path in self._receipt.paths if charges_of(path) == self._asked[part])
 
-    def left(self, part: str) -> int:
-        return self._left[part]
-
-    def divide(self, longest: int) -> None:  # noqa: ARG002
-        self._left = dict.fromkeys(("short", "long"), self._left["all"])
-        self._asked = {part: [*self._asked["all"]] for part in ("short", "long")}
-
-    def lengths(self, edges: Ints, price: int) -> Noisy:
-        return self._dense("all", "lengths", ("lengths",), len(edges), price, 1)
-
-    def paths(self, part: str, longest: int, price: int) -> Noisy:
-        cells = sum(self._universe.size**length for length in range(1, longest + 1))
-        return self._dense(part, "paths", ("paths",), cells, price, 1)
-
-    def ends(self, part: str, classes: tuple[int, ...], weights: tuple[int, int, int], price: int) -> Noisy:
-        cells = (len(classes) + 1) * self._universe.size
-        den = self._pay(part, "ends", price, PARTS)
-        tables = [
-            self._rows(name)["noisy"].to_numpy() if weight else np.zeros(cells, np.int64)
-            for name, weight in zip(ENDS, weights, strict=True)
-        ]
-        if any(len(table) != cells for table in tables):
-            raise VerifyError("the groups do not have the numbers of first and last symbols")
-        return Noisy(np.concatenate(tables).reshape(1, -1), np.array([price]), den)
-
-    def strings(self, part: str, order: int, classes: tuple[int, ...], price: int, again: bool) -> Noisy:
-        cells = (len(classes) + 1) * (self._universe.size + 1) ** order
-        return self._dense(part, name_of(order), (_name(order, again),), cells, price, PARTS)
-
-    def listed(
-        self, part: str, order: int, classes: tuple[int, ...], always: Ints, at_least: int, price: int, again: bool
-    ) -> NoisyCells:
-        den, size = self._pay(part, name_of(order), price, PARTS), self._universe.size
-        rows = self._rows(_name(order, again))
-        cells = np.searchsorted(np.array(classes, dtype=np.int64), rows["length"].to_numpy(), side="right")
-        cells = cells.astype(np.int64) if order == 2 else np.zeros(len(rows), np.int64)
-        for place in range(order):
-            code = self._universe.encode(rows["symbols"].list.get(place)).astype(np.int64)
+    def cells_of(self, query: ListedStrings, rows: Rows) -> tuple[Ints, Ints]:
+        size, held = self._universe.size, self._rows(*rows)
+        cells = np.searchsorted(np.array(query.classes, dtype=np.int64), held["length"].to_numpy(), side="right")
+        cells = cells.astype(np.int64) if query.order == 2 else np.zeros(len(held), np.int64)
+        for place in range(query.order):
+            code = self._universe.encode(held["symbols"].list.get(place)).astype(np.int64)
             cells = cells * (size + 1) + np.where(code < 0, size, code)
-        value = rows["noisy"].to_numpy()
-        if not (np.diff(cells) > 0).all() or not np.isin(always, cells).all():
-            raise VerifyError("the strings are not in order, or one that is always given is not listed")
-        if (value[~np.isin(cells, always)] < at_least).any():
-            raise VerifyError("a string below the threshold is listed")
-        return NoisyCells(np.zeros_like(cells), cells, value, np.array([price]), den, np.array([at_least]))
-
-    def distance(self, part: str, order: int, cells: Ints, expected: Ints, price: int) -> Noisy:  # noqa: ARG002
-        return self._dense(part, "test", (f"test of {order}",), 1, price, PARTS)
-
-
-def _name(order: int, again: bool) -> str:
-    return f"strings of {order}" + (", again" if again else "")
+        return cells, held["noisy"].to_numpy()
 
 
 def strength(manifest: Manifest) -> float:
@@ -138,7 +90,7 @@ def traits(manifest: Manifest) -> Traits:
     return Traits(named, f"lengths, {kept}, ends, and {s['strings']:,} {long}", besides=besides)
 
 
-class Opened(structures.Opened):
+class Opened(OfItems):
     """A release of lengths, short sequences, ends and strings."""
 
     def __init__(self, release: Release) -> None:
@@ -147,9 +99,9 @@ class Opened(structures.Opened):
 
     @cached_property
     def _answers(self) -> tuple[Replayed, Answers]:
-        replayed = Replayed(self._release, PAID, "lengths")
+        replayed = Replayed(self._release, "lengths")
         dice = public_streams(self._manifest.postprocessing["seed"], STREAMS)
-        return replayed, ask_all(replayed, self.schema.universe.size, self.schema.max_length, dice)
+        return replayed, ask_all(replayed, self.universe.size, self.schema.max_length, dice)
 
     # ---- verify -------------------------------------------------------------------------------------------
 
@@ -166,7 +118,7 @@ class Opened(structures.Opened):
         if replayed.receipts() != replayed.asked():
             yield "the questions that the noisy numbers lead to are not those that the receipt paid for"
             return
-        again = groups_of(self.schema.universe, answers, replayed.paths_taken)
+        again = groups_of(self.universe, answers, replayed.paths_taken)
         yield from changed_columns(self._groups, again, "groups")
         yield from self._record_problems(answers)
 
@@ -176,7 +128,7 @@ class Opened(structures.Opened):
         if len(records) != len(starts) - 1 or self._manifest.summary != summary_of(answers, len(starts) - 1):
             yield "the records or the summary are not what the noisy numbers say"
             return
-        codes = self.schema.universe.encode(records.explode(empty_as_null=False))
+        codes = self.universe.encode(records.explode(empty_as_null=False))
         lengths = records.list.len().to_numpy().astype(np.int64)
         if (codes < 0).any() or (lengths < 1).any():
             yield "the records are not all sequences of declared symbols"
@@ -184,31 +136,25 @@ class Opened(structures.Opened):
         if not np.array_equal(np.sort(lengths), np.sort(np.diff(starts))):
             yield "the lengths of the records are not those that the noisy numbers say"
             return
-        size = self.schema.universe.size
+        size = self.universe.size
         off = np.abs(np.bincount(codes, minlength=size) - np.bincount(drawn, minlength=size)).sum()
         pairs = np.abs(_pairs(lengths, codes, size) - _pairs(np.diff(starts), drawn, size)).sum()
         if max(off, pairs) > _CLOSE * max(1, len(drawn)):
             yield "the records are not like those that the noisy numbers make"
 
-    @cached_property
-    def records(self) -> pl.Series:
-        return lists_of(self._release)
-
     # ---- answers ------------------------------------------------------------------------------------------
 
     def noise(self, question: Question, share: Share) -> Noise:
         """The largest noise of what the question names, scaled by the share of its records for which it holds."""
-        worst = Noise(0.0, 0.0)
-        for key in columns_of(question):
-            codes = hull(question).get(key)
-            if codes is None:
-                continue
-            if key in ("length", "first", "last"):
-                _, mine = self._numbers(str(key), codes)
-            else:
-                mine = self._of_strings(pattern_of(key))
-            worst = max(worst, mine.scaled(share({key: codes})), key=lambda noise: noise.variance)
-        return worst
+        return worst_of_columns(
+            question,
+            share,
+            lambda key, codes: (
+                self._numbers(str(key), codes)[1]
+                if key in ("length", "first", "last")
+                else self._of_strings(pattern_of(key))
+            ),
+        )
 
     def direct(self, question: Question) -> DirectAnswer | None:
         """Lengths in whole bins, first and last symbols."""
@@ -239,7 +185,7 @@ class Opened(structures.Opened):
             rows = self._groups.filter(
                 self._groups["question"].is_in(["paths", "starts" if key == "first" else "ends"])
             )
-            symbols = self.schema.universe.encode(rows["symbols"].list.get(place)).astype(np.int64)
+            symbols = self.universe.encode(rows["symbols"].list.get(place)).astype(np.int64)
             inside = codes.share(symbols, symbols + 1) > 0
             rows = rows.filter(inside)
         parts = rows["parts"].to_numpy()
@@ -263,7 +209,7 @@ class Opened(structures.Opened):
     def draw(self, n: int, dice: Dice) -> pl.DataFrame:
         """Records drawn anew from the noisy numbers."""
         _, answers = self._answers
-        return to_frame(*draw(answers, dice, n), self.schema.universe)
+        return to_frame(*draw(answers, dice, n), self.universe)
 
     def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
         """The most frequent sequences, and what follows what most often."""

@@ -6,7 +6,9 @@ from typing import NoReturn
 
 
 class Private:
-    """An object that holds private records."""
+    """An object that holds private records. It has no dictionary of its own, so that classes with slots have none."""
+
+    __slots__ = ()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(private)"
