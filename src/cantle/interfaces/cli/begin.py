@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cantle.errors import MissingExtra, OutputError, ParameterError, install_command, raise_alone
-from cantle.interfaces.cli.options import Json, new_file, output, print_result, progress, table, write_text
+from cantle.interfaces.cli.options import Json, new_file, output, print_result, progress, table, write_file
 
 if TYPE_CHECKING:
     from cantle.release import Release
@@ -72,7 +72,7 @@ def _report(release: Release, folder: Path) -> str:
     if not installed():
         return f"it needs jinja2 ({install_command('report')})"
     target = folder / "report.html"
-    write_text(target, release.report())
+    write_file(target, release.report())
     return f"Open {target} in a browser to see the release."
 
 

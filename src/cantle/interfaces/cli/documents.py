@@ -18,8 +18,8 @@ from cantle.interfaces.cli.options import (
     output,
     print_or_write,
     print_result,
+    write_file,
     write_internal,
-    write_text,
 )
 from cantle.interfaces.cli.release import (
     ReleaseDirOrDefault,
@@ -69,7 +69,7 @@ def report_command(
     account = _account(ledger, dataset, release)
     if against is None:
         target = _public_file(folder, to, release)
-        write_text(target, render(release, account=account))
+        write_file(target, render(release, account=account))
     else:
         target = internal_file(to or Path("report.internal.html"), (".html",), folder)
         warn()
@@ -134,7 +134,7 @@ def statement_command(
     folder = release_folder(given)
     release = Release.load(folder)
     target = outside(marked_file(to or Path("statement.html"), release), folder)
-    write_text(target, printable_statement(release))
+    write_file(target, printable_statement(release))
     print_result(as_json, {"file": str(target)}, lambda: print(f"wrote {target}: open it in a browser and print it"))
 
 

@@ -233,7 +233,7 @@ def writing(target: Path) -> replacing:
     return replacing(OSError, lambda error: OutputError(f"cannot write {target}: {cast(OSError, error).strerror}"))
 
 
-def write_text(target: Path, text: str) -> None:
+def write_file(target: Path, text: str) -> None:
     with writing(target):
         target.write_text(text, encoding="utf-8", newline="\n")
 
@@ -243,7 +243,7 @@ def print_or_write(text: str, key: str, target: Path | None, facts: Mapping[str,
     if target is None:
         print_result(as_json, {**facts, key: text}, lambda: print(text.removesuffix("\n")))
         return
-    write_text(target, text)
+    write_file(target, text)
     print_result(as_json, {**facts, "file": str(target)}, lambda: print(f"wrote {target}"))
 
 

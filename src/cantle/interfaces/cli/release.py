@@ -19,8 +19,8 @@ from cantle.interfaces.cli.options import (
     print_or_write,
     print_result,
     table,
+    write_file,
     write_internal,
-    write_text,
     writing,
 )
 
@@ -134,7 +134,7 @@ def sample_command(
         with writing(target):
             write(records, target, "parquet", release.manifest)
     else:
-        write_text(target, as_text(records, release.manifest))
+        write_file(target, as_text(records, release.manifest))
     print_result(as_json, facts | {"file": str(target)}, lambda: print(f"wrote {target}: {drawn:,} records"))
 
 
@@ -358,7 +358,7 @@ def _write(rows: pl.DataFrame, target: Path) -> None:
 
     from cantle.drawing.records import SECONDS
 
-    write_text(target, rows.with_columns(cs.float().fill_nan(None)).write_csv(datetime_format=SECONDS))
+    write_file(target, rows.with_columns(cs.float().fill_nan(None)).write_csv(datetime_format=SECONDS))
 
 
 def _show(release: Release, rows: pl.DataFrame, by: list[str], confidence: float) -> None:
