@@ -12,8 +12,8 @@ import pytest
 
 import cantle
 from cantle.release import Release
-from cantle.release.bars import column_section
 from cantle.release.kinds import texts_of
+from cantle.release.show import column_section
 
 ITEMS = ["flu", "gout", "mumps", "asthma"]
 SCHEMA: dict[str, Any] = {
