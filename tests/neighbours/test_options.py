@@ -197,5 +197,5 @@ def _without(field: dict[str, Any], key: str) -> dict[str, Any]:
 def _codes(name: str, field: dict[str, Any]) -> list[int]:
     words = [one for one in ANY if isinstance(one, str) and one.isprintable()]
     domain = Schema.from_dict({"fields": [{"name": name, **field}], "missingValues": MARKS}).domain()  # type: ignore[attr-defined]
-    codes: list[int] = domain.attributes[0].encode(pl.Series(name, words)).tolist()
+    codes: list[int] = domain.read.attributes[0].encode(pl.Series(name, words)).tolist()
     return codes

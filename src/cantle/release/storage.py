@@ -13,7 +13,7 @@ import polars as pl
 from cantle.data.fimi import read_tokens
 from cantle.data.xes import read_xes
 from cantle.drawing.linked_frames import joined, linked
-from cantle.drawing.records import as_frame, csv_of, give_back, write_csv
+from cantle.drawing.records import as_frame, csv_of, give_back, read_csv, write_csv
 from cantle.drawing.set_frames import PLACE, give_back_sets, long_table, to_frame, write_fimi, write_xes
 from cantle.errors import DataError, VerifyError, raise_alone
 from cantle.release.manifest import Manifest
@@ -23,7 +23,6 @@ from cantle.release.words import file_metadata
 from cantle.schema.domain import Domain
 from cantle.schema.families import FamilySchema
 from cantle.schema.items import SPACE, Universe
-from cantle.schema.lists import from_texts
 from cantle.schema.sequences import SequenceSchema
 from cantle.schema.sets import SetForm, SetSchema
 from cantle.schema.table import TableSchema
@@ -78,13 +77,10 @@ class TableStorage(Storage):
     def read(self, path: Path, stored: str, manifest: Manifest) -> pl.DataFrame:
         if stored == "parquet":
             return pl.read_parquet(path)
-        types = self.column_types(manifest)
-        lists = {name: kind for name, kind in types.items() if isinstance(kind, pl.List)}
-        frame = pl.read_csv(path, schema=types | dict.fromkeys(lists, pl.String()))
+        frame = read_csv(path, self.column_types(manifest))
         # polars reads a pair of quotes as an empty text. Here it means null, because no category is empty.
         is_one_text = frame.schema.dtypes() == [pl.String()]
-        frame = frame.with_columns(frame.to_series().replace("", None)) if is_one_text else frame
-        return frame.with_columns(from_texts(frame[name], kind).alias(name) for name, kind in lists.items())
+        return frame.with_columns(frame.to_series().replace("", None)) if is_one_text else frame
 
     def given_back(self, drawn: Drawn | pl.DataFrame, form: dict[str, str], schema: TableSchema) -> Drawn | NativeFrame:
         """The schema says which columns may hold nulls, so that types do not depend on the records that were drawn."""
@@ -223,7 +219,7 @@ class FamilyStorage(Storage):
         schema, frames = schema_as(manifest, FamilySchema), []
         for own, table, domain in zip(_paths(path, schema), schema.tables, schema.domains, strict=True):
             types = {str(table.person): pl.Int64(), **_types(domain)}
-            frames.append(pl.read_parquet(own) if stored == "parquet" else pl.read_csv(own, schema=types))
+            frames.append(pl.read_parquet(own) if stored == "parquet" else read_csv(own, types))
         parent, child = frames
         keys, below = (one[str(table.person)].to_numpy() for one, table in zip(frames, schema.tables, strict=True))
         if not np.array_equal(keys, np.arange(1, len(parent) + 1)):

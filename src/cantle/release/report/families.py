@@ -16,7 +16,7 @@ from cantle.release.report.cards import BASIS, CONFIDENCE, card_of, weakest
 from cantle.release.report.charts import Svg, share_text, tag
 from cantle.release.report.content import Box, Figure, Section, Tile, accuracy_tile
 from cantle.release.report.groupings import Grouping, group
-from cantle.release.report.pairs import grid
+from cantle.release.report.pairs import cross_table, grid
 from cantle.release.structures import opened
 from cantle.release.structures.families import Opened
 from cantle.schema.code_sets import CodeSet, OneColumn
@@ -110,9 +110,7 @@ def _linked(
 def _two(name: str, rows: str, columns: str, one: tuple[Grouping, Codes], two: tuple[Grouping, Codes]) -> Figure:
     """A heat map of two grouped columns, each row by itself, with its numbers as a table."""
     (top, at), (left, beside) = one, two
-    shape = len(top.labels), len(left.labels)
-    flat = top.of(at).astype(np.int64) * shape[1] + left.of(beside)
-    counts = np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape)
+    counts = cross_table(top.of(at).astype(np.int64), left.of(beside), len(top.labels), len(left.labels))
     listed = [
         (label, *(f"{value:,}" for value in line)) for label, line in zip(top.labels, counts.tolist(), strict=True)
     ]

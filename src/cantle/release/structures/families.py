@@ -14,12 +14,13 @@ import numpy as np
 import polars as pl
 
 from cantle.drawing.counts import STREAMS, Dice, public_streams
+from cantle.drawing.linked_frames import children
 from cantle.errors import VerifyError
 from cantle.methods.families.layout import DRAWN_VIEWS, Layout
 from cantle.methods.families.model.answers import variance_of
 from cantle.methods.families.model.draw import Drawn, drawn_families, number_drawn
 from cantle.methods.families.model.view_fit import Answered, FamilyFit
-from cantle.methods.families.results import family_cells, frame_of
+from cantle.methods.families.results import family_cells, frame_of, in_rank
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
 from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
@@ -155,21 +156,23 @@ class Opened(structures.Opened):
     @cached_property
     def codes(self) -> tuple[list[Codes], Ints, list[Codes]]:
         """The codes of the parents' columns, the numbers of children, and the codes of the children's columns."""
-        frame, name = cast("pl.DataFrame", self._release.records), self._schema.names[1]
-        size = frame[name].list.len().to_numpy().astype(np.int64)
-        child = frame[name].filter(frame[name].list.len() > 0).explode().struct.unnest()
         above, below = self._schema.domains
-        parent, _ = above.encode_columns(frame.drop(name))
-        own, _ = below.encode_columns(child)
-        return parent, size, own
+        parent, _ = above.encode_columns(self._rows[0])
+        own, _ = below.encode_columns(self._rows[1])
+        size = cast("pl.DataFrame", self._release.records)[self._schema.names[1]].list.len().to_numpy()
+        return parent, size.astype(np.int64), own
+
+    @cached_property
+    def _rows(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The rows of parents and of children."""
+        frame, name = cast("pl.DataFrame", self._release.records), self._schema.names[1]
+        return frame.drop(name), children(frame, name)
 
     @cached_property
     def places(self) -> tuple[dict[Key, Codes], Ints, dict[Key, Codes]]:
         """The places of the released rows by column, of those that were counted and of those that were declared."""
-        frame, name = cast("pl.DataFrame", self._release.records), self._schema.names[1]
-        child = frame[name].filter(frame[name].list.len() > 0).explode().struct.unnest()
         found: list[dict[Key, Codes]] = []
-        for table, rows in zip(self._schema.tables, (frame.drop(name), child), strict=True):
+        for table, rows in zip(self._schema.tables, self._rows, strict=True):
             counted = table.domain().with_target_as_column().on_places
             codes, _ = counted.encode_columns(rows)
             own: dict[Key, Codes] = {one.name: part for one, part in zip(counted.attributes, codes, strict=True)}
@@ -219,17 +222,14 @@ class Opened(structures.Opened):
         name, falls = self._schema.order[0]
         domain = self._schema.domains[1]
         at = [one.name for one in domain.attributes].index(name)
-        code, null = child[at].astype(np.int64), domain.attributes[at].bins
-        rank = np.where(code == null, np.int64(2**62), -code if falls else code)
+        rank = in_rank(child[at], domain.attributes[at].bins, falls)
         family = np.repeat(np.arange(len(size)), size)
         if ((np.diff(rank) < 0) & (np.diff(family) == 0)).any():
             yield f"the children of a family are not in the order of {name}"
 
     def _breaking(self) -> Iterator[str]:
         """The rules that released rows break."""
-        frame, name = cast("pl.DataFrame", self._release.records), self._schema.names[1]
-        child = frame[name].filter(frame[name].list.len() > 0).explode().struct.unnest()
-        for table, rows in zip(self._schema.tables, (frame.drop(name), child), strict=True):
+        for table, rows in zip(self._schema.tables, self._rows, strict=True):
             declared = table.as_declared()
             if declared.rules is not None and declared.rules.breaking(declared.coder(rows)).any():
                 yield "a released row breaks a rule of the schema"
