@@ -12,7 +12,9 @@ import pytest
 
 import cantle
 from cantle.drawing.records import csv_of
+from cantle.errors import ParameterError
 from cantle.release import Release
+from cantle.release.bundle import bundle
 from cantle.release.kinds import texts_of
 from cantle.release.show import column_section
 from tests.effort import slow
@@ -128,6 +130,18 @@ def test_the_data_package_says_how_lists_are_written(release: Release, tmp_path:
     assert "list of 4 items, at most 3 in each" in str(texts_of(release.manifest))
 
 
+def test_a_workbook_has_lists_as_texts(release: Release, tmp_path: Path) -> None:
+    for library in ("fastexcel", "xlsxwriter"):
+        pytest.importorskip(library)
+    bundle(release, tmp_path / "a.xlsx")
+    data = pl.read_excel(tmp_path / "a.xlsx", sheet_name="data")
+    assert data["ill"].fill_null("").to_list() == csv_lists(release)
+
+
+def csv_lists(release: Release) -> list[str]:
+    return [line.split(",")[1] for line in csv_of(release.records).splitlines()[1:]]  # type: ignore[arg-type]
+
+
 def test_check_counts_what_becomes_of_lists() -> None:
     frame = pl.DataFrame({"age": [1, 2, 3], "ill": ["flu;cough;cough", "", "flu;gout;mumps;asthma"]})
     found = {one.what: one.count for section in cantle.check(frame, SCHEMA).sections for one in section.findings}
@@ -192,3 +206,11 @@ def test_linked_tables_may_have_lists(tmp_path: Path) -> None:
     tables: Any = made.tables
     assert tables["people"]["ill"].dtype == pl.List(pl.String)
     assert tables["people"].equals(loaded.tables["people"])
+    assert made.count("people: ill contains flu").value == pytest.approx(holding(tables["people"], "flu"), abs=1)
+    assert made.count("", by=["ill: flu"])["value"].sum() == pytest.approx(len(tables["people"]), abs=1)  # type: ignore[index]
+    with pytest.raises(ParameterError, match="name an item after --by, such as 'ill: flu'"):
+        made.count("", by=["ill"])
+
+
+def holding(table: Any, item: str) -> int:
+    return int(table["ill"].list.contains(item).sum())

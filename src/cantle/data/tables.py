@@ -49,10 +49,10 @@ from cantle.data.frames import (
     as_polars,
     collected,
     column_of,
+    column_of_lists,
     is_declared,
     is_rounded,
     library_of,
-    lists_as_texts,
     read_column,
     unreadable,
 )
@@ -374,7 +374,7 @@ def _column(series: Series, *, is_id: bool, is_list: bool) -> pl.Series:
     """One column as a polars series; a column of Python objects is read value by value (cantle.data.frames)."""
     native = series.to_native()
     if is_list and (objects := _objects(series)) is not None:
-        return column_of(lists_as_texts(objects), exact=True)
+        return column_of_lists(objects)
     if isinstance(native, pl.Series):
         if native.dtype != pl.Object:
             return native
