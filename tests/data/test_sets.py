@@ -23,7 +23,7 @@ from cantle.data.sets import Baskets, read_baskets
 from cantle.drawing import set_frames
 from cantle.drawing.set_frames import give_back_sets, to_frame, to_long, write_fimi
 from cantle.errors import CantleError, DataError, ParameterError, VerifyError
-from cantle.release.sets import read_fimi_frame
+from cantle.release.storage import read_fimi_frame
 from cantle.schema import Schema
 from cantle.schema.items import Universe
 from cantle.schema.sets import SetForm, SetSchema

@@ -11,9 +11,12 @@ import polars as pl
 import pytest
 
 import cantle
+from cantle.drawing.records import csv_of
 from cantle.release import Release
 from cantle.release.bars import column_section
 from cantle.release.kinds import texts_of
+from tests.effort import slow
+from tests.neighbours.forms import without_spark
 
 ITEMS = ["flu", "gout", "mumps", "asthma"]
 SCHEMA: dict[str, Any] = {
@@ -82,6 +85,13 @@ def test_a_release_comes_back_as_it_was(method: str, data: str, tmp_path: Path) 
     assert made.records.equals(loaded.records)
 
 
+def test_a_table_may_be_one_column_of_lists(tmp_path: Path) -> None:
+    made = publish(patients(600).select("ill"), fields=[SCHEMA["fields"][1]])
+    loaded = Release.load(made.save(tmp_path / "made", data="csv"))
+    loaded.verify()
+    assert loaded.records.equals(made.records)  # type: ignore[union-attr]
+
+
 def test_answers_count_items(release: Release) -> None:
     given = patients()
     exact = {f"ill contains {item}": given.filter(pl.col("ill").list.contains(item)).height for item in ITEMS}
@@ -123,3 +133,62 @@ def test_check_counts_what_becomes_of_lists() -> None:
     found = {one.what: one.count for section in cantle.check(frame, SCHEMA).sections for one in section.findings}
     assert found["items not declared"] == 2
     assert found["lists of more than 3 items"] == 1
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+@pytest.mark.parametrize("person", [False, True])
+@pytest.mark.parametrize(
+    "engine", slow(["kernels", "duckdb", "database", "spark", "spark: csv"], "database", "spark", "spark: csv")
+)
+def test_the_same_seed_gives_the_same_records_on_every_engine(
+    tmp_path: Path, engine: str, person: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = patients(400).with_columns(who=pl.int_range(400) // 2)
+    unit = {"unit": {"person": "who", "max_records": 1}} if person else {}
+    data: Any = tmp_path / "a.parquet"
+    given.write_parquet(data)
+    expected = publish(given, **unit).records
+    engine, _, ending = engine.partition(": ")
+    if engine == "kernels":
+        pytest.importorskip("numba", reason="numba is not installed (extra fast)")
+        monkeypatch.setattr("cantle.kernel_choice.FROM", 0)
+        made = publish(data, **unit)
+        Release.load(made.save(tmp_path / "made", data="csv")).verify()
+        assert made.records.equals(expected)  # type: ignore[union-attr]
+        return
+    if engine == "spark" and (reason := without_spark()):
+        pytest.skip(reason)
+    if ending == "csv":
+        data = tmp_path / "a.csv"
+        data.write_text(csv_of(given))
+    if engine == "database":
+        ibis = pytest.importorskip("ibis", reason="ibis is not installed (extra database)")
+        connection = ibis.duckdb.connect()
+        connection.raw_sql(f"CREATE TABLE patients AS SELECT * FROM read_parquet('{data}')")
+        data = connection.table("patients")
+    how: dict[str, Any] = {"epsilon": 5, "method": "mosaic", "insecure_seed": SEED, "engine": engine}
+    assert cantle.publish(data, {**SCHEMA, **unit}, **how).records.equals(expected)
+
+
+def test_linked_tables_may_have_lists(tmp_path: Path) -> None:
+    dice = np.random.default_rng(3)
+    key = {"name": "id", "type": "integer", "role": "identifier"}
+    lists = {"name": "ill", "type": "list", "items": ITEMS}
+    package: dict[str, Any] = {
+        "resources": [
+            {"name": "homes", "path": "h.csv", "schema": {"primaryKey": "id", "fields": [key, SCHEMA["fields"][0]]}},
+            {"name": "people", "path": "p.csv", "schema": {
+                "fields": [key, {"name": "sex", "type": "string", "categories": ["F", "M"]}, lists],
+                "foreignKeys": [{"fields": "id", "reference": {"resource": "homes", "fields": "id"}}],
+            }},
+        ],
+        "unit": {"family": "homes", "max_children": 3},
+    }  # fmt: skip
+    homes = patients(500).select("age", id=pl.int_range(500))
+    people = patients(900).select("ill", id=pl.int_range(900) // 2, sex=pl.Series(dice.choice(["F", "M"], 900)))
+    made = cantle.publish({"homes": homes, "people": people}, package, epsilon=5, insecure_seed=1)
+    loaded = Release.load(made.save(tmp_path / "made"))
+    loaded.verify()
+    tables: Any = made.tables
+    assert tables["people"]["ill"].dtype == pl.List(pl.String)
+    assert tables["people"].equals(loaded.tables["people"])

@@ -12,7 +12,7 @@ import pytest
 import cantle
 from cantle.errors import VerifyError
 from cantle.methods.rps.one_ways import cell_edges, estimated, expected_shares, one_way_tables, tables_from
-from cantle.release.load import domain_of
+from cantle.release.schemas import domain_of
 from cantle.schema.domain import Attribute, Domain, Labels, Steps
 from tests.effort import slow
 

@@ -191,4 +191,5 @@ def spark_forms(session: Any) -> list[Form]:
         *(Form(name, "spark", batched(make, 50), read, 50, name, 50) for name, make in makers.items()),
         Form("CSV, one pair", "spark", csv_pair(["utf-8"], multiline=False), read, 2, "CSV"),
         *filed_sets.spark_forms(session),
+        *sequences.spark_forms(),
     ]

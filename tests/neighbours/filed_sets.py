@@ -84,12 +84,13 @@ def write_parquet(rows: pl.DataFrame, folder: Path) -> Path:
     return folder / "data.parquet"
 
 
-def write_halves(rows: pl.DataFrame, folder: Path) -> list[Path]:
-    """Writes two files; a basket may have rows in both."""
-    paths = [folder / "a.parquet", folder / "b.parquet"]
-    for path, half in zip(paths, (rows[::2], rows[1::2]), strict=True):
-        half.write_parquet(path)
-    return paths
+def write_halves(rows: pl.DataFrame, folder: Path) -> Path:
+    """Writes a folder of two files; a basket may have rows in both."""
+    halves = folder / "halves"
+    halves.mkdir(exist_ok=True)
+    for name, half in (("a", rows[::2]), ("b", rows[1::2])):
+        half.write_parquet(halves / f"{name}.parquet")
+    return halves
 
 
 def write_lists(rows: pl.DataFrame, folder: Path) -> Path:

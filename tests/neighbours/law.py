@@ -97,6 +97,8 @@ def breach(form: Form, pair: Pair) -> str | None:
         if found.fault:
             return f"{found.fault}: {found.error}"
     if one.codes is None or two.codes is None:
+        if form.batch > 1:
+            return f"a whole batch is refused: {one.error or two.error}"
         same = one.error == two.error
         return None if same else f"one is refused, the other is not: {one.error or 'read'!r}, {two.error or 'read'!r}"
     if pair.rule(one.codes, two.codes):

@@ -18,9 +18,11 @@ import pandas as pd
 
 from cantle.data.engine_choice import OPENERS, EngineChoice
 from cantle.methods.journeys.method import Journeys
+from tests.neighbours.batches import PAIRS, each_adds_at_most
 from tests.neighbours.csvfiles import ENDS, SAFE
+from tests.neighbours.filed_sets import ITEMS, write_halves
 from tests.neighbours.frames import write_parquet
-from tests.neighbours.identifiers import INFERRED, NO_TEXT, NOBODY, TEXT, cast
+from tests.neighbours.identifiers import AWKWARD, INFERRED, NO_TEXT, NOBODY, TEXT, cast
 from tests.neighbours.law import Codes, Form, Pair, Unbuildable, adds_at_most, files, inserted
 from tests.neighbours.reading import schema_of
 from tests.neighbours.sets import PLAIN, TOKENS, UNIVERSES, _collections
@@ -180,11 +182,42 @@ FORMS = [
 ]
 
 
+def halves_in_batches(dice: Random, folder: Path) -> Pair:
+    """Many pairs as a single pair of long tables in folders of two files, which share sequences; the earliest symbol is
+    the number of the pair. D' also has one more sequence per pair, or rows that belong to no sequence."""
+    import polars as pl
+
+    def rows(pair: int, case: str | None) -> Rows:
+        events = [(case, dice.choice([1, 2, 2, 5, None]), dice.choice(ITEMS)) for _ in range(dice.randint(0, 4))]
+        return [(case, 0, pair), *events]
+
+    one, more = Rows(), Rows()
+    for pair in range(PAIRS):
+        newcomer, *others = dice.sample(AWKWARD, 4)
+        one += [row for name in others for row in rows(pair, f"{pair}.{name}")]
+        more += rows(pair, dice.choice([f"{pair}.{newcomer}", f"{pair}.{newcomer}", None]))
+    dice.shuffle(one)
+    both, inputs = (one, inserted(dice, one, more)), []
+    for part, held in zip(("one", "two"), both, strict=True):
+        (folder / part).mkdir(exist_ok=True)
+        kinds = {"id": pl.String, "time": pl.Int64, "item": pl.Int64}
+        inputs.append(write_halves(pl.DataFrame(held, schema=kinds, orient="row"), folder / part))
+    items, order = {"minimum": 0, "maximum": PAIRS + 8}, {"column": "time", "type": "integer"}
+    schema = _schema(dice, items=items, order=order, form="long")
+    return Pair(schema, *inputs, lambda one, two: each_adds_at_most(1, one, two), repr(both))
+
+
+def spark_forms() -> list[Form]:
+    """Sequences in Spark, whose workers collect and sort the rows of each sequence."""
+    return [Form("sequences, long Parquet", "spark", halves_in_batches, read_by("spark"), PAIRS, LONG, PAIRS)]
+
+
 def duckdb_forms() -> list[Form]:
     read = read_by("duckdb")
     return [
         Form("sequences, long CSV", "duckdb", long_csv, read, 75, LONG),
         Form("sequences, long Parquet", "duckdb", long_parquet, read, 75, LONG),
+        Form("sequences, several files", "duckdb", halves_in_batches, read, 100, LONG, PAIRS),
         Form("sequences, XES", "duckdb", xes, read, 50),
         Form("sequences, persons", "duckdb", persons, read, 75),
     ]

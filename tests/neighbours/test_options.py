@@ -54,9 +54,9 @@ OPTIONS: dict[str, list[tuple[str, str]]] = {
     "ending: .sav": [("SPSS", MEMORY)],
     "ending: .dta": [("Stata", MEMORY)],
     "ending: .xpt": [("SAS", MEMORY)],
-    "several files": [("CSV, several files", MEMORY), ("sets, several files", "duckdb")],
+    "several files": [("CSV, several files", MEMORY)],
     "pattern": [("CSV, several files", MEMORY)],
-    "folder": [("CSV, several files", MEMORY)],
+    "folder": [("CSV, several files", MEMORY), ("sets, several files", "duckdb")],
     "CR line ends": [("CSV", MEMORY), ("JSON Lines", MEMORY), ("sets, FIMI", MEMORY), ("graph, edge list", MEMORY)],
     "UTF-16": [("CSV, UTF-16", MEMORY)],
     "byte order mark": [("CSV", MEMORY), ("CSV, UTF-16", MEMORY)],
@@ -197,5 +197,5 @@ def _without(field: dict[str, Any], key: str) -> dict[str, Any]:
 def _codes(name: str, field: dict[str, Any]) -> list[int]:
     words = [one for one in ANY if isinstance(one, str) and one.isprintable()]
     domain = Schema.from_dict({"fields": [{"name": name, **field}], "missingValues": MARKS}).domain()  # type: ignore[attr-defined]
-    codes: list[int] = domain.attributes[0].encode(pl.Series(name, words)).tolist()
+    codes: list[int] = domain.read.attributes[0].encode(pl.Series(name, words)).tolist()
     return codes

@@ -71,6 +71,10 @@ FIELDS: dict[str, dict[str, Any]] = {
     "spots": {"type": "geopoint", "bounds": [[-2, -3], [2, 3]], "step": 0.5, "format": "array"},
     "point": {"type": "geopoint", "bounds": [[-2, -3], [2, 3]], "step": 0.1, "format": "object", "share": "1/5"},
     "north": {"type": "geopoint", "bounds": [[-2, -3], [2, 3]], "step": 0.25, "columns": ["north", "east"]},
+    "held": {"type": "list", "items": ["1", "Ash", "true", "é"], "unknown": "drop"},
+    "some": {"type": "list", "itemType": "integer", "items": {"minimum": -1, "maximum": 3}, "max_items": 2,
+             "delimiter": ",", "unknown": 2},
+    "must": {"type": "list", "items": ["1.5", "1", "male"], "constraints": {"required": True}},
 }  # fmt: skip
 RELATED = {
     "side": (("dropped",), "dropped -> side"),
@@ -90,6 +94,7 @@ WORDS: list[Any] = [
     "nein", "inf", "9007199254740993", "9" * 400, "\x00", "\ufeff1", "０", "0.1", "1,5", "null", "1.234,5", "€ -1,5",
     "5 %", "much", " Ash\xa0", "ASH ", "m", "MALE", "É", "never", "03.01.2020", "03.01.20", " 1/3/2020", "2",
     "1.5, -1", "-1,1.5", "200, 1", "1.5;1", "[1.5, -1]", "[1, 2, 3]", "[1.5,", '{"lon": 1, "lat": -1}', '{"lat": 1}',
+    "1;Ash", "Ash ; x;1;Ash", '["Ash", 1, null, "x"]', "[]", "3, 2,-1,2", "true;", ";", '["\\ud800"]',
 ]  # fmt: skip
 DAYS: list[Any] = [date(2020, 1, 3), date(2019, 12, 1), date(1, 1, 1), date(9999, 12, 31), date(2020, 1, 2)]
 TIMES: list[Any] = [
@@ -106,7 +111,7 @@ ODD: list[Any] = [
     np.int8(1), np.uint64(2**63), np.bool_(True), np.str_("Ash"), 2**63, 2**64, -(2**63) - 1, 10**400, 1j, 1 + 0j,
     timedelta(1), np.timedelta64(1, "D"), b"1", b"Ash", (1,), [1], {1: 1}, {1}, pd.Period("2020-01", "M"),
     pd.Interval(0, 1), Fraction(1, 2), time(1), "\ud800", object(), range(2), np.datetime64("NaT", "ns"),
-    np.array([1, 2]),
+    np.array([1, 2]), ["Ash", 1, None, "Ash"], [], [True, "é"], ["\ud800", 1.0], [[1]], ("1", "x"), "Ash;1", [object()],
 ]  # fmt: skip
 POOLS = {
     "ints": INTS, "floats": FLOATS, "bools": BOOLS, "words": WORDS, "days": DAYS, "times": TIMES, "zoned": ZONED,

@@ -22,10 +22,11 @@ from cantle.interfaces import demo_data
 from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError
 from cantle.release import Release
 from cantle.release.answers.estimates import Estimate, Noise, rescaled
-from cantle.release.answers.table_answers import TableAsker, numbers_of
+from cantle.release.answers.table_answers import TableAsker, _there, numbers_of
 from cantle.release.answers.widths import BY_NOISE
 from cantle.release.tables import pairs_of
-from cantle.schema.code_sets import CodeSet, OneColumn
+from cantle.schema.code_sets import CodeSet, OneColumn, columns_of
+from cantle.schema.relations import Form
 from cantle_lab.papers import made_tables
 from cantle_lab.papers.interval_questions import Numbers, Truth, check
 from cantle_lab.papers.table_sets import TableSet
@@ -310,6 +311,13 @@ def test_numbers_and_dates_are_grouped_by_ranges(method: str) -> None:
     assert release.count(by=["joined"]).height > 4
     means = release.mean("weight", by=["ill"])
     assert ((means["low"] <= means["value"]) & (means["value"] <= means["high"])).all()
+
+
+def test_the_columns_of_a_sum_have_an_order() -> None:
+    """Otherwise notes and last digits would vary from run to run, as the order of texts in a set does."""
+    asker = TableAsker(released())
+    names = [*asker.attributes][:6]
+    assert columns_of(_there(asker, Form(0, {}, frozenset(names)))) == sorted(names)
 
 
 def test_the_mean_of_nothing_is_unknown() -> None:

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import cantle
-from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
+from cantle.errors import DataError, EngineError, ParameterError, SchemaError, VerifyError
 from cantle.release.verify import verify_folder
 from cantle_lab.papers.made_families import CLINIC, clinic
 from tests.interfaces.cli import inside
@@ -163,6 +163,24 @@ def test_the_same_bytes_from_folders_sheets_and_a_database(tmp_path: Path) -> No
             assert published(tmp_path / name, tmp_path / name, engine=engine).equals(here)
     assert published(tmp_path / "book.xlsx").equals(here)
     assert published(f"duckdb://{tmp_path}/x.duckdb", engine="database").equals(here)
+
+
+def test_the_same_bytes_from_a_server_of_postgresql(server: str) -> None:
+    pytest.importorskip("ibis")
+    psycopg = pytest.importorskip("psycopg")
+    made = clinic(600, 3)
+    with psycopg.connect(server) as connection:
+        for name, frame in made.items():
+            connection.execute(f"create table {name} ({', '.join(f'{one} bigint' for one in frame.columns)})")
+            with connection.cursor().copy(f"copy {name} from stdin") as rows:
+                for row in frame.sample(fraction=1, shuffle=True, seed=7).iter_rows():
+                    rows.write_row(row)
+    found = cantle.publish(server, CLINIC, epsilon=4, insecure_seed=1, engine="database")
+    assert found.records.equals(cantle.publish(made, CLINIC, epsilon=4, insecure_seed=1).records)
+    with psycopg.connect(server) as connection:
+        connection.execute("drop table visits")
+    with pytest.raises(EngineError, match="no such table"):
+        cantle.publish(server, CLINIC, epsilon=4, insecure_seed=1, engine="database")
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from cantle.errors import DataError, ParameterError, SchemaError
 from cantle.release.answers.sequence_answers import SequenceAsker
 from cantle.release.data_file import as_polars
 from cantle.release.load import load
-from cantle.release.report.sequence_section import frequent_section
+from cantle.release.report.sequences import frequent_section
 from cantle.release.sequences import uses
 from cantle.release.show import sections
 from cantle.release.verify import verify_folder

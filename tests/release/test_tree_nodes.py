@@ -12,7 +12,7 @@ import pytest
 
 import cantle
 from cantle.errors import VerifyError
-from cantle.release.load import domain_of
+from cantle.release.schemas import domain_of
 from cantle.release.show import overview, sections, tree_lines
 from cantle.release.structures.tree_nodes import Nodes, nodes_of
 from cantle.release.verify import problems

@@ -14,8 +14,9 @@ from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError
 from cantle.release import sets, tables
 from cantle.release.accuracy import ShareErrors
 from cantle.release.kinds import texts_of
-from cantle.release.tables import Connections, sentence, uses, weaker
+from cantle.release.tables import Connections, uses, weaker
 from cantle.release.words import Right, groups, line
+from cantle.release.words import sentence as in_words
 from tests.release.changes import with_manifest
 from tests.release.kinds import GRAPH, NUMBERS, baskets, edges
 from tests.release.people import SCHEMA, people
@@ -35,6 +36,16 @@ def accuracy(one: int | None, together: int | None, apart: int | None, rate: tup
         all_pairs=105,
         pairs_together=21,
     )
+
+
+def sentence(measured: Accuracy | None, released: int) -> str:
+    """The sentence about a table."""
+    return in_words("A share of 10 %", measured, tables.rights(measured, released))
+
+
+def of_sets(measured: Accuracy | None, released: int) -> str:
+    """The sentence about sets."""
+    return in_words("The share of sets", measured, sets.rights(measured, released))
 
 
 # ---- the line -------------------------------------------------------------------------------------------------
@@ -72,9 +83,9 @@ def test_classes_that_do_not_exist_are_left_out() -> None:
 
 def test_an_accuracy_that_was_not_measured_says_why() -> None:
     few = Accuracy(bought=False, share=Fraction(1, 25), noisy_records=500)
-    for said in (sentence(few, 500), sets.sentence(few, 500)):
+    for said in (sentence(few, 500), of_sets(few, 500)):
         assert said == "Accuracy not measured: too few records at this epsilon."
-    for said in (sentence(None, 500), sets.sentence(None, 500)):
+    for said in (sentence(None, 500), of_sets(None, 500)):
         assert said == "Accuracy not measured: no part of epsilon was spent on it."
 
 
@@ -82,14 +93,14 @@ def test_sets_have_figures_for_one_item_for_counted_pairs_and_for_other_ones() -
     one, counted, other = (PairError(pairs=9, records=records, rate=EXACT) for records in (28, 18, 98))
     alone = QuestionError(q=9, records=one.records, rate=EXACT)
     measured = Accuracy(bought=True, share=Fraction(1, 25), noisy_records=10_000, one_column=alone)
-    said = sets.sentence(replace(measured, together=counted, apart=other), 10_000)
+    said = of_sets(replace(measured, together=counted, apart=other), 10_000)
     assert said == (
         "The share of sets is right to ±0.3 percentage points with one item, ±0.3 with two or three items whose pairs "
         "were counted, ±1 with two or three other items (95 of 100 questions)."
     )
-    assert "±1 with two or three items (95" in sets.sentence(replace(measured, apart=other), 10_000)
-    assert "±0.3 with two or three items (95" in sets.sentence(replace(measured, together=counted), 10_000)
-    assert "one item (95" in sets.sentence(measured, 10_000)
+    assert "±1 with two or three items (95" in of_sets(replace(measured, apart=other), 10_000)
+    assert "±0.3 with two or three items (95" in of_sets(replace(measured, together=counted), 10_000)
+    assert "one item (95" in of_sets(measured, 10_000)
 
 
 # ---- connections ----------------------------------------------------------------------------------------------

@@ -139,6 +139,8 @@ def _plain(ibis: ModuleType, column: Column) -> Value:
     kind = column.type()
     if kind.is_boolean() or kind.is_integer() or kind.is_floating():
         return column
+    if kind.is_array() and (kind.value_type.is_string() or kind.value_type.is_integer()):
+        return column
     if kind.is_string():
         return column.concat("")  # without the blanks that fill up a CHAR(20)
     if kind.is_decimal() and kind.precision is not None and kind.precision <= 38:

@@ -310,6 +310,8 @@ def identifier_of(value: object) -> Identifier | None:
     """
     if isinstance(value, timedelta | np.timedelta64):  # those of pandas and of Python have different texts
         return None
+    if isinstance(value, complex) and value != value:  # so a blank looks in a column with a complex number
+        return None
     if isinstance(value, str | bytes | int):
         return identifier(value)
     if isinstance(value, np.integer | np.bool_):

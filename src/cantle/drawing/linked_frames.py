@@ -21,12 +21,16 @@ def joined(parent: pl.DataFrame, child: pl.DataFrame, size: Ints, name: str) -> 
     return parent.with_columns(lists.alias(name).cast(pl.List(pl.Struct(child.schema))))
 
 
+def children(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The rows of all children, family after family."""
+    return frame[name].filter(frame[name].list.len() > 0).explode().struct.unnest()
+
+
 def linked(frame: pl.DataFrame, schema: FamilySchema) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Both tables of families, with keys: 1, 2, … in the order of the frame."""
     name = schema.names[1]
     parent_key, child_key = (str(one.person) for one in schema.tables)
     number = pl.Series(parent_key, np.arange(1, len(frame) + 1, dtype=np.int64))
     size = frame[name].list.len().to_numpy()
-    own = frame[name].filter(frame[name].list.len() > 0).explode().struct.unnest()
     key = pl.Series(child_key, np.repeat(number.to_numpy(), size))
-    return frame.drop(name).insert_column(0, number), own.insert_column(0, key)
+    return frame.drop(name).insert_column(0, number), children(frame, name).insert_column(0, key)

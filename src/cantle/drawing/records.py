@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from cantle.errors import MissingExtra, ParameterError, raise_alone
 from cantle.schema.domain import Attribute, Labels, Lists, Plane
-from cantle.schema.lists import as_texts
+from cantle.schema.lists import as_texts, from_texts
 from cantle.trusted.core.arrays import Codes, Ints
 
 if TYPE_CHECKING:
@@ -126,6 +126,15 @@ def csv_of(frame: pl.DataFrame, *, include_header: bool = True) -> str:
     """A released table as CSV. A null in a table of one column is a pair of quotes: many readers skip empty lines."""
     null, frame = '""' if frame.width == 1 else None, _with_texts(frame)
     return frame.write_csv(include_header=include_header, null_value=null, datetime_format=SECONDS)
+
+
+def read_csv(path: Path, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """A frame of these types that `write_csv` wrote."""
+    import polars as pl
+
+    lists = {name: kind for name, kind in types.items() if isinstance(kind, pl.List)}
+    frame = pl.read_csv(path, schema={**types, **dict.fromkeys(lists, pl.String())})
+    return frame.with_columns(from_texts(frame[name], kind).alias(name) for name, kind in lists.items())
 
 
 def _with_texts(frame: pl.DataFrame) -> pl.DataFrame:

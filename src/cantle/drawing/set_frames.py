@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from cantle.drawing.records import NativeFrame
 
 
+PLACE = "position"
+"""The column of a long table that says the order of a sequence, if the schema does not name it."""
+
 _LISTED = 1 << 16  # most integers of which each is converted to text once
 _BLOCK = 1 << 13  # records written together: their arrays stay in the cache
 _MANY = 1 << 20  # records put into lists together
@@ -70,10 +73,20 @@ def to_long(frame: pl.DataFrame) -> pl.DataFrame:
     return numbered.explode("item")
 
 
-def give_back_sets(frame: pl.DataFrame, form: SetForm) -> NativeFrame:
-    """The (public) frame of sets in the form and library of the input; ids are new."""
+def long_table(frame: pl.DataFrame, form: SetForm, *, ordered: bool = False) -> pl.DataFrame:
+    """`to_long` with the public names of columns; ordered, with the place of each item in its record, from 1."""
+    long = to_long(frame)
+    names = {"id": form.id, "item": form.item}
+    if ordered:
+        long = long.with_columns(place=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("id"))
+        names = {"id": form.id, "place": form.order or PLACE, "item": form.item}
+    return long.select(pl.col(key).alias(name) for key, name in names.items())
+
+
+def give_back_sets(frame: pl.DataFrame, form: SetForm, *, ordered: bool = False) -> NativeFrame:
+    """The (public) frame of sets, or of sequences, in the form and library of the input; ids are new."""
     if form.form == "long":
-        return give_back(to_long(frame).rename({"id": form.id, "item": form.item}), form.frame)
+        return give_back(long_table(frame, form, ordered=ordered), form.frame)
     return give_back(frame.rename({ITEMS: form.column}), form.frame)
 
 

@@ -22,9 +22,10 @@ from cantle.errors import ParameterError
 from cantle.interfaces.opening import preflight
 from cantle.interfaces.publishing import EngineName, MethodName, PresetName, carry_out
 from cantle.release import Release
-from cantle.release.load import table_schema_of
+from cantle.release.schemas import schema_as
 from cantle.release.structures.cells import generalise
 from cantle.schema import Schema, as_schema
+from cantle.schema.table import TableSchema
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -306,7 +307,7 @@ class DiffGen(Publisher):
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:  # noqa: ARG002
         """The names of the columns that `transform` returns."""
-        attributes = table_schema_of(self._fitted().manifest).domain().attributes
+        attributes = schema_as(self._fitted().manifest, TableSchema).domain().attributes
         return np.array([attribute.name for attribute in attributes], dtype=object)
 
 

@@ -253,5 +253,5 @@ def _release(order: Order, made: Made, form: Form, ticket: Ticket | None, starte
         ledger=None if ticket is None else read(LedgerLine, ticket.line, "ledger"),
     )
     manifest = replace(manifest, notes=(*manifest.notes, *tables.notes(manifest)))
-    records = KINDS[order.schema.kind].given_back(results.drawn, dict(form), order.schema)
+    records = KINDS[order.schema.kind].storage.given_back(results.drawn, dict(form), order.schema)
     return Release(records, results.groups, results.frames, manifest, ticket)

@@ -15,13 +15,16 @@ from cantle.internal.check_sets import SEQUENCE, SET, Nouns
 from cantle.internal.comparison import Comparison, Distribution, Fact, Matrices
 from cantle.internal.questions import QUESTIONS, Asked, answer
 from cantle.release import Release
-from cantle.release.answers.sequence_answers import HELD, SequenceAsker
+from cantle.release.answers.estimates import HELD
+from cantle.release.answers.sequence_answers import SequenceAsker
 from cantle.release.answers.set_answers import SetAsker
-from cantle.release.load import sequence_schema_of, set_schema_of
 from cantle.release.report.sets import SetView, has, holding, pair_counts
+from cantle.release.schemas import schema_as
 from cantle.release.sequences import SequenceCodes
 from cantle.schema.code_sets import OneColumn, join
 from cantle.schema.items import Universe
+from cantle.schema.sequences import SequenceSchema
+from cantle.schema.sets import SetSchema
 from cantle.trusted.core.arrays import Codes, Ints
 
 SHOWN = 20
@@ -50,7 +53,7 @@ class ItemsTogether(Matrices):
 
 
 def compare_sets(path: Path, release: Release) -> Comparison:
-    schema = set_schema_of(release.manifest)
+    schema = schema_as(release.manifest, SetSchema)
     baskets = read_baskets(path, schema)
     raw = SetView(baskets.starts, baskets.items.astype(np.int64), schema.universe)
     released = SetView.of(release)
@@ -68,7 +71,7 @@ def compare_sets(path: Path, release: Release) -> Comparison:
 
 
 def compare_sequences(path: Path, release: Release) -> Comparison:
-    schema, asker = sequence_schema_of(release.manifest), SequenceAsker(release)
+    schema, asker = schema_as(release.manifest, SequenceSchema), SequenceAsker(release)
     baskets, universe = read_baskets(path, schema), schema.universe
     both = SequenceCodes(baskets.starts, baskets.items), asker.sequences
     lengths = np.diff(both[0].starts), np.diff(both[1].starts)

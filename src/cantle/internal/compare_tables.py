@@ -20,10 +20,10 @@ from cantle.methods.own_error.table_workload import coded
 from cantle.release import Release
 from cantle.release.answers.regression import Model
 from cantle.release.answers.table_answers import TableAsker
-from cantle.release.load import table_schema_of
 from cantle.release.report.groupings import middle_of
 from cantle.release.report.pairs import Floats, associations, cross_table, distance, thinned
 from cantle.release.report.tables import TableView
+from cantle.release.schemas import schema_as
 from cantle.schema.domain import Attribute, Steps
 from cantle.schema.fields import MOST_CLASSES
 from cantle.schema.table import TableSchema
@@ -56,7 +56,7 @@ class ConnectedColumns(Matrices):
 
 
 def compare_table(data: object, release: Release) -> Comparison:
-    view, schema = TableView.of(release), table_schema_of(release.manifest)
+    view, schema = TableView.of(release), schema_as(release.manifest, TableSchema)
     used = read_used(data, schema)
     raw = used.codes
     facts = (Fact("records", len(raw[0]), release.manifest.summary["records"]),)

@@ -16,7 +16,7 @@ from cantle.internal.comparison import Comparison, Distribution, Fact
 from cantle.internal.findings import Checked, Finding, Section
 from cantle.release import Release
 from cantle.release.report.groupings import group
-from cantle.release.report.pairs import distance
+from cantle.release.report.pairs import cross_table, distance
 from cantle.release.structures import opened
 from cantle.release.structures.families import Opened
 from cantle.schema.domain import Attribute
@@ -93,11 +93,11 @@ def _siblings(attribute: Attribute, both: Sequence[Joined], place: int) -> float
     """How far the shares of (first child, second child) differ."""
     tables = []
     grouping = group(attribute, np.concatenate([one.child[place] for one in both]), GROUPS)
+    number = len(grouping.labels)
     for one in both:
         two = (np.cumsum(one.size) - one.size)[one.size >= 2]
         groups = grouping.of(one.child[place]).astype(np.int64)
-        number = len(grouping.labels)
-        tables.append(np.bincount(groups[two] * number + groups[two + 1], minlength=number**2))
+        tables.append(cross_table(groups[two], groups[two + 1], number, number))
     return distance(tables[0], tables[1])
 
 
@@ -108,10 +108,12 @@ def _linked(schema: FamilySchema, both: Sequence[Joined]) -> float:
         for j, below in enumerate(schema.domains[1].attributes):
             one = group(above, np.concatenate([part.parent[i] for part in both]), GROUPS)
             two = group(below, np.concatenate([part.child[j] for part in both]), GROUPS)
-            tables = []
-            for part in both:
-                rows = np.repeat(one.of(part.parent[i]).astype(np.int64), part.size)
-                cells = rows * len(two.labels) + two.of(part.child[j])
-                tables.append(np.bincount(cells, minlength=len(one.labels) * len(two.labels)))
-            found.append(distance(tables[0], tables[1]))
+            shape = len(one.labels), len(two.labels)
+            first, second = (
+                cross_table(
+                    np.repeat(one.of(part.parent[i]).astype(np.int64), part.size), two.of(part.child[j]), *shape
+                )
+                for part in both
+            )
+            found.append(distance(first, second))
     return float(np.mean(found)) if found else 0.0

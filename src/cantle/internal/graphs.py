@@ -12,7 +12,7 @@ from cantle.internal.comparison import Comparison, Distribution, Fact
 from cantle.internal.findings import Checked, Finding, Section
 from cantle.release import Release
 from cantle.release.data_file import as_polars
-from cantle.release.load import graph_schema_of
+from cantle.release.schemas import schema_as
 from cantle.schema.graph import GraphSchema
 from cantle.trusted.bounding.graph_pairs import HEADERS, Bools, Declared
 from cantle.trusted.bounding.node_ids import Column, Ints, identifier
@@ -102,7 +102,7 @@ class _Texts:
 
 
 def compare_graph(path: Path, release: Release, nodes: Path | None) -> Comparison:
-    graph = read_graph(path, graph_schema_of(release.manifest), nodes)
+    graph = read_graph(path, schema_as(release.manifest, GraphSchema), nodes)
     raw = graph.values if isinstance(graph, Degrees) else np.bincount(graph.ends.reshape(-1), minlength=graph.nodes)
     released = as_polars(release.records, release.manifest)["degree"].to_numpy().astype(np.int64)
     facts = (

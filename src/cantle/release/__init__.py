@@ -19,7 +19,7 @@ from cantle.drawing.records import as_frame
 from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
 from cantle.methods.own_error.accuracy import Accuracy
 from cantle.release.data_file import ENDINGS, choose, write
-from cantle.release.kinds import KINDS, files_of, texts_of
+from cantle.release.kinds import files_of, texts_of
 from cantle.release.manifest import Manifest
 from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
@@ -100,10 +100,10 @@ class Release:
     def tables(self) -> dict[str, NativeFrame]:
         """Of a release of families, both linked tables by the names of their resources, with new keys; of others, the
         records as table `data`."""
-        from cantle.release import families
+        from cantle.release.storage import linked_tables
 
         if len(files_of(self.manifest)) > 1:
-            return families.tables(self)
+            return linked_tables(self)
         return {"data": self.records}
 
     @property
@@ -130,7 +130,7 @@ class Release:
     @cached_property
     def schema(self) -> Schema:
         """The public description of the data."""
-        from cantle.release.load import schema_of
+        from cantle.release.schemas import schema_of
 
         return schema_of(self.manifest)
 
@@ -248,7 +248,9 @@ class Release:
 
     @cached_property
     def _asker(self) -> Asker:
-        return KINDS[self.manifest.kind].asker(self)
+        from cantle.release.answers.askers import asker_of
+
+        return asker_of(self)
 
     @cached_property
     def _weighing(self) -> Asker:

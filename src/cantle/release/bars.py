@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from cantle.release import Release
 from cantle.release.data_file import as_polars, lists_of
-from cantle.release.load import code_reader, table_schema_of
+from cantle.release.schemas import code_reader, schema_as
 from cantle.release.structures import traits_of
 from cantle.release.words import percent
+from cantle.schema.table import TableSchema
 
 WIDTH = 24
 """Characters of the longest bar."""
@@ -36,7 +37,7 @@ def column_section(release: Release, everything: bool) -> tuple[str, list[str]]:
     """The released records column by column, as small bars. The last column (the target, if any) is always shown."""
     from cantle.release.report.tables import TableView  # which only those need who look at records
 
-    manifest, schema, lines = release.manifest, table_schema_of(release.manifest), list[str]()
+    manifest, schema, lines = release.manifest, schema_as(release.manifest, TableSchema), list[str]()
     if traits_of(manifest).of_ranges:
         return "Columns", lines
     codes, domain = code_reader(manifest, as_polars(release.records, manifest)), schema.as_declared()

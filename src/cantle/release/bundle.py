@@ -18,7 +18,7 @@ from cantle.errors import MissingExtra, OutputError, ParameterError, install_com
 from cantle.release import Release
 from cantle.release.data_file import as_polars
 from cantle.release.kinds import texts_of
-from cantle.release.load import attributes_of
+from cantle.release.schemas import attributes_of
 from cantle.release.words import labels_of
 
 MOST_ROWS = 1_048_575

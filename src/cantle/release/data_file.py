@@ -12,7 +12,7 @@ from cantle.drawing.records import Drawn
 from cantle.errors import ParameterError
 from cantle.release.kinds import KINDS, files_of
 from cantle.release.manifest import Manifest
-from cantle.release.sets import list_frame
+from cantle.release.storage import list_frame
 from cantle.release.words import file_metadata
 from cantle.schema import Schema
 
@@ -49,7 +49,7 @@ def _require_known(name: str, asked: str) -> None:
 def write(records: Drawn | NativeFrame, path: Path, data: str, manifest: Manifest) -> str | None:
     """Writes the records; returns the hash of the file if it was computed while writing."""
     if not isinstance(records, Drawn):
-        KINDS[manifest.kind].write(as_polars(records, manifest), path, data, manifest)
+        KINDS[manifest.kind].storage.write(as_polars(records, manifest), path, data, manifest)
         return None
     if data == "csv":
         return records.write_csv(path)
@@ -57,16 +57,16 @@ def write(records: Drawn | NativeFrame, path: Path, data: str, manifest: Manifes
     return None
 
 
-def read(folder: Path, prefix: str, manifest: Manifest, schema: Schema) -> pl.DataFrame:
+def read(folder: Path, prefix: str, manifest: Manifest) -> pl.DataFrame:
     """The records of a saved release, in the shape in which they were released."""
     stem = files_of(manifest)[0]
     stored = next(data for data, ending in ENDINGS.items() if (folder / f"{prefix}{stem}.{ending}").exists())
-    return KINDS[manifest.kind].read(folder / f"{prefix}data.{ENDINGS[stored]}", stored, manifest, schema)
+    return KINDS[manifest.kind].storage.read(folder / f"{prefix}data.{ENDINGS[stored]}", stored, manifest)
 
 
 def as_text(records: NativeFrame, manifest: Manifest) -> str:
     """Records as lines to print: CSV, or FIMI lines for sets that were not a long table and whose items allow it."""
-    return KINDS[manifest.kind].as_text(as_polars(records, manifest), manifest)
+    return KINDS[manifest.kind].storage.as_text(as_polars(records, manifest), manifest)
 
 
 def number_of(records: NativeFrame, manifest: Manifest) -> int:
@@ -87,7 +87,7 @@ def as_polars(records: NativeFrame, manifest: Manifest) -> pl.DataFrame:
         return pl.DataFrame(
             [
                 _typed(frame[name].to_pandas(), kind)
-                for name, kind in KINDS[manifest.kind].column_types(manifest).items()
+                for name, kind in KINDS[manifest.kind].storage.column_types(manifest).items()
             ]
         )
     return frame.to_polars()

@@ -5,21 +5,16 @@ That follows from the noise in the counts, and from what is a guess.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
-
-from cantle.drawing.records import csv_of
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
+from cantle.release.storage import DegreeStorage
 from cantle.release.structures import traits_of
-from cantle.release.words import Uses, declared_names, write_plain
-from cantle.schema.graph import GraphSchema
+from cantle.release.words import Uses, declared_names
 
 if TYPE_CHECKING:
     from cantle.release import Release
-    from cantle.release.answers.degree_answers import DegreeAsker
     from cantle.release.answers.estimates import Estimate
     from cantle.schema.canonical_json import JSON
 
@@ -68,15 +63,6 @@ def _middle(release: Release) -> Estimate:
     return release.count(f"degree >= {int(degrees.median() or 0)}")  # type: ignore[arg-type]
 
 
-def _column_types(_: Manifest) -> dict[str, pl.DataType]:
-    return {"degree": pl.Int64()}
-
-
-def _read(path: Path, stored: str, manifest: Manifest, schema: GraphSchema) -> pl.DataFrame:  # noqa: ARG001
-
-    return pl.read_parquet(path) if stored == "parquet" else pl.read_csv(path, schema=_column_types(manifest))
-
-
 def _number_of_nodes(manifest: Manifest) -> str:
     """A sentence about how far the released number of nodes may be off, if it was measured."""
     error = manifest.summary.get("nodes_error", 0)
@@ -105,12 +91,6 @@ def _fitted(manifest: Manifest) -> str:
     return f"{how}; nothing is drawn at random"
 
 
-def _asker(release: Release) -> DegreeAsker:
-    from cantle.release.answers.degree_answers import DegreeAsker  # which imports the kinds of data
-
-    return DegreeAsker(release)
-
-
 def _texts(manifest: Manifest) -> Texts:
     counts = f"A sequence of {manifest.summary['records']:,} degrees, made from the noisy counts of"
     fitted = _fitted(manifest)
@@ -128,6 +108,8 @@ def _texts(manifest: Manifest) -> Texts:
 
 KIND = ReleasedKind(
     noun="a graph",
+    title="the degrees of a graph",
+    size="nodes, each with its released degree. Who is connected to whom is not in the release.",
     record="record",
     records="degrees, one per node",
     counted="nodes",
@@ -136,12 +118,7 @@ KIND = ReleasedKind(
     product="Summary statistics",
     bare="Statistics",
     noise_note="the interval covers the noise in the counts, not what the bound on degrees removed or the fit changed",
-    column_types=_column_types,
-    write=write_plain,
-    read=_read,
-    as_text=lambda frame, _: csv_of(frame),
-    given_back=lambda drawn, _form, _schema: drawn,
-    asker=_asker,
+    storage=DegreeStorage(),
     uses=uses,
     texts=_texts,
 )

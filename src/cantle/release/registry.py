@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 from cantle.release.kinds import KINDS, texts_of
 from cantle.release.manifest import EarlierRelease, Manifest
@@ -16,52 +17,6 @@ from cantle.release.statement import became, beyond, declared_records, neighbour
 from cantle.release.words import method_in_words, printable
 from cantle.trusted.core.budget import words_of
 
-_TEMPLATE = """\
-# An entry for the registry of differential-privacy deployments, tier 3, as a draft.
-# Blanks ("") are to be filled in by the curator (`publish --statement`); the rest follows from release.json.
-{warning}url_slug: {url_slug}  # name-curators-year, in lower case
-status: "Draft"
-tier: 3
-deployment:
-  basic:
-    name: {name}
-    data_curators: {data_curators}
-    intended_use: {intended_use}
-    data_product_type: {data_product_type}
-    data_product_region: {data_product_region}
-    description: {description}
-    publication_date: {publication_date}  # the day it was made; correct it if published later
-    {data_product_sector}
-  dp_variant:
-    variant_name: {variant_name}
-    data_domain: {data_domain}
-    unprotected_quantities: {unprotected_quantities}
-  privacy_loss:
-    privacy_unit: {privacy_unit}
-    privacy_unit_details: {privacy_unit_details}
-{privacy_parameters}    privacy_parameters_details: {privacy_parameters_details}
-  deployment_model:
-    model_name: "Central"
-    model_name_details: "The curator holds the data and runs cantle; readers get the release alone."
-    actors: {actors}
-    release_type: {release_type}
-    release_type_details: {release_type_details}{plans}
-    # data_source_type:  # Static or Dynamic
-    # data_source_type_details:  # to be filled in by the curator
-    access_type: "Non-interactive"
-    access_type_details: "Readers query the released files; nothing asks the data again."
-  accounting:
-    post_processing: {post_processing}
-    composition: {composition}
-  implementation:
-    preprocessing_and_hyperparameter_tuning: {preprocessing}
-    mechanisms: {mechanisms}
-    justification: {justification}
-  administrative:
-    sources: {sources}
-    notes: {notes}
-    registry_authors: {registry_authors}
-"""
 _BLANK = "  # to be filled in by the curator"
 _SECTORS = "# data_product_sector:  # Technology, Healthcare, Education, Government, Energy or Finance"
 _PARAMETERS = """\
@@ -103,7 +58,8 @@ def registry(manifest: Manifest) -> str:
         "mechanisms": _mechanisms(m),
         "notes": " ".join([f"Made by cantle {m.software.get('cantle')}.", promised, *texts_of(m).accuracy, *legal]),
     }
-    return _TEMPLATE.format(
+    template = Path(__file__).with_name("registry_template.yaml").read_text(encoding="utf-8")
+    return template.format(
         warning="" if m.private else f"# {m.guarantee}: do not register this release.\n",
         privacy_parameters=_PARAMETERS.format(epsilon=words_of(m.receipt.epsilon_nano)) if m.private else "",
         **{name: quoted(text) for name, text in values.items()},

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from cantle.release.manifest import Manifest
 
 if TYPE_CHECKING:
-    from cantle.data.frames import NativeFrame
-    from cantle.drawing.records import Drawn
     from cantle.release import Release
-    from cantle.release.answers.asking import Asker
+    from cantle.release.storage import Storage
     from cantle.release.words import Uses
     from cantle.schema.canonical_json import JSON
 
@@ -48,6 +43,10 @@ class ReleasedKind:
     """One kind of data. `schema` is of the class for this kind."""
 
     noun: str
+    title: str
+    """What is released, for the title of the report."""
+    size: str
+    """The words below the number of records in the report."""
     record: str
     """The unit of the promise where the receipt says `record`."""
     records: str
@@ -70,21 +69,9 @@ class ReleasedKind:
     """The formats in which records can be stored."""
     usual_format: Mapping[str, str] = field(default_factory=dict)
     """The format if none is requested, by the form of the input; csv if the form is not listed."""
-    unsaid: Mapping[str, JSON] = field(default_factory=dict)
-    """Keys of the schemas of releases that were made before cantle wrote them."""
 
-    column_types: Callable[[Manifest], dict[str, pl.DataType]]
-    """The types of the columns of records, in their order."""
-    write: Callable[[pl.DataFrame, Path, str, Manifest], None]
-    """Writes the records in a format."""
-    read: Callable[[Path, str, Manifest, Any], pl.DataFrame]
-    """The records of a saved release, stored in a format, in the shape in which they were released."""
-    as_text: Callable[[pl.DataFrame, Manifest], str]
-    """Records as lines to print."""
-    given_back: Callable[[Drawn | pl.DataFrame, dict[str, str], Any], Drawn | NativeFrame]
-    """Drawn records in the form and the kind of frame of the input, given the schema."""
-    asker: Callable[[Release], Asker]
-    """Opens a release to ask it questions."""
+    storage: Storage
+    """How records are stored and given back."""
     uses: Callable[[Release], Uses]
     """What a release is good for, and what it is not good for."""
     texts: Callable[[Manifest], Texts]

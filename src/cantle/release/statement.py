@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from cantle.drawing.records import records_meant
 from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError
@@ -97,13 +98,14 @@ def for_people(manifest: Manifest, kind: str, chance: str) -> str:
 
 
 def _lines(manifest: Manifest, kind: str, chance: str) -> Iterator[str]:
-    yield _DRAWN.get(kind, _DEGREES)
+    unit = _UNITS[kind]
+    yield unit.drawn
     if manifest.private:
         little = manifest.receipt.epsilon_nano > CAREFUL * NANO
         yield (
-            f"Before reading this release, somebody may give an even chance (50 %) to {_YOURS[kind]} being in the "
+            f"Before reading this release, somebody may give an even chance (50 %) to {unit.yours} being in the "
             f"data. After reading it, they can be at most {chance} sure{', which is little protection' * little}. "
-            f"This holds whatever else they know, today or later.{_SEVERAL.get(kind, '')}"
+            f"This holds whatever else they know, today or later.{unit.several}"
         )
         yield (
             "It does not hide what is true of many people. If the data shows that people like you often fall ill, a "
@@ -114,35 +116,6 @@ def _lines(manifest: Manifest, kind: str, chance: str) -> Iterator[str]:
     yield "A release cannot be taken back, and what several releases from the same data reveal adds up."
     if manifest.facts.contact:
         yield f"Questions: {manifest.facts.contact}."
-
-
-_MADE_UP = "No released {noun} is yours. All are made up from counts with random noise; one may equal yours by chance."
-_DRAWN = {
-    "record": _MADE_UP.format(noun="record"),
-    "person": _MADE_UP.format(noun="record"),
-    "set": _MADE_UP.format(noun="set"),
-    "sequence": _MADE_UP.format(noun="sequence"),
-    "family": _MADE_UP.format(noun="family"),
-}
-_DEGREES = "No released number is yours. The numbers of neighbours are made up from counts with random noise."
-_YOURS = {
-    "record": "your record",
-    "set": "your set of items",
-    "sequence": "your sequence",
-    "person": "any record of yours",
-    "family": "your family (all rows of your key)",
-    "node": "you, as a node,",
-    "node-isolate": "any edge of yours",
-    "edge": "a certain edge of yours",
-}
-_SEVERAL = {
-    "family": " If you belong to several families in the data, they are less protected together.",
-    "record": " If the data has several records of yours, they are less protected together.",
-    "set": " If the data has several sets of yours, they are less protected together.",
-    "sequence": " If the data has several sequences of yours, they are less protected together.",
-    "edge": " All your edges together are less protected.",
-}
-"""What is left unsaid by a promise about one record, set, sequence or edge."""
 
 
 def odds(epsilon: float) -> str:
@@ -213,7 +186,7 @@ what a reviewer may ask.
 
 def protected(manifest: Manifest) -> str:
     """Whom the promise protects, as part of a sentence."""
-    return _UNITS[_kind(manifest)][0]
+    return _UNITS[_kind(manifest)].one
 
 
 def one_given(manifest: Manifest) -> str:
@@ -223,12 +196,10 @@ def one_given(manifest: Manifest) -> str:
 
 def neighbours(manifest: Manifest) -> str:
     """The pairs of data sets between which the promise holds (docs/privacy.md)."""
-    kind = _kind(manifest)
-    text = _UNITS[kind][1].format(k=manifest.receipt.unit.max_records)
-    if kind not in _SIZES:
-        return text
-    size = _SIZES[kind] if declared_records(manifest) is None else _DECLARED[kind].format(n=declared_records(manifest))
-    return f"{text}; {size}"
+    unit, declared = _UNITS[_kind(manifest)], declared_records(manifest)
+    text = unit.neighbours.format(k=manifest.receipt.unit.max_records)
+    size = unit.size if declared is None else unit.declared.format(n=declared)
+    return f"{text}; {size}" if size else text
 
 
 def declared_records(manifest: Manifest) -> int | None:
@@ -238,7 +209,7 @@ def declared_records(manifest: Manifest) -> int | None:
 
 def beyond(manifest: Manifest) -> str:
     """What the promise does not cover, given its unit."""
-    return _UNITS[_kind(manifest)][2]
+    return _UNITS[_kind(manifest)].beyond
 
 
 def noise(manifest: Manifest) -> str:
@@ -259,62 +230,96 @@ def _unit(manifest: Manifest) -> str:
     return protected(manifest) if _kind(manifest) in ("set", "sequence") else manifest.unit
 
 
+_DEGREES = "No released number is yours. The numbers of neighbours are made up from counts with random noise."
+
+
+def _made_up(noun: str) -> str:
+    return f"No released {noun} is yours. All are made up from counts with random noise; one may equal yours by chance."
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """What a statement says about a unit of the promise: whom it protects, the neighbours, what it does not cover.
+
+    Then what a reader has in the data, what is said of private numbers and of a declared number of records, what is
+    drawn, and what is left unsaid by a promise about one of several records.
+    """
+
+    one: str
+    neighbours: str
+    beyond: str
+    yours: str
+    size: str = ""
+    declared: str = ""
+    drawn: str = _DEGREES
+    several: str = ""
+
+
+_PUBLIC = "the number of records is public: it was declared as {n}"
+
+
+def _one_record(noun: str, *, yours: str, beyond: str = "", also: str = "", whole: str = "") -> _Unit:
+    """The unit that is one record: a row of a table, a set, or a sequence, as `also` says."""
+    return _Unit(
+        f"one record{also}",
+        f"two data sets that are equal except that one has one more record{whole or also}",
+        beyond or f"People with more than one {noun}, and {noun}s of different people that are correlated.",
+        yours,
+        "the number of records is private",
+        _PUBLIC,
+        _made_up(noun),
+        f" If the data has several {noun}s of yours, they are less protected together.",
+    )
+
+
 _UNITS = {
-    "record": (
-        "one record",
-        "two data sets that are equal except that one has one more record",
-        "People with more records than the unit covers, and records of different people that are correlated.",
+    "record": _one_record(
+        "record",
+        yours="your record",
+        beyond="People with more records than the unit covers, and records of different people that are correlated.",
     ),
-    "set": (
-        "one record (one set of items)",
-        "two data sets that are equal except that one has one more record (one set of items)",
-        "People with more than one set, and sets of different people that are correlated.",
+    "set": _one_record("set", yours="your set of items", also=" (one set of items)"),
+    "sequence": _one_record(
+        "sequence", yours="your sequence", also=" (one sequence)", whole=" (one sequence with all its events)"
     ),
-    "sequence": (
-        "one record (one sequence)",
-        "two data sets that are equal except that one has one more record (one sequence with all its events)",
-        "People with more than one sequence, and sequences of different people that are correlated.",
-    ),
-    "person": (
+    "person": _Unit(
         "one person",
         "two data sets that are equal except for all records of one person; at most {k} records per person are used",
         "People who are known under several identifiers, and records of different people that are correlated.",
+        "any record of yours",
+        "the numbers of records and of people are private",
+        f"the number of people is private; {_PUBLIC}",
+        _made_up("record"),
     ),
-    "family": (
+    "family": _Unit(
         "one family",
         "two pairs of files that are equal except for all rows of one key, in both files",
         "Somebody who appears in two families, in both together; and families that are correlated.",
+        "your family (all rows of your key)",
+        "the numbers of families and of rows are private",
+        drawn=_made_up("family"),
+        several=" If you belong to several families in the data, they are less protected together.",
     ),
-    "node": (
+    "node": _Unit(
         "one node with all its edges",
         "two graphs that are equal except for one node and its edges",
         "People who appear as several nodes, and what the edges of other people reveal about a person.",
+        "you, as a node,",
+        "the number of nodes is private",
     ),
-    "node-isolate": (
+    "node-isolate": _Unit(
         "the edges of one node",
         "two graphs on the same public nodes that are equal except for the edges of one node",
         "Who is in the graph: the nodes and their number are public.",
+        "any edge of yours",
     ),
-    "edge": (
+    "edge": _Unit(
         "one edge",
         "two graphs on the same public nodes that are equal except that one has one more edge",
         "Who is in the graph (the nodes and their number are public), and facts that rest on many edges of a person.",
+        "a certain edge of yours",
+        several=" All your edges together are less protected.",
     ),
-}
-
-
-_SIZES = {
-    "record": "the number of records is private",
-    "set": "the number of records is private",
-    "sequence": "the number of records is private",
-    "person": "the numbers of records and of people are private",
-    "family": "the numbers of families and of rows are private",
-    "node": "the number of nodes is private",
-}
-_DECLARED = {
-    "record": "the number of records is public: it was declared as {n}",
-    "set": "the number of records is public: it was declared as {n}",
-    "person": "the number of people is private; the number of records is public: it was declared as {n}",
 }
 
 

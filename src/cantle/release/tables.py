@@ -9,44 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-import polars as pl
-
-from cantle.drawing.records import as_frame, csv_of, give_back, records_meant
+from cantle.drawing.records import records_meant
 from cantle.methods.own_error.accuracy import Accuracy, Pair, all_pairs, measured_pairs
 from cantle.methods.own_error.table_workload import released_columns
 from cantle.release.accuracy import DOUBT, ShareErrors, bound_of, noise_scale, share_errors
 from cantle.release.answers.asking import bins_of
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
+from cantle.release.schemas import schema_as
+from cantle.release.storage import TableStorage
 from cantle.release.structures import traits_of
-from cantle.release.words import (
-    BY_EARLIER,
-    SWITCHED_OFF,
-    TOO_FEW,
-    Right,
-    Uses,
-    drawn_records,
-    groups,
-    line,
-    points,
-    printable,
-    write_plain,
-)
+from cantle.release.words import Right, Uses, drawn_records, groups, points, printable, sentence
 from cantle.schema.declared_values import plain
 from cantle.schema.field_keys import DELIMITER, LIST, WRITING
 from cantle.schema.items import parse_items
-from cantle.schema.lists import from_texts
 from cantle.schema.table import TableSchema
 
 if TYPE_CHECKING:
-    from cantle.data.frames import NativeFrame
-    from cantle.drawing.records import Drawn
     from cantle.release import Release
-    from cantle.release.answers.table_answers import TableAsker
     from cantle.schema.canonical_json import JSON
 
 WEAK = 0.15
@@ -84,11 +66,12 @@ class Connections:
     @staticmethod
     def of(manifest: Manifest) -> Connections:
         """The connections of a release."""
-        from cantle.release.load import table_schema_of  # which imports the package
+        from cantle.release.schemas import schema_as  # which imports the package
+        from cantle.schema.table import TableSchema
 
         every, together = pairs_of(manifest)
         errors = share_errors(manifest.accuracy, records_meant(manifest.summary))
-        has_target = any(one.role == "target" for one in table_schema_of(manifest).fields)
+        has_target = any(one.role == "target" for one in schema_as(manifest, TableSchema).fields)
         by_tables = "tables" in manifest.structure
         own = manifest.accuracy is not None and manifest.accuracy.together is not None
         detail = errors.together if own and errors is not None else None
@@ -129,7 +112,7 @@ class Connections:
 
 def pairs_of(manifest: Manifest) -> tuple[set[Pair], set[Pair]]:
     """All pairs of columns of a release of a table, and those that it measured together."""
-    from cantle.release.load import domain_of  # which imports the package
+    from cantle.release.schemas import domain_of  # which imports the package
 
     every = all_pairs(released_columns(domain_of(manifest)))
     return every, every & measured_pairs(manifest.structure)
@@ -138,15 +121,12 @@ def pairs_of(manifest: Manifest) -> tuple[set[Pair], set[Pair]]:
 # ---- sentences ------------------------------------------------------------------------------------------------
 
 
-def sentence(accuracy: Accuracy | None, released: int) -> str:
-    """The accuracy in one sentence, as `publish`, `show`, the statement, the report and Python print it."""
+def rights(accuracy: Accuracy | None, released: int) -> list[Right]:
+    """The measured errors of a share of 10 %."""
     if accuracy is None or not accuracy.bought:
-        return SWITCHED_OFF if accuracy is None else TOO_FEW
-    if accuracy.earlier is not None:
-        return BY_EARLIER
+        return []
     errors = share_errors(accuracy, released)
-    parts = _alone(accuracy, released) if errors is None else list(_parts(accuracy, errors))
-    return line("A share of 10 %", parts) if parts else TOO_FEW
+    return _alone(accuracy, released) if errors is None else list(_parts(accuracy, errors))
 
 
 def _alone(accuracy: Accuracy, released: int) -> list[Right]:
@@ -259,53 +239,6 @@ def note(known: Connections) -> Iterator[str]:
 _NAMED = 8  # most columns that a sentence names
 
 
-def _column_types(manifest: Manifest) -> dict[str, pl.DataType]:
-    return _types(_schema_of(manifest), manifest)
-
-
-def _schema_of(manifest: Manifest) -> TableSchema:
-    from cantle.release.load import table_schema_of  # which imports this module
-
-    return table_schema_of(manifest)
-
-
-def _types(schema: TableSchema, manifest: Manifest) -> dict[str, pl.DataType]:
-    domain = schema.domain()
-    nobody = np.zeros((0, len(domain.attributes)))
-    kinds = dict(domain.decode(nobody.astype(np.int64), np.zeros(0, np.int64), nobody).schema)
-    if traits_of(manifest).of_ranges:
-        kinds.update(dict.fromkeys((a.name for a in domain.attributes), pl.String()))
-    return kinds
-
-
-def _read(path: Path, stored: str, manifest: Manifest, schema: TableSchema) -> pl.DataFrame:
-    if stored == "parquet":
-        return pl.read_parquet(path)
-    types = _types(schema, manifest)
-    lists = {name: kind for name, kind in types.items() if isinstance(kind, pl.List)}
-    frame = pl.read_csv(path, schema=types | dict.fromkeys(lists, pl.String()))
-    # polars reads a pair of quotes as an empty text. Here it means null, because no category is empty.
-    is_one_text = frame.schema.dtypes() == [pl.String()]
-    frame = frame.with_columns(frame.to_series().replace("", None)) if is_one_text else frame
-    return frame.with_columns(from_texts(frame[name], kind).alias(name) for name, kind in lists.items())
-
-
-def _given_back(drawn: Drawn | pl.DataFrame, form: dict[str, str], schema: TableSchema) -> Drawn | NativeFrame:
-    return drawn if form["frame"] == "polars" else give_back(as_frame(drawn), form["frame"], _nullable(schema))
-
-
-def _nullable(schema: TableSchema) -> list[str]:
-    """The columns that may hold nulls. The schema decides, so that types do not depend on the records that were
-    drawn."""
-    return [one.name for one in schema.as_declared().attributes if one.nullable]
-
-
-def _asker(release: Release) -> TableAsker:
-    from cantle.release.answers.table_answers import TableAsker  # which imports the kinds of data
-
-    return TableAsker(release)
-
-
 def _uses(release: Release) -> Uses:
     return uses(Connections.of(release.manifest), records_meant(release.manifest.summary))
 
@@ -316,7 +249,7 @@ def _texts(manifest: Manifest) -> Texts:
     if isinstance(rules, list) and not traits.of_ranges:
         known = "the public rule" if len(rules) == 1 else f"any of the {len(rules)} public rules"
         outcome += f"\nNo released record breaks {known} in the schema, whatever the input records do."
-    for one in _schema_of(manifest).fields:
+    for one in schema_as(manifest, TableSchema).fields:
         if one.role == "weight":
             most = printable(plain(one.maximum))
             outcome += (
@@ -341,7 +274,7 @@ def _texts(manifest: Manifest) -> Texts:
 def _accuracy(manifest: Manifest) -> Iterator[str]:
     """How accurate the release is: one sentence, and what else there is to say."""
     accuracy, meant = manifest.accuracy, records_meant(manifest.summary)
-    yield sentence(accuracy, meant)
+    yield sentence("A share of 10 %", accuracy, rights(accuracy, meant))
     if len(_published(manifest)) > 1:
         yield weaker(accuracy, meant)
     if accuracy is not None and accuracy.bought and (binned := bins_of(manifest)):
@@ -396,19 +329,15 @@ def _values(one: Mapping[str, JSON]) -> str:
 
 KIND = ReleasedKind(
     noun="a table",
+    title="a table",
+    size="synthetic records; a drawn record may happen to equal a real one, which says nothing about anyone.",
     record="record",
     records="synthetic records",
     counted="records",
     part="column",
     how="{n} synthetic records of a table, drawn from noisy counts of regions of the public domain",
     one_number=True,
-    unsaid={"schemaVersion": 1},
-    column_types=_column_types,
-    write=write_plain,
-    read=_read,
-    as_text=lambda frame, _: csv_of(frame),
-    given_back=_given_back,
-    asker=_asker,
+    storage=TableStorage(),
     uses=_uses,
     texts=_texts,
 )

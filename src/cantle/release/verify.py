@@ -20,13 +20,15 @@ from cantle.errors import CantleError
 from cantle.methods.own_error.accuracy import KINDS as KINDS_OF_NUMBERS
 from cantle.methods.own_error.accuracy import WHY, Accuracy, PairError, affordable, kinds_of
 from cantle.release import FILES, Release, mark_of, sha256, sha256_of
+from cantle.release.answers.askers import asker_of
 from cantle.release.answers.asking import Asker
 from cantle.release.data_file import ENDINGS
 from cantle.release.kinds import KINDS, files_of
-from cantle.release.load import load, read_document, schema_of
+from cantle.release.load import load, read_document
 from cantle.release.manifest import Manifest, Receipt
 from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
+from cantle.release.schemas import schema_of
 from cantle.release.sign import SIGNATURE, signature_problems
 from cantle.release.statement import statement
 from cantle.release.structures import opened
@@ -54,7 +56,7 @@ def accuracy_problems(release: Release) -> Iterator[str]:
     records = receipt.unit.max_records
     kind, epsilon = KINDS[manifest.kind], receipt.epsilon_nano
     worth = affordable(accuracy.share, epsilon, accuracy.noisy_records, records, of_tables=kind.one_number)
-    asker = kind.asker(release)
+    asker = asker_of(release)
     if accuracy.bought != bool(worth):
         yield "whether the accuracy was measured does not follow from the noisy number of records"
     if (accuracy.all_pairs, accuracy.pairs_together) != tuple(map(len, asker.pairs)):

@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import polars as pl
-
-from cantle.drawing.records import share_drawn, write_csv
+from cantle.drawing.records import share_drawn
+from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError
+from cantle.release.accuracy import WORST_DOUBT, bound_of, noise_scale
 from cantle.release.manifest import Manifest
 from cantle.schema.taxonomy import printable as printable
 from cantle.schema.taxonomy import text_of
@@ -67,14 +66,6 @@ def _thinned(manifest: Manifest, noun: str) -> str:
     share = share_drawn(manifest.summary)
     each = f"**Each released {noun} stands for {1 / share:.3g} {noun}s**"
     return "" if share == 1 else f"\n{each}: all of them were too many."
-
-
-def write_plain(frame: pl.DataFrame, path: Path, data: str, manifest: Manifest) -> None:
-    """Writes a frame as CSV or Parquet."""
-    if data == "csv":
-        write_csv(frame, path)
-    else:
-        frame.write_parquet(path, metadata=file_metadata(manifest))
 
 
 def labels_of(manifest: Manifest) -> dict[str, dict[Any, str]]:
@@ -143,6 +134,21 @@ class Right:
     error: float
     about: str
     noisy: bool
+
+
+def sentence(what: str, accuracy: Accuracy | None, parts: Sequence[Right]) -> str:
+    """The accuracy in one sentence, as `publish`, `show`, the statement, the report and Python print it."""
+    if accuracy is None:
+        return SWITCHED_OFF
+    if accuracy.earlier is not None and accuracy.bought:
+        return BY_EARLIER
+    return line(what, parts) if parts and accuracy.bought else TOO_FEW
+
+
+def worst_of(error: QuestionError | PairError, about: str, released: int, least: float = 0.0) -> Right:
+    """A measured error that is the largest of many, as a share of the released records, and at least so large."""
+    level = max(least, bound_of(error, WORST_DOUBT) / max(1, released))
+    return Right(level, about, WORST_DOUBT * noise_scale(error) > level * released / 2)
 
 
 def points(share: float) -> str:

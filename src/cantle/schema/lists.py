@@ -152,6 +152,7 @@ def as_texts(lists: pl.Series) -> pl.Series:
 
 def from_texts(texts: pl.Series, kind: pl.DataType) -> pl.Series:
     """Released texts as lists."""
+    texts = texts.replace("", None)  # a null in a table of one column is a pair of quotes
     return texts.str.split(DELIMITER).list.eval(pl.element().filter(pl.element() != EMPTY)).cast(kind)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import signal
 import time
 import zipfile
@@ -17,6 +18,11 @@ from cantle.schema import load_schema
 from cantle.trusted.ledger import Ledger
 from tests.entropy import launcher
 from tests.interfaces.studio.site import SLOW, Site
+
+HID = {"name": "hid", "type": "integer", "role": "identifier"}
+ROOMS = {"name": "rooms", "type": "integer", "constraints": {"minimum": 0, "maximum": 3}}
+AGE = {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 8}}
+LINK = {"fields": "hid", "reference": {"resource": "homes", "fields": "hid"}}
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -55,14 +61,51 @@ def test_the_header_of_a_long_table_of_sets_is_asked_for_too(site: Site) -> None
     assert "nodes" in (site.folder / "schema.yaml").read_text()
 
 
-def test_a_data_package_is_published_as_it_is(site: Site) -> None:
-    (site.folder / "schema.yaml").unlink()
-    (site.folder / "datapackage.json").write_text("{}")
+def test_two_linked_files_are_drafted_as_a_package(site: Site) -> None:
+    (site.folder / "homes.csv").write_text("hid,rooms\n1,2\n2,3\n")
+    (site.folder / "people.csv").write_text("hid,age\n1,30\n1,4\n")
+    site.post("/data/choose", path="homes.csv")
+    form = {"kind": "families", "header": "yes"}
+    assert "name the file of the children" in site.post("/data/draft", **form).text
+    assert "no file of the children" in site.post("/data/draft", child="nobody.csv", key="hid", **form).text
+    (site.folder / "below").mkdir()
+    (site.folder / "below" / "people.csv").write_text("hid,age\n")
+    assert "put both into the folder" in site.post("/data/draft", child="below/people.csv", key="hid", **form).text
+    said = site.post("/data/draft", kind="families", child="people.csv", key="hid").text
+    assert "the first line may hold column names" in said
+    assert not (site.folder / "datapackage.yaml").exists()
+    shown = site.post("/data/draft", child="people.csv", key="hid", **form).text
+    assert "foreignKeys" in shown
+    assert "max_children" in shown
+    assert 'data = "datapackage.yaml"' in (site.folder / "studio.toml").read_text()
+    site.post("/data/choose", path="people.csv")
+    site.post("/data/draft", kind="table", header="yes")
+    assert site.studio.settings.schema == "schema.yaml"
+
+
+def test_a_data_package_is_checked_planned_and_published(site: Site) -> None:
+    package = {
+        "resources": [
+            {"name": "homes", "path": "homes.csv", "schema": {"primaryKey": "hid", "fields": [HID, ROOMS]}},
+            {"name": "people", "path": "persons.csv", "schema": {"fields": [HID, AGE], "foreignKeys": [LINK]}},
+        ],
+        "unit": {"family": "homes", "max_children": 3},
+    }
+    (site.folder / "datapackage.json").write_text(json.dumps(package))
+    (site.folder / "homes.csv").write_text("hid,rooms\n" + "".join(f"{one},{one % 4}\n" for one in range(200)))
+    (site.folder / "persons.csv").write_text("hid,age\n" + "".join(f"{one % 200},{one % 9}\n" for one in range(500)))
     assert "Nothing of it has been read" in site.post("/data/choose", path="datapackage.json").text
-    said = site.post("/data/draft", kind="families").text
-    assert "a data package needs no draft" in said
-    assert "cantle publish datapackage.json --epsilon 1 -o release" in said
-    assert not (site.folder / "schema.yaml").exists()
+    assert "is there already" not in site.post("/data/draft", kind="families").text
+    assert (site.studio.settings.schema, site.studio.settings.data) == ("datapackage.json", "datapackage.json")
+    assert "most people of a family: 3" in site.post("/internal/check").text
+    site.post("/protect/ledger", none="yes")
+    site.post("/budget", epsilon="4", records="200")
+    assert "cantle publish datapackage.json --schema datapackage.json" in site.get("/publish").text
+    site.post("/publish", word=site.word())
+    site.wait()
+    assert verify_folder(site.folder / "release") == []
+    answered = site.post("/look/release/ask", question="number_of_people >= 1").text
+    assert "number_of_people" in answered
 
 
 def test_a_column_is_checked_while_typing_and_written_when_saved(site: Site) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from cantle.release import Release
 from cantle.release.answers.regression import Model
 from cantle.release.answers.table_answers import TableAsker
-from cantle.release.load import code_reader
+from cantle.release.schemas import code_reader
 from cantle_lab.papers.coding import Coded, Coder, Floats, Ints
 
 if TYPE_CHECKING:

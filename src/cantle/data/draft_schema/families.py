@@ -29,7 +29,7 @@ def needs_header(path: str | os.PathLike[str]) -> bool:
 
 def draft_of(path: Path, header_row: int | None) -> str:  # noqa: ARG001
     if path.suffix.lower() in DOCUMENTS:
-        fix = f"publish it in the terminal, as it is: cantle publish {path.name} --epsilon 1 -o release"
+        fix = f"publish it as it is: cantle publish {path.name} --epsilon 1 -o release"
         raise ParameterError(f"a data package needs no draft, because it holds the schema; {fix}")
     raise ParameterError(f"families are two files: cantle init {path.name} --child FILE --key COLUMN")
 

@@ -294,6 +294,7 @@ def query_command(
     """
     import polars as pl
 
+    from cantle.release.answers.askers import asker_of
     from cantle.release.answers.estimates import LIMITS, NOISE_ONLY, WITHOUT_CONFIDENCE
     from cantle.release.kinds import KINDS
 
@@ -319,7 +320,7 @@ def query_command(
         rows = rows.with_columns(pl.col("items").cast(pl.List(pl.String)).list.join(", "))
     elif by:
         rows = estimate(question, by=by, confidence=given, weighted=weighted)
-        asker = KINDS[release.manifest.kind].asker(release)
+        asker = asker_of(release)
         if said := asker.cut_steps(asker.parse(question)):
             print(f"note: {said}", file=sys.stderr)
         stated = None if set(rows["covers"]) & set(WITHOUT_CONFIDENCE) else given

@@ -23,9 +23,10 @@ from cantle.interfaces.studio.studio import Opened, Studio
 from cantle.release import mark_of
 from cantle.release.answers.estimates import WITHOUT_CONFIDENCE, in_words
 from cantle.release.data_file import as_text
-from cantle.release.load import table_schema_of
+from cantle.release.schemas import schema_as
 from cantle.release.show import overview
 from cantle.release.words import value_in_words
+from cantle.schema.table import TableSchema
 
 MOST_RECORDS = 1_000_000
 _MOST_ROWS = 2000
@@ -130,7 +131,7 @@ def _answer(one: Opened, visit: Visit) -> dict[str, object]:
         value = release.mean(mean, question) if mean else release.count(question)
         return {"value": str(value), "covers": value.covers}
     rows = one.release.mean(mean, question, by=by) if mean else one.release.count(question, by=by)
-    captions, lines = table_schema_of(one.release.manifest).captions()[by], []
+    captions, lines = schema_as(one.release.manifest, TableSchema).captions()[by], []
     sure = not set(rows["covers"]) & set(WITHOUT_CONFIDENCE)
     for row in rows.head(_MOST_ROWS).iter_rows(named=True):
         width = row["high"] - row["low"]

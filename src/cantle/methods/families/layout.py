@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cantle.drawing.column_cells import Column, column_of, with_null
+from cantle.drawing.column_cells import Column, column_of
 from cantle.schema.families import FamilySchema
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.views import FIRST, LATER, PARENTS, STAGES
@@ -81,8 +81,3 @@ class Layout:
 
 def _called(prefix: str, columns: Sequence[Column]) -> list[Column]:
     return [replace(one, name=f"{prefix}{one.name}") for one in columns]
-
-
-def widest_cells(columns: Sequence[Column], edges: Sequence[Ints]) -> list[Ints]:
-    """The cells of columns with those of null."""
-    return [with_null(column, edge) for column, edge in zip(columns, edges, strict=True)]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor, isqrt
+from math import floor, isqrt
 
-from cantle.methods.mosaic.plan import GATE, SELECTION, SIZE, SPIKES, TREE, price, rho
+from cantle.methods.mosaic.plan import NANO, SELECTION, SIZE, SPIKES, TREE, Opening, price, rho
 
-NANO = 10**9
 HALFWAY = 21
 """The rho at which first tables would get half of the budget; see `cantle.methods.mosaic.plan`."""
 
@@ -22,31 +21,6 @@ SIBLING_GROUPS = 16
 
 SIBLING_WEIGHT = Fraction(3, 2)
 """How much more a table of siblings weighs than a first table of as many cells: they alone tell who is with whom."""
-
-
-@dataclass(frozen=True)
-class Start:
-    """What is decided from the noisy number of families, before cells are refined."""
-
-    families: int
-    epsilon: float
-    wide: int
-    accuracy: Fraction
-
-    @property
-    def gate(self) -> bool:
-        """Whether there are enough families to refine the cells of wide columns."""
-        return bool(self.wide) and self.families * float(TREE) * self.epsilon / self.wide >= GATE
-
-    @property
-    def shape(self) -> Fraction:
-        """The share of the questions about cells."""
-        return TREE + SPIKES if self.gate else Fraction(0)
-
-    @property
-    def theta(self) -> int:
-        """The number of families from which on a cell is worth halving."""
-        return max(ceil(16 * self.wide / (float(TREE) * self.epsilon)), ceil(self.families / 128))
 
 
 @dataclass(frozen=True)
@@ -63,14 +37,19 @@ class Plan:
     cap: int
 
 
-def plan(start: Start, first: Sequence[int], child: Sequence[int]) -> Plan:
+def shape_share(start: Opening) -> Fraction:
+    """The share of the questions about cells of wide columns, which are asked if there are enough families."""
+    return TREE + SPIKES if start.gate else Fraction(0)
+
+
+def plan(start: Opening, first: Sequence[int], child: Sequence[int]) -> Plan:
     """The plan for first tables of these numbers of cells, and children's columns of these numbers of cells."""
     siblings = [min(cells, SIBLING_GROUPS) ** 2 for cells in child]
-    budget = 1 - SIZE - start.shape - start.accuracy
-    strength = rho(start.families, start.epsilon, [*first, *siblings])
+    budget = 1 - SIZE - shape_share(start) - start.accuracy
+    strength = rho(start.n0, start.rate, [*first, *siblings])
     share = Fraction(floor(min(MOST_FIRST, max(LEAST_FIRST, HALFWAY / (HALFWAY + strength))) * NANO), NANO)
     tables = budget * (1 - share) * (1 - SELECTION)
-    expected = start.families * float(tables) * start.epsilon / 4
+    expected = start.n0 * float(tables) * start.rate / 4
     columns = len(first) + len(child)
     count = int(max(min(expected / TABLES_FROM, columns), min(expected / MORE_FROM, 2 * columns)))
     if not count:

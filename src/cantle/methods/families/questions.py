@@ -13,7 +13,7 @@ import numpy as np
 from cantle.methods.families.model.answers import Answer
 from cantle.methods.mosaic.model.answers import CellsOf
 from cantle.methods.mosaic.model.noisy_tables import laplace_variance
-from cantle.methods.mosaic.questions import SpikeSearch
+from cantle.methods.mosaic.questions import SpikeSearch, group_edges, nano
 from cantle.trusted.claims.queries import Size
 from cantle.trusted.claims.views import PartsDistance, ViewRound, ViewSets, ViewSpikes, ViewTables, ViewTrees
 from cantle.trusted.core.answers import Noisy
@@ -46,13 +46,13 @@ class FamilyQuestions:
 
     def size(self, price: Fraction) -> tuple[int, float]:
         """The noisy number of families, and its variance."""
-        noisy = self._curator.measure(self._root, Size(), _nano(price), why="number of families")
+        noisy = self._curator.measure(self._root, Size(), nano(price), why="number of families")
         self._keep("number of families", noisy, 0, {"columns": [], "edges": []})
         return int(noisy.value[0, 0]), float(laplace_variance(int(noisy.rate_num[0]) / noisy.rate_den))
 
     def grow(self, view: int, roots: dict[int, Ints], theta: int, price: Fraction) -> dict[int, Ints]:
         """The refined edges of these columns of a view; `theta` is a number of families."""
-        stop = PrivTree.within(_nano(price) // len(roots), theta * item_partitions.PARTS, 2, item_partitions.PARTS)
+        stop = PrivTree.within(nano(price) // len(roots), theta * item_partitions.PARTS, 2, item_partitions.PARTS)
         columns = tuple(sorted(roots))
         edges = tuple(roots[column] for column in columns)
         trees = ViewTrees(columns, edges, self._domain.sizes(view), view)
@@ -64,7 +64,7 @@ class FamilyQuestions:
         query = ViewSpikes(tuple(one.search for one in searches), self._domain.sizes(view), view)
         least = np.array([least for one in searches for least in one.thresholds], dtype=np.int64)
         why = f"frequent values of {_OF[view]}"
-        noisy = self._curator.measure(self._root, query, _nano(price), why=why, at_least=least)
+        noisy = self._curator.measure(self._root, query, nano(price), why=why, at_least=least)
         found = []
         for search, (codes, at) in zip(searches, query.values(noisy.rows, noisy.cells), strict=True):
             about: CellsOf = {"column": search.column, "at_least": list(search.thresholds)}
@@ -80,8 +80,8 @@ class FamilyQuestions:
     def table(self, view: int, table: CrossTable, price: Fraction, why: str) -> Answer:
         """The noisy parts in all cells of a table."""
         asked = ViewTables(self._within[view], (table,), view)
-        noisy = self._curator.measure(self._root, asked, _nano(price), why=why)
-        about: CellsOf = {"columns": list(table.columns), "edges": self._group_edges(view, table)}
+        noisy = self._curator.measure(self._root, asked, nano(price), why=why)
+        about: CellsOf = {"columns": list(table.columns), "edges": group_edges(self._within[view], table)}
         return self._keep(why, noisy, view, about)
 
     def round(self, tables: Sequence[tuple[int, CrossTable]]) -> ViewRound:
@@ -96,23 +96,10 @@ class FamilyQuestions:
     ) -> int:
         """The number of the table whose parts are farthest from its model, chosen with noise."""
         asked = ViewSets(round_, tuple(models), penalties, left)
-        return self._curator.choose(self._root, asked, PartsDistance(), _nano(price), why=why)
+        return self._curator.choose(self._root, asked, PartsDistance(), nano(price), why=why)
 
     def _keep(self, why: str, noisy: Noisy, view: int, about: CellsOf) -> Answer:
         values = noisy.value[0]
         answer = Answer(why, np.arange(len(values)), values, int(noisy.rate_num[0]), noisy.rate_den, about, view)
         self.answers.append(answer)
         return answer
-
-    def _group_edges(self, view: int, table: CrossTable) -> list[list[int]]:
-        """The edges of the groups of each column, as codes."""
-        found = []
-        for column, map_ in zip(table.columns, table.maps, strict=True):
-            edges = self._within[view].edges[column]
-            starts = np.flatnonzero(np.diff(map_.astype(np.int64), prepend=-1))
-            found.append([*edges[starts].tolist(), int(edges[-1])])
-        return found
-
-
-def _nano(price: Fraction) -> int:
-    return price.numerator * NANO // price.denominator

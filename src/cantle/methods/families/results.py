@@ -6,8 +6,8 @@ linked tables follow from it (`linked`), with keys from 1 on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,7 @@ from cantle.drawing.records import Drawn as Written
 from cantle.methods.families.layout import Layout
 from cantle.methods.families.model.answers import Answer
 from cantle.methods.families.model.draw import Drawn, in_order
-from cantle.methods.mosaic.results import answer_frames, cell_frame, placed
+from cantle.methods.mosaic.results import answer_frames, cell_frame, placed, with_names
 from cantle.schema.domain import Domain
 from cantle.schema.families import FamilySchema
 from cantle.trusted.core.arrays import Codes
@@ -65,17 +65,19 @@ def frame_of(
     above, below = schema.domains
     parent = _written(above, placed(above, drawn.parent, dice), len(drawn.size))
     places = placed(below, drawn.child, dice)
-    sorted_rows = in_order(drawn.size, [_rank(below, name, falls, places) for name, falls in schema.order])
+    at = {one.name: number for number, one in enumerate(below.attributes)}
+    ordered = [(at[name], falls) for name, falls in schema.order]
+    ranks = [in_rank(places[number], below.attributes[number].grid, falls) for number, falls in ordered]
+    sorted_rows = in_order(drawn.size, ranks)
     child = _written(below, [part[sorted_rows] for part in places], len(sorted_rows))
     codes = drawn.parent, [part[sorted_rows] for part in drawn.child]
     return joined(parent.frame(), child.frame(), drawn.size, schema.names[1]), codes
 
 
-def _rank(domain: Domain, name: str, falls: bool, places: Sequence[Codes]) -> Ints:
-    """What children are sorted by: the places of a column, null last."""
-    at = [one.name for one in domain.attributes].index(name)
-    place, null = places[at].astype(np.int64), domain.attributes[at].grid
-    return np.where(place == null, np.int64(2**62), -place if falls else place)
+def in_rank(codes: Codes, null: int, falls: bool) -> Ints:
+    """What children are sorted by: the codes of a column, null last."""
+    wide = codes.astype(np.int64)
+    return np.where(wide == null, np.int64(2**62), -wide if falls else wide)
 
 
 def _written(domain: Domain, places: Sequence[Codes], rows: int) -> Written:
@@ -96,10 +98,4 @@ def family_cells(
 def _described(answer: Answer, layout: Layout) -> dict[str, JSON]:
     """A noisy answer with the names of its columns."""
     names = [column.name for column in layout.columns(answer.view)]
-    named = cast("dict[str, JSON]", {"why": answer.why, "view": answer.view, **dict(answer.about)})
-    about: Mapping[str, object] = dict(answer.about)
-    if "columns" in about:
-        named["columns"] = [names[number] for number in cast("list[int]", about["columns"])]
-    if "column" in about:
-        named["column"] = names[cast(int, about["column"])]
-    return named
+    return {"why": answer.why, "view": answer.view, **with_names(answer.about, names)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import ceil, log
 
 import numpy as np
 
@@ -19,19 +18,18 @@ from cantle.drawing.column_cells import (
     with_single_values,
 )
 from cantle.drawing.counts import Dice
-from cantle.methods.families import plan as rules_of_budget
 from cantle.methods.families.candidates import candidates
 from cantle.methods.families.layout import DRAWN_VIEWS, Layout
 from cantle.methods.families.model.answers import Answer, variance_of
 from cantle.methods.families.model.draw import Drawing, Drawn, drawn_families, number_drawn
 from cantle.methods.families.model.view_fit import FamilyFit
-from cantle.methods.families.plan import Plan, Start, paid, plan
+from cantle.methods.families.plan import SIBLING_GROUPS, Plan, paid, plan
 from cantle.methods.families.questions import FamilyQuestions
 from cantle.methods.mosaic.model.draft_pool import DraftPool
-from cantle.methods.mosaic.model.noisy_tables import NoisyTable, question
+from cantle.methods.mosaic.model.noisy_tables import NoisyTable, question, whole_table
 from cantle.methods.mosaic.model.table_sets import Grouped, Survivors
-from cantle.methods.mosaic.plan import SIZE, SPIKES, TREE
-from cantle.methods.mosaic.questions import SpikeSearch
+from cantle.methods.mosaic.plan import SIZE, SPIKES, TREE, opening
+from cantle.methods.mosaic.questions import spike_search
 from cantle.schema.rules import Rules
 from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Ints
@@ -67,9 +65,8 @@ class FamilyRun:
     def run(self) -> Drawn:
         """The drawn families; also sets `edges` and `fit`."""
         self._size = self.questions.size(self._price(SIZE))
-        families = max(1, self._size[0])
         wide = sum(column.wide for column in (*self.layout.parent, *self.layout.child))
-        self.start = Start(families, float(self.epsilon), wide, self.accuracy(self._size[0]))
+        self.start = opening(self._size[0], float(self.epsilon), wide, [], self.accuracy(self._size[0]))
         self._shape_cells()
         self._first_tables()
         self._siblings()
@@ -102,7 +99,7 @@ class FamilyRun:
         grown = self.questions.grow(view, roots, self.start.theta, self._price(TREE * share))
         price = self._price(SPIKES * share)
         scale = item_partitions.PARTS * len(wide) / float(price)
-        searches = [_search(columns[number], before + number, grown[before + number], scale) for number in wide]
+        searches = [spike_search(columns[number], before + number, grown[before + number], scale) for number in wide]
         found = self.questions.spikes(view, searches, price)
         for number, (codes, parts) in zip(wide, found, strict=True):
             cells[number] = with_single_values(grown[before + number], largest_spikes(codes, parts))
@@ -116,12 +113,11 @@ class FamilyRun:
         layout = self.layout
         parent, child = ([len(edge) - 1 for edge in own] for own in self.edges)
         self.plan: Plan = plan(self.start, [*parent, layout.most + 1, *child], child)
-        asked = [(PARENTS, column) for column in layout.drawn(PARENTS)]
-        asked += [(FIRST, column) for column in layout.drawn(FIRST)]
+        columns = [(view, column) for view in (PARENTS, FIRST) for column in layout.drawn(view)]
         first = {}
-        for number, ((view, column), share) in enumerate(zip(asked, self.plan.first, strict=True), 1):
-            edges = self.layout.edges(view, *self.edges)[column]
-            answer = self._measured(view, _whole(column, len(edges) - 1), self._price(share), f"first table {number}")
+        for number, ((view, column), share) in enumerate(zip(columns, self.plan.first, strict=True), 1):
+            asked = whole_table(column, len(layout.edges(view, *self.edges)[column]) - 1)
+            answer = self.questions.table(view, asked, self._price(share), f"first table {number}")
             first[view, column] = counts_of(answer)
         self.fit = FamilyFit(layout, self.edges, self.rules, self._size, first)
 
@@ -133,7 +129,7 @@ class FamilyRun:
             price = self.questions.left() if child == last else self._price(share)
             columns, groups = self._sibling_groups(child, float(price))
             asked = question(columns, groups, later.groupings)
-            answer = self._measured(LATER, asked, price, f"siblings table {child + 1}")
+            answer = self.questions.table(LATER, asked, price, f"siblings table {child + 1}")
             later.add(table_of(answer, columns, groups))
         self.fit.use_tables()
 
@@ -150,7 +146,7 @@ class FamilyRun:
             groups, parts = cells, min(most, int(cap / cells**2))
         else:
             parts = min(most, LEAST_PARTS) if cap >= SPLIT_FROM else 1
-            groups = grouping.at_most(min(rules_of_budget.SIBLING_GROUPS, int((cap / parts) ** 0.5)))
+            groups = grouping.at_most(min(SIBLING_GROUPS, int((cap / parts) ** 0.5)))
         groups, parts = max(groups, min(2, cells)), later.groupings[within].at_most(parts)
         pair = layout.previous(child), own
         return (pair, (groups, groups)) if parts == 1 else ((within, *pair), (parts, groups, groups))
@@ -189,7 +185,7 @@ class FamilyRun:
             (view, (columns, groups)), (_, asked) = found[chosen], tables[chosen]
             is_last = bought == each.count - 1
             price = self.questions.left() if is_last else self._price(each.tables / each.count)
-            table = table_of(self._measured(view, asked, price, f"table {bought + 1}"), columns, groups)
+            table = table_of(self.questions.table(view, asked, price, f"table {bought + 1}"), columns, groups)
             fit[view].add(table)
             pools[view].learn(asked, table)
             for place, model in zip(*self._models_of(view, tables, pools), strict=True):
@@ -219,24 +215,6 @@ class FamilyRun:
             for (view, grouped), (_, table) in zip(found, tables, strict=True)
         ]
         return np.rint(np.array(possible, dtype=np.float64) * noise).astype(np.int64)
-
-    def _measured(self, view: int, table: CrossTable, price: Fraction, why: str) -> Answer:
-        return self.questions.table(view, table, price, why)
-
-
-def _whole(column: int, cells: int) -> CrossTable:
-    """The table of one column in all of its cells."""
-    return CrossTable((column,), (np.arange(cells).astype(np.uint8 if cells <= 256 else np.uint16),))
-
-
-def _search(column: Column, number: int, edges: Ints, scale: float) -> SpikeSearch:
-    """The search for frequent values of a column; the scale of its noise, in parts, determines the thresholds."""
-    classes = column.classes
-    sizes = classes.sizes(0, column.values).tolist()
-    thresholds = [max(1, ceil(scale * log(max(2, size * len(sizes))))) for size in sizes]
-    return SpikeSearch(
-        number, column.values, classes, tuple(thresholds), tuple(edges[:-1][np.diff(edges) == 1].tolist())
-    )
 
 
 def counts_of(answer: Answer) -> tuple[np.ndarray, float]:

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil, log
 
 import numpy as np
 
+from cantle.drawing.column_cells import Column
 from cantle.methods.mosaic.model.answers import CellsOf, NoisyAnswer, TreeNode
 from cantle.trusted.claims.queries import Size
 from cantle.trusted.claims.table_candidates import (
@@ -47,6 +49,15 @@ class SpikeSearch:
     @property
     def search(self) -> ValueSearch:
         return ValueSearch(self.column, self.values, self.classes, self.skip)
+
+
+def spike_search(column: Column, number: int, edges: Ints, scale: float) -> SpikeSearch:
+    """The search for frequent values of a column; the scale of its noise determines the thresholds."""
+    classes = column.classes
+    sizes = classes.sizes(0, column.values)
+    thresholds = [max(1, ceil(scale * log(max(2, size * len(sizes))))) for size in sizes.tolist()]
+    single = edges[:-1][np.diff(edges) == 1]
+    return SpikeSearch(number, column.values, classes, tuple(thresholds), tuple(single.tolist()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +100,12 @@ class Questions:
 
     def size(self, price: Fraction) -> int:
         """The noisy number of records."""
-        noisy = self._curator.measure(self._root, Size(), _nano(price), why="number of records")
+        noisy = self._curator.measure(self._root, Size(), nano(price), why="number of records")
         return int(self._keep("number of records", noisy, [1], [{"columns": [], "edges": []}])[0][0])
 
     def grow(self, roots: dict[int, Ints], theta: int, price: Fraction) -> dict[int, Ints]:
         """The refined edges of these columns, from trees that are grown below the given cells."""
-        stop = PrivTree.within(_nano(price) // len(roots), theta, 2, self._persons)
+        stop = PrivTree.within(nano(price) // len(roots), theta, 2, self._persons)
         columns = tuple(sorted(roots))
         trees = ValueTrees(columns, tuple(roots[column] for column in columns), self._sizes)
         refined = self._curator.grow(self._root, trees, stop, why="cells of wide columns")
@@ -105,7 +116,7 @@ class Questions:
         counts."""
         query = Spikes(tuple(search.search for search in searches), self._sizes)
         least = np.array([least for search in searches for least in search.thresholds], dtype=np.int64)
-        noisy = self._curator.measure(self._root, query, _nano(price), why="frequent values", at_least=least)
+        noisy = self._curator.measure(self._root, query, nano(price), why="frequent values", at_least=least)
         frequent = []
         for search, (codes, at) in zip(searches, query.values(noisy.rows, noisy.cells), strict=True):
             about: CellsOf = {
@@ -122,7 +133,7 @@ class Questions:
     def heaviest(self, searches: Sequence[SpikeSearch], none: int, price: Fraction) -> tuple[int, int] | None:
         """One (column, code) that many records have, chosen with noise, or None."""
         asked = HeavyValues(tuple(search.search for search in searches), self._sizes, none)
-        return self._curator.choose(self._root, asked, Heaviest(), _nano(price), why="one frequent value")
+        return self._curator.choose(self._root, asked, Heaviest(), nano(price), why="one frequent value")
 
     def set_cells(self, edges: Sequence[Ints]) -> None:
         """Sets the cells of all columns, null included, to which all following questions refer; cells are public."""
@@ -131,7 +142,7 @@ class Questions:
     def hub(self, columns: Sequence[int], price: Fraction) -> int:
         """The one of these columns on which the others depend most, chosen with noise."""
         asked = Hubs(self.within, tuple(columns))
-        return self._curator.choose(self._root, asked, Dependence(), _nano(price), why="hub column")
+        return self._curator.choose(self._root, asked, Dependence(), nano(price), why="hub column")
 
     def next_table(self) -> None:
         """Begins the next of the tables that are measured one by one."""
@@ -143,8 +154,10 @@ class Questions:
         Without a name (`why`) they are a part of the table that was begun last.
         """
         why = why or f"table {self._bought}{part}"
-        noisy = self._curator.measure(self._root, CrossTables(self.within, tuple(tables)), _nano(price), why=why)
-        about: list[CellsOf] = [{"columns": list(table.columns), "edges": self._group_edges(table)} for table in tables]
+        noisy = self._curator.measure(self._root, CrossTables(self.within, tuple(tables)), nano(price), why=why)
+        about: list[CellsOf] = [
+            {"columns": list(table.columns), "edges": group_edges(self.within, table)} for table in tables
+        ]
         return self._keep(why, noisy, [table.cells for table in tables], about)
 
     def choose_table(self, candidates: CandidateTables, surviving: Ints, price: Fraction) -> int:
@@ -153,12 +166,12 @@ class Questions:
             self._round = TableRound(self.within, candidates.tables, candidates.share, candidates.seed)
         asked = TableSets(self._round, candidates.models, candidates.penalties, surviving)
         why = f"choice of table {self._bought + 1}"
-        return self._curator.choose(self._root, asked, Distance(), _nano(price), why=why)
+        return self._curator.choose(self._root, asked, Distance(), nano(price), why=why)
 
     def label_counts(self, tree: LabelTree, target: int, classes: int, price: Fraction) -> Ints:
         """Noisy counts by leaf of the tree and class of the target, of shape (leaves, classes)."""
         query = LabelCounts(self.within, tree, target)
-        noisy = self._curator.measure(self._root, query, _nano(price), why="leaves by class")
+        noisy = self._curator.measure(self._root, query, nano(price), why="leaves by class")
         about: CellsOf = {"column": target, "tree": _described(tree)}
         (counts,) = self._keep("leaves by class", noisy, [tree.leaves * classes], [about])
         return counts.reshape(tree.leaves, classes)
@@ -171,17 +184,19 @@ class Questions:
             self.answers.append(NoisyAnswer(why, np.arange(len(values)), values, *rate, words))
         return counts
 
-    def _group_edges(self, table: CrossTable) -> list[list[int]]:
-        """The edges of the groups of each column of a table, as codes."""
-        group_edges = []
-        for column, map_ in zip(table.columns, table.maps, strict=True):
-            edges = self.within.edges[column]
-            starts = np.flatnonzero(np.diff(map_.astype(np.int64), prepend=-1))
-            group_edges.append([*edges[starts].tolist(), int(edges[-1])])
-        return group_edges
+
+def group_edges(within: ColumnCells, table: CrossTable) -> list[list[int]]:
+    """The edges of the groups of each column of a table, as codes."""
+    found = []
+    for column, map_ in zip(table.columns, table.maps, strict=True):
+        edges = within.edges[column]
+        starts = np.flatnonzero(np.diff(map_.astype(np.int64), prepend=-1))
+        found.append([*edges[starts].tolist(), int(edges[-1])])
+    return found
 
 
-def _nano(price: Fraction) -> int:
+def nano(price: Fraction) -> int:
+    """The price in whole nano-units."""
     return price.numerator * NANO // price.denominator
 
 

@@ -70,7 +70,7 @@ def mosaic_results(
         "lead": lead,
         "classes": classes,
         "cells": {name: edge.tolist() for name, edge in zip(names, edges, strict=True)},
-        "tables": [{"why": answer.why, **_with_names(answer.about, names)} for answer in answers],
+        "tables": [{"why": answer.why, **with_names(answer.about, names)} for answer in answers],
     }
     if domain.scores:
         structure["groups"] = [group.name for group in domain.scores]
@@ -125,7 +125,7 @@ def _answer_frame(number: int, answer: NoisyAnswer) -> pl.DataFrame:
     )
 
 
-def _with_names(about: CellsOf, names: Sequence[str]) -> dict[str, JSON]:
+def with_names(about: CellsOf, names: Sequence[str]) -> dict[str, JSON]:
     """The description with names of columns instead of their numbers."""
     named = cast("dict[str, JSON]", dict(about))
     if "columns" in about:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
-from math import ceil, log
+from math import ceil
 
 import numpy as np
 
@@ -36,10 +36,10 @@ from cantle.methods.mosaic.model.draft_pool import DraftPool
 from cantle.methods.mosaic.model.fitted import DOUBT, Learned, empty_cells, first_tables
 from cantle.methods.mosaic.model.items import ITEMS, Items, with_items
 from cantle.methods.mosaic.model.nested import steps_below, steps_between
-from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance, question
+from cantle.methods.mosaic.model.noisy_tables import NoisyTable, identity, laplace_variance, question, whole_table
 from cantle.methods.mosaic.model.place_cells import LEVELS, SPLIT, Level, Place, estimated, first_edges, next_edges
 from cantle.methods.mosaic.model.table_sets import Grouped, Survivors, candidates
-from cantle.methods.mosaic.questions import CandidateTables, Questions, SpikeSearch
+from cantle.methods.mosaic.questions import CandidateTables, Questions, spike_search
 from cantle.schema.fields import MOST_CLASSES
 from cantle.schema.rules import Rules
 from cantle.trusted.core.arrays import Codes
@@ -163,7 +163,7 @@ class MosaicRun:
         """The cells, halved where trees find many records; frequent values become cells of their own."""
         grown = self.questions.grow(roots, self.start.theta, self._price(rules.TREE))
         scale = self.persons * len(self.wide) / float(self._price(rules.SPIKES))
-        searches = [self._search(number, grown[number], scale) for number in self.wide]
+        searches = [spike_search(self.columns[number], number, grown[number], scale) for number in self.wide]
         answers = self.questions.spikes(searches, self._price(rules.SPIKES))
         for search, (codes, counts) in zip(searches, answers, strict=True):
             grown[search.column] = with_single_values(grown[search.column], largest_spikes(codes, counts))
@@ -171,7 +171,7 @@ class MosaicRun:
 
     def _with_heaviest(self, roots: dict[int, Ints]) -> dict[int, Ints]:
         """The cells, where one frequent value of one column becomes a cell of its own, if there is one."""
-        searches = [self._search(number, roots[number], 1.0) for number in self.wide]
+        searches = [spike_search(self.columns[number], number, roots[number], 1.0) for number in self.wide]
         price = self._price(rules.SHUT)
         none = max(0.1 * self.start.n0, 3 * self.persons / float(price))
         heaviest = self.questions.heaviest(searches, ceil(none), price)
@@ -179,15 +179,6 @@ class MosaicRun:
             return roots
         column, code = heaviest
         return {**roots, column: with_single_values(roots[column], np.array([code]))}
-
-    def _search(self, number: int, edges: Ints, scale: float) -> SpikeSearch:
-        """The search for frequent values of a column; the scale of its noise determines the thresholds."""
-        column = self.columns[number]
-        classes = column.classes
-        sizes = classes.sizes(0, column.values)
-        thresholds = [max(1, ceil(scale * log(max(2, size * len(sizes))))) for size in sizes.tolist()]
-        single = edges[:-1][np.diff(edges) == 1]
-        return SpikeSearch(number, column.values, classes, tuple(thresholds), tuple(single.tolist()))
 
     def _make_bands(self) -> None:
         """Puts a numeric target into bands, which are its cells in all tables. A single band relates it to nothing, so
@@ -197,7 +188,7 @@ class MosaicRun:
             return
         assert self.lead is not None
         fine, price = self.edges[self.lead], self._price(self.start.bands)
-        asked = CrossTable((self.lead,), (_identity(len(fine) - 1),))
+        asked = whole_table(self.lead, len(fine) - 1)
         (noisy,) = self.questions.cross_tables([asked], price, ALONE)
         noise, doubt = laplace_variance(self._rate(price, 1)), self._doubt()
         bands = Bands.of(fine, noisy, noise, float(self.start.n0), doubt, self.start.most_bands)
@@ -228,8 +219,8 @@ class MosaicRun:
         """Measures the first table of each column (with the leading column, if there is one) and fits them."""
         sizes, lead = self._sizes(), [] if self.lead is None else [self.lead]
         others = [number for number in self._others() if lead or number not in self.places]
-        identity = [_identity(size) for size in sizes]
-        asked = [CrossTable((n, *lead), (identity[n], *(identity[m] for m in lead))) for n in others]
+        maps = [identity(size) for size in sizes]
+        asked = [CrossTable((n, *lead), (maps[n], *(maps[m] for m in lead))) for n in others]
         price = self._price(self.plan.first)
         if not self.plan.count:
             price += self._remainder(price)
@@ -396,7 +387,7 @@ class MosaicRun:
         if not self.groups:
             return codes
         asked = [
-            CrossTable((at,), (_identity(len(added)),))
+            whole_table(at, len(added))
             for group in self.groups
             for at, added in zip(group.items, group.worth, strict=True)
         ]
@@ -416,11 +407,6 @@ class MosaicRun:
         noisy = self.questions.label_counts(tree, self.lead, self._sizes()[self.lead], price)
         cells[self.lead] = labels.redraw(cells, tree, noisy, laplace_variance(rate), self.dice["records"])
         return cells
-
-
-def _identity(size: int) -> Codes:
-    """Each cell is a group of its own."""
-    return np.arange(size).astype(np.uint8 if size <= 256 else np.uint16)
 
 
 def _with_new_models(sets: CandidateTables, left: Ints, pool: DraftPool) -> CandidateTables:

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from cantle.drawing.column_cells import starting_edges, with_null
-from cantle.methods.families.plan import Start, plan
-from cantle.methods.mosaic.plan import SIZE
+from cantle.methods.families.plan import plan, shape_share
+from cantle.methods.mosaic.plan import SIZE, opening
 from cantle.methods.own_error.accuracy import WHY
 from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part
 from cantle.methods.planning.tables import noise_of
@@ -30,14 +30,14 @@ def plan_families(method: Families, epsilon: float, records: int, persons: int) 
     )
     wide = sum(one.wide for one in (*layout.parent, *layout.child))
     accuracy = method.own_accuracy.expected(round(epsilon * NANO), records, 1)
-    start = Start(max(1, records), epsilon, wide, accuracy)
+    start = opening(records, epsilon, wide, [], accuracy)
     first = [*parent, layout.most + 1, *child]
     shares = plan(start, first, child)
     each = noise_of(float(max(shares.first)) * epsilon)
     parts = [
         Part("number of families", float(SIZE), noise_of(float(SIZE) * epsilon)),
         Part(question_in_words(WHY), float(accuracy)),
-        Part("where to cut columns of many values into ranges", float(start.shape)),
+        Part("where to cut columns of many values into ranges", float(shape_share(start))),
         Part(question_in_words("first tables"), float(sum(shares.first, Fraction(0))), each),
         Part(question_in_words("siblings tables"), float(sum(shares.siblings, Fraction(0)))),
         Part(question_in_words("choice of tables"), float(shares.selection)),

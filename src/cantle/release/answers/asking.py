@@ -93,12 +93,13 @@ class Bins:
 
 def bins_of(manifest: Manifest) -> dict[Key, Bins]:
     """The bins of the columns of a release that were not counted value by value but in bins."""
-    from cantle.release.load import table_schema_of  # which imports the package
+    from cantle.release.schemas import schema_as  # which imports the package
+    from cantle.schema.table import TableSchema
 
     counted = traits_of(manifest).counted
     if counted is None:
         return {}
-    domain = table_schema_of(manifest).domain()
+    domain = schema_as(manifest, TableSchema).domain()
     declared = {attribute.name: attribute for attribute in domain.with_target_as_column().attributes}
     return {
         one.name: Bins(one.width, one.grid, _places(declared[one.name], one), one.width > declared[one.name].width)

@@ -21,8 +21,9 @@ from cantle.release.answers.asking import Asker, check_confidence, no_numbers
 from cantle.release.answers.estimates import LIMITS, NOISE_ONLY, Estimate, Noise
 from cantle.release.answers.noise import variances
 from cantle.release.data_file import as_polars
-from cantle.release.load import graph_schema_of
+from cantle.release.schemas import schema_as
 from cantle.schema.code_sets import AnySet, CodeSet, Key, Question, edges_of, holds
+from cantle.schema.graph import GraphSchema
 from cantle.schema.question_columns import MOST_COUNTED
 from cantle.trusted.core.arrays import Codes, Floats, Ints
 
@@ -97,7 +98,7 @@ class DegreeAsker(Asker):
         if not inside.any():
             return Estimate(nan, nan, nan, confidence, NOISE_ONLY)
         mean, nodes = float(degrees[inside].mean()), int(inside.sum())
-        of_nodes = graph_schema_of(self._release.manifest).unit == "node"
+        of_nodes = schema_as(self._release.manifest, GraphSchema).unit == "node"
         total, noise = _sum_of_distances(groups, degrees, question, mean, of_nodes)
         shifted, margin = mean + total / nodes, noise.margin(confidence) / nodes
         low, high = max(0.0, min(mean, shifted) - margin), max(mean, shifted) + margin

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log, sqrt
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
+from cantle.methods.own_error.accuracy import PairError, QuestionError
+from cantle.release.accuracy import WORST_DOUBT, noise_scale
+from cantle.schema.code_sets import CodeSet
 from cantle.schema.taxonomy import table
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MEASURED = "measured"
 NOISE = "noise"
@@ -77,12 +85,24 @@ class Estimate:
         return replace(self, value=max(0.0, self.value), low=max(0.0, self.low), high=max(0.0, self.high))
 
 
+def columns_of_estimates(made: Sequence[Estimate]) -> list[pl.Series]:
+    """Estimates as columns of a frame: value, low, high, covers."""
+    import polars as pl
+
+    kinds = {"value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "covers": pl.String}
+    return [pl.Series(name, [getattr(one, name) for one in made], dtype=kind) for name, kind in kinds.items()]
+
+
 def in_words(number: float, width: float) -> str:
     """A number as text, with as many digits as the width of its interval justifies."""
     if number != number:
         return "unknown"
     digits = 0 if not width or width >= 20 else 1 if width >= 2 else 2 if width >= 0.2 else 4
     return f"{number:,.{digits}f}"
+
+
+HELD = CodeSet((1, 2), 2)
+"""The codes of the question whether a record holds an item, or a string of symbols."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +136,11 @@ class Noise:
         corrected = normal + self.fourth / self.variance**2 * (normal**3 - 3 * normal) / 24
         laplace = log(1 / (1 - confidence)) / sqrt(2)
         return sqrt(self.variance) * max(normal, min(corrected, laplace))
+
+
+def level(error: QuestionError | PairError, confidence: float, doubt: float = WORST_DOUBT) -> float:
+    """By how many records a question is off at most, if `doubt` scales of its noise are added to a measured error."""
+    return (max(0, error.records) + doubt * noise_scale(error)) * rescaled(confidence)
 
 
 def rescaled(confidence: float) -> float:

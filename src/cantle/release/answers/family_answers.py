@@ -25,10 +25,10 @@ from cantle.drawing.counts import workload_dice
 from cantle.errors import ParameterError, raise_alone
 from cantle.methods.own_error.family_workload import family_workload
 from cantle.release.answers.asking import Asker, check_confidence, no_numbers
-from cantle.release.answers.estimates import MEASURED, NOISE_ONLY, Estimate, rescaled
+from cantle.release.answers.estimates import MEASURED, NOISE_ONLY, Estimate, level, rescaled
 from cantle.release.answers.groups import Groups, grouped, groups_of
 from cantle.release.answers.table_answers import numbers_of
-from cantle.release.load import columns_of_table
+from cantle.release.schemas import columns_of_table
 from cantle.schema.code_sets import EVERYTHING, Key, OneColumn, Question, columns_of, holds, join
 from cantle.schema.domain import Attribute
 from cantle.schema.families import FamilySchema
@@ -265,8 +265,6 @@ class FamilyAsker(Asker):
 
     def _margin(self, question: FamilyQuestion, confidence: float, beside: int = 0) -> tuple[float, str]:
         """The half width of the interval of a count, and what it covers; `beside` columns are asked about too."""
-        from cantle.release.accuracy import WORST_DOUBT, noise_scale
-
         known = self._accuracy
         if known is None or not known.numbers():
             return UNMEASURED * rescaled(confidence) * self.opened.noise_of_a_cell() * self._each(question), NOISE_ONLY
@@ -276,8 +274,7 @@ class FamilyAsker(Asker):
         error = known.one_column if plain else known.together
         error = error or known.one_column or known.apart
         assert error is not None
-        level = (max(0, error.records) + WORST_DOUBT * noise_scale(error)) * rescaled(confidence)
-        return level * max(1.0, parts / 2) * self._each(question), MEASURED
+        return level(error, confidence) * max(1.0, parts / 2) * self._each(question), MEASURED
 
     def _each(self, question: FamilyQuestion) -> float:
         """How many of the counted rows a family has that has any: 1 for parents."""

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cantle.errors import ParameterError
-from cantle.release.answers.estimates import Estimate
+from cantle.release.answers.estimates import Estimate, columns_of_estimates
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.domain import Attribute
 from cantle.schema.scales import Labels
@@ -80,6 +80,4 @@ def grouped(groups: Sequence[Groups], codes: Sequence[Codes], answer: Answer) ->
         for row, released in zip(rows.tolist(), counts.tolist(), strict=True)
     ]
     labels = [one.labels.gather(rows[:, j]).alias(one.column) for j, one in enumerate(groups)]
-    return pl.DataFrame(labels).with_columns(
-        *(pl.Series(name, [getattr(one, name) for one in made]) for name in ("value", "low", "high", "covers"))
-    )
+    return pl.DataFrame([*labels, *columns_of_estimates(made)])

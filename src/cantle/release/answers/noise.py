@@ -43,6 +43,13 @@ def sum_of(noises: Iterable[Noise]) -> Noise:
     return total
 
 
+def worst_of_columns(question: Question, share: Share, noise: Callable[[Key, AnySet], Noise]) -> Noise:
+    """The largest noise of what a question names, scaled by the share of its records for which it holds."""
+    box = hull(question)
+    scaled = (noise(key, box[key]).scaled(share({key: box[key]})) for key in columns_of(question) if key in box)
+    return max(scaled, key=lambda one: one.variance, default=Noise(0.0, 0.0))
+
+
 def variances(groups: pl.DataFrame) -> Floats:
     """The variance of the noise in each row."""
     return variance(groups["rate_num"].to_numpy() / groups["rate_den"].to_numpy())

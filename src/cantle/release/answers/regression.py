@@ -21,7 +21,7 @@ import numpy as np
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.release.answers.asking import check_confidence
-from cantle.release.answers.estimates import LIMITS, MEASURED, Estimate
+from cantle.release.answers.estimates import LIMITS, MEASURED, Estimate, columns_of_estimates
 from cantle.release.answers.table_answers import TableAsker, numbers_of
 from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
 from cantle.schema.domain import Attribute
@@ -65,9 +65,8 @@ class Regression:
         """One row per coefficient: term, value, low, high, covers."""
         import polars as pl
 
-        every = self.coefficients.values()
-        parts = {part: [getattr(one, part) for one in every] for part in ("value", "low", "high", "covers")}
-        return pl.DataFrame({"term": list(self.coefficients), **parts})
+        terms = pl.Series("term", list(self.coefficients))
+        return pl.DataFrame([terms, *columns_of_estimates(list(self.coefficients.values()))])
 
     def __str__(self) -> str:
         lines = [f"{self.outcome}, {self.records:,} released records"]

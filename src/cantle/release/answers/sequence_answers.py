@@ -14,21 +14,18 @@ from typing import TYPE_CHECKING
 from cantle.methods.own_error.accuracy import PairError
 from cantle.methods.own_error.sequence_workload import sequence_workload
 from cantle.release import Release
-from cantle.release.accuracy import WORST_DOUBT, noise_scale
 from cantle.release.answers.asking import Asker
-from cantle.release.answers.estimates import MEASURED, NOISE, Estimate, rescaled
+from cantle.release.answers.estimates import MEASURED, NOISE, Estimate, level
 from cantle.release.data_file import lists_of
-from cantle.release.load import universe_of
+from cantle.release.schemas import universe_of
 from cantle.release.sequences import SequenceCodes
-from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question
+from cantle.schema.code_sets import Key, OneColumn, Question
 from cantle.schema.sequence_questions import pattern_of
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.workloads import SequenceWorkload
 
 if TYPE_CHECKING:
     import polars as pl
-
-HELD = CodeSet((1, 2), 2)
 
 
 class SequenceAsker(Asker):
@@ -64,8 +61,7 @@ class SequenceAsker(Asker):
         error = self._error(question)
         if error is None:
             return super().estimate(question, drawn, confidence)
-        margin = (max(0, error.records) + WORST_DOUBT * noise_scale(error)) * rescaled(confidence)
-        return self.around(question, drawn, margin, confidence, MEASURED)
+        return self.around(question, drawn, level(error, confidence), confidence, MEASURED)
 
     def _error(self, question: Question) -> PairError | None:
         """The measured error of a question about one symbol after another, or not after it."""

@@ -13,26 +13,31 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING
 
-from cantle.methods.own_error.accuracy import PairError, QuestionError
 from cantle.methods.own_error.set_workload import Counted, set_workload
 from cantle.release import Release
-from cantle.release.accuracy import MOST_DOUBT, WORST_DOUBT, noise_scale
+from cantle.release.accuracy import MOST_DOUBT, WORST_DOUBT
 from cantle.release.answers.asking import Asker, check_confidence
-from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
+from cantle.release.answers.estimates import (
+    HELD,
+    LIMITS,
+    MEASURED,
+    NOISE_ONLY,
+    Estimate,
+    columns_of_estimates,
+    level,
+)
 from cantle.release.answers.itemsets import frequent, require
 from cantle.release.answers.widths import BY_NOISE
 from cantle.release.data_file import lists_of
-from cantle.release.load import universe_of
+from cantle.release.schemas import universe_of
 from cantle.release.sets import SetCodes
-from cantle.schema.code_sets import CodeSet, Joined, Key, OneColumn, Question, columns_of, is_box, join
+from cantle.schema.code_sets import Joined, Key, OneColumn, Question, columns_of, is_box, join
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.workloads import SetWorkload
 
 if TYPE_CHECKING:
     import polars as pl
 
-HELD = CodeSet((1, 2), 2)
-"""The codes of the question whether a set holds an item."""
 
 UNMEASURED = 0.2
 """The share of the records by which an item's count may be off if that was not measured: with so few records, cutting
@@ -76,19 +81,16 @@ class SetAsker(Asker):
             self._counted[asked] = drawn
             made.append(([self._universe.label(item) for item in group], self.estimate(asked, drawn, confidence)))
         labels = pl.List(pl.Int64 if isinstance(self._universe.label(0), int) else pl.String)
-        listed = pl.DataFrame({"items": pl.Series([group for group, _ in made], dtype=labels)})
-        fields = {"value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "covers": pl.String}
-        return listed.with_columns(
-            *(pl.Series(name, [getattr(one, name) for _, one in made], dtype=kind) for name, kind in fields.items())
-        )
+        listed = pl.Series("items", [group for group, _ in made], dtype=labels)
+        return pl.DataFrame([listed, *columns_of_estimates([one for _, one in made])])
 
     def levels(self, confidence: float, doubt: float) -> list[float | None]:
         """How far questions about one item, and about several, are off at most; None if that was not measured."""
         known = self._accuracy
         if known is None or known.one_column is None or not known.of_pairs(together=False):
             return [None, None]
-        several = max(_level(error, confidence, doubt) for error in known.of_pairs(together=False))
-        return [_level(known.one_column, confidence, doubt), several]
+        several = max(level(error, confidence, doubt) for error in known.of_pairs(together=False))
+        return [level(known.one_column, confidence, doubt), several]
 
     def estimate(self, question: Question, drawn: int, confidence: float) -> Estimate:  # noqa: ARG002
         """The answer to a question: its released count, and an interval within what single items allow."""
@@ -135,15 +137,15 @@ class SetAsker(Asker):
         if accuracy is None or accuracy.one_column is None or "size" in columns:  # sizes were not compared
             return None
 
-        alone = _level(accuracy.one_column, confidence, doubt)
+        alone = level(accuracy.one_column, confidence, doubt)
         if len(columns) < 2:
             return alone
         together, apart = accuracy.together or accuracy.apart, accuracy.apart or accuracy.together
         if together is None or apart is None:
             return None
         if _is_group(question):
-            return _level(together if self._together(columns) else apart, confidence, doubt)
-        several = max(_level(error, confidence, doubt) for error in (together, apart))
+            return level(together if self._together(columns) else apart, confidence, doubt)
+        several = max(level(error, confidence, doubt) for error in (together, apart))
         return several + len(columns) * alone
 
     def _count(self, question: Question) -> float:
@@ -172,7 +174,3 @@ def _is_group(question: Question) -> bool:
     parts = question.parts if isinstance(question, Joined) else [question]
     held = (isinstance(part, OneColumn) and part.key != "size" and part.codes == HELD for part in parts)
     return is_box(question) and all(held)
-
-
-def _level(error: QuestionError | PairError, confidence: float, doubt: float) -> float:
-    return (max(0, error.records) + doubt * noise_scale(error)) * rescaled(confidence)

@@ -31,7 +31,7 @@ from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY
 from cantle.release.answers.groups import Groups, grouped, groups_of
 from cantle.release.answers.widths import NEVER, Widths, joined, shared_margin
 from cantle.release.data_file import as_polars
-from cantle.release.load import attributes_of, code_reader, domain_of
+from cantle.release.schemas import attributes_of, code_reader, domain_of
 from cantle.release.structures import traits_of
 from cantle.release.tables import pairs_of
 from cantle.schema.code_sets import (
@@ -91,7 +91,7 @@ def _plain(terms: list[tuple[str, int]]) -> Form:
 
 def _there(asker: TableAsker, form: Form) -> Question:
     """Whether all columns of a form have a value."""
-    columns = {str(key): asker.attributes[str(key)] for key in (*form.needs, *form.factors)}
+    columns = {str(key): asker.attributes[str(key)] for key in (*sorted(form.needs, key=str), *form.factors)}
     return join(True, [OneColumn(k, CodeSet.span(0, a.grid, a.size)) for k, a in columns.items()] or [EVERYTHING])
 
 

@@ -18,9 +18,9 @@ import numpy as np
 
 from cantle.methods.own_error.accuracy import LARGE, Pair, PairError, QuestionError, largest_spread, reference, scale_of
 from cantle.methods.own_error.table_workload import block_counts
-from cantle.release.accuracy import DOUBT, MOST_DOUBT, noise_scale
+from cantle.release.accuracy import DOUBT, MOST_DOUBT
 from cantle.release.answers.asking import inside_and_around
-from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, rescaled
+from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, level
 from cantle.release.answers.noise import DirectAnswer
 from cantle.release.structures import traits_of
 from cantle.schema.code_sets import (
@@ -110,9 +110,7 @@ class Widths:
         classes: dict[str, Sequence[QuestionError | PairError]] = {"one_column": [one] if one else []}
         classes |= {"together": near, "apart": far}
         return {
-            name: rescaled(confidence) * max(max(0, one.records) + doubt * noise_scale(one) for one in numbers)
-            for name, numbers in classes.items()
-            if numbers
+            name: max(level(one, confidence, doubt) for one in numbers) for name, numbers in classes.items() if numbers
         }
 
     def level(self, columns: Sequence[Key], confidence: float, doubt: float = DOUBT) -> float | None:

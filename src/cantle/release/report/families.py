@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
 
 from cantle.release import Release
+from cantle.release.answers.estimates import Estimate
 from cantle.release.answers.family_answers import FamilyAsker, FamilyQuestion
 from cantle.release.families import rights
-from cantle.release.report.charts import Bar, Svg, picture, share_text, shortened, tag, text, upright
+from cantle.release.report.cards import BASIS, CONFIDENCE, card_of, weakest
+from cantle.release.report.charts import Svg, share_text, tag
 from cantle.release.report.content import Box, Figure, Section, Tile, accuracy_tile
 from cantle.release.report.groupings import Grouping, group
-from cantle.release.report.tables import BASIS, CONFIDENCE
+from cantle.release.report.pairs import cross_table, grid
 from cantle.release.structures import opened
 from cantle.release.structures.families import Opened
 from cantle.schema.code_sets import CodeSet, OneColumn
@@ -22,13 +25,12 @@ from cantle.schema.families import FamilySchema
 from cantle.schema.question_columns import MOST_COUNTED
 from cantle.trusted.core.arrays import Codes, Ints
 
-TITLE = "linked tables"
-SIZE = "synthetic families: one row of the parents' file each, with its children in the other file."
-
 GROUPS = 10
 """Most groups of a column in a figure of two columns."""
 
 MOST_FIGURES = 12
+SIDE = 22.0
+"""Of a cell of a figure of two columns."""
 
 
 def sections(release: Release) -> tuple[list[Section], Box | None]:
@@ -52,29 +54,21 @@ def accuracy_tiles(release: Release) -> list[Tile]:
 
 def _sizes(release: Release, schema: FamilySchema, size: Ints) -> Section:
     """How many families have each number of children."""
-    asker, bars = FamilyAsker(release), []
+    asker, counts = FamilyAsker(release), list[tuple[str, Estimate]]()
     for number in range(int(size.max(initial=0)) + 1):
-        codes = CodeSet.span(number, number + 1, MOST_COUNTED)
-        asked = asker.count(FamilyQuestion(False, OneColumn(schema.number_of_children, codes)), CONFIDENCE)
-        bars.append(
-            Bar(str(number), asked.value, asked.low, asked.high, str(number), sure=asked.confidence is not None)
-        )
-        covers = asked.covers
-    spoken = "; ".join(f"{bar.label}: {share_text(bar.value / len(size))}" for bar in bars[:4])
+        asked = OneColumn(schema.number_of_children, CodeSet.span(number, number + 1, MOST_COUNTED))
+        counts.append((str(number), asker.count(FamilyQuestion(False, asked), CONFIDENCE)))
     first, second = schema.names
-    rows = [(bar.label, f"{bar.value:,.0f}", f"{bar.low:,.0f}", f"{bar.high:,.0f}") for bar in bars]
-    chart = upright(bars, len(size), f"Number of {second} per family. {spoken}. All numbers are in the table below.")
+    made = card_of(f"{second} per family", counts, len(size), first, numeric=True)
     facts = [
         (first, f"{len(size):,}"),
         (second, f"{int(size.sum()):,}"),
         (f"{second} per family, on average", f"{size.mean():.2f}"),
         (f"most {second} that are used", f"{schema.max_children}"),
     ]
-    note = f"Error bars {BASIS[covers]}"
-    header = (second, first, "from", "to")
-    return Section(
-        "sizes", "Sizes of families", (), (Figure(f"{second} per family", chart, facts, note, header, rows),)
-    )
+    note = f"Error bars {BASIS[weakest(one.covers for _, one in counts)]}"
+    figure = replace(made, facts=facts, note=note, header=(second, *made.header[1:]))
+    return Section("sizes", "Sizes of families", (), (figure,))
 
 
 def _siblings(schema: FamilySchema, below: Sequence[Attribute], size: Ints, child: Sequence[Codes]) -> Section:
@@ -116,9 +110,7 @@ def _linked(
 def _two(name: str, rows: str, columns: str, one: tuple[Grouping, Codes], two: tuple[Grouping, Codes]) -> Figure:
     """A heat map of two grouped columns, each row by itself, with its numbers as a table."""
     (top, at), (left, beside) = one, two
-    shape = len(top.labels), len(left.labels)
-    flat = top.of(at).astype(np.int64) * shape[1] + left.of(beside)
-    counts = np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape)
+    counts = cross_table(top.of(at).astype(np.int64), left.of(beside), len(top.labels), len(left.labels))
     listed = [
         (label, *(f"{value:,}" for value in line)) for label, line in zip(top.labels, counts.tolist(), strict=True)
     ]
@@ -129,23 +121,12 @@ def _two(name: str, rows: str, columns: str, one: tuple[Grouping, Codes], two: t
 
 def _heat(rows: Sequence[str], columns: Sequence[str], counts: Ints, label: str) -> Svg:
     """One cell per pair of groups; its colour is the share of its row."""
-    cell, letter = 22.0, 6.3
-    left = max(len(shortened(one, 14)) for one in rows) * letter + 8
-    bottom = max(len(shortened(one, 14)) for one in columns) * letter * 0.8 + 18
     shares = counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
-    parts = []
-    for a, name in enumerate(rows):
-        parts.append(text(shortened(name, 14), left - 5, a * cell + cell / 2 + 4, anchor="end"))
-        for b, other in enumerate(columns):
-            words = f"{name}, {other}: {counts[a, b]:,} ({share_text(float(shares[a, b]))} of the row)"
-            parts.append(
-                tag(
-                    "rect", tag("title", words), x=left + b * cell, y=a * cell, width=cell - 1, height=cell - 1,
-                    cls="heat", fill_opacity=round(0.04 + 0.96 * float(shares[a, b]), 3),
-                )
-            )  # fmt: skip
-    for b, other in enumerate(columns):
-        x, y = left + (b + 0.5) * cell + 4, len(rows) * cell + 10
-        parts.append(text(shortened(other, 14), x, y, anchor="end", transform=f"rotate(-50 {x:.1f} {y:.1f})"))
-    width, height = left + len(columns) * cell + 6, len(rows) * cell + bottom
-    return picture(width, height, label, *parts, cls="chart matrix", fixed=True)
+
+    def cell(a: int, b: int, x: float, y: float) -> Svg:
+        words = f"{rows[a]}, {columns[b]}: {counts[a, b]:,} ({share_text(float(shares[a, b]))} of the row)"
+        dark = round(0.04 + 0.96 * float(shares[a, b]), 3)
+        wide = SIDE - 1
+        return tag("rect", tag("title", words), x=x, y=y, width=wide, height=wide, cls="heat", fill_opacity=dark)
+
+    return grid(rows, columns, SIDE, 14, label, cell)

@@ -11,10 +11,10 @@ from cantle.release.answers.asking import Asker
 from cantle.release.answers.degree_answers import DegreeAsker
 from cantle.release.data_file import as_polars
 from cantle.release.graphs import has_confidence, node_margin
+from cantle.release.report.cards import BASIS, CONFIDENCE, numbers, weakest
 from cantle.release.report.charts import LogLog, Svg, line, picture, tag
 from cantle.release.report.content import Box, Figure, Section, Tile
 from cantle.release.report.groupings import Ints
-from cantle.release.report.tables import BASIS, CONFIDENCE, weakest
 from cantle.release.words import percent
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.question_columns import MOST_COUNTED
@@ -52,10 +52,7 @@ def degree_section(degrees: Ints, asker: Asker, release: Release) -> Section:
     counts = [asker.count(OneColumn("degree", CodeSet.span(k, MOST_COUNTED, MOST_COUNTED)), CONFIDENCE) for k in points]
     nodes, low, high = ([getattr(one, name) for one in counts] for name in ("value", "low", "high"))
     label = "Number of nodes of degree k or more, on logarithmic axes. All numbers are in the table below."
-    rows = [
-        (f"{k:,}", f"{one.value:,.0f}", f"{one.low:,.0f}", f"{one.high:,.0f}")
-        for k, one in zip(points, counts, strict=True)
-    ]
+    rows = [numbers(f"{k:,}", one) for k, one in zip(points, counts, strict=True)]
     facts = [
         ("nodes", f"{len(degrees):,}"),
         ("edges", f"{int(degrees.sum()) // 2:,}"),
@@ -77,10 +74,6 @@ def steps(degrees: Ints) -> list[int]:
     """Degrees from 1 to the highest, evenly spaced on a logarithmic axis."""
     most = int(degrees.max(initial=1))
     return sorted({round(float(k)) for k in np.geomspace(1, max(1, most), POINTS)})
-
-
-TITLE = "the degrees of a graph"
-SIZE = "nodes, each with its released degree. Who is connected to whom is not in the release."
 
 
 def sections(release: Release) -> tuple[list[Section], Box | None]:

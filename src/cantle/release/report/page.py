@@ -96,14 +96,6 @@ def spans_of(text: str) -> list[Span]:
 class ReportedKind(Protocol):
     """What the module of a kind of data provides."""
 
-    @property
-    def TITLE(self) -> str:  # noqa: N802 - constants of the module, as those below
-        """What is released, for the title of the page."""
-
-    @property
-    def SIZE(self) -> str:  # noqa: N802
-        """The words below the number of records."""
-
     def sections(self, release: Release) -> tuple[list[Section], Box | None]:
         """The sections about the released records, and the data of the question box."""
 
@@ -160,7 +152,7 @@ def _protects(release: Release) -> Tile:
 
 def _size(release: Release) -> Tile:
     m = release.manifest
-    words = f"{KINDS[m.kind].SIZE} {totals(m, COUNTS[m.kind].counted)}".rstrip()
+    words = f"{COUNTS[m.kind].size} {totals(m, COUNTS[m.kind].counted)}".rstrip()
     return Tile(COUNTS[m.kind].counted, f"{m.summary['records']:,}", words)
 
 
@@ -227,7 +219,7 @@ def render(
         ask_json=Raw(_embedded(ask)),
         budget=budget_section(release.manifest, account),
         statement=blocks_of(release.statement)[1:],
-        glossary=GLOSSARY,
+        glossary=glossary(),
         files=sorted(release.manifest.files.items()),
     )
 
@@ -262,7 +254,7 @@ def _title(release: Release) -> str:
     m = release.manifest
     stated = m.schema.get("title") or (m.ledger.dataset if m.ledger is not None else "")
     named = isinstance(stated, str) and stated
-    return f"Release report: {stated}" if named else f"Release report of {KINDS[m.kind].TITLE}"
+    return f"Release report: {stated}" if named else f"Release report of {COUNTS[m.kind].title}"
 
 
 class Raw(str):
@@ -343,57 +335,7 @@ def _chapters(blocks: list[Block]) -> list[list[Block]]:
     return chapters
 
 
-GLOSSARY = (
-    ("release", "the folder that is published: synthetic records, noisy counts, a statement and a receipt"),
-    ("record", "what one row describes; in set-valued data one set of items"),
-    ("family", "of linked tables: all rows of both files that carry one key, that is one parent with all its children"),
-    (
-        "view",
-        "a table of families in which each counts as at most one: of parents, of first children, of later children "
-        "with the one before",
-    ),
-    ("difference", "a column that rules such as `end >= start` count in place of one of their columns"),
-    ("region", 'a part of the public domain, such as "age 17 to 40 and sex F"; cutting a region gives smaller regions'),
-    ("leaf", "a region that is not cut further, and is counted"),
-    ("partitioning", "a class that says when to stop and how to cut regions: one of your own, or one of ours"),
-    ("rehearsal", "a run of such a class on made-up records, before anything is charged"),
-    ("group", "one row of `groups.parquet`: a leaf (or leaf and class, set of items, degree) with its noisy count"),
-    ("budget", "epsilon, the total privacy loss that a release may cause; exact, in units of 10^-9"),
-    ("charge", "a part of the budget that pays for one question, taken before the records are looked at"),
-    (
-        "receipt",
-        "the list of all charges: what each question cost; regions that were asked other questions have lists of "
-        "their own",
-    ),
-    (
-        "unit",
-        "whom the promise protects: one record, one person with up to k records, one family, one node, or one edge",
-    ),
-    (
-        "neighbours",
-        "two inputs that differ by one unit; the promise says that their releases are nearly equally likely",
-    ),
-    (
-        "curator",
-        "the person who holds the data; in the code, the one object that sees records, budget and noise together",
-    ),
-    (
-        "connection",
-        "how strongly two columns depend on each other, as Cramér's V: 0 is none, 1 means that one column determines "
-        "the other",
-    ),
-    (
-        "measured together",
-        "two columns that a noisy table counts together, so that their connection is kept; others are connected only "
-        "through other columns",
-    ),
-    (
-        "percentage point",
-        "the unit of an error of a share: 10 % right to ±2 percentage points lies between 8 % and 12 %",
-    ),
-    ("accuracy", "how far the released records are off, measured privately with a share of the budget"),
-    ("limits", "the smallest and largest count that the counts of single columns, or of a whole cell, allow"),
-    ("workload", "the random counting questions of that measurement; public, drawn after the records"),
-    ("preset", "a set of parameters: `default`, or `paper` for a method as it was published"),
-)
-"""The words of the report: those of docs/glossary.md, which is not installed with the package. A test compares both."""
+def glossary() -> list[tuple[str, str]]:
+    """The words of the report. A test compares them with docs/glossary.md, which is not installed with the package."""
+    lines = (FOLDER / "glossary.md").read_text(encoding="utf-8").splitlines()
+    return [(word, meaning) for word, _, meaning in (line.strip("| ").partition(" | ") for line in lines)]

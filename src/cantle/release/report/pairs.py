@@ -70,7 +70,26 @@ def distance(one: Ints, two: Ints) -> float:
     return float(np.abs(one / sums[0] - two / sums[1]).sum() / 2)
 
 
-_LETTER = 5.8
+_LETTER = 6.3
+
+
+def grid(
+    rows: Sequence[str], columns: Sequence[str], side: float, most: int, label: str,
+    cell: Callable[[int, int, float, float], Svg | None],
+) -> Svg:  # fmt: skip
+    """Cells in rows and columns, whose names have at most so many letters; `cell` draws one at a place, or none."""
+    left, below = (max((len(shortened(one, most)) for one in names), default=1) * _LETTER for names in (rows, columns))
+    left += 8
+    parts = list[Svg]()
+    for a, name in enumerate(rows):
+        parts.append(text(shortened(name, most), left - 5, (a + 0.5) * side + 4, anchor="end"))
+        cells = (cell(a, b, left + b * side, a * side) for b in range(len(columns)))
+        parts += [one for one in cells if one is not None]
+    for b, name in enumerate(columns):
+        x, y = left + (b + 0.5) * side + 4, len(rows) * side + 10
+        parts.append(text(shortened(name, most), x, y, anchor="end", transform=f"rotate(-50 {x:.1f} {y:.1f})"))
+    width, height = left + max(1, len(columns)) * side + 6, len(rows) * side + below * 0.8 + 18
+    return picture(width, height, label, *parts, cls="chart matrix", fixed=True)
 
 
 def heat_map(
@@ -89,47 +108,26 @@ def heat_map(
     `scale` is the value of the darkest colour. With `signed`, values below 0 have another colour. With `numbers`, cells
     show their values.
     """
-    size = len(names)
-    cell = max(15.0, min(40.0, 560.0 / max(1, size)))
-    longest = max((len(shortened(name, 18)) for name in names), default=1) * _LETTER
-    left, bottom = longest + 8, longest * 0.8 + 16
-    parts = []
-    for a in range(1, size):
-        y = (a - 1) * cell
-        parts.append(text(shortened(names[a], 18), left - 6, y + cell / 2 + 4, anchor="end"))
-        for b in range(a):
-            parts.append(
-                _cell(
-                    left + b * cell,
-                    y,
-                    cell,
-                    float(values[a, b]) / (scale or 1.0),
-                    words(a, b),
-                    firm(a, b),
-                    signed,
-                    numbers,
-                )
-            )
-    for b in range(size - 1):
-        x, y = left + (b + 0.5) * cell + 4, (size - 1) * cell + 10
-        turn = f"rotate(-50 {x:.1f} {y:.1f})"
-        parts.append(text(shortened(names[b], 18), x, y, anchor="end", transform=turn))
-    width = left + max(1, size - 1) * cell + 6
-    return picture(width, (size - 1) * cell + bottom, label, *parts, cls="chart matrix", fixed=True)
+    side = max(15.0, min(40.0, 560.0 / max(1, len(names))))
+    wide = side - 1.5
 
+    def cell(row: int, b: int, x: float, y: float) -> Svg | None:
+        a = row + 1  # the first name has no row
+        if b >= a:
+            return None
+        value = float(values[a, b]) / (scale or 1.0)
+        strength, colour = min(1.0, abs(value)), "less" if signed and value < 0 else "heat"
+        inside = [
+            tag("title", words(a, b)),
+            tag("rect", x=x, y=y, width=wide, height=wide, cls="under", rx=2),
+            tag("rect", x=x, y=y, width=wide, height=wide, cls=colour, rx=2, fill_opacity=round(strength, 3)),
+        ]
+        if not firm(a, b):
+            inside.append(line(x + 3, y + side - 5, x + side - 5, y + 3, "loose"))
+        if numbers and side >= 24 and strength >= 0.02:
+            shown = f"{value:.2f}".replace("0.", ".") if abs(value) < 0.995 else "1"
+            cls = "on" if strength > 0.55 else "in"
+            inside.append(text(shown, x + wide / 2, y + side / 2 + 3, anchor="middle", cls=cls))
+        return tag("g", *inside, cls="mark")
 
-def _cell(x: float, y: float, cell: float, value: float, words: str, firm: bool, signed: bool, numbers: bool) -> Svg:
-    strength = min(1.0, abs(value))
-    inside = [tag("title", words), tag("rect", x=x, y=y, width=cell - 1.5, height=cell - 1.5, cls="under", rx=2)]
-    colour = "less" if signed and value < 0 else "heat"
-    inside.append(
-        tag("rect", x=x, y=y, width=cell - 1.5, height=cell - 1.5, cls=colour, rx=2, fill_opacity=round(strength, 3))
-    )
-    if not firm:
-        inside += [line(x + 3, y + cell - 5, x + cell - 5, y + 3, "loose")]
-    if numbers and cell >= 24:
-        shown = f"{value:.2f}".replace("0.", ".") if abs(value) < 0.995 else "1"
-        if strength >= 0.02:
-            inside.append(text(shown, x + (cell - 1.5) / 2, y + cell / 2 + 3, anchor="middle",
-                               cls="on" if strength > 0.55 else "in"))  # fmt: skip
-    return tag("g", *inside, cls="mark")
+    return grid(names[1:], names[:-1], side, 18, label, cell)

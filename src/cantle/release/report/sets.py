@@ -12,16 +12,15 @@ import numpy as np
 from cantle.release import Release
 from cantle.release.accuracy import MORE_DOUBT
 from cantle.release.answers.asking import Asker
-from cantle.release.answers.estimates import Estimate
+from cantle.release.answers.estimates import HELD, Estimate
 from cantle.release.answers.set_answers import SetAsker
 from cantle.release.data_file import lists_of
-from cantle.release.load import universe_of
-from cantle.release.report.charts import Bar, share_text
+from cantle.release.report.cards import BASIS, CONFIDENCE, card_of, weakest
 from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
 from cantle.release.report.groupings import Ints
 from cantle.release.report.icicle import Node, icicle, tree_section
 from cantle.release.report.pairs import heat_map
-from cantle.release.report.tables import BASIS, CONFIDENCE, card, weakest
+from cantle.release.schemas import universe_of
 from cantle.release.sets import middle
 from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
 from cantle.schema.items import Universe
@@ -115,7 +114,7 @@ def set_sections(view: SetView, asker: Asker) -> list[Section]:
 
 def has(code: int) -> Question:
     """The question how many sets hold an item."""
-    return OneColumn(int(code), CodeSet.span(1, 2, 2))
+    return OneColumn(int(code), HELD)
 
 
 def _pairs(view: SetView, asker: Asker) -> list[tuple[str, Estimate]]:
@@ -141,21 +140,6 @@ def _sizes(view: SetView, asker: Asker) -> list[tuple[str, Estimate]]:
         (label, asker.count(OneColumn("size", CodeSet.span(first, end, MOST_COUNTED)), CONFIDENCE))
         for label, first, end in spans
     ]
-
-
-def card_of(
-    title: str, counts: Sequence[tuple[str, Estimate]], whole: int, unit: str, *, numeric: bool = False
-) -> Figure:
-    """Bars of counts with their intervals, and the numbers as a table."""
-    bars = [
-        Bar(label, one.value, one.low, one.high, label if numeric else "", sure=one.confidence is not None)
-        for label, one in counts
-    ]
-    spoken = "; ".join(f"{bar.label}, {share_text(bar.value / max(1, whole))}" for bar in bars[:3])
-    said = f"{title}. {spoken}. All numbers are in the table below."
-    barred = [one for _, one in counts if one.high > one.low]
-    covers = weakest(one.covers for one in barred) if barred else ""
-    return card(title, bars, whole, said, covers, unit, numeric=numeric)
 
 
 def _matrix(view: SetView) -> Section:
@@ -241,10 +225,6 @@ def _branch(node: Node, masks: Ints, counts: Ints, labels: list[str]) -> None:
             node.children.append(child)
             if len(masks) > 1 and mine.sum() > 1:
                 _branch(child, masks[mine] & ~(1 << place), counts[mine], labels)
-
-
-TITLE = "sets of items"
-SIZE = "synthetic sets of items, drawn from noisy counts."
 
 
 def sections(release: Release) -> tuple[list[Section], Box | None]:

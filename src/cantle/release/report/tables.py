@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -15,21 +15,22 @@ from cantle.drawing.records import records_meant
 from cantle.methods.own_error.accuracy import LARGE, OF_PAIRS, OF_SINGLES, SMALLEST_REFERENCE, SMALLEST_SHARE
 from cantle.release import Release
 from cantle.release.accuracy import MORE_DOUBT
-from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY
 from cantle.release.answers.table_answers import TableAsker
 from cantle.release.data_file import as_polars
-from cantle.release.load import table_schema_of
-from cantle.release.report.charts import Bar, lying, share_text, upright
+from cantle.release.report.cards import BASIS, CONFIDENCE, bar_of, card, weakest
+from cantle.release.report.charts import Bar, share_text
 from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
 from cantle.release.report.groupings import Grouping, Ints, group
-from cantle.release.report.map_section import map_section
+from cantle.release.report.maps import place_section
 from cantle.release.report.pairs import associations, heat_map, thinned
+from cantle.release.schemas import schema_as
 from cantle.release.structures import traits_of
 from cantle.release.tables import middle, pairs_of, weaker
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.domain import Attribute, Labels
 from cantle.schema.fields import Field
 from cantle.schema.relations import Relations, Unfolded
+from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
 
 SHOWN = 16
@@ -51,7 +52,7 @@ class TableView:
         """The view of a release; None if its values are sets of values which have no codes."""
         if traits_of(release.manifest).of_ranges:
             return None
-        schema = table_schema_of(release.manifest)
+        schema = schema_as(release.manifest, TableSchema)
         domain = schema.domain().with_target_as_column().on_places
         codes, _ = domain.encode_columns(as_polars(release.records, release.manifest))
         return TableView(domain.attributes, codes, {one.name: one for one in schema.fields}, domain.relations)
@@ -100,24 +101,7 @@ class TableView:
         return [grouping.of(codes) for grouping, codes in zip(groupings, self.codes, strict=True)]
 
 
-CONFIDENCE = 0.95
 MOST_CARDS = 120
-
-BASIS = {
-    MEASURED: "show 95 % intervals, from the error that this release measured privately (error as measured).",
-    NOISE: "show 95 % intervals of counts that were measured themselves; the noise that was added is their whole error "
-    "(noise of the count).",
-    NOISE_ONLY: "show the noise in the counts behind the release and no other error, so that the truth may well lie "
-    "outside (noise alone).",
-    LIMITS: "show what the counts of single columns allow; how often they hold the truth is not known (limits).",
-}
-"""What error bars show, as the end of a sentence, with the short name in brackets."""
-SHORT = {
-    MEASURED: "error as measured",
-    NOISE: "noise of the count",
-    NOISE_ONLY: "noise alone",
-    LIMITS: "limits",
-}
 
 
 def column_section(view: TableView, asker: TableAsker, target: str | None) -> Section:
@@ -149,7 +133,7 @@ def list_card(lists: Unfolded, view: TableView, asker: TableAsker) -> Figure:
     """The card of a column of lists: for each item how many records have it."""
     found = [asker.count(OneColumn(name, CodeSet.of([1], 2)), CONFIDENCE) for name in lists.columns]
     bars = [
-        Bar(label, one.value, one.low, one.high, muted=name == lists.missing, sure=one.confidence is not None)
+        bar_of(label, one, muted=name == lists.missing)
         for name, label, one in zip(lists.columns, lists.labels, found, strict=True)
     ]
     items = len(lists.items)
@@ -162,17 +146,6 @@ def list_card(lists: Unfolded, view: TableView, asker: TableAsker) -> Figure:
     return replace(made, facts=[*([("title", title)] if title else []), ("declared", f"lists of {items} items")])
 
 
-def card(
-    title: str, bars: Sequence[Bar], whole: float, spoken: str, covers: str, unit: str, *,
-    numeric: bool, drawn: Sequence[Bar] | None = None, first: str = "",
-) -> Figure:  # fmt: skip
-    """The card of a distribution: its chart, what the error bars show, and its numbers as a table."""
-    chart = (upright if numeric else lying)(bars if drawn is None else drawn, whole, spoken)
-    rows = [(bar.label, f"{bar.value:,.0f}", f"{bar.low:,.0f}", f"{bar.high:,.0f}") for bar in bars]
-    note = f"Error bars: {SHORT[covers]}." if covers else ""
-    return Figure(title, chart, note=note, header=(first, unit, "from", "to"), rows=rows)
-
-
 def bars_of(attribute: Attribute, grouping: Grouping, asker: TableAsker) -> tuple[list[Bar], str]:
     """One bar per group, null last, and what the intervals cover (the weakest of them)."""
     bars, covers = [], set()
@@ -181,16 +154,9 @@ def bars_of(attribute: Attribute, grouping: Grouping, asker: TableAsker) -> tupl
         estimate = asker.count(OneColumn(attribute.name, CodeSet(edges, attribute.size)), CONFIDENCE)
         missing = grouping.nullable and place == grouping.size - 1
         tick = grouping.ticks[place] if grouping.ticks else ""
-        sure = estimate.confidence is not None
-        bars.append(Bar(label, estimate.value, estimate.low, estimate.high, tick, missing, sure=sure))
+        bars.append(bar_of(label, estimate, tick, muted=missing))
         covers.add(estimate.covers)
     return bars, weakest(covers)
-
-
-def weakest(covers: Iterable[str]) -> str:
-    """What the weakest of several intervals covers, that is the one that covers the fewest kinds of error."""
-    kinds = set(covers)
-    return next(kind for kind in (NOISE_ONLY, LIMITS, MEASURED, NOISE) if kind in kinds)
 
 
 def in_order(bars: list[Bar], grouping: Grouping) -> list[Bar]:
@@ -282,19 +248,15 @@ def pair_section(release: Release, view: TableView) -> Section:
     return Section("pairs", "Pairs of columns", (text,), (figure,), legend=legend)
 
 
-TITLE = "a table"
-SIZE = "synthetic records; a drawn record may happen to equal a real one, which says nothing about anyone."
-
-
 def sections(release: Release) -> tuple[list[Section], Box | None]:
     view = TableView.of(release)
     if view is None or not view.records:
         return [], None
-    asker, target = TableAsker(release), table_schema_of(release.manifest).target
+    asker, target = TableAsker(release), schema_as(release.manifest, TableSchema).target
     shown = [column_section(view, asker, target)]
     if len(view.attributes) > 1:
         shown.append(pair_section(release, view))
-    maps = map_section(release)
+    maps = place_section(release)
     return [*shown, *([] if maps is None else [maps])], ask_table(view, asker)
 
 

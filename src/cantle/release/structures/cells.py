@@ -24,12 +24,13 @@ from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Regions, Share, side_by_side, variances
 from cantle.release.bars import column_section
-from cantle.release.load import domain_of, table_schema_of
 from cantle.release.manifest import Manifest
 from cantle.release.sampling import scaled
+from cantle.release.schemas import domain_of, schema_as
 from cantle.release.structures import Traits, methods_of, structure_of
 from cantle.release.structures.checks import broken_rules, changed_columns, one_way_rates, rate_paid, records_not_held
 from cantle.schema.code_sets import Question
+from cantle.schema.table import TableSchema
 from cantle.trusted.core.answers import NoisyCells
 from cantle.trusted.core.arrays import Codes, Ints
 
@@ -196,7 +197,7 @@ def generalised(release: Release) -> pl.DataFrame:
 
 def generalise(release: Release, data: object, *, target: bool, numbered: bool = False) -> NativeFrame:
     """Another table, generalised with the released cuts, in the kind of frame that was given; persons are ignored."""
-    mine, schema = cells_of(release), table_schema_of(release.manifest)
+    mine, schema = cells_of(release), schema_as(release.manifest, TableSchema)
     if mine.domain.relations is not None:
         raise ParameterError("rules between columns made this release count other columns than the table has")
     fields = tuple(field for field in schema.fields if target or field.role != "target")

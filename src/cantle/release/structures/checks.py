@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from cantle.release.data_file import as_polars
-from cantle.release.load import table_schema_of
-from cantle.release.structures import traits_of
+from cantle.release.data_file import as_polars, lists_of
+from cantle.release.schemas import schema_as, universe_of
+from cantle.release.structures import Opened, traits_of
 from cantle.schema.domain import Domain
+from cantle.schema.table import TableSchema
 from cantle.trusted.core.arrays import Codes, Ints
 from cantle.trusted.core.budget import NANO, Charge
 
@@ -26,6 +28,19 @@ if TYPE_CHECKING:
 _CLOSE = 0.01  # tolerated difference of estimates, because last digits vary with the machine
 ONE_WAYS = "one-way tables"
 """The charge for one-way tables, and what they are called in sentences."""
+
+
+class OfItems(Opened):
+    """A release of sets or sequences of items."""
+
+    def __init__(self, release: Release) -> None:
+        super().__init__(release)
+        self.universe = universe_of(release.manifest)
+
+    @cached_property
+    def records(self) -> pl.Series:
+        """The released sets or sequences as lists."""
+        return lists_of(self._release)
 
 
 def made_by_this_version(manifest: Manifest) -> bool:
@@ -86,7 +101,7 @@ def _same(one: pl.Series, other: pl.Series, close: float) -> bool:
 def broken_rules(release: Release) -> Iterator[str]:
     """Records that break a rule of the schema; those whose values are ranges are not checked."""
     manifest = release.manifest
-    domain = table_schema_of(manifest).as_declared()
+    domain = schema_as(manifest, TableSchema).as_declared()
     if domain.rules is None or traits_of(manifest).of_ranges:
         return
     broken = domain.rules.numbers(domain.coder(as_polars(release.records, manifest)))

@@ -20,13 +20,14 @@ from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Regions, Share, regions_of, sum_of, variances
 from cantle.release.bars import WIDTH, bars
 from cantle.release.data_file import as_polars
-from cantle.release.load import graph_schema_of
 from cantle.release.manifest import Manifest
+from cantle.release.schemas import schema_as
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns, has_columns, rate_paid
 from cantle.release.structures.tree_nodes import SIZE, Counting, leaf_problems, nodes_of
 from cantle.schema.code_sets import Question, hull
 from cantle.schema.domain import Attribute, Domain, Steps
+from cantle.schema.graph import GraphSchema
 from cantle.trusted.claims.degree_queries import MOST_DEGREE
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Ints
@@ -95,7 +96,7 @@ class Opened(structures.Opened):
 
     def _sizes(self) -> dict[str, int]:
         """The number of answers to each question."""
-        summary, schema = self._manifest.summary, graph_schema_of(self._manifest)
+        summary, schema = self._manifest.summary, schema_as(self._manifest, GraphSchema)
         most = summary["theta"]
         if schema.unit == "edge":
             most = min(max(1, summary["records"] - 1), schema.max_degree or MOST_DEGREE, MOST_DEGREE)
@@ -104,7 +105,7 @@ class Opened(structures.Opened):
 
     def _answers(self) -> Answers:
         """The noisy answers as the method had them."""
-        schema = graph_schema_of(self._manifest)
+        schema = schema_as(self._manifest, GraphSchema)
         answers = Answers(schema.unit, schema.node_count, schema.max_degree)
         answers.path = self._manifest.receipt.paths[0].path
         answers.theta = 0 if schema.unit == "edge" else self._manifest.summary["theta"]
@@ -172,7 +173,7 @@ class Opened(structures.Opened):
     def _node_noise(self) -> Noise:
         """The noise in the number of nodes, if that is private: it was measured by itself, or as a number of nodes by
         degree."""
-        if graph_schema_of(self._manifest).unit != "node":
+        if schema_as(self._manifest, GraphSchema).unit != "node":
             return Noise(0.0, 0.0)
         asked = (self._rows(question) for question in ("nodes", "at most", "at least"))
         return Noise.of(float(variances(next(rows for rows in asked if len(rows)))[0]))

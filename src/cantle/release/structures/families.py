@@ -8,24 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import STREAMS, Dice, public_streams
+from cantle.drawing.linked_frames import children
 from cantle.errors import VerifyError
 from cantle.methods.families.layout import DRAWN_VIEWS, Layout
 from cantle.methods.families.model.answers import variance_of
 from cantle.methods.families.model.draw import Drawn, drawn_families, number_drawn
 from cantle.methods.families.model.view_fit import Answered, FamilyFit
-from cantle.methods.families.results import family_cells, frame_of
+from cantle.methods.families.results import family_cells, frame_of, in_rank
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
 from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share
 from cantle.release.document_fields import Document
-from cantle.release.load import family_schema_of
 from cantle.release.manifest import Manifest
+from cantle.release.report.content import Figure, Section
+from cantle.release.schemas import schema_as
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns
 from cantle.release.structures.noisy_tables import (
@@ -37,15 +40,11 @@ from cantle.release.structures.noisy_tables import (
     table_problems,
 )
 from cantle.schema.code_sets import Key, Question
+from cantle.schema.families import FamilySchema
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.views import FIRST, LATER
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from cantle.release.report.content import Section
 
 _CLOSE = 0.02  # share of the rows that may be in other cells of a column
 
@@ -60,7 +59,7 @@ class ReleasedFamilies:
 
     def __init__(self, release: Release) -> None:
         self.manifest = release.manifest
-        self.schema = family_schema_of(self.manifest)
+        self.schema = schema_as(self.manifest, FamilySchema)
         self.layout = Layout.of(self.schema)
         self._frame = release.frames["tables"].partition_by("table", as_dict=True, maintain_order=True)
         self._stated: list[Document] = self.manifest.structure["tables"]
@@ -151,27 +150,29 @@ class Opened(structures.Opened):
 
     def __init__(self, release: Release) -> None:
         super().__init__(release)
-        self._schema = family_schema_of(release.manifest)
+        self._schema = schema_as(release.manifest, FamilySchema)
         self._stated = release.manifest.structure["tables"]
 
     @cached_property
     def codes(self) -> tuple[list[Codes], Ints, list[Codes]]:
         """The codes of the parents' columns, the numbers of children, and the codes of the children's columns."""
-        frame, name = cast("pl.DataFrame", self._release.records), self._schema.names[1]
-        size = frame[name].list.len().to_numpy().astype(np.int64)
-        child = frame[name].filter(frame[name].list.len() > 0).explode().struct.unnest()
         above, below = self._schema.domains
-        parent, _ = above.encode_columns(frame.drop(name))
-        own, _ = below.encode_columns(child)
-        return parent, size, own
+        parent, _ = above.encode_columns(self._rows[0])
+        own, _ = below.encode_columns(self._rows[1])
+        size = cast("pl.DataFrame", self._release.records)[self._schema.names[1]].list.len().to_numpy()
+        return parent, size.astype(np.int64), own
+
+    @cached_property
+    def _rows(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The rows of parents and of children."""
+        frame, name = cast("pl.DataFrame", self._release.records), self._schema.names[1]
+        return frame.drop(name), children(frame, name)
 
     @cached_property
     def places(self) -> tuple[dict[Key, Codes], Ints, dict[Key, Codes]]:
         """The places of the released rows by column, of those that were counted and of those that were declared."""
-        frame, name = cast("pl.DataFrame", self._release.records), self._schema.names[1]
-        child = frame[name].filter(frame[name].list.len() > 0).explode().struct.unnest()
         found: list[dict[Key, Codes]] = []
-        for table, rows in zip(self._schema.tables, (frame.drop(name), child), strict=True):
+        for table, rows in zip(self._schema.tables, self._rows, strict=True):
             counted = table.domain().with_target_as_column().on_places
             codes, _ = counted.encode_columns(rows)
             own: dict[Key, Codes] = {one.name: part for one, part in zip(counted.attributes, codes, strict=True)}
@@ -221,17 +222,14 @@ class Opened(structures.Opened):
         name, falls = self._schema.order[0]
         domain = self._schema.domains[1]
         at = [one.name for one in domain.attributes].index(name)
-        code, null = child[at].astype(np.int64), domain.attributes[at].bins
-        rank = np.where(code == null, np.int64(2**62), -code if falls else code)
+        rank = in_rank(child[at], domain.attributes[at].bins, falls)
         family = np.repeat(np.arange(len(size)), size)
         if ((np.diff(rank) < 0) & (np.diff(family) == 0)).any():
             yield f"the children of a family are not in the order of {name}"
 
     def _breaking(self) -> Iterator[str]:
         """The rules that released rows break."""
-        frame, name = cast("pl.DataFrame", self._release.records), self._schema.names[1]
-        child = frame[name].filter(frame[name].list.len() > 0).explode().struct.unnest()
-        for table, rows in zip(self._schema.tables, (frame.drop(name), child), strict=True):
+        for table, rows in zip(self._schema.tables, self._rows, strict=True):
             declared = table.as_declared()
             if declared.rules is not None and declared.rules.breaking(declared.coder(rows)).any():
                 yield "a released row breaks a rule of the schema"
@@ -280,8 +278,6 @@ class Opened(structures.Opened):
 
     def report(self) -> Section:
         """Which columns were measured together, how finely, and with how much noise."""
-        from cantle.release.report.content import Figure, Section
-
         noise = spreads(self._release, lambda about: 1 if about["why"] == SIZE else item_partitions.PARTS)
         rows = [(asked, self._about(one), spread) for one, (asked, spread) in zip(self._stated, noise, strict=True)]
         words = (

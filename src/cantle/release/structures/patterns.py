@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -22,25 +21,23 @@ from cantle.methods.baskets.model.pair_plan import PairPlan, pair_cells
 from cantle.methods.baskets.model.questions import PAID, Answers, Terms, ask_all
 from cantle.methods.baskets.model.synthesis import KERNELS_FROM, Measured, synthesise
 from cantle.methods.baskets.results import DOUBLES, SINGLE, basket_frame, basket_groups, item_questions, summary_of
-from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import Share, sum_of, variances
+from cantle.release.answers.noise import Share, sum_of, variances, worst_of_columns
 from cantle.release.bars import item_section
-from cantle.release.data_file import lists_of
-from cantle.release.load import set_schema_of, universe_of
 from cantle.release.manifest import Manifest
+from cantle.release.report.content import Section
+from cantle.release.report.sets import section_of_sets
+from cantle.release.schemas import schema_as
 from cantle.release.structures import Traits
-from cantle.release.structures.checks import changed_columns, has_columns
+from cantle.release.structures.checks import OfItems, changed_columns, has_columns
 from cantle.release.structures.replay import Replay
 from cantle.release.words import percent
-from cantle.schema.code_sets import AnySet, Question, columns_of, hull
+from cantle.schema.code_sets import AnySet, Question
+from cantle.schema.sets import SetSchema
 from cantle.schema.values import Codes
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import PARTS
-
-if TYPE_CHECKING:
-    from cantle.release.report.content import Section
 
 
 class Replayed(Replay):
@@ -102,29 +99,21 @@ def traits(manifest: Manifest) -> Traits:
     return Traits(f"sets by size, of items{head}, and of {given}", in_short)
 
 
-class Opened(structures.Opened):
+class Opened(OfItems):
     """A release of sizes, items and pairs."""
-
-    def __init__(self, release: Release) -> None:
-        super().__init__(release)
-        self._universe = universe_of(release.manifest)
-
-    @cached_property
-    def _records(self) -> pl.Series:
-        return lists_of(self._release)
 
     @cached_property
     def _answers(self) -> tuple[Replayed, Answers, Measured]:
         """The answers, and what is fitted to them, computed again."""
         replayed = Replayed(self._release, PAID, "sizes")
-        terms = Terms.of(set_schema_of(self._manifest), pairs=self._manifest.parameters["pairs"] == "on")
+        terms = Terms.of(schema_as(self._manifest, SetSchema), pairs=self._manifest.parameters["pairs"] == "on")
         return replayed, *ask_all(replayed, terms)
 
     # ---- verify -------------------------------------------------------------------------------------------
 
     def problems(self) -> Iterator[str]:
         """Whether questions and prices follow from the answers, the groups too, and the records from both."""
-        if not has_columns(self._groups, _COLUMNS, items=self._universe):
+        if not has_columns(self._groups, _COLUMNS, items=self.universe):
             yield "the groups do not have the columns of patterns"
             return
         try:
@@ -135,7 +124,7 @@ class Opened(structures.Opened):
         (path,) = self._manifest.receipt.paths
         if replayed.receipts() != replayed.asked():
             yield "the questions that the noisy numbers lead to are not those that the receipt paid for"
-        yield from changed_columns(self._groups, basket_groups(self._universe, answers, measured, path.path), "groups")
+        yield from changed_columns(self._groups, basket_groups(self.universe, answers, measured, path.path), "groups")
         yield from self._record_problems(answers, measured)
 
     def _record_problems(self, answers: Answers, measured: Measured) -> Iterator[str]:
@@ -144,12 +133,12 @@ class Opened(structures.Opened):
         dice = public_dice(self._manifest.postprocessing["seed"], compiled=_worth_loading(measured))
         starts, items = synthesise(measured, dice)
         stated = summary_of(answers, len(starts) - 1, measured.sizes)
-        if len(self._records) != len(starts) - 1 or self._manifest.summary != stated:
+        if len(self.records) != len(starts) - 1 or self._manifest.summary != stated:
             yield "the records or the summary are not what the noisy numbers say"
             return
-        codes = self._universe.encode(self._records.explode(empty_as_null=False))
-        sizes = self._records.list.len().to_numpy()
-        if (codes < 0).any() or (sizes < 1).any() or any(self._records.list.n_unique().to_numpy() != sizes):
+        codes = self.universe.encode(self.records.explode(empty_as_null=False))
+        sizes = self.records.list.len().to_numpy()
+        if (codes < 0).any() or (sizes < 1).any() or any(self.records.list.n_unique().to_numpy() != sizes):
             yield "the records are not all sets of declared items"
             return
         for mine, drawn in ((codes, items), (sizes, np.diff(starts))):
@@ -162,14 +151,9 @@ class Opened(structures.Opened):
     def noise(self, question: Question, share: Share) -> Noise:
         """The largest noise of the items and sizes that the question names, scaled by the share of their records for
         which it holds."""
-        worst = Noise(0.0, 0.0)
-        for key in columns_of(question):
-            codes = hull(question).get(key)
-            if codes is None:
-                continue
-            mine = self._size_noise(codes) if key == "size" else self._item_noise(int(key))
-            worst = max(worst, mine.scaled(share({key: codes})), key=lambda noise: noise.variance)
-        return worst
+        return worst_of_columns(
+            question, share, lambda key, codes: self._size_noise(codes) if key == "size" else self._item_noise(int(key))
+        )
 
     def _size_noise(self, codes: AnySet) -> Noise:
         """The noise of the bins of sizes that the question touches; the last bin has no end."""
@@ -185,7 +169,7 @@ class Opened(structures.Opened):
         cut = rows.filter(rows["question"] != SINGLE)
         total = float((cut["noisy"] / cut["parts"]).sum())
         enlarged = max(1.0, float(cut["estimate"].sum()) / total) if total > 0 else 1.0
-        mine = rows.filter(rows["items"].list.first() == self._universe.label(code))
+        mine = rows.filter(rows["items"].list.first() == self.universe.label(code))
         factor = np.where(mine["question"] == SINGLE, 1.0, enlarged) / mine["parts"].to_numpy()
         return sum_of(Noise.of(float(v), float(f)) for v, f in zip(variances(mine), factor, strict=True))
 
@@ -195,13 +179,13 @@ class Opened(structures.Opened):
         """Records drawn anew from the noisy numbers."""
         _, _, measured = self._answers
         dice.compiled = _worth_loading(measured)
-        return basket_frame(*synthesise(measured, dice, n), self._universe)
+        return basket_frame(*synthesise(measured, dice, n), self.universe)
 
     def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
         """The measured pairs that most of the released sets hold."""
         measured = self._groups.filter(pl.col("items").list.len() == 2)
         pairs = measured.group_by("items", maintain_order=True).agg(pl.col("estimate").sum()).sort("estimate")
-        likely, sets = pairs["items"].tail(_LIKELY).to_list(), self._records
+        likely, sets = pairs["items"].tail(_LIKELY).to_list(), self.records
         named = sorted({str(item) for pair in likely for item in pair})
         flat = pl.DataFrame({"set": pl.int_range(len(sets), eager=True), "item": sets}).explode("item").drop_nulls()
         parts = flat.with_columns(pl.col("item").cast(pl.String)).filter(pl.col("item").is_in(named))
@@ -217,8 +201,6 @@ class Opened(structures.Opened):
         yield "Most frequent pairs of items", lines or ["no pair of items was measured"]
 
     def report(self) -> Section:
-        from cantle.release.report.sets import section_of_sets
-
         return section_of_sets(self._release)
 
 

@@ -15,8 +15,8 @@ import polars as pl
 from cantle.errors import VerifyError
 from cantle.methods.own_error.accuracy import WHY
 from cantle.release import Release
-from cantle.release.load import universe_of
 from cantle.release.manifest import PathCharges
+from cantle.release.schemas import universe_of
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.budget import NANO
 

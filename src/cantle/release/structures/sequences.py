@@ -7,39 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.drawing.counts import STREAMS, Dice, public_dice, public_streams
 from cantle.drawing.set_frames import to_frame
 from cantle.errors import CantleError, VerifyError
 from cantle.methods.journeys.model.questions import PAID, SMALL_LOG, Answers, ask_all, name_of
 from cantle.methods.journeys.results import ENDS, draw, groups_of, summary_of
-from cantle.release import Release, structures
+from cantle.release import Release
 from cantle.release.answers.estimates import Noise
-from cantle.release.answers.noise import DirectAnswer, Share, sum_of, variances
+from cantle.release.answers.noise import DirectAnswer, Share, sum_of, variances, worst_of_columns
 from cantle.release.bars import bars
-from cantle.release.data_file import lists_of
-from cantle.release.load import sequence_schema_of
 from cantle.release.manifest import Manifest
+from cantle.release.report.content import Section
+from cantle.release.schemas import schema_as
 from cantle.release.sequences import most_frequent
 from cantle.release.structures import Traits
-from cantle.release.structures.checks import changed_columns
+from cantle.release.structures.checks import OfItems, changed_columns
 from cantle.release.structures.replay import Replay, charges_of
 from cantle.release.words import percent
-from cantle.schema.code_sets import AnySet, OneColumn, Question, columns_of, hull
+from cantle.schema.code_sets import AnySet, OneColumn, Question
 from cantle.schema.sequence_questions import pattern_of
+from cantle.schema.sequences import SequenceSchema
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import PARTS
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from cantle.release.report.content import Section
 
 _COLUMNS = ["question", "symbols", "length", "noisy", "path", "rate_num", "rate_den", "parts"]
 _CLOSE = 0.01  # tolerated relative difference of symbols and lengths, because last digits vary with the machine
@@ -137,18 +133,18 @@ def traits(manifest: Manifest) -> Traits:
     return Traits(named, f"lengths, {kept}, ends, and {s['strings']:,} {long}", besides=besides)
 
 
-class Opened(structures.Opened):
+class Opened(OfItems):
     """A release of lengths, short sequences, ends and strings."""
 
     def __init__(self, release: Release) -> None:
         super().__init__(release)
-        self.schema = sequence_schema_of(release.manifest)
+        self.schema = schema_as(release.manifest, SequenceSchema)
 
     @cached_property
     def _answers(self) -> tuple[Replayed, Answers]:
         replayed = Replayed(self._release, PAID, "lengths")
         dice = public_streams(self._manifest.postprocessing["seed"], STREAMS)
-        return replayed, ask_all(replayed, self.schema.universe.size, self.schema.max_length, dice)
+        return replayed, ask_all(replayed, self.universe.size, self.schema.max_length, dice)
 
     # ---- verify -------------------------------------------------------------------------------------------
 
@@ -165,7 +161,7 @@ class Opened(structures.Opened):
         if replayed.receipts() != replayed.asked():
             yield "the questions that the noisy numbers lead to are not those that the receipt paid for"
             return
-        again = groups_of(self.schema.universe, answers, replayed.paths_taken)
+        again = groups_of(self.universe, answers, replayed.paths_taken)
         yield from changed_columns(self._groups, again, "groups")
         yield from self._record_problems(answers)
 
@@ -175,7 +171,7 @@ class Opened(structures.Opened):
         if len(records) != len(starts) - 1 or self._manifest.summary != summary_of(answers, len(starts) - 1):
             yield "the records or the summary are not what the noisy numbers say"
             return
-        codes = self.schema.universe.encode(records.explode(empty_as_null=False))
+        codes = self.universe.encode(records.explode(empty_as_null=False))
         lengths = records.list.len().to_numpy().astype(np.int64)
         if (codes < 0).any() or (lengths < 1).any():
             yield "the records are not all sequences of declared symbols"
@@ -183,31 +179,25 @@ class Opened(structures.Opened):
         if not np.array_equal(np.sort(lengths), np.sort(np.diff(starts))):
             yield "the lengths of the records are not those that the noisy numbers say"
             return
-        size = self.schema.universe.size
+        size = self.universe.size
         off = np.abs(np.bincount(codes, minlength=size) - np.bincount(drawn, minlength=size)).sum()
         pairs = np.abs(_pairs(lengths, codes, size) - _pairs(np.diff(starts), drawn, size)).sum()
         if max(off, pairs) > _CLOSE * max(1, len(drawn)):
             yield "the records are not like those that the noisy numbers make"
 
-    @cached_property
-    def records(self) -> pl.Series:
-        return lists_of(self._release)
-
     # ---- answers ------------------------------------------------------------------------------------------
 
     def noise(self, question: Question, share: Share) -> Noise:
         """The largest noise of what the question names, scaled by the share of its records for which it holds."""
-        worst = Noise(0.0, 0.0)
-        for key in columns_of(question):
-            codes = hull(question).get(key)
-            if codes is None:
-                continue
-            if key in ("length", "first", "last"):
-                _, mine = self._numbers(str(key), codes)
-            else:
-                mine = self._of_strings(pattern_of(key))
-            worst = max(worst, mine.scaled(share({key: codes})), key=lambda noise: noise.variance)
-        return worst
+        return worst_of_columns(
+            question,
+            share,
+            lambda key, codes: (
+                self._numbers(str(key), codes)[1]
+                if key in ("length", "first", "last")
+                else self._of_strings(pattern_of(key))
+            ),
+        )
 
     def direct(self, question: Question) -> DirectAnswer | None:
         """Lengths in whole bins, first and last symbols."""
@@ -238,7 +228,7 @@ class Opened(structures.Opened):
             rows = self._groups.filter(
                 self._groups["question"].is_in(["paths", "starts" if key == "first" else "ends"])
             )
-            symbols = self.schema.universe.encode(rows["symbols"].list.get(place)).astype(np.int64)
+            symbols = self.universe.encode(rows["symbols"].list.get(place)).astype(np.int64)
             inside = codes.share(symbols, symbols + 1) > 0
             rows = rows.filter(inside)
         parts = rows["parts"].to_numpy()
@@ -262,7 +252,7 @@ class Opened(structures.Opened):
     def draw(self, n: int, dice: Dice) -> pl.DataFrame:
         """Records drawn anew from the noisy numbers."""
         _, answers = self._answers
-        return to_frame(*draw(answers, dice, n), self.schema.universe)
+        return to_frame(*draw(answers, dice, n), self.universe)
 
     def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
         """The most frequent sequences, and what follows what most often."""

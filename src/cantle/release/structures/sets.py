@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -18,25 +17,21 @@ from cantle.methods.baskets.model.item_supports import fit_sizes, size_edges
 from cantle.methods.baskets.model.questions import PAID
 from cantle.methods.diffpart.refill import sizes_frame
 from cantle.methods.diffpart.results import all_sets
-from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share, variances
 from cantle.release.bars import item_section
-from cantle.release.data_file import lists_of
-from cantle.release.load import universe_of
 from cantle.release.manifest import Manifest
+from cantle.release.report.content import Section
+from cantle.release.report.sets import section_of_sets
 from cantle.release.sets import SetCodes
 from cantle.release.structures import Traits
-from cantle.release.structures.checks import changed_columns, has_columns, rate_paid, unpaid
+from cantle.release.structures.checks import OfItems, changed_columns, has_columns, rate_paid, unpaid
 from cantle.release.words import percent
 from cantle.schema.code_sets import Key, Question, holds
 from cantle.schema.items import Universe
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Floats, Ints
 from cantle.trusted.geometry.item_partitions import ItemTree
-
-if TYPE_CHECKING:
-    from cantle.release.report.content import Section
 
 ALL_SETS = "item sets"
 """The charge for counting all sets of a small universe at once."""
@@ -60,27 +55,19 @@ def traits(manifest: Manifest) -> Traits:
     )
 
 
-class Opened(structures.Opened):
+class Opened(OfItems):
     """A release of counted sets."""
-
-    def __init__(self, release: Release) -> None:
-        super().__init__(release)
-        self._universe = universe_of(release.manifest)
-
-    @cached_property
-    def _records(self) -> pl.Series:
-        return lists_of(self._release)
 
     # ---- verify -------------------------------------------------------------------------------------------
 
     def problems(self) -> Iterator[str]:
         """Whether groups are distinct sets of declared items with the noise of the receipt, and hold the records."""
-        if not has_columns(self._groups, _COLUMNS, items=self._universe):
+        if not has_columns(self._groups, _COLUMNS, items=self.universe):
             yield "the groups do not have the columns of sets"
             return
         yield from unpaid(self._manifest.receipt, self._groups, "groups")
-        for name, column in (("groups", self._groups["items"]), ("records", self._records)):
-            if not _are_sets(column, self._universe):
+        for name, column in (("groups", self._groups["items"]), ("records", self.records)):
+            if not _are_sets(column, self.universe):
                 yield f"the {name} are not all sets of declared items"
                 return
         summary, count = self._manifest.summary, self._groups["count"].to_numpy()
@@ -88,7 +75,7 @@ class Opened(structures.Opened):
             yield "a set is listed twice in the groups, or not as many are listed as stated"
             return
         yield from self._not_computed()
-        if (count < 0).any() or not int(count.sum()) + summary["refilled"] == len(self._records) == summary["records"]:
+        if (count < 0).any() or not int(count.sum()) + summary["refilled"] == len(self.records) == summary["records"]:
             yield "the counts of the groups and the refilled records do not add up to the number of records"
             return
         yield from self._size_problems()
@@ -103,7 +90,7 @@ class Opened(structures.Opened):
             num, den = rate_paid(path.charges[-1])
             noisy = Noisy(groups["noisy"].to_numpy().reshape(1, -1), np.array([num]), den)
             dice = public_dice(self._manifest.postprocessing["seed"])
-            yield from changed_columns(groups, all_sets(self._universe, noisy, path.path, dice).groups, "groups")
+            yield from changed_columns(groups, all_sets(self.universe, noisy, path.path, dice).groups, "groups")
             return
         if not self._manifest.parameters["fill"]:  # nothing was made consistent
             if not np.array_equal(groups["estimate"], groups["noisy"]):
@@ -124,24 +111,24 @@ class Opened(structures.Opened):
         if not has_columns(sizes, "size noisy rate_num rate_den estimate"):
             yield "the sizes do not have the columns of sizes"
             return
-        edges, (num, den) = size_edges(self._universe.size), next(iter(paid))
+        edges, (num, den) = size_edges(self.universe.size), next(iter(paid))
         noisy = Noisy(sizes["noisy"].to_numpy().reshape(1, -1), np.array([num]), den)
         if len(sizes) != len(edges):
             yield "the sizes are not those that the receipt paid for"
             return
-        model = fit_sizes(noisy.value[0], edges, self._universe.size, num / den)
+        model = fit_sizes(noisy.value[0], edges, self.universe.size, num / den)
         yield from changed_columns(sizes, sizes_frame(edges, noisy, model), "sizes")
 
     def _record_problems(self) -> Iterator[str]:
         summary, cut = self._manifest.summary, self._manifest.summary.get("items_per_record")
         if cut is None or not self._manifest.parameters["fill"]:
-            yield from _recount(self._groups, self._records, exact=summary["refilled"] == 0)
+            yield from _recount(self._groups, self.records, exact=summary["refilled"] == 0)
             return
         # Records with as many items as cut ones were lengthened. Shorter sets still occur as often as their counts say;
         # for the others only the sum can be compared.
         shorter = self._groups["items"].list.len() < cut
-        yield from _recount(self._groups.filter(shorter), self._records, exact=False)
-        if int((self._records.list.len() >= cut).sum()) < int(self._groups.filter(~shorter)["count"].sum()):
+        yield from _recount(self._groups.filter(shorter), self.records, exact=False)
+        if int((self.records.list.len() >= cut).sum()) < int(self._groups.filter(~shorter)["count"].sum()):
             yield "the records do not have the counts of the groups"
 
     # ---- answers ------------------------------------------------------------------------------------------
@@ -157,13 +144,13 @@ class Opened(structures.Opened):
 
     @cached_property
     def _codes(self) -> Callable[[Key], Ints]:
-        return cache(SetCodes(self._groups["items"], self._universe))
+        return cache(SetCodes(self._groups["items"], self.universe))
 
     # ---- more records, show, report -----------------------------------------------------------------------
 
     def draw(self, n: int, dice: Dice) -> pl.DataFrame:
         """Records drawn from the released ones: what was filled in does not follow from the groups alone."""
-        sets = self._records
+        sets = self.records
         return sets[dice.integers(0, max(1, len(sets)), n if len(sets) else 0)].to_frame()
 
     def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
@@ -175,12 +162,10 @@ class Opened(structures.Opened):
         yield "Sets", [*lines, f"… and {left} more in groups.parquet"] if left > 0 else lines
 
     def report(self) -> Section:
-        from cantle.release.report.sets import section_of_sets
-
         if self._all_at_once:
             return section_of_sets(self._release)
         given = self._manifest.parameters
-        groups = ItemTree.of(self._universe.size, given["fanout"], even=given["preset"] == "default")
+        groups = ItemTree.of(self.universe.size, given["fanout"], even=given["preset"] == "default")
         return section_of_sets(self._release, groups.edges)
 
     @property

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -24,8 +23,9 @@ from cantle.release.answers.noise import DirectAnswer, NoisyTable, Share, Tables
 from cantle.release.bars import column_section
 from cantle.release.data_file import as_polars
 from cantle.release.document_fields import Document
-from cantle.release.load import domain_of
 from cantle.release.manifest import Manifest
+from cantle.release.report.content import Figure, Section
+from cantle.release.schemas import domain_of
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import broken_rules, changed_columns, made_by_this_version
 from cantle.release.structures.noisy_tables import (
@@ -40,9 +40,6 @@ from cantle.release.structures.tables_model import released_tables
 from cantle.schema.code_sets import Question
 from cantle.schema.domain import Domain
 from cantle.trusted.core.arrays import Ints
-
-if TYPE_CHECKING:
-    from cantle.release.report.content import Section
 
 _CLOSE = 0.01  # share of the records that may be in other cells of a column
 
@@ -183,8 +180,6 @@ class Opened(structures.Opened):
 
     def report(self) -> Section:
         """Which columns were measured together, how finely, and with how much noise."""
-        from cantle.release.report.content import Figure, Section
-
         rows = [
             (asked, about.get("column") or ", ".join(about["columns"]) or "all records", _cells(about), spread)
             for about, (asked, spread) in zip(self._stated, spreads(self._release), strict=True)

@@ -24,7 +24,7 @@ from cantle.methods.mosaic.model.label import DRAFT
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
 from cantle.methods.mosaic.model.place_cells import Level, Place, estimated
 from cantle.release.document_fields import Document
-from cantle.release.load import domain_of
+from cantle.release.schemas import domain_of
 from cantle.release.structures.noisy_tables import refusing_other_forms
 from cantle.schema.domain import Domain
 from cantle.schema.rules import Rules

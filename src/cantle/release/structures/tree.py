@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -25,9 +24,12 @@ from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import DirectAnswer, NoisyTable, Regions, Share, Tables, regions_of
 from cantle.release.bars import column_section
 from cantle.release.document_fields import read
-from cantle.release.load import domain_of
 from cantle.release.manifest import Manifest
+from cantle.release.report.content import Section
+from cantle.release.report.icicle import Node, tree_section
+from cantle.release.report.maps import Area, region_section
 from cantle.release.sampling import scaled
+from cantle.release.schemas import domain_of
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import broken_rules, changed_columns, one_way_rates, records_not_held
 from cantle.release.structures.tree_nodes import Counting, Nodes, leaf_problems, nodes_of
@@ -36,9 +38,6 @@ from cantle.schema.code_sets import Question
 from cantle.schema.domain import Domain, Steps
 from cantle.trusted.core.arrays import Codes, Ints
 from cantle.trusted.geometry.cross_tables import are_edges
-
-if TYPE_CHECKING:
-    from cantle.release.report.content import Section
 
 
 @dataclass(frozen=True)
@@ -202,14 +201,11 @@ class Opened(structures.Opened):
 
     def report(self) -> Section:
         """Two columns of numbers as a map, other trees as an icicle."""
-        from cantle.release.report.icicle import Node, tree_section
-        from cantle.release.report.region_map import Area, map_section
-
         nodes, columns = self._nodes, self._domain.attributes
         words = f"The domain was cut into {self._manifest.summary['leaves']:,} regions, each with a noisy count."
         if len(columns) == 2 and all(type(one.scale) is Steps for one in columns):
             area = Area(nodes.lo, nodes.hi, self._counts, nodes.first, nodes.many)
-            return map_section(area, columns, words)
+            return region_section(area, columns, words)
         made = [Node("all records", int(self._counts[0]))]
         for number in range(1, len(self._counts)):
             made.append(Node(nodes.name(number, self._domain), int(self._counts[number])))

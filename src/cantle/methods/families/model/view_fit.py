@@ -12,7 +12,7 @@ import numpy as np
 
 from cantle.drawing.counts import Floats
 from cantle.drawing.smooth import combine, smooth
-from cantle.methods.families.layout import DRAWN_VIEWS, Layout
+from cantle.methods.families.layout import Layout
 from cantle.methods.mosaic.model import estimates
 from cantle.methods.mosaic.model.fitted import Fitted
 from cantle.methods.mosaic.model.groupings import Groupings
@@ -218,8 +218,3 @@ class FamilyFit:
 def _shares(masses: Floats) -> Floats:
     total = masses.sum()
     return masses / total if total > 0 else np.full(len(masses), 1 / len(masses))
-
-
-def all_tables(fit: FamilyFit) -> list[tuple[int, NoisyTable]]:
-    """The tables of all views."""
-    return [(view, table) for view in DRAWN_VIEWS for table in fit[view].tables]

@@ -137,6 +137,16 @@ class Chain:
         self.starts = np.append(self.starts, ends)
         self.symbol, self.chance = np.append(self.symbol, symbol), np.append(self.chance, chance / total[row])
 
+    def tilt(self, factors: Floats) -> None:
+        """Multiplies the chances of what is listed after a symbol by factors (class, symbol, next)."""
+        owner = np.repeat(np.arange(len(self.cls)), np.diff(self.starts))
+        last = self.context[owner] % self.base
+        held = (self.length[owner] > 0) & (last < self.base - 1)
+        chance = self.chance.copy()
+        chance[held] *= factors[self.cls[owner[held]], last[held], self.symbol[held]]
+        total = np.bincount(owner, chance, len(self.cls)) + self.rest
+        self.chance, self.rest = chance / total[owner], self.rest / total
+
     def _inherit(
         self, lower: Ints, row: Ints, symbol: Ints, chance: Floats, scale: Floats
     ) -> tuple[Ints, Ints, Floats]:

@@ -29,7 +29,8 @@ _RATIOS = (1e-3, 1e4)  # bounds on how much more often a string occurs than the 
 _CORRECTION = (0.3, 3.0)
 _STEP, _ROUNDS = 0.8, 3  # how far a simulated correction goes, and how many there are
 _ENDS, _ENDS_STEP = (0.25, 4.0), 0.9
-_ENDS_ROUNDS = 2
+_LAST_ROUNDS = 4  # corrections of the whole model
+_DOUBT = 3.0  # standard deviations of noise at which half of a difference is believed
 _SMALL = 0.05  # noise scales that are added to both sides of a ratio
 _USED = 0.2  # noise scales above which a listed string has a chance of its own
 
@@ -71,6 +72,8 @@ class Journeys:
     margins: dict[int, Floats] = field(default_factory=dict)
     factors: Floats = field(init=False)
     sizes: Floats = field(init=False)
+    pairs: tuple[Floats, float] | None = None
+    """All pairs as they were measured, (class, symbol, next), and the scale of their noise."""
 
     def __post_init__(self) -> None:
         every = np.arange(len(self.lengths.number))
@@ -146,6 +149,7 @@ class Journeys:
         base, classes = self.base, len(self.classes) + 1
         noisy = table.noisy.reshape(classes, base, base)[:, : self.symbols]
         made = fit_pairs(noisy, table.scale, self.ends.last, self.sizes)
+        self.pairs = made, table.scale
         self.margins[2] = np.concatenate([made.sum(axis=0), np.zeros((1, base))]).ravel()
         following = made + 1e-6 * table.scale * self.chain.usual[:, None, :]
         cell = np.arange(made.size)
@@ -190,12 +194,28 @@ class Journeys:
             chance = chance / np.maximum(np.bincount(row, chance), 1e-300)[row]
         self.chain.extend(length, cls, context, symbol, chance, whole=table.whole)
 
-    def correct_ends(self, scale: float) -> None:
-        """Factors with which simulated sequences end with the symbols that were measured."""
-        for _ in range(_ENDS_ROUNDS):
+    def correct(self, scale: float) -> None:
+        """Moves the model until simulated sequences have the pairs and the last symbols that were measured. Longer
+        strings are counted in all classes of length together, so learning them shifts what each class had right.
+
+        `scale` is that of the noise of last symbols.
+        """
+        for _ in range(_LAST_ROUNDS):
             starts, codes = self.draw(self._pool, self.dice)
             cls = self.class_of(np.diff(starts))
             last = codes[starts[1:] - 1]
             got = np.bincount(cls * self.symbols + last, minlength=self.factors.size).reshape(self.factors.shape)
             change = (self.ends.last + scale) / (got * self.each + scale)
             self.factors = np.clip(self.factors * np.clip(change, *_ENDS) ** _ENDS_STEP, 0.01, 100.0)
+            if self.pairs is not None:
+                self._correct_pairs(*string_parts(starts, codes, self.symbols, 2, self.classes), *self.pairs)
+
+    def _correct_pairs(self, cells: Ints, parts: Ints, wanted: Floats, scale: float) -> None:
+        """Corrects differences beyond the noise of the pairs and of the simulation; ends have factors of their own."""
+        base = self.base
+        got = np.bincount(cells, parts, minlength=len(wanted) * base**2) * (self.each / PARTS)
+        got = got.reshape(-1, base, base)[:, : self.symbols]
+        off, noise = (wanted - got) ** 2, 2 * scale**2 * _DOUBT**2 + got * self.each / 2
+        ratio = np.clip((wanted + 2 * _SMALL * scale) / (got + 2 * _SMALL * scale), *_CORRECTION)
+        ratio[:, :, self.symbols] = 1.0
+        self.chain.tilt(ratio ** (_STEP * off / (off + noise)))

@@ -219,7 +219,7 @@ class _Long:
         known.model = Journeys(self.symbols, known.lengths, known.short, known.classes, ends, self.dice)
         if orders:
             self._ask_orders(known.model, many)
-        known.model.correct_ends(scale * PARTS / max(1, known.weights[1]))
+        known.model.correct(scale * PARTS / max(1, known.weights[1]))
 
     @property
     def _left(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from cantle.drawing.counts import Floats
 from cantle.drawing.smooth import LEAST_VARIANCE, project_onto
 from cantle.methods.mosaic.model.groupings import Groupings
-from cantle.trusted.core.arrays import Bools
+from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.cross_tables import CrossTable
 
 
@@ -72,6 +72,16 @@ def coarser(table: NoisyTable, groups: tuple[int, ...], groupings: Sequence[Grou
 def question(columns: tuple[int, ...], groups: tuple[int, ...], groupings: Sequence[Groupings]) -> CrossTable:
     """The cross table that measures these columns in these groups."""
     return CrossTable(columns, tuple(groupings[c].map(g) for c, g in zip(columns, groups, strict=True)))
+
+
+def identity(cells: int) -> Codes:
+    """Each cell as a group of its own."""
+    return np.arange(cells).astype(np.uint8 if cells <= 256 else np.uint16)
+
+
+def whole_table(column: int, cells: int) -> CrossTable:
+    """The cross table of one column in all of its cells."""
+    return CrossTable((column,), (identity(cells),))
 
 
 def laplace_variance(rate: float) -> float:

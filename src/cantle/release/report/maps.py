@@ -1,16 +1,23 @@
-"""The regions of two columns of numbers as a map: the more records per area, the darker."""
+"""Maps, darker with more records per area: the regions of two columns of numbers, and the released places.
+
+There are no tiles from a server.
+"""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import cos, log, radians
 
 import numpy as np
 
+from cantle.release import Release
+from cantle.release.maps import Rectangle, places_of, rectangles
 from cantle.release.report.charts import Svg, count_text, line, picture, tag, text
 from cantle.release.report.content import Figure, Section
 from cantle.schema.domain import Attribute
+from cantle.schema.places import EARTH
 from cantle.trusted.core.arrays import Ints
 
 SIDE, LEFT, BOTTOM, TOP = 620.0, 96.0, 34.0, 8.0
@@ -45,7 +52,7 @@ class Area:
         return sorted([*leaves, *(node for _, node in heap)])
 
 
-def map_section(area: Area, attributes: Sequence[Attribute], words: str) -> Section:
+def region_section(area: Area, attributes: Sequence[Attribute], words: str) -> Section:
     """The section of a partition of two columns of numbers."""
     drawn = area.drawn(MOST_DRAWN)
     if len(drawn) < int((area.many == 0).sum()):
@@ -113,3 +120,75 @@ def _axis(attribute: Attribute, *, vertical: bool) -> list[Svg]:
             parts.append(text(said, LEFT + at, TOP + SIDE + 16, cls="tick", anchor="middle"))
     place = (4.0, TOP + 12) if vertical else (LEFT + SIDE / 2, TOP + SIDE + 31)
     return [*parts, text(attribute.name, *place, anchor=None if vertical else "middle")]
+
+
+WIDTH, TALLEST = 900.0, 700.0
+_DENSEST = 25
+
+
+def place_section(release: Release) -> Section | None:
+    """One map per place; None if there is no place."""
+    figures = [_place_figure(one.name, rectangles(release, one.name)) for one in places_of(release)]
+    if not figures:
+        return None
+    words = (
+        "Each rectangle has one density, drawn from the records; the darker, the more records per square kilometre "
+        "(each shade doubles it). The map is cut further where a part stands out of its noise. North is up.",
+    )
+    legend = [("heat", "many records"), ("under", "few"), ("loose", "noise hides how many: the interval reaches 0")]
+    return Section("maps", "Maps", words, figures, legend=legend)
+
+
+def _place_figure(name: str, shown: list[Rectangle]) -> Figure:
+    densest = sorted(shown, key=lambda one: -one.count / one.square_km)[:_DENSEST]
+    rows = [
+        (
+            f"({one.lat[0]:.6g}, {one.lon[0]:.6g}) to ({one.lat[1]:.6g}, {one.lon[1]:.6g})",
+            f"{one.count:,}",
+            f"{max(0.0, one.count - one.margin):,.0f}",
+            f"{one.count + one.margin:,.0f}",
+            f"{one.count / one.square_km:,.4g}",
+        )
+        for one in densest
+    ]
+    header = ("low and high latitude and longitude", "records", "from", "to", "per km²")
+    note = f"{len(shown):,} rectangles; the table has the densest, with 95 % intervals of the noise in their counts."
+    return Figure(name, _place_map(name, shown), note=note, header=header, rows=rows)
+
+
+def _place_map(name: str, shown: list[Rectangle]) -> Svg:
+    """The rectangles to scale; one degree of longitude is as wide as in the middle of the map."""
+    south, north = min(one.lat[0] for one in shown), max(one.lat[1] for one in shown)
+    west, east = min(one.lon[0] for one in shown), max(one.lon[1] for one in shown)
+    narrow = max(0.05, cos(radians((south + north) / 2)))
+    each = min(WIDTH / ((east - west) * narrow), TALLEST / (north - south))  # points per degree of latitude
+    density = [one.count / one.square_km for one in shown]
+    top = max(density) or 1.0
+    steps = max(1.0, log(top / max(top / 4096, min((one for one in density if one > 0), default=top)), 2))
+    parts, loose = list[Svg](), list[Svg]()
+    for one, dense in zip(shown, density, strict=True):
+        x, y = (one.lon[0] - west) * narrow * each, (north - one.lat[1]) * each
+        wide, high = (one.lon[1] - one.lon[0]) * narrow * each, (one.lat[1] - one.lat[0]) * each
+        shade = max(0.0, 1 + log(dense / top, 2) / steps) if dense > 0 else 0.0
+        said = tag("title", f"{one.count:,} records ±{one.margin:,.0f}, {dense:,.4g} per km²")
+        box = {"x": x, "y": y, "width": wide, "height": high}
+        parts.append(tag("rect", said, cls="heat", fill_opacity=round(0.06 + 0.94 * shade, 3), **box))
+        if not one.is_sure and min(wide, high) > 3:
+            loose.append(line(x, y + high, x + wide, y, "loose"))
+    width, height = (east - west) * narrow * each, (north - south) * each
+    words = f"Map of {name}. The densest rectangles are in the table below."
+    frame = tag("rect", x=0.0, y=0.0, width=width, height=height, cls="under")
+    parts = [frame, *parts, *loose, *_bar_of_length(each, height)]
+    return picture(width, height + 34, words, *parts, cls="chart map", fixed=True)
+
+
+def _bar_of_length(each: float, height: float) -> list[Svg]:
+    """A bar of a round number of kilometres or metres."""
+    point = radians(1) * EARTH / each  # metres per point
+    metres = max(
+        (first * 10**power for power in range(7) for first in (1, 2, 5) if first * 10**power / point <= 200), default=1
+    )
+    long, y = metres / point, height + 14
+    said = f"{metres // 1000:,} km" if metres >= 1000 else f"{metres} m"
+    return [line(0, y, long, y, "axis"), line(0, y - 4, 0, y + 4, "axis"), line(long, y - 4, long, y + 4, "axis"),
+            text(said, long + 6, y + 4)]  # fmt: skip

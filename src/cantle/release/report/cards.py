@@ -1,0 +1,66 @@
+"""Counts with error bars: what the bars cover, a card with a chart, and the numbers as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
+from cantle.release.report.charts import Bar, lying, share_text, upright
+from cantle.release.report.content import Figure
+
+CONFIDENCE = 0.95
+
+BASIS = {
+    MEASURED: "show 95 % intervals, from the error that this release measured privately (error as measured).",
+    NOISE: "show 95 % intervals of counts that were measured themselves; the noise that was added is their whole error "
+    "(noise of the count).",
+    NOISE_ONLY: "show the noise in the counts behind the release and no other error, so that the truth may well lie "
+    "outside (noise alone).",
+    LIMITS: "show what the counts of single columns allow; how often they hold the truth is not known (limits).",
+}
+"""What error bars show, as the end of a sentence, with the short name in brackets."""
+SHORT = {
+    MEASURED: "error as measured",
+    NOISE: "noise of the count",
+    NOISE_ONLY: "noise alone",
+    LIMITS: "limits",
+}
+
+
+def weakest(covers: Iterable[str]) -> str:
+    """What the weakest of several intervals covers, that is the one that covers the fewest kinds of error."""
+    kinds = set(covers)
+    return next(kind for kind in (NOISE_ONLY, LIMITS, MEASURED, NOISE) if kind in kinds)
+
+
+def numbers(label: str, one: Estimate | Bar) -> tuple[str, str, str, str]:
+    """A count as the row of a table: its label, the count, the ends of its interval."""
+    return label, f"{one.value:,.0f}", f"{one.low:,.0f}", f"{one.high:,.0f}"
+
+
+def bar_of(label: str, one: Estimate, tick: str = "", *, muted: bool = False) -> Bar:
+    """A count as a bar."""
+    return Bar(label, one.value, one.low, one.high, tick, muted, sure=one.confidence is not None)
+
+
+def card(
+    title: str, bars: Sequence[Bar], whole: float, spoken: str, covers: str, unit: str, *,
+    numeric: bool, drawn: Sequence[Bar] | None = None, first: str = "",
+) -> Figure:  # fmt: skip
+    """The card of a distribution: its chart, what the error bars show, and its numbers as a table."""
+    chart = (upright if numeric else lying)(bars if drawn is None else drawn, whole, spoken)
+    rows = [numbers(bar.label, bar) for bar in bars]
+    note = f"Error bars: {SHORT[covers]}." if covers else ""
+    return Figure(title, chart, note=note, header=(first, unit, "from", "to"), rows=rows)
+
+
+def card_of(
+    title: str, counts: Sequence[tuple[str, Estimate]], whole: int, unit: str, *, numeric: bool = False
+) -> Figure:
+    """Bars of counts with their intervals, and the numbers as a table."""
+    bars = [bar_of(label, one, label if numeric else "") for label, one in counts]
+    spoken = "; ".join(f"{bar.label}, {share_text(bar.value / max(1, whole))}" for bar in bars[:3])
+    said = f"{title}. {spoken}. All numbers are in the table below."
+    barred = [one for _, one in counts if one.high > one.low]
+    covers = weakest(one.covers for one in barred) if barred else ""
+    return card(title, bars, whole, said, covers, unit, numeric=numeric)
