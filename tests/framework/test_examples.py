@@ -80,6 +80,7 @@ def test_every_engine_gives_the_same_release(one: Example, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @by_example
 def test_spark_gives_the_same_release(one: Example, tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="pyspark is not installed (extra spark)")

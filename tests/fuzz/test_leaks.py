@@ -97,6 +97,7 @@ def write_files(folder: Path) -> set[str]:
         "g.mtx": TARGETS["matrix market"].seeds[0], "d.txt": TARGETS["degrees"].seeds[0],
         "n.txt": TARGETS["nodes"].seeds[0],
         "p.csv": b"lat,lon\n" + b"1.5,2.5\n" * 300 + WORD + b"," + NUMBER + b"\n",
+        "l.csv": b"ill\n" + b"flu;gout\n" * 300 + WORD + b";flu\n" + b'"[""' + WORD + b'"", 1]"\n' + NUMBER + b"\n",
         "cut.parquet": TARGETS["parquet"].seeds[0][:-9], "empty.csv": b"", "none.csv": WORD + b"\n" + NUMBER + b"\n",
         "cut.gz": b"\x1f\x8b" + WORD,
     }  # fmt: skip
@@ -111,6 +112,7 @@ def write_files(folder: Path) -> set[str]:
         "places.yaml": {"fields": [
             {"name": "at", "type": "geopoint", "columns": ["lat", "lon"], "bounds": [[0, 0], [4, 4]], "step": 0.5},
         ]},
+        "lists.yaml": {"fields": [{"name": "ill", "type": "list", "items": ["flu", "gout"]}]},
         "facts.yaml": {"title": "Towns", "curator": "An office", "version": "1"},
     }  # fmt: skip
     for name, content in private.items():
@@ -147,6 +149,7 @@ CALLS: list[tuple[tuple[object, ...], tuple[int, ...]]] = [
     (("evaluate", "none.csv", "a"), BAD), (("report", "a"), GOOD), (("report", "c", "-o", "c.html"), GOOD),
     (("report", "a", "--against", "t.csv"), GOOD), (("report", "a", "--against", "t.csv", "-o", "x.html"), BAD),
     (("map", "a", "-o", "x.geojson"), BAD), (publish("p.csv", "places", "p"), GOOD),
+    (publish("l.csv", "lists", "ill"), GOOD), (publish("p.csv", "lists", "x"), BAD),
     (("map", "p", "-o", "p.json"), GOOD), (("report", "p", "-o", "p.html"), GOOD),
     (publish("none.csv", "places", "x"), BAD),
     (("query", "c", "age >= 40 and town == 'Ash'"), GOOD), (("query", "c", "height > 2"), BAD),

@@ -10,9 +10,10 @@ import cantle
 from cantle.drawing import records as released_records
 from cantle.drawing.counts import public_dice
 from cantle.errors import ParameterError
-from cantle.methods.baskets.method import Baskets, CuratorAsker
+from cantle.methods.baskets.method import Baskets
 from cantle.methods.baskets.model.questions import PAID, Terms, ask_all
 from cantle.methods.baskets.model.synthesis import synthesise
+from cantle.methods.curator_asker import CuratorAsker
 from cantle.methods.own_accuracy import OwnAccuracy
 from cantle.schema.sets import SetSchema
 from cantle.trusted.core.budget import NANO, Budget, Unit
@@ -103,7 +104,7 @@ def test_the_accuracy_share_is_paid_and_nothing_is_left():
             own = OwnAccuracy(Fraction(1, 25), universe=60)
             ask_all(CuratorAsker(curator, own), Terms(60, pairs))
             assert own.bought
-            assert CuratorAsker(curator).left == 0
+            assert CuratorAsker(curator).left() == 0
             (path,) = curator.seal()["paths"]
             assert [c["epsilon_nano"] for c in path["charges"] if c["verb"] == "reserve"] == [30 * NANO // 25]
 

@@ -12,6 +12,7 @@ import pytest
 
 import cantle
 from cantle.drawing.records import csv_of
+from cantle.errors import ParameterError
 from cantle.release import Release
 from cantle.release.bars import column_section
 from cantle.release.kinds import texts_of
@@ -192,3 +193,11 @@ def test_linked_tables_may_have_lists(tmp_path: Path) -> None:
     tables: Any = made.tables
     assert tables["people"]["ill"].dtype == pl.List(pl.String)
     assert tables["people"].equals(loaded.tables["people"])
+    assert made.count("people: ill contains flu").value == pytest.approx(holding(tables["people"], "flu"), abs=1)
+    assert made.count("", by=["ill: flu"])["value"].sum() == pytest.approx(len(tables["people"]), abs=1)  # type: ignore[index]
+    with pytest.raises(ParameterError, match="name an item after --by, such as 'ill: flu'"):
+        made.count("", by=["ill"])
+
+
+def holding(table: Any, item: str) -> int:
+    return int(table["ill"].list.contains(item).sum())

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cantle.data.draft_schema import draft
 from cantle.data.draft_schema.kinds import kind_of
-from cantle.data.frames import lists_as_texts
+from cantle.data.frames import column_of_lists
 from cantle.errors import ParameterError, SchemaError
 from cantle.schema.code_sets import holds
 from cantle.schema.items import Universe
@@ -66,7 +66,8 @@ def test_every_form_of_a_list_has_the_same_code(records: list[list[str] | None],
         pl.Series(mixed, dtype=pl.List(pl.String)),
         pl.Series(texts, dtype=pl.String),
         pl.Series(parsed, dtype=pl.String),
-        pl.Series(lists_as_texts(objects), dtype=pl.String),
+        column_of_lists(objects),
+        column_of_lists([*objects, ""])[:-1],
         pl.Series(mixed, dtype=pl.List(pl.Categorical)),
     ]
     assert [found.locate(form).tolist() for form in forms] == [codes] * len(forms)

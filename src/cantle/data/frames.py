@@ -126,20 +126,23 @@ def column_of(values: Sequence[object], *, exact: bool = False) -> pl.Series:
     return pl.DataFrame(every).to_struct("")
 
 
-def lists_as_texts(values: Sequence[object]) -> list[object]:
-    """The values, with every collection as a text of JSON: its items as texts, null for what has no meaning.
+def column_of_lists(values: Sequence[object]) -> pl.Series:
+    """The values as a series of lists of texts; if some are no collections, collections become texts of JSON. An item
+    without a meaning is null.
 
-    >>> lists_as_texts([["flu", 3, None], "flu;gout", None])
+    >>> column_of_lists([["flu", 3, None], "flu;gout", None]).to_list()
     ['["flu", "3", null]', 'flu;gout', None]
     """
     members = [_members(value) for value in values]
     items = column_of(list(chain.from_iterable(one for one in members if one is not None)), exact=True)
     parts = items.struct.unnest() if items.dtype == MIXED else [items]
     texts = iter(pl.select(pl.coalesce(*map(text_of, parts))).to_series().to_list())
-    return [
-        value if one is None else json.dumps(list(islice(texts, len(one))), ensure_ascii=False)
-        for value, one in zip(values, members, strict=True)
-    ]
+    lists = [None if one is None else list(islice(texts, len(one))) for one in members]
+    both = list(zip(values, lists, strict=True))
+    if all(value is None or one is not None for value, one in both):
+        return pl.Series(lists, dtype=pl.List(pl.String))
+    in_json = [value if one is None else json.dumps(one, ensure_ascii=False) for value, one in both]
+    return column_of(in_json, exact=True)
 
 
 def _members(value: object) -> list[object] | None:

@@ -58,6 +58,7 @@ from cantle.schema.sets import ITEMS, UNREAD, SetForm, SetSchema
 from cantle.schema.table import TableSchema
 from cantle.trusted.bounding.persons import sequences_within_bound, sets_within_bound
 from cantle.trusted.core.arrays import Codes as Integers
+from cantle.trusted.core.private import Private
 from cantle.trusted.counting.base import Engine
 from cantle.trusted.counting.ragged import Packed, Ragged, Records
 from cantle.trusted.counting.sets import SetEngine
@@ -126,19 +127,13 @@ Sets = tuple[Ints, Codes]  # for each occurrence of an item: its record (from 0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Baskets:
+class Baskets(Private):
     """Private records: record i holds the codes items[starts[i]:starts[i + 1]], at least one; of sets strictly
     ascending."""
 
     starts: Ints
     items: Integers
     form: SetForm
-
-    def __repr__(self) -> str:
-        return "Baskets(private)"
-
-    def __reduce__(self) -> str:
-        raise TypeError("baskets are private and cannot be pickled")
 
 
 @runtime_checkable

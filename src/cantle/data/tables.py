@@ -49,10 +49,10 @@ from cantle.data.frames import (
     as_polars,
     collected,
     column_of,
+    column_of_lists,
     is_declared,
     is_rounded,
     library_of,
-    lists_as_texts,
     read_column,
     unreadable,
 )
@@ -61,6 +61,7 @@ from cantle.data.sheets import column_names, read_sheet, read_statistics
 from cantle.errors import DataError
 from cantle.schema.dialect import UNDECODABLE, without_marks
 from cantle.schema.values import MIXED, in_microseconds, text_of
+from cantle.trusted.core.private import Private
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
@@ -75,17 +76,11 @@ _DIALECT = ", or say there how the file is written: `delimiter`, `encoding`, `he
 
 
 @dataclass(frozen=True, repr=False)
-class Raw:
+class Raw(Private):
     """Raw private columns, exactly the declared ones, and the kind of frame in which records are returned."""
 
     frame: pl.DataFrame
     kind: str = "polars"
-
-    def __repr__(self) -> str:
-        return "Raw(private)"
-
-    def __reduce__(self) -> str:
-        raise TypeError("raw records are private and cannot be pickled")
 
 
 def read_columns(source: object, schema: TableSchema) -> Raw:
@@ -379,7 +374,7 @@ def _column(series: Series, *, is_id: bool, is_list: bool) -> pl.Series:
     """One column as a polars series; a column of Python objects is read value by value (cantle.data.frames)."""
     native = series.to_native()
     if is_list and (objects := _objects(series)) is not None:
-        return column_of(lists_as_texts(objects), exact=True)
+        return column_of_lists(objects)
     if isinstance(native, pl.Series):
         if native.dtype != pl.Object:
             return native

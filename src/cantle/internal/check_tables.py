@@ -129,9 +129,9 @@ class _Tally:
     def _count(self, series: pl.Series) -> None:
         scale = self.attribute.scale
         if isinstance(scale, Lists):
-            lists = scale.as_lists(series)
-            items = lists.explode().drop_nulls()
-            self.absent += lists.null_count()
+            items, _, missing = scale.spread(series)
+            items = items.drop_nulls()
+            self.absent += int(missing.sum())
             self.undeclared.add(text_of(items.filter(pl.Series(scale.items.encode(items) < 0))))
             self.above += int((_sizes(series, scale) > scale.most).sum())
             return

@@ -12,8 +12,9 @@ from typing import ClassVar, Self
 from cantle.drawing.counts import Dice
 from cantle.drawing.records import Results
 from cantle.errors import ParameterError
-from cantle.methods.baskets.method import PRESETS, Baskets, CuratorAsker
+from cantle.methods.baskets.method import PRESETS, Baskets
 from cantle.methods.baskets.model.questions import ask_sizes, require_shareable
+from cantle.methods.curator_asker import CuratorAsker
 from cantle.methods.diffpart.method import SMALL, DiffPart
 from cantle.methods.own_accuracy import OwnAccuracy
 from cantle.methods.settings import Echo, rules_of, unknown_parameter

@@ -97,8 +97,7 @@ class Linear:
     @property
     def range(self) -> tuple[int, int]:
         """The smallest and the largest sum that can occur."""
-        ends = [sorted((0, term.factor * (term.grid - 1))) for term in self.terms]
-        return sum(low for low, _ in ends), sum(high for _, high in ends)
+        return ends_of((term.factor, term.grid) for term in self.terms)
 
     def verdict(self, spans: Callable[[Key], tuple[Ints, Ints]]) -> Verdicts:
         """Whether the condition holds nowhere, somewhere or everywhere in boxes, given by spans of codes.
@@ -158,6 +157,12 @@ class Linear:
                     place = (np.asarray(bound - rest) // mine.factor) // mine.width
                     found += [place, place + 1, place + 2]
         return found
+
+
+def ends_of(terms: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """The smallest and the largest sum of places of grids, each times a factor."""
+    ends = [sorted((0, factor * (grid - 1))) for factor, grid in terms]
+    return sum(low for low, _ in ends), sum(high for _, high in ends)
 
 
 def _single(codes: Codes) -> tuple[Ints, Ints]:

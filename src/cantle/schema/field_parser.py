@@ -99,7 +99,8 @@ def parse_field(
     listed, tree = entry.get("categories", constraints.get("enum")), entry.get("hierarchy")
     unbounded = kind == "integer" and not {"minimum", "maximum"} & {*entry, *constraints}
     if listed is None and tree is not None and (kind == "string" or unbounded):
-        listed = _leaves(tree, common, base_dir)
+        leaves = _hierarchy(tree, common, base_dir).leaves
+        listed = _numbers(leaves) if kind == "integer" else leaves
     if "map" in entry or "from" in entry:
         source, mapped = parse_map(where, name, entry, base_dir)
         common = replace(common, source=source, mapped=mapped)
@@ -134,24 +135,19 @@ def _refuse_others(
 
 
 def _hierarchy(tree: object, one: Field, base_dir: Folder) -> Taxonomy:
+    """The hierarchy of a field; without categories these are its leaves."""
     from cantle.schema.hierarchy_files import load_hierarchy
 
     problems = Problems()
     with problems.during("hierarchy"):
-        return load_hierarchy(tree, one.categories or (), one.name, base_dir)
+        return load_hierarchy(tree, one.categories, one.name, base_dir)
     raise problems.error()
 
 
-def _leaves(tree: object, one: Field, base_dir: Folder) -> list[Label]:
-    """The categories of a field that has only a hierarchy; in files they are texts."""
-    from cantle.schema.hierarchy_files import leaves_of
-
-    problems = Problems()
-    with problems.during("hierarchy"):
-        leaves = leaves_of(tree, one.name, base_dir)
-        whole = all(re.fullmatch(r"-?(0|[1-9]\d{0,15})", str(leaf)) for leaf in leaves)
-        return [int(leaf) for leaf in leaves] if one.type == "integer" and whole else [*leaves]
-    raise problems.error()
+def _numbers(leaves: tuple[Label, ...]) -> list[Label]:
+    """The categories of a field of integers that has only a hierarchy; in files they are texts."""
+    whole = all(re.fullmatch(r"-?(0|[1-9]\d{0,15})", str(leaf)) for leaf in leaves)
+    return [int(leaf) for leaf in leaves] if whole else [*leaves]
 
 
 def _with_truth_values(common: Field, where: str, entry: Mapping[str, object], listed: object) -> Field:

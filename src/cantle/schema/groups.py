@@ -11,17 +11,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import repeated
 from cantle.schema.documents import Problems, fail
-from cantle.schema.scales import Steps
-from cantle.trusted.core.arrays import Codes
 
 if TYPE_CHECKING:
     from cantle.schema.domain import Attribute
     from cantle.schema.fields import Field
+    from cantle.trusted.core.arrays import Codes
 
 FEWEST, MOST_VALUES = 3, 20
 """The fewest items of a group, and the most values of an item."""
@@ -47,6 +44,7 @@ class Group:
     def attribute(self, columns: Mapping[str, Attribute]) -> Attribute:
         """The score as a column of whole numbers."""
         from cantle.schema.domain import Attribute
+        from cantle.schema.scales import Steps
 
         grid = -(-self._sums(columns) // self.width(columns))
         return Attribute(self.name, Steps(type="integer", first=0, step=1, grid=grid), nullable=False)
@@ -61,14 +59,15 @@ class Group:
 
     def score(self, codes: Mapping[str, Codes], columns: Mapping[str, Attribute]) -> Codes:
         """The scores of records, from the codes of their items; a missing answer counts as one in the middle."""
-        total = np.zeros(len(codes[self.items[0]]), dtype=np.int64)
-        for name, turned in zip(self.items, self.turned, strict=True):
-            total += worth(columns[name], turned)[codes[name]]
+        each = zip(self.items, self.turned, strict=True)
+        total: Codes = sum(worth(columns[name], turned)[codes[name]] for name, turned in each)  # type: ignore[assignment]
         return total // self.width(columns)
 
 
 def worth(column: Attribute, turned: bool) -> Codes:
     """What each code of an item adds to the score."""
+    import numpy as np
+
     values = np.arange(column.grid + column.nullable)
     values[: column.grid] = values[: column.grid][::-1] if turned else values[: column.grid]
     values[column.grid :] = (column.grid - 1) // 2

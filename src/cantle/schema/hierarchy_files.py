@@ -163,8 +163,10 @@ def by_text(categories: Sequence[Label]) -> dict[str, Label]:
     return {text.strip(): label for text, label in exact.items()} | exact
 
 
-def matched(taxonomy: Taxonomy, categories: Sequence[Label], where: str) -> Taxonomy:
+def matched(taxonomy: Taxonomy, categories: Sequence[Label] | None, where: str) -> Taxonomy:
     """The taxonomy with declared categories as its leaves; refused unless these are exactly the declared ones."""
+    if categories is None:
+        return taxonomy
     table = by_text(categories)
     leaves = []
     for leaf in taxonomy.leaves:
@@ -191,41 +193,47 @@ def refuse_missing(leaves: Iterable[str], categories: Sequence[Label], where: st
 
 
 def load_hierarchy(
-    spec: object, categories: Sequence[Label], attribute: str, base_dir: str | os.PathLike[str] | None = None
+    spec: object, categories: Sequence[Label] | None, attribute: str, base_dir: str | os.PathLike[str] | None = None
 ) -> Taxonomy:
     """The taxonomy that a field declares; relative paths start at `base_dir`, the folder of the schema.
+
+    Without declared categories (None), those are the leaves.
 
     >>> load_hierarchy({"prefixes": [1]}, ("A01", "B20", "A02"), "icd").to_nested()
     [{'A…': ['A01', 'A02']}, 'B20']
     """
     if isinstance(spec, str | os.PathLike):
-        return _from_file(os.fspath(spec), tuple(categories), attribute, Path(base_dir or "."))
+        return _from_file(os.fspath(spec), categories, attribute, Path(base_dir or "."))
     return parse_nested(spec, categories, attribute)
 
 
 # --------------------------------------------------------------------------------------------- the formats
 
 
-def parse_nested(nested: object, categories: Sequence[Label], attribute: str) -> Taxonomy:
+def parse_nested(nested: object, categories: Sequence[Label] | None, attribute: str) -> Taxonomy:
     """The taxonomy in nested lists and mappings, or made by a rule such as {fanout: 4}."""
     where = _where(attribute)
     if isinstance(nested, Mapping):
-        rule = rule_of(nested, categories, where)
-        if rule is not None:
+        rule = rule_of(nested, categories or (), where)
+        if rule is not None and categories is None:
+            why = "a rule makes groups of `categories`, and there are none"
+            fail(where, why, "list every value that could occur under `categories`")
+        if rule is not None and categories is not None:
             return generate(rule, nested, tuple(categories), where)
     return matched(Taxonomy.from_nested(nested, where), categories, where)
 
 
-def parse_arx(text: str, categories: Sequence[Label], attribute: str) -> Taxonomy:
+def parse_arx(text: str, categories: Sequence[Label] | None, attribute: str) -> Taxonomy:
     """The taxonomy in an ARX hierarchy: one line per value, from the value to wider and wider groups, without a header.
 
     >>> parse_arx("a;A;*\\nc;B;*\\nb;A;*", ("a", "b", "c"), "letter").to_nested()
     {'*': [{'A': ['a', 'b']}, 'c']}
     """
-    where = _where(attribute)
+    where, lines = _where(attribute), list(_arx_lines(text, _where(attribute)))
+    categories = [cells[0] for _, cells in lines] if categories is None else categories
     table = by_text(categories)
     paths: dict[str, list[str]] = {}
-    for number, cells in _arx_lines(text, where):
+    for number, cells in lines:
         label = table.get(cells[0])
         if label is None:
             refuse_undeclared(cells[0], table, where)
@@ -237,7 +245,7 @@ def parse_arx(text: str, categories: Sequence[Label], attribute: str) -> Taxonom
     return from_paths(((label, paths[text_of(label)]) for label in categories), where)
 
 
-def parse_indented(text: str, categories: Sequence[Label], attribute: str) -> Taxonomy:
+def parse_indented(text: str, categories: Sequence[Label] | None, attribute: str) -> Taxonomy:
     """The taxonomy in an outline: one line per node, indented below its group by spaces or tabs.
 
     >>> parse_indented("A\\n  a\\n  b\\nc", ("a", "b", "c"), "letter").to_nested()
@@ -247,7 +255,7 @@ def parse_indented(text: str, categories: Sequence[Label], attribute: str) -> Ta
     return matched(Taxonomy.from_rows(_indented_rows(text, where), where), categories, where)
 
 
-def parse_braces(text: str, categories: Sequence[Label], attribute: str, section: str | None = None) -> Taxonomy:
+def parse_braces(text: str, categories: Sequence[Label] | None, attribute: str, section: str | None = None) -> Taxonomy:
     """The taxonomy in braces, `{Group {leaf} {leaf}}`. If there are several, each with a head `name:`, that of the
     section or column is read.
 
@@ -266,29 +274,7 @@ def _where(attribute: str) -> str:
 # --------------------------------------------------------------------------------------------------- files
 
 
-def leaves_of(spec: object, attribute: str, base_dir: str | os.PathLike[str] | None = None) -> tuple[Label, ...]:
-    """The categories of a column that declares only a hierarchy: its leaves, in their order.
-
-    >>> leaves_of({"Artist": ["Dancer", "Writer"], "Other": ["Clerk"]}, "job")
-    ('Dancer', 'Writer', 'Clerk')
-    """
-    where = _where(attribute)
-    if isinstance(spec, str | os.PathLike):
-        form, text, section = _opened(os.fspath(spec), Path(base_dir or "."), where)
-        if form == "arx":
-            return tuple(cells[0] for _, cells in _arx_lines(text, where))
-        if form == "braces":
-            return Taxonomy.from_rows(_brace_rows(_section(text, section, attribute, where), where), where).leaves
-        if form == "indented":
-            return Taxonomy.from_rows(_indented_rows(text, where), where).leaves
-        spec = parse_document(text, where, form == "json")
-    if isinstance(spec, Mapping) and rule_of(spec, (), where) is not None:
-        rule = "a rule makes groups of `categories`, and there are none"
-        fail(where, rule, "list every value that could occur under `categories`")
-    return Taxonomy.from_nested(spec, where).leaves
-
-
-def _from_file(name: str, categories: tuple[Label, ...], attribute: str, base: Path) -> Taxonomy:
+def _from_file(name: str, categories: Sequence[Label] | None, attribute: str, base: Path) -> Taxonomy:
     where = _where(attribute)
     form, text, section = _opened(name, base, where)
     if form == "arx":

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -73,23 +74,22 @@ class Lists(Steps):
         """The code of each list; MISSING or DROP if there is none."""
         return by_kind(series, self._codes)
 
-    def as_lists(self, series: pl.Series) -> pl.Series:
-        """The values as lists, with items as they are given; null if one is missing."""
+    def spread(self, series: pl.Series) -> tuple[pl.Series, Ints, Bools]:
+        """The items as they are given, one after the other (null for what is none), the record of each, and which lists
+        are missing."""
         if isinstance(series.dtype, pl.Array):
-            return series.arr.to_list()
-        return series if isinstance(series.dtype, pl.List) else self._split(text_of(series))
+            series = series.arr.to_list()
+        is_list = isinstance(series.dtype, pl.List)
+        lists = series if is_list else self._split(text_of(series))
+        lengths = lists.list.len()
+        number = lengths.fill_null(0).to_numpy().astype(np.int64)
+        items = lists.filter(pl.Series(number > 0)).explode()
+        if not is_list:
+            items = items.str.strip_chars().replace("", None)
+        return items, np.repeat(np.arange(len(lists)), number), lengths.is_null().to_numpy()
 
     def _codes(self, series: pl.Series) -> Codes:
-        lists = self.as_lists(series)
-        lengths = lists.list.len()
-        missing = lengths.is_null().to_numpy()
-        number = lengths.fill_null(0).to_numpy().astype(np.int64)
-        items, record = lists.filter(pl.Series(number > 0)).explode(), np.repeat(np.arange(len(lists)), number)
-        codes = self._of_items(items, record, missing)
-        return np.where(missing & (not self.required), MISSING, codes)
-
-    def _of_items(self, items: pl.Series, record: Ints, missing: Bools) -> Codes:
-        """The codes of records, from their items one after the other."""
+        items, record, missing = self.spread(series)
         item = self.items.encode(items).astype(np.int64)
         unknown = (item < 0) & items.is_not_null().to_numpy()
         if isinstance(self.unknown, tuple):
@@ -99,7 +99,7 @@ class Lists(Steps):
         codes = self._first(codes)
         if self.unknown == DROP:
             codes[record[unknown]] = DROP
-        return codes
+        return np.where(missing & (not self.required), MISSING, codes)
 
     def _first(self, codes: Ints) -> Ints:
         """The codes of at most `most` items, the first of the universe."""
@@ -112,11 +112,10 @@ class Lists(Steps):
         return kept
 
     def _split(self, text: pl.Series) -> pl.Series:
-        """Texts as lists of texts; null if one is missing."""
+        """Texts as lists of texts, some of them blank or with blanks around; null if one is missing."""
         text = text.str.strip_chars()
         text = text.set(text.is_in(["", *self.marks]).fill_null(False), None)
-        parts = text.str.split(self.delimiter).list.eval(pl.element().str.strip_chars())
-        parts = parts.list.eval(pl.element().filter(pl.element() != ""))
+        parts = text.str.split(self.delimiter)
         in_json = np.flatnonzero((text.str.starts_with("[") & text.str.ends_with("]")).fill_null(False).to_numpy())
         if not len(in_json):
             return parts
@@ -128,12 +127,11 @@ class Lists(Steps):
     def values(self, k: Codes) -> pl.Series:
         """The lists of codes, in the order of the universe; null if k is the code after the last."""
         distinct, place = np.unique(np.asarray(k).astype(np.int64), return_inverse=True)
-        bits = distinct[:, None] >> np.arange(self.items.size) & 1
-        labels = [self.items.label(item) for item in range(self.items.size)]
-        lists = [
-            None if code >= self.grid else [labels[item] for item in np.flatnonzero(row)]
-            for code, row in zip(distinct.tolist(), bits, strict=True)
-        ]
+        row, item = np.nonzero(distinct[:, None] >> np.arange(self.items.size) & 1)
+        labels, ends = self.items.labels(item).to_list(), np.searchsorted(row, np.arange(len(distinct) + 1)).tolist()
+        lists: list[list[int | str] | None] = [labels[first:end] for first, end in pairwise(ends)]
+        if len(distinct) and distinct[-1] >= self.grid:
+            lists[-1] = None
         return pl.Series(lists, dtype=pl.List(pl.Int64 if self.items.integers else pl.String)).gather(place.reshape(-1))
 
     def text(self, k: int) -> str:

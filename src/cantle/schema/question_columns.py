@@ -145,7 +145,7 @@ class Named(ABC):
         return OneColumn(self.key, codes)
 
 
-class Points(Named):
+class Numeric(Named):
     """Numbers, dates and times on a grid."""
 
     def __init__(self, attribute: Attribute) -> None:
@@ -225,7 +225,7 @@ class Points(Named):
 
 
 class Place(Named):
-    """Points on a map."""
+    """Numeric on a map."""
 
     def __init__(self, attribute: Attribute) -> None:
         assert isinstance(attribute.scale, Plane)
@@ -288,7 +288,7 @@ class Coordinate(Named):
     def __init__(self, place: Place, name: str) -> None:
         self.name, self.key, self._place = f"{place.name}.{name}", place.key, place
         self._axis = place.plane.lat if name == "lat" else place.plane.lon
-        self._points = Points(Attribute(self.name, self._axis.places, place.size > place.values))
+        self._points = Numeric(Attribute(self.name, self._axis.places, place.size > place.values))
         self.values, self.size = self._points.values, self._points.size
 
     def codes(self, sign: str, value: Token) -> CodeSet:
@@ -491,5 +491,5 @@ def column_of(attribute: Attribute, field: Field) -> Named:
     if isinstance(attribute.scale, Lists):
         return ListsOf(attribute)
     if isinstance(attribute.scale, Steps):
-        return Points(attribute)
+        return Numeric(attribute)
     return Categories(attribute, field.categories if field.ordered else None, field.value_labels)

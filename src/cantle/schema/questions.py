@@ -34,8 +34,8 @@ from cantle.schema.question_columns import (
     ListsOf,
     Misfit,
     Named,
+    Numeric,
     Place,
-    Points,
     Token,
     Vocabulary,
     refuse,
@@ -321,7 +321,7 @@ class _Parser:
         own = [column.name for _, column in other.columns]
         if token.text not in self._vocabulary.columns or token.text in own:
             return True
-        return token.kind == "text" and not all(isinstance(column, Points) for _, column in other.columns)
+        return token.kind == "text" and not all(isinstance(column, Numeric) for _, column in other.columns)
 
     def _column(self) -> Named:
         token = self._next

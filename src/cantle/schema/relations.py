@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
 from math import gcd, lcm
 
 import numpy as np
@@ -32,6 +31,7 @@ from cantle.schema.code_sets import (
     Question,
     Term,
     changed,
+    ends_of,
     join,
     negated,
     reduced,
@@ -141,8 +141,11 @@ class Forms:
 
     def sums(self, terms: Iterable[tuple[str, int]]) -> list[Form]:
         """All forms of a sum of declared columns."""
-        every = [[(form, factor) for form in self.forms[name]] for name, factor in terms]
-        return [form for parts in product(*every) if (form := _added(parts)) is not None]
+        found = [EMPTY]
+        for name, factor in terms:
+            sums = [before.plus(form, factor) for before in found for form in self.forms[name]]
+            found = [form for form in sums if form is not None]
+        return found
 
     def between(self, terms: Iterable[tuple[str, int]], low: int | None, high: int | None) -> Question:
         """The question whether a sum of declared places is between two bounds."""
@@ -169,16 +172,8 @@ class Forms:
 
     def range(self, form: Form) -> tuple[int, int]:
         """The smallest and the largest value of a form."""
-        ends = [sorted((0, factor * (self.counted[key].grid - 1))) for key, factor in form.factors.items()]
-        return form.constant + sum(low for low, _ in ends), form.constant + sum(high for _, high in ends)
-
-
-def _added(parts: Iterable[tuple[Form, int]]) -> Form | None:
-    """The sum of forms, each times a factor; None if they never hold together."""
-    total: Form | None = EMPTY
-    for form, factor in parts:
-        total = None if total is None else total.plus(form, factor)
-    return total
+        low, high = ends_of((factor, self.counted[key].grid) for key, factor in form.factors.items())
+        return form.constant + low, form.constant + high
 
 
 def _sorted(keys: Iterable[Key]) -> list[Key]:

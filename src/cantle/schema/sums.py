@@ -13,7 +13,7 @@ from math import gcd, lcm
 
 from cantle.schema.code_sets import MOST, CodeSet, OneColumn, Question, Term, join, reduced
 from cantle.schema.declared_values import number_in
-from cantle.schema.question_columns import HOLDS, TURNED, Categories, Misfit, Named, Points, Token, compared
+from cantle.schema.question_columns import HOLDS, TURNED, Categories, Misfit, Named, Numeric, Token, compared
 
 SECONDS = {"s": 1, "sec": 1, "min": 60, "h": 3600, "d": 86_400}
 _DAY = 86_400
@@ -45,7 +45,7 @@ class Side:
 class Total:
     """A sum of columns with its constant, as exact numbers; of dates in days, of datetimes in seconds."""
 
-    columns: Sequence[tuple[Fraction, Points]]
+    columns: Sequence[tuple[Fraction, Numeric]]
     constant: Fraction
 
     def question(self, sign: str, left: int = 0) -> Question:
@@ -87,9 +87,9 @@ def compare(left: Side, sign: str, right: Side) -> Question:
 
 def total(columns: Iterable[tuple[Fraction, Named]], values: Iterable[tuple[Fraction, Token]] = ()) -> Total:
     """A sum, if its parts are of one kind; raises Misfit."""
-    parts = dict[Points, Fraction]()
+    parts = dict[Numeric, Fraction]()
     for factor, column in columns:
-        if not isinstance(column, Points):
+        if not isinstance(column, Numeric):
             raise Misfit(f"{column.name} holds no numbers or dates, so that it has no sums and differences")
         parts[column] = parts.get(column, Fraction(0)) + factor
     if not all(parts.values()):
@@ -107,7 +107,7 @@ def total(columns: Iterable[tuple[Fraction, Named]], values: Iterable[tuple[Frac
 _DATES = ("date", "datetime")
 
 
-def _kind(parts: dict[Points, Fraction]) -> str:
+def _kind(parts: dict[Numeric, Fraction]) -> str:
     kinds = {one.kind for one in parts}
     balanced = not sum(factor for one, factor in parts.items() if one.kind == "date")
     if len(kinds) == 1 or (kinds == {"date", "number"} and balanced):
@@ -121,7 +121,7 @@ def _number(value: Token, kind: str) -> Fraction:
     if value.kind in ("date", "text"):
         if kind == "number":
             raise Misfit(f"{value.text!r} is no number")
-        return Points.moment(value, kind)
+        return Numeric.moment(value, kind)
     if value.kind == "length":
         digits = value.text.rstrip("abcdefghijklmnopqrstuvwxyz")
         seconds = Fraction(int(digits) * SECONDS[value.text[len(digits) :]])

@@ -234,10 +234,10 @@ class TableSchema(RecordSchema):
         vocabulary, relations = self._names, self.relations
         if relations is None:
             return vocabulary
-        from cantle.schema.question_columns import Categories, Points, Vocabulary
+        from cantle.schema.question_columns import Categories, Numeric, Vocabulary
 
         counted, lists = self.domain().attributes, [name for one in relations.lists for name in one.columns]
-        made = [Points(one) for one in counted if one.name in relations.differences_by_name]
+        made = [Numeric(one) for one in counted if one.name in relations.differences_by_name]
         items = [Categories(one, None) for one in counted if one.name in lists]
         return Vocabulary([*vocabulary.columns.values(), *made, *items])
 

@@ -31,6 +31,7 @@ _INT64 = np.iinfo(np.int64)
 _FIRST_DAY, _AFTER_LAST_DAY = -719_163, 2_932_898
 """Days since 1970: the years 1 to 9999 and a day on either side, for moments with an offset."""
 _FULL_YEAR = 1000  # the first year of four digits
+_ISO_DAY = ("%Y-%m-%d",)
 _ISO = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M")
 _ISO_ZONED = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z")
 
@@ -194,38 +195,30 @@ def _days(series: pl.Series, marks: Sequence[str], formats: Sequence[str]) -> tu
         seconds, missing = _seconds(series, marks, formats)
         return seconds // _DAY, missing
     text = text_of(series)
-    parsed = _dates(text, formats[0]) if formats else text.str.to_date("%Y-%m-%d", strict=False)
-    rest = parsed.is_null() & text.is_not_null()
-    values, missing = _plain(parsed.to_physical(), np.int64)
-    if rest.any():
-        days, lost = _days_otherwise(text.filter(rest).str.strip_chars(), marks, formats)
-        values, missing = _patch(values, missing, rest, days, lost)
-    return values, missing | _is_mark(text, marks)
+    tidy = text.str.strip_chars()
+    values, missing = _by_formats(tidy, formats or _ISO_DAY, pl.Date(), formats)
+    rest = pl.Series(missing) & text.is_not_null()
+    if rest.any():  # in ISO form, with or without a time
+        seconds, lost = _seconds(tidy.filter(rest), (), ())
+        values, missing = _patch(values, missing, rest, seconds // _DAY, lost)
+    return values, missing | _is_mark(text, marks) | _is_mark(tidy, marks)
 
 
-def _days_otherwise(text: pl.Series, marks: Sequence[str], formats: Sequence[str]) -> tuple[NDArray[np.int64], Mask]:
-    """Days of texts, without the blanks around them: in the first format that fits, or in ISO form, with or without a
-    time."""
+def _by_formats(
+    text: pl.Series, formats: Sequence[str], kind: pl.Date | pl.Datetime, declared: Sequence[str]
+) -> tuple[NDArray[np.int64], Mask]:
+    """Texts as dates or datetimes, each in the first format that fits. In declared formats %Y means four digits: polars
+    would read 03.01.20 as a day in the year 20."""
     values, missing = np.zeros(len(text), dtype=np.int64), np.ones(len(text), dtype=bool)
     for pattern in formats:
-        rest = pl.Series(missing)
-        parsed = _dates(text.filter(rest), pattern).to_physical()
-        values, missing = _patch(values, missing, rest, *_plain(parsed, np.int64))
-    rest = pl.Series(missing)
-    seconds, lost = _seconds(text.filter(rest), (), ())
-    values, missing = _patch(values, missing, rest, seconds // _DAY, lost)
-    return values, missing | _is_mark(text, marks)
-
-
-def _dates(text: pl.Series, pattern: str) -> pl.Series:
-    """Dates in a declared format, in which %Y means four digits: polars would read 03.01.20 as a day in the year 20."""
-    return _with_full_year(text.str.to_date(pattern, strict=False), pattern)
-
-
-def _with_full_year(parsed: pl.Series, pattern: str) -> pl.Series:
-    if "%Y" not in pattern:
-        return parsed
-    return pl.select(pl.when(parsed.dt.year() >= _FULL_YEAR).then(parsed)).to_series()
+        rest = pl.Series(missing) & text.is_not_null()
+        if not rest.any():
+            break
+        parsed = text.filter(rest).str.strptime(kind, pattern, strict=False)
+        if pattern in declared and "%Y" in pattern:
+            parsed = pl.select(pl.when(parsed.dt.year() >= _FULL_YEAR).then(parsed)).to_series()
+        values, missing = _patch(values, missing, rest, *_plain(parsed.to_physical(), np.int64))
+    return values, missing
 
 
 def _seconds(series: pl.Series, marks: Sequence[str], formats: Sequence[str]) -> tuple[NDArray[np.int64], Mask]:
@@ -247,15 +240,7 @@ def microseconds(series: pl.Series, marks: Sequence[str], formats: Sequence[str]
         return np.clip(values, _FIRST_DAY, _AFTER_LAST_DAY) * _DAY * 10**6, missing
     text = text_of(series)
     tidy = text.str.strip_chars()
-    values, missing = np.zeros(len(text), dtype=np.int64), np.ones(len(text), dtype=bool)
-    for pattern in (*formats, *_ISO, *_ISO_ZONED):
-        rest = pl.Series(missing) & text.is_not_null()
-        if not rest.any():
-            break
-        parsed = tidy.filter(rest).str.to_datetime(pattern, strict=False, time_unit="us")
-        parsed = _with_full_year(parsed, pattern) if pattern in formats else parsed
-        micro, lost = _plain(parsed.to_physical(), np.int64)
-        values, missing = _patch(values, missing, rest, micro, lost)
+    values, missing = _by_formats(tidy, (*formats, *_ISO, *_ISO_ZONED), pl.Datetime("us"), formats)
     return values, missing | _is_mark(text, marks) | _is_mark(tidy, marks)
 
 

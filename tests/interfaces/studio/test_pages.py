@@ -414,3 +414,9 @@ def test_pages_work_with_two_hundred_columns_and_two_thousand_categories(tmp_pat
     schema = load_schema(folder / "schema.yaml")
     assert schema.to_dict()["fields"][199]["categories"][1999] == "work 1999"  # type: ignore[index, call-overload]
     site.studio.close()
+
+
+def test_a_list_keeps_its_items_in_the_form() -> None:
+    ill = {"name": "ill", "type": "list", "items": ["flu", "gout"], "delimiter": "|", "unknown": "drop"}
+    assert entry_of(form_of(ill), ill) == ill
+    assert summary_of(ill) == "lists of 2 items"

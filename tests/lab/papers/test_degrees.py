@@ -48,11 +48,11 @@ def test_files_that_are_no_edge_list_are_refused_without_quoting_them(text: str,
 def test_missing_graphs_are_named_and_left_out(tmp_path: Path) -> None:
     printed: list[str] = []
     with pytest.raises(DataError, match="none of the graphs could be read"):
-        graphs.present(tmp_path, "rps-fig4", printed.append)
+        graphs.present(tmp_path, "rps-degrees", printed.append)
     assert len(printed) == 4
-    assert printed[1].startswith("rps-fig4: Georgetown is left out: no graph-facebook100/Georgetown15.txt")
+    assert printed[1].startswith("rps-degrees: Georgetown is left out: no graph-facebook100/Georgetown15.txt")
     with pytest.raises(ParameterError, match="--data DIR"):
-        graphs.present(None, "rps-fig4", printed.append)
+        graphs.present(None, "rps-degrees", printed.append)
 
 
 def test_the_power_law_coefficient_is_found() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 
 from cantle.audit.baskets import ALWAYS, POOR, RICH
 from cantle.audit.exact import Breakage
-from cantle.methods.baskets.method import CuratorAsker
-from cantle.trusted.claims.set_queries import SetApart
+from cantle.methods.curator_asker import CuratorAsker
+from cantle.trusted.claims.set_queries import HeadPatterns, SetApart
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.draws import Draws
 from cantle.trusted.core.segments import Segments
@@ -41,12 +41,13 @@ def _whole_items(_original: object) -> Callable[..., Ints]:
 
 
 @variant
-def _head_of_the_data(original: Call, self: CuratorAsker, items: Ints, price: int) -> Noisy:
+def _head_of_the_data(original: Call, self: CuratorAsker, query: object, price: int, **about: object) -> Noisy:
     """The head consists of the items that are in most records, instead of those with the largest noisy supports."""
     held = inside(self.curator, "engine")._used
     number = np.bincount(held.codes, minlength=int(self.curator.root().tree.size))
-    exact = np.flatnonzero(number == number.max()) if number.any() else items
-    return original(self, exact, price)
+    if isinstance(query, HeadPatterns) and number.any():
+        query = HeadPatterns(tuple(np.flatnonzero(number == number.max()).tolist()))
+    return original(self, query, price, **about)
 
 
 def _whole_pairs(_original: object) -> Callable[..., Ints]:
@@ -79,7 +80,7 @@ BASKET_BREAKAGES: tuple[Breakage, ...] = (
     Breakage("Baskets: every item of a long record counts in full", "Claim 51: parts", POOR,
              (), (0, 1, 2), 49, instead(basket_counts, "item_parts", _whole_items)),
     Breakage("Baskets: head chosen from exact counts", "Claim 52: a public list", RICH,
-             ((0,),), (1,), INFINITE, instead(CuratorAsker, "head_patterns", _head_of_the_data)),
+             ((0,),), (1,), INFINITE, instead(CuratorAsker, "ask", _head_of_the_data)),
     Breakage("Baskets: pairs without the cap", "Claim 53: at most S * PARTS", RICH,
              (), (0, 1), 601, instead(basket_counts, "pair_parts", _whole_pairs)),
     Breakage("Baskets: always given cells drawn again in the sparse answer", "Claim 54: drawn once", ALWAYS,

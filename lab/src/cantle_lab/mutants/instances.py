@@ -289,7 +289,7 @@ def i13_records() -> tuple[Number, ...]:
     with flaw.patch():
         audit = Audit(small, enumerate_leaves=True)
         before, after = audit.law(flaw.before), audit.law(flaw.after)
-    event = next(out for out in before if any("points [2]" in line for line in out[0]) and out[1] == (1, 0))
+    event = next(out for out in before if any("point [2]" in line for line in out[0]) and out[1] == (1, 0))
     return (
         Number("loss (claims 3 units)", 8.6630, before[event].bits - after[event].bits, 5.1e-5),
         Number("claim of the sound form, in units", 15, config.units, 0),

@@ -15,22 +15,16 @@ import numpy as np
 import polars as pl
 
 from cantle.audit.exact import replaced
-from cantle.methods.baskets.model import item_supports, pair_plan, questions, rake, synthesis
 from cantle.methods.mosaic import plan, run
 from cantle.methods.mosaic.model import fitted
-from cantle_lab.papers import made_tables, sets, table_measures, table_sets
-from cantle_lab.papers.basket_figures import Yardstick
+from cantle_lab.papers import made_tables, table_measures, table_sets
 from cantle_lab.papers.coding import Coded, Coder
 from cantle_lab.papers.generalised import halves
 from cantle_lab.papers.harness import Options, Row, Setting
-from cantle_lab.papers.setqueries import answers_of
 from cantle_lab.papers.table_figures import split_seed
 
 Part = tuple[tuple[type | ModuleType, str, object], ...]
 """What is replaced: owner, name, and the new value."""
-
-NEVER = 9.0
-"""A share that is never reached."""
 
 WHOLE = "all parts"
 EPSILONS = (0.1, 1)
@@ -45,25 +39,7 @@ MOSAIC: dict[str, Part] = {
     "no spikes": ((run, "largest_spikes", lambda codes, _counts: codes[:0]),),
 }
 
-BASKETS: dict[str, Part] = {
-    WHOLE: (),
-    "no head patterns": ((questions, "plan_head", lambda support, _records: np.flatnonzero(support < 0)),),
-    "no stratum of long records": ((pair_plan, "_LONG_MIN", NEVER),),
-    "records of one item not apart": ((pair_plan, "_SINGLES_MIN", NEVER),),
-    "records of two items not apart": ((pair_plan, "_DOUBLES_MIN", NEVER),),
-    "no likely pairs": ((synthesis, "with_likely", lambda pairs: pairs),),
-    "no pairs given whatever their value": (
-        (pair_plan, "_expected", lambda _support, _sizes, _least: np.zeros(0, dtype=np.int64)),
-    ),
-    "no trends of items with size": ((item_supports, "_TREND_FROM", NEVER),),
-    "no trial pools": ((synthesis, "_TRIALS", 0),),
-    "no raking": ((rake, "SWEEPS", 0), (rake, "LAST", 0)),
-}
-
-SETS = ("retail", "msnbc", "bms-webview-1", "kosarak-5-25")
-OF_SETS = ("supL1", "rec2", "rec3", "p100", "se100", "lift", "conf", "sizeTV")
 OF_TABLES = ("TVD2", "values", "q95 k=1", "q95 k=2", "boosting accuracy", "boosting AUC")
-
 
 CUTS: dict[str, Options] = {
     "declared order": {},
@@ -106,22 +82,6 @@ def _of_tables(
                         release = setting.release(table.frame[learn], table.schema, epsilon, options, repeat)
                     scores = of_table(coder, truth, coder.encode(pl.DataFrame(release.records)), test, repeat)
                     yield from _rows(figure, table.name, name, epsilon, repeat, scores, OF_TABLES)
-
-
-def of_sets(setting: Setting) -> Iterator[Row]:
-    """Baskets without one of its parts, on four data sets."""
-    for name in SETS:
-        data = sets.load(name, setting.data_dir)
-        data = data.draw(2_000, np.random.default_rng(1)) if setting.quick else data
-        yard = Yardstick(data, 200 if setting.quick else 1000)
-        for epsilon in setting.pick(EPSILONS, (1,)):
-            for repeat in range(setting.repeats):
-                for part_name, part in BASKETS.items():
-                    with without(part):
-                        release = setting.release(data.frame, data.schema(), epsilon, {"method": "baskets"}, repeat)
-                    records = sets.from_frame(pl.DataFrame(release.records), data.size)
-                    scores = yard.scores(answers_of(records), records)
-                    yield from _rows("ablation-sets", name, part_name, epsilon, repeat, scores, OF_SETS)
 
 
 def of_table(coder: Coder, truth: Coded, release: Coded, test: Coded, seed: int) -> dict[str, float]:

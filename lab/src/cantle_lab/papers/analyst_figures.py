@@ -23,30 +23,6 @@ EPSILONS = (0.1, 1)
 Scores = dict[str, float]
 
 
-def tails(setting: Setting) -> Iterator[Row]:
-    """Means and spreads of skewed columns: Adult, bank, and a generated table of amounts."""
-    data = _folder(setting)
-    for table in (table_sets.load_adult(data), table_sets.load_bank(data), analyst_tables.skewed()):
-        for _, truth, release, test, at, coder in _releases(setting, table, table):
-            scores = _fidelity(coder, truth, release) | moments(coder, truth, release)
-            scores |= dict(table_measures.model_scores(coder, release, test, ("boosting",)))
-            yield from _rows("analysts-tails", table.name, "mosaic", at, scores)
-
-
-def classes(setting: Setting) -> Iterator[Row]:
-    """Targets of 3 to 7 classes: boosting that was trained on releases."""
-    for name, load in analyst_tables.CLASSES.items():
-        table = load(_folder(setting))
-        for cpu, truth, release, test, at, coder in _releases(setting, table, table):
-            scores = _fidelity(coder, truth, release) | {"CPU seconds": cpu}
-            scores |= dict(table_measures.model_scores(coder, release, test, ("boosting",)))
-            yield from _rows("analysts-classes", name, "mosaic", at, scores)
-        for repeat in range(setting.repeats):
-            coder, truth, test = _split(setting, table, repeat)
-            raw = dict(table_measures.model_scores(coder, truth, test, ("boosting",)))
-            yield from _rows("analysts-classes", name, "raw", (None, repeat), raw)
-
-
 def numbers(setting: Setting) -> Iterator[Row]:
     """Numeric targets: R2 of boosting, and coefficients of least squares, with the target declared and without."""
     for name, load in analyst_tables.NUMBERS.items():
@@ -97,16 +73,6 @@ def surveys(setting: Setting) -> Iterator[Row]:
             codes = coder.encode(pl.DataFrame(release.records))
             scores = _fidelity(coder, truth, codes) | correlations(table, truth, codes) | {"CPU seconds": spent}
             yield from _rows("analysts-surveys", table.name, series, (epsilon, repeat), scores)
-
-
-def moments(coder: Coder, truth: Coded, release: Coded) -> Scores:
-    """The median relative error of the means of numbers, and the worst ratio of standard deviations."""
-    wide = [i for i, grid in enumerate(coder.attributes) if grid.kind == "number" and grid.size > table_measures.BINS]
-    lows = [coder.attributes[i].low for i in wide]
-    raw, drawn = (table.codes[:, wide] + np.array(lows) for table in (truth, release))
-    off = np.abs(drawn.mean(axis=0) - raw.mean(axis=0)) / np.maximum(np.abs(raw.mean(axis=0)), 1e-9)
-    ratio = drawn.std(axis=0) / np.maximum(raw.std(axis=0), 1e-9)
-    return {"mean error": float(np.median(off)), "worst mean": float(off.max()), "worst spread": float(ratio.max())}
 
 
 def correlations(table: TableSet, truth: Coded, release: Coded) -> Scores:

@@ -7,9 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 
-from cantle_lab.documents import listed
 from cantle_lab.papers import table_sets
 from cantle_lab.papers.made_tables import made_table
 from cantle_lab.papers.table_sets import TableSet
@@ -31,38 +29,6 @@ def undeclared(table: TableSet) -> TableSet:
     return replace(table, published={"fields": table_sets.without_roles(table)})
 
 
-SCHOOL = ["no school end", "school end", "some college", "bachelor", "master or more"]
-"""Education of Adult in five groups, by numbers up to 8, 9, 12, 13 and 16."""
-
-
-def schooling(data: Path) -> TableSet:
-    """Adult with education in five groups as the target."""
-    table = table_sets.load_adult(data)
-    group = pl.col("education-num").cut([8, 9, 12, 13], labels=SCHOOL).cast(pl.String)
-    fields = [one for one in table_sets.without_roles(table) if not one["name"].startswith("education")]
-    frame = table.frame.with_columns(group.alias("education")).select(*(one["name"] for one in fields), "education")
-    return TableSet("Adult, education", frame, {"fields": [*fields, listed("education", SCHOOL, target=True)]})
-
-
-def both_disabilities(data: Path) -> TableSet:
-    """NLTCS with a target of four classes: traveling and eating together."""
-    table = table_sets.load_nltcs(data)
-    fields = [one for one in table_sets.without_roles(table) if one["name"] not in ("traveling", "eating")]
-    both = (pl.col("traveling") + pl.col("eating")).alias("both")
-    frame = table.frame.with_columns(both).select(*(one["name"] for one in fields), "both")
-    both_listed = listed("both", ["00", "01", "10", "11"], target=True)
-    return TableSet("nltcs, two", frame, {"fields": [*fields, both_listed]})
-
-
-CLASSES: Mapping[str, Load] = {
-    "Adult, education": schooling,
-    "Adult, marital-status": lambda data: with_target(table_sets.load_adult(data), "marital-status"),
-    "bank, education": lambda data: with_target(table_sets.load_bank(data), "education"),
-    "bank, contact": lambda data: with_target(table_sets.load_bank(data), "contact"),
-    "nltcs, two": both_disabilities,
-}
-"""Targets of 3 to 7 classes."""
-
 NUMBERS: Mapping[str, Load] = {
     "Adult, age": lambda data: with_target(table_sets.load_adult(data), "age"),
     "Adult, hours-per-week": lambda data: with_target(table_sets.load_adult(data), "hours-per-week"),
@@ -70,21 +36,6 @@ NUMBERS: Mapping[str, Load] = {
     "bank, duration": lambda data: with_target(table_sets.load_bank(data), "duration"),
 }
 """Numeric targets."""
-
-
-def skewed(records: int = 30_000, seed: int = 5) -> TableSet:
-    """Twelve amounts with long tails and up to half zeros, six categories and a label, all with three hidden causes."""
-    dice = np.random.default_rng(seed)
-    cause = dice.normal(size=(records, 3))
-    amounts = []
-    for j in range(12):
-        values = np.exp(6 + 1.5 * 0.7 * (cause[:, j % 3] + dice.normal(size=records)) + 0.8 * (j % 4))
-        values = np.where(dice.random(records) < 0.25 * (j % 3), 0, values)
-        amounts.append(np.minimum(values, 1_000_000).astype(np.int64))
-    groups = {f"k{j}": np.digitize(cause[:, j % 3] + dice.normal(size=records), [-1, 0, 1]) for j in range(6)}
-    label = (cause.sum(axis=1) + dice.normal(size=records) > 1).astype(int)
-    bounds = {f"x{j}": (0, 1_000_000) for j in range(12)}
-    return made_table("skew", {**groups, "y": label}, bounds, amounts, "y")
 
 
 def taxis(records: int = 6_000, seed: int = 3) -> TableSet:

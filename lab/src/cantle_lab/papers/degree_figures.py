@@ -9,8 +9,8 @@ with a list of all nodes), also with the settings of the paper.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from zlib import crc32
 
@@ -21,10 +21,9 @@ from cantle_lab.papers import baselines, graphs, metrics, report, rps_degrees
 from cantle_lab.papers.coding import Ints
 from cantle_lab.papers.graphs import Graph, Statistics
 from cantle_lab.papers.harness import Row, Setting
-from cantle_lab.papers.metrics import Metric, Numbers
 
-EPSILONS = (0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10)  # section 5.2: "ranging from 0.01 to 10.0"
-FEW = (0.1, 0.5, 1)
+FIGURE = "rps-degrees"
+EPSILONS = (0.1, 0.5, 1)
 RPS = "RPS as published (not node-private)"
 HAY = "Hay et al., node"
 OURS, BARE, ISOLATE = "ours, node", "ours, node, edge list only", "ours, node-isolate"
@@ -32,9 +31,6 @@ SOUND = "ours, node, mode rps"
 PAPER = "ours, node, preset paper"
 KNOWN, LARGEST, EDGE = "a: maximum degree known", "b: maximum degree n - 1", "edge"
 SHORT = {"EMD (root mean square)": "EMD rms"}
-
-_MOVED: list[tuple[Setting, list[Row]]] = []
-"""Rows of figure 5 that were computed with figure 4, because the paper measures the same releases in both."""
 
 
 def publish_degrees(
@@ -56,58 +52,24 @@ def publish_degrees(
 # ---------------------------------------------------------------------------------------------- figures 4 and 5
 
 
-def fig4(setting: Setting) -> Iterator[Row]:
-    """The KS distance of the released degrees from the true ones, by epsilon."""
-    readable = graphs.present(setting.data_dir, "rps-fig4", setting.echo)
+def degrees(setting: Setting) -> Iterator[Row]:
+    """The KS distance of the released degrees from the true ones, and the earth mover's distance as a root mean square
+    (as in the paper) and in its usual form, at three epsilons."""
+    readable = graphs.present(setting.data_dir, FIGURE, setting.echo)
     for graph in readable:
         loss = rps_degrees.worst_removal(graph, 1.0, *setting.pick((), (3,)))
         setting.echo(
-            f"rps-fig4: {graph.name}, epsilon 1: the leaf counts of the published scheme claim a loss of 0.5; "
+            f"{FIGURE}: {graph.name}, epsilon 1: the leaf counts of the published scheme claim a loss of 0.5; "
             f"with every degree a leaf, removing one node of the graph can cost {loss:.1f}"
         )
-    kept: list[Row] = []
-    for row in _rows(setting, "rps-fig4", readable, (metrics.ks, *metrics.MOVED)):
-        if row.panel.endswith(metrics.ks.name):
-            yield row
-        else:
-            kept.append(row._replace(figure="rps-fig5"))
-    _MOVED[:] = [(replace(setting, echo=print), kept)]
-
-
-def fig5(setting: Setting) -> Iterator[Row]:
-    """The earth mover's distance by epsilon, as a root mean square (as in the paper) and in its usual form."""
-    readable = graphs.present(setting.data_dir, "rps-fig5", setting.echo)
-    same, kept = _MOVED.pop() if _MOVED else (None, [])
-    if same == replace(setting, echo=print):
-        yield from kept
-        return
-    yield from _rows(setting, "rps-fig5", readable, metrics.MOVED)
-
-
-def few(setting: Setting) -> Iterator[Row]:
-    """Both distances at three epsilons, in a third of the time that the figures take."""
-    readable = graphs.present(setting.data_dir, "rps-degrees", setting.echo)
-    yield from _rows(setting, "rps-degrees", readable, (metrics.ks, *metrics.MOVED), FEW)
-
-
-def _rows(
-    setting: Setting,
-    figure: str,
-    found: Sequence[Graph],
-    metrics: Sequence[Metric[[Numbers, Numbers]]],
-    epsilons: Sequence[float] = EPSILONS,
-) -> Iterator[Row]:
-    """The rows of all panels and series, by graph, epsilon and repeat."""
     rng = np.random.default_rng(setting.seed)
-    for graph in found:
-        for epsilon in setting.pick(epsilons, (1,)):
+    for graph in readable:
+        for epsilon in setting.pick(EPSILONS, (1,)):
             for repeat in range(setting.repeats):
                 for panel, series in releases(setting, graph, epsilon, repeat, rng).items():
-                    for name, released in series.items():
-                        for metric in metrics:
-                            title = f"{graph.name}, {panel}: {SHORT.get(metric.name, metric.name)}"
-                            value = metric(graph.degrees, released)
-                            yield Row(figure, title, name, epsilon, repeat, value)
+                    for (name, released), metric in product(series.items(), (metrics.ks, *metrics.MOVED)):
+                        title = f"{graph.name}, {panel}: {SHORT.get(metric.name, metric.name)}"
+                        yield Row(FIGURE, title, name, epsilon, repeat, metric(graph.degrees, released))
 
 
 def releases(

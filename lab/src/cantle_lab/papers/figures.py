@@ -38,7 +38,6 @@ from cantle_lab.papers import (
 )
 from cantle_lab.papers.harness import Figure, Publish, Setting
 
-_of_degrees = partial(Figure, table=degree_figures.table, picture=degree_figures.draw)
 _of_sets = partial(Figure, table=report.table_by_name, picture=report.draw_by_name)
 _over_sets = partial(Figure, x="budget", table=report.across, picture=report.draw_by_name)
 _of_tables = partial(Figure, table=table_figures.table, picture=table_figures.draw)
@@ -49,9 +48,7 @@ FIGURES: Mapping[str, Figure] = {
     "rps-fig3": Figure(rps_figures.fig3),
     "rps-subsets": Figure(ablation.subsets),
     "rps-table1": Figure(degree_figures.table1, "graph", degree_figures.statistics_table, None),
-    "rps-fig4": _of_degrees(degree_figures.fig4),
-    "rps-fig5": _of_degrees(degree_figures.fig5),
-    "rps-degrees": _of_degrees(degree_figures.few),
+    "rps-degrees": Figure(degree_figures.degrees, table=degree_figures.table, picture=degree_figures.draw),
     "diffgen-fig3": Figure(diffgen_figures.fig3),
     "diffgen-fig4": Figure(diffgen_figures.fig4),
     "diffgen-fig5": _of_sets(diffgen_figures.fig5, "records"),
@@ -76,9 +73,6 @@ FIGURES: Mapping[str, Figure] = {
     "families": Figure(family_figures.families),
     "lists": Figure(list_figures.lists),
     "ablation": Figure(ablation.tables),
-    "ablation-sets": Figure(ablation.of_sets),
-    "analysts-tails": Figure(analyst_figures.tails),
-    "analysts-classes": Figure(analyst_figures.classes),
     "analysts-numbers": Figure(analyst_figures.numbers),
     "analysts-regressions": Figure(analyst_figures.regressions),
     "analysts-surveys": Figure(analyst_figures.surveys),

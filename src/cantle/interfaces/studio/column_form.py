@@ -15,7 +15,7 @@ from cantle.interfaces.studio.project import flow
 from cantle.schema.declared_values import BLANK
 from cantle.schema.documents import parse_document
 
-TYPES = ("integer", "number", "string", "boolean", "date", "datetime", "geopoint")
+TYPES = ("integer", "number", "string", "boolean", "date", "datetime", "geopoint", "list")
 ROLES = ("", "target", "weight", "identifier")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 _GRID = ("integer", "number", "date", "datetime")
@@ -89,6 +89,8 @@ def entry_of(form: Mapping[str, str], before: Mapping[str, object]) -> Entry:
     if kind == "geopoint":  # its bounds are written in the text of the schema
         entry |= {"bounds": before.get("bounds", BLANK), "step": before.get("step", BLANK)}
         entry |= {key: before[key] for key in ("format",) if key in before}
+    if kind == "list":  # so are its items
+        entry |= {"items": before.get("items", BLANK)} | {key: before[key] for key in ("unknown",) if key in before}
     if kind in ("integer", "number") and not has_list:
         entry |= _number_form(form, before, shown)
     if kind in ("date", "datetime") and form.get("format"):
@@ -203,6 +205,8 @@ def summary_of(entry: Mapping[str, object]) -> str:
         return f"{len(listed):,} {'category' if len(listed) == 1 else 'categories'}{order}{tree}"
     if entry.get("hierarchy") is not None:
         return "categories of its hierarchy"
+    if isinstance(items := entry.get("items"), list):
+        return f"lists of {len(items)} items"
     if boxes["minimum"] or boxes["maximum"]:
         step = f" in steps of {boxes['step']}" if boxes["step"] else ""
         step += f", multiples of {boxes['multipleOf']}" if boxes["multipleOf"] else ""

@@ -8,7 +8,7 @@ fill a pool of records, raking weights the pool to match the noisy answers, and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
@@ -16,9 +16,7 @@ from cantle.drawing.counts import Dice
 from cantle.drawing.records import Results
 from cantle.errors import ParameterError
 from cantle.methods.base import Configured
-from cantle.methods.baskets.model.pair_plan import PairPlan
 from cantle.methods.baskets.model.questions import (
-    PAID,
     Answers,
     AskedSizes,
     Terms,
@@ -28,13 +26,11 @@ from cantle.methods.baskets.model.questions import (
 )
 from cantle.methods.baskets.model.synthesis import KERNELS_FROM, Measured
 from cantle.methods.baskets.results import basket_results
+from cantle.methods.curator_asker import CuratorAsker
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
 from cantle.methods.settings import one_of, read_settings, setting
 from cantle.schema.sets import SetSchema
-from cantle.trusted.claims.set_queries import HeadPatterns, ItemSupports, PairSupports, SetSizes
-from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.curator import Curator
-from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import MOST_CHILDREN, ItemTree
 
 PRESETS: Mapping[str, Mapping[str, object]] = {"default": {"pairs": "on", "accuracy_share": DEFAULT_SHARE}}
@@ -96,38 +92,3 @@ class Baskets(Configured):
         assert self.answers is not None, "call run first"
         assert self.measured is not None
         return basket_results(self.schema.universe, self.answers, self.measured, self.path, dice)
-
-
-@dataclass(frozen=True)
-class CuratorAsker:
-    """Passes the questions of cantle.methods.baskets.model.questions on to the curator; they are about all records."""
-
-    curator: Curator
-    own_accuracy: OwnAccuracy = field(default_factory=lambda: OwnAccuracy(Fraction(0)))
-
-    def accuracy(self, whole: int, noisy_records: int) -> Fraction:
-        return self.own_accuracy.decide(self.curator, whole, noisy_records)
-
-    @property
-    def left(self) -> int:
-        return int(self.curator.left(self.curator.root())[0])
-
-    @property
-    def max_records(self) -> int:
-        return self.curator.unit.max_records
-
-    def set_sizes(self, edges: Ints, price: int) -> Noisy:
-        return self._measure(SetSizes(tuple(edges.tolist())), price, "sizes")
-
-    def item_supports(self, most: int, strata: bool, singles: bool, price: int) -> Noisy:
-        return self._measure(ItemSupports(self.curator.root().tree.size, most, strata, singles), price, "items")
-
-    def head_patterns(self, items: Ints, price: int) -> Noisy:
-        return self._measure(HeadPatterns(tuple(items.tolist())), price, "head")
-
-    def pair_supports(self, plan: PairPlan, price: int) -> NoisyCells:
-        query = PairSupports(tuple(plan.items.tolist()), plan.most, plan.always, plan.doubles)
-        return self.curator.measure(self.curator.root(), query, price, at_least=plan.at_least, why=PAID["pairs"])
-
-    def _measure(self, query: SetSizes | ItemSupports | HeadPatterns, price: int, question: str) -> Noisy:
-        return self.curator.measure(self.curator.root(), query, price, why=PAID[question])

@@ -20,7 +20,7 @@ from cantle.methods.baskets.model.given_pairs import Doubles
 from cantle.methods.baskets.model.item_supports import ItemSupports, SizeModel
 from cantle.methods.baskets.model.pair_plan import PairPlan
 from cantle.methods.baskets.model.pool import HeadModel
-from cantle.methods.baskets.model.questions import Answers
+from cantle.methods.baskets.model.questions import DOUBLES, SINGLE, Answers, item_questions
 from cantle.methods.baskets.model.synthesis import Measured, synthesise, too_many_items
 from cantle.schema.items import Codes, Universe
 from cantle.schema.sets import ITEMS
@@ -28,18 +28,8 @@ from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import PARTS, bits_of
 
-SINGLE, SHORT, LONG = "items, records of one item", "items, short records", "items, long records"
-OTHER = "items, other records"
-DOUBLES = "pairs, records of two items"
 _CLEAR = 10  # a sum of patterns is used as a pair's count if it exceeds this many standard deviations
 _DIGITS = 3  # of estimates; further digits may vary with the machine
-
-
-def item_questions(strata: bool, singles: bool) -> tuple[str, ...]:
-    """The names of the questions about item supports, stratum by stratum."""
-    if not singles:
-        return (SHORT, LONG) if strata else ("items",)
-    return (SINGLE, SHORT, LONG) if strata else (SINGLE, OTHER)
 
 
 def basket_results(

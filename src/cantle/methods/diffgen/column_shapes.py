@@ -132,13 +132,15 @@ def tables_frame(domain: Domain, tables: Sequence[ColumnTable]) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def tables_from(domain: Domain, edges: dict[str, list[int]], frame: pl.DataFrame | None) -> list[ColumnTable]:
-    """The tables behind such a frame, and the edges of their cells."""
+def tables_from(
+    domain: Domain, edges: dict[str, list[int]], frame: pl.DataFrame, rate: tuple[int, int]
+) -> list[ColumnTable]:
+    """The tables behind such a frame, and the edges of their cells; of some tables no cell is listed. All tables were
+    asked with noise of this rate."""
     tables = []
     for number, attribute in enumerate(domain.attributes):
-        part = None if frame is None else frame.filter(pl.col("attribute") == attribute.name)
-        if part is not None and len(part):
-            rate = int(part["rate_num"][0]), int(part["rate_den"][0])
+        if attribute.name in edges:
+            part = frame.filter(pl.col("attribute") == attribute.name)
             listed = part["cell"].to_numpy(), part["noisy"].to_numpy()
             tables.append(ColumnTable(number, np.array(edges[attribute.name], dtype=np.int64), *listed, *rate))
     return tables

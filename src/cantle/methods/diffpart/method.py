@@ -25,9 +25,9 @@ from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.records import Results
 from cantle.errors import ParameterError
 from cantle.methods.base import Configured
-from cantle.methods.baskets.method import CuratorAsker
 from cantle.methods.baskets.model.pair_plan import SIZES_SHARE
 from cantle.methods.baskets.model.questions import AskedSizes, ask_sizes, require_shareable
+from cantle.methods.curator_asker import CuratorAsker
 from cantle.methods.diffpart.refill import Cut, items_kept, sizes_frame
 from cantle.methods.diffpart.results import all_sets, kept_sets
 from cantle.methods.diffpart.tree import KeptPartitions

@@ -167,7 +167,9 @@ class FamilyRun:
         pools = {view: DraftPool(drawn.view(view, self.dice["pools"]), fit[view].total) for view in DRAWN_VIEWS}
         tables = [(view, question(*grouped, fit[view].groupings)) for view, grouped in found]
         round_ = self.questions.round(tables) if tables else None
-        models = self._models(tables, pools)
+        models: list[Ints] = [np.zeros(0, np.int64)] * len(tables)
+        for view in DRAWN_VIEWS:
+            self._expect(models, view, tables, pools)
         penalties = self._penalties(found, tables)
         offsets = np.cumsum([0, *(len(fit[view].columns) for view in DRAWN_VIEWS)]).tolist()
         sets = [tuple(offsets[view] + column for column in columns) for view, (columns, _) in found]
@@ -188,24 +190,18 @@ class FamilyRun:
             table = table_of(self.questions.table(view, asked, price, f"table {bought + 1}"), columns, groups)
             fit[view].add(table)
             pools[view].learn(asked, table)
-            for place, model in zip(*self._models_of(view, tables, pools), strict=True):
-                models[place] = model
+            self._expect(models, view, tables, pools)
         fit.use_tables()
 
-    def _models(self, tables: Sequence[tuple[int, CrossTable]], pools: dict[int, DraftPool]) -> list[Ints]:
-        """What the draft expects in the cells of these tables, in parts."""
-        models: list[Ints] = [np.zeros(0, np.int64)] * len(tables)
-        for view in DRAWN_VIEWS:
-            for place, model in zip(*self._models_of(view, tables, pools), strict=True):
-                models[place] = model
-        return models
-
-    def _models_of(
-        self, view: int, tables: Sequence[tuple[int, CrossTable]], pools: dict[int, DraftPool]
-    ) -> tuple[list[int], Sequence[Ints]]:
-        """The places of the tables of one view, and their models."""
+    def _expect(
+        self, models: list[Ints], view: int, tables: Sequence[tuple[int, CrossTable]], pools: dict[int, DraftPool]
+    ) -> None:
+        """Sets what the draft expects in the cells of the tables of one view, in parts."""
         mine = [place for place, (own, _) in enumerate(tables) if own == view]
-        return mine, pools[view].models([tables[place][1] for place in mine], item_partitions.PARTS) if mine else ()
+        if mine:
+            found = pools[view].models([tables[place][1] for place in mine], item_partitions.PARTS)
+            for place, model in zip(mine, found, strict=True):
+                models[place] = model
 
     def _penalties(self, found: Sequence[tuple[int, Grouped]], tables: Sequence[tuple[int, CrossTable]]) -> Ints:
         """What the noise of a table would add to its distance, so that large tables are not preferred for it."""

@@ -15,7 +15,7 @@ from cantle.drawing.counts import Dice
 from cantle.drawing.records import Results, share_drawn, wanted_items
 from cantle.drawing.set_frames import to_frame
 from cantle.methods.journeys.model.paths import draw_paths, split_paths
-from cantle.methods.journeys.model.questions import Answers
+from cantle.methods.journeys.model.questions import ENDS, Answers
 from cantle.schema.items import Codes, Universe
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.geometry.boxes import Ints
@@ -23,8 +23,6 @@ from cantle.trusted.geometry.item_partitions import PARTS
 
 if TYPE_CHECKING:
     import polars as pl
-
-ENDS = ("starts", "ends", "symbols")
 
 
 def journey_results(universe: Universe, answers: Answers, paths: tuple[int, int], dice: Dice) -> Results:
@@ -94,11 +92,9 @@ def groups_of(universe: Universe, answers: Answers, paths: tuple[int, int]) -> p
                 length = first_length[cells // size]
                 codes = (cells % size)[:, None]
                 frames.append(_frame(name, answers.noisy_ends, codes, length, weight, long, universe, value))
-    for number, (_, order, noisy, cells) in enumerate(answers.measured):
+    for name, order, noisy, cells in answers.measured:
         codes = np.stack([cells // (size + 1) ** back % (size + 1) for back in range(order - 1, -1, -1)], axis=1)
         cls = cells // (size + 1) ** order
-        again = any(before[1] == order for before in answers.measured[:number])
-        name = f"strings of {order}" + (", again" if again else "")
         shown = first_length[cls] if order == 2 else np.full(len(cells), answers.short + 1)
         frames.append(_frame(name, noisy, codes, shown, PARTS, long, universe))
     for order, noisy, _, _ in answers.tests:

@@ -11,7 +11,7 @@ import polars as pl
 from cantle.errors import ParameterError
 from cantle.release.answers.estimates import Estimate, columns_of_estimates
 from cantle.schema.code_sets import CodeSet, OneColumn
-from cantle.schema.domain import Attribute
+from cantle.schema.domain import Attribute, Lists
 from cantle.schema.scales import Labels
 from cantle.trusted.core.arrays import Codes, Ints
 
@@ -46,6 +46,9 @@ def groups_of(attribute: Attribute, cells: Ints | None, width: int | None) -> Gr
     `cells` are the edges of the cells in which the column was counted by itself, and `width` that of its bins, if there
     are any.
     """
+    if isinstance(attribute.scale, Lists):
+        item = attribute.scale.names(attribute.name)[0]
+        raise ParameterError(f"{attribute.name} holds lists; name an item after --by, such as {item!r}")
     if isinstance(attribute.scale, Labels) or (attribute.grid <= MOST_VALUES and attribute.cell == 1):
         every = np.arange(attribute.size)
         return Groups(attribute.name, attribute.values(every), every, attribute.size)

@@ -48,7 +48,7 @@ from cantle.schema.code_sets import (
     sums_in,
 )
 from cantle.schema.domain import Attribute
-from cantle.schema.question_columns import Misfit, Points, quoted, tokens_of
+from cantle.schema.question_columns import Misfit, Numeric, quoted, tokens_of
 from cantle.schema.questions import parse_sum
 from cantle.schema.relations import Form, Unfolded
 from cantle.schema.scales import Steps
@@ -240,7 +240,7 @@ class TableAsker(Asker):
         cut = [
             f"{one.name} cuts a step of {one.step_in_words}; bounds at {' and '.join(around)} (< or >=) are exact"
             for key in columns_of(question)
-            if isinstance(one := self.vocabulary.columns.get(str(key)), Points)
+            if isinstance(one := self.vocabulary.columns.get(str(key)), Numeric)
             for around in one.exact_around_all(edges_of(question, key))
         ]
         return "; ".join(cut)

@@ -16,7 +16,7 @@ import polars as pl
 from cantle.data.tables import read_columns
 from cantle.drawing.counts import Dice, public_dice
 from cantle.drawing.group_frames import column_of
-from cantle.drawing.records import RECORDS_WANTED, drawable, give_back
+from cantle.drawing.records import RECORDS_WANTED, Drawn, drawable, give_back
 from cantle.errors import ParameterError
 from cantle.methods.diffgen import results as from_cells
 from cantle.methods.diffgen.column_shapes import ColumnTable, tables_frame, tables_from
@@ -28,7 +28,15 @@ from cantle.release.manifest import Manifest
 from cantle.release.sampling import scaled
 from cantle.release.schemas import domain_of, schema_as
 from cantle.release.structures import Traits, methods_of, structure_of
-from cantle.release.structures.checks import broken_rules, changed_columns, one_way_rates, rate_paid, records_not_held
+from cantle.release.structures.checks import (
+    ONE_WAYS,
+    broken_rules,
+    changed_columns,
+    not_as_drawn,
+    one_way_rates,
+    rate_paid,
+    records_not_held,
+)
 from cantle.schema.code_sets import Question
 from cantle.schema.table import TableSchema
 from cantle.trusted.core.answers import NoisyCells
@@ -62,13 +70,19 @@ class Opened(structures.Opened):
 
     @cached_property
     def _tables(self) -> list[ColumnTable]:
-        stated = self._manifest.structure.get("tables", {})
-        return tables_from(self.domain, stated, self._release.frames.get("marginals"))
+        stated, frame = self._manifest.structure.get("tables", {}), self._release.frames.get("marginals")
+        paid = [rate_paid(charge) for charge in self._manifest.receipt.charges() if charge.why == ONE_WAYS]
+        return tables_from(self.domain, stated, frame, paid[0]) if paid and frame is not None else []
 
     # ---- verify -------------------------------------------------------------------------------------------
 
     def problems(self) -> Iterator[str]:
-        """Whether cells are those of the cuts, follow from their noisy counts, and hold the released records."""
+        """Whether cells are those of the cuts, follow from their noisy counts, and hold the released records, which
+        follow from all noisy numbers."""
+        found = list(self._recounted())
+        yield from found or not_as_drawn(self._release, self.domain, lambda dice: self._drawn(self._released, dice))
+
+    def _recounted(self) -> Iterator[str]:
         yield from broken_rules(self._release)
         if not self.grid.fits(tuple(a.size for a in self.domain.attributes)):
             yield "the cuts do not cover the domain"
@@ -139,9 +153,16 @@ class Opened(structures.Opened):
     def draw(self, n: int, dice: Dice) -> pl.DataFrame:
         """Records in proportion to the released cells."""
         may = from_cells.possible(self.domain, self.grid, self._listed)
-        released = self._groups["count"].to_numpy()
-        drawn = self.domain, self.grid, self._listed, scaled(released, may, n, dice), self._tables, dice
-        return from_cells.draw_from_cells(*drawn, released=int(released.sum())).frame()
+        return self._drawn(scaled(self._released, may, n, dice), dice).frame()
+
+    @property
+    def _released(self) -> Ints:
+        return self._groups["count"].to_numpy()
+
+    def _drawn(self, count: Ints, dice: Dice) -> Drawn:
+        """So many records of each listed cell."""
+        drawn = self.domain, self.grid, self._listed, count, self._tables, dice
+        return from_cells.draw_from_cells(*drawn, released=int(self._released.sum()))
 
     def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
         """The released cut of every column, and the taxonomy it was cut from."""

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from cantle import kernel_choice
+from cantle.drawing.counts import Dice, public_dice
+from cantle.drawing.records import RECORDS_WANTED, Drawn
 from cantle.release.data_file import as_polars, lists_of
 from cantle.release.schemas import schema_as, universe_of
 from cantle.release.structures import Opened, traits_of
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from cantle.release.manifest import Manifest, Receipt
     from cantle.schema.items import Universe
 
+_MAY_DIFFER = 1e-4  # share of records that may be others, because last digits vary with the machine
 _CLOSE = 0.01  # tolerated difference of estimates, because last digits vary with the machine
 ONE_WAYS = "one-way tables"
 """The charge for one-way tables, and what they are called in sentences."""
@@ -120,3 +124,22 @@ def records_not_held(
     np.add.at(held, (place(codes), classes.astype(np.int64)), 1)
     if not np.array_equal(held, count):
         yield f"the records do not have the counts of the {noun}"
+
+
+def not_as_drawn(release: Release, domain: Domain, draw: Callable[[Dice], Drawn | pl.DataFrame]) -> Iterator[str]:
+    """Draws the records again with the stated seed and compares; another version may draw others."""
+    manifest = release.manifest
+    if not made_by_this_version(manifest):
+        return
+    records = as_polars(release.records, manifest)
+    dice = public_dice(manifest.postprocessing["seed"], compiled=kernel_choice.worth_loading(records.height))
+    if RECORDS_WANTED in manifest.summary:
+        dice.random()  # with it, counts were scaled down
+    again, places = draw(dice), domain.on_places
+    if isinstance(again, pl.DataFrame):  # of ranges
+        changed = 0 if again.equals(records) else records.height
+    else:
+        both = (places.encode_columns(frame)[0] for frame in (records, again.frame()))
+        changed = max((int((one != other).sum()) for one, other in zip(*both, strict=True)), default=0)
+    if changed > _MAY_DIFFER * records.height:
+        yield "the records are not those that the noisy numbers make with the stated seed"

@@ -17,10 +17,11 @@ import polars as pl
 from cantle import kernel_choice
 from cantle.drawing.counts import Dice, public_dice
 from cantle.errors import VerifyError
-from cantle.methods.baskets.model.pair_plan import PairPlan, pair_cells
-from cantle.methods.baskets.model.questions import PAID, Answers, Terms, ask_all
+from cantle.methods.asking import Rows
+from cantle.methods.baskets.model.pair_plan import pair_cells
+from cantle.methods.baskets.model.questions import SINGLE, Answers, Terms, ask_all
 from cantle.methods.baskets.model.synthesis import KERNELS_FROM, Measured, synthesise
-from cantle.methods.baskets.results import DOUBLES, SINGLE, basket_frame, basket_groups, item_questions, summary_of
+from cantle.methods.baskets.results import basket_frame, basket_groups, summary_of
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share, sum_of, variances, worst_of_columns
 from cantle.release.bars import item_section
@@ -35,43 +36,26 @@ from cantle.release.words import percent
 from cantle.schema.code_sets import AnySet, Question
 from cantle.schema.sets import SetSchema
 from cantle.schema.values import Codes
-from cantle.trusted.core.answers import Noisy, NoisyCells
+from cantle.trusted.claims.set_queries import PairSupports
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.item_partitions import PARTS
 
 
 class Replayed(Replay):
     """Answers the questions of `ask_all` with the noisy numbers of a release."""
 
-    @property
-    def left(self) -> int:
-        return self._left["all"]
+    def cells_of(self, query: PairSupports, rows: Rows) -> tuple[Ints, Ints]:
+        strata = [self._pairs(name, query) for name in rows]
+        each = query.cells // len(rows)
+        cells = np.concatenate([cells + stratum * each for stratum, (cells, _) in enumerate(strata)])
+        return cells, np.concatenate([value for _, value in strata])
 
-    def set_sizes(self, edges: Ints, price: int) -> Noisy:
-        return self._dense("all", "sizes", ("sizes",), len(edges), price, 1)
-
-    def item_supports(self, most: int, strata: bool, singles: bool, price: int) -> Noisy:
-        names, size = item_questions(strata, singles), self._universe.size
-        return self._dense("all", "items", names, size * len(names), price, most * PARTS)
-
-    def head_patterns(self, items: Ints, price: int) -> Noisy:
-        return self._dense("all", "head", ("head",), 1 << len(items), price, 1)
-
-    def pair_supports(self, plan: PairPlan, price: int) -> NoisyCells:
-        den = self._pay("all", "pairs", price, plan.most * PARTS)
-        strata = [self._pairs(name, plan) for name in ((DOUBLES, "pairs") if plan.doubles else ("pairs",))]
-        cells = np.concatenate([cells + stratum * plan.pairs for stratum, (cells, _) in enumerate(strata)])
-        value = np.concatenate([value for _, value in strata])
-        if not np.isin(plan.always, cells).all() or (value[~np.isin(cells, plan.always)] < plan.at_least).any():
-            raise VerifyError("a pair below the threshold is listed, or one that is always given is not")
-        return NoisyCells(np.zeros_like(cells), cells, value, np.array([price]), den, np.array([plan.at_least]))
-
-    def _pairs(self, name: str, plan: PairPlan) -> tuple[Ints, Ints]:
+    def _pairs(self, name: str | None, query: PairSupports) -> tuple[Ints, Ints]:
         """The cells of one stratum of pairs, and their noisy values."""
         rows = self._rows(name)
         codes = self._universe.encode(rows["items"].explode(empty_as_null=False))
-        place = np.searchsorted(plan.items, codes.astype(np.int64))
-        if len(codes) != 2 * len(rows) or not np.array_equal(np.append(plan.items, -1)[place], codes):
+        items = np.array(query.items)
+        place = np.searchsorted(items, codes.astype(np.int64))
+        if len(codes) != 2 * len(rows) or not np.array_equal(np.append(items, -1)[place], codes):
             raise VerifyError("a pair is not one of the items that were paired")
         cells = pair_cells(place[::2], place[1::2])
         if not (np.diff(cells) > 0).all() or not (place[::2] < place[1::2]).all():
@@ -105,7 +89,7 @@ class Opened(OfItems):
     @cached_property
     def _answers(self) -> tuple[Replayed, Answers, Measured]:
         """The answers, and what is fitted to them, computed again."""
-        replayed = Replayed(self._release, PAID, "sizes")
+        replayed = Replayed(self._release, "sizes")
         terms = Terms.of(schema_as(self._manifest, SetSchema), pairs=self._manifest.parameters["pairs"] == "on")
         return replayed, *ask_all(replayed, terms)
 

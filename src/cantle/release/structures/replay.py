@@ -6,35 +6,37 @@ from here asks again what it asked, and `asked` is what each kind of path should
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cantle.errors import VerifyError
+from cantle.methods.asking import ALL, Rows
 from cantle.methods.own_error.accuracy import WHY
 from cantle.release import Release
 from cantle.release.manifest import PathCharges
 from cantle.release.schemas import universe_of
-from cantle.trusted.core.answers import Noisy
-from cantle.trusted.core.budget import NANO
+from cantle.trusted.core.answers import Noisy, NoisyCells
+from cantle.trusted.core.budget import NANO, Unit
+from cantle.trusted.geometry.boxes import Cuts, Ints
 
 Paid = list[tuple[str, int, int]]
 """Charges in order: purpose, price in billionths, sensitivity."""
 
 
-class Replay:
+class Replay(ABC):
     """Answers questions about collections of items with the noisy numbers of a release."""
 
-    def __init__(self, release: Release, paid: Mapping[str, str], number_of_records: str) -> None:
-        """`paid` is what the receipt calls each question, and the number of records follows from the noisy numbers
-        named last."""
+    def __init__(self, release: Release, number_of_records: str) -> None:
+        """The number of records follows from the noisy numbers with this name."""
         self._groups, self._receipt = release.groups, release.manifest.receipt
         self._universe, self._accuracy = universe_of(release.manifest), release.manifest.accuracy
-        self._paid, self._number_of_records = paid, number_of_records
+        self._number_of_records = number_of_records
         self.max_records = self._receipt.unit.max_records
-        self._left, self._asked = {"all": self._receipt.epsilon_nano}, dict[str, Paid]({"all": []})
+        self._left, self._asked = {ALL: self._receipt.epsilon_nano}, dict[str, Paid]({ALL: []})
 
     def asked(self) -> list[Paid]:
         """What the noisy numbers say that each kind of path should have paid for."""
@@ -53,25 +55,45 @@ class Replay:
             others = f"another number of records than the noisy {self._number_of_records} give"
             raise VerifyError(f"the accuracy was decided by {others}")
         price = whole * measured.share.numerator // measured.share.denominator
-        self._charge("all", WHY, price, self.max_records)
+        self._charge(ALL, WHY, price, self.max_records)
         return measured.share
 
-    def _dense(self, part: str, question: str, names: tuple[str, ...], number: int, price: int, own: int) -> Noisy:
-        """All numbers of a question, of which one record changes at most `own`."""
-        den = self._pay(part, question, price, own)
-        value = self._rows(*names)["noisy"].to_numpy()
-        if len(value) != number:
-            what = self._paid[question]
-            raise VerifyError(f"the groups do not have the {number} numbers of the question about {what}")
+    def left(self, part: str = ALL) -> int:
+        return self._left[part]
+
+    def divide(self, rule: Cuts, parts: tuple[str, ...]) -> None:  # noqa: ARG002 - the numbers are those of the parts
+        self._left = dict.fromkeys(parts, self._left[ALL])
+        self._asked = {part: [*self._asked[ALL]] for part in parts}
+
+    def ask(self, query: Any, price: int, why: str, rows: Rows, part: str = ALL) -> Noisy:
+        den = self._pay(query, price, why, part)
+        none = np.zeros(query.key.cells // len(rows), np.int64)
+        value = np.concatenate([none if name is None else self._rows(name)["noisy"].to_numpy() for name in rows])
+        if len(value) != query.key.cells:
+            raise VerifyError(f"the groups do not have the {query.key.cells} numbers of the question about {why}")
         return Noisy(value.reshape(1, -1), np.array([price]), den)
 
-    def _rows(self, *names: str) -> pl.DataFrame:
-        return self._groups.filter(pl.col("question").is_in(names))
+    def above(self, query: Any, price: int, at_least: int, why: str, rows: Rows, part: str = ALL) -> NoisyCells:
+        den = self._pay(query, price, why, part)
+        cells, value = self.cells_of(query, rows)
+        if not (np.diff(cells) > 0).all() or not np.isin(query.always, cells).all():
+            raise VerifyError(f"the {why} are not in order, or one that is always given is not listed")
+        if (value[~np.isin(cells, query.always)] < at_least).any():
+            raise VerifyError(f"the {why} list one below the threshold")
+        return NoisyCells(np.zeros_like(cells), cells, value, np.array([price]), den, np.array([at_least]))
 
-    def _pay(self, part: str, question: str, price: int, own: int) -> int:
+    @abstractmethod
+    def cells_of(self, query: Any, rows: Rows) -> tuple[Ints, Ints]:
+        """The cells of a query that rows with these names list, and their noisy values."""
+
+    def _rows(self, name: str | None) -> pl.DataFrame:
+        return self._groups.filter(pl.col("question") == name)
+
+    def _pay(self, query: Any, price: int, why: str, part: str) -> int:
         """Notes the charge; returns the denominator of the rate of the noise."""
-        self._charge(part, self._paid[question], price, own * self.max_records)
-        return own * self.max_records * NANO
+        sensitivity = query.sensitivity(Unit(self.max_records))
+        self._charge(part, why, price, sensitivity)
+        return int(sensitivity * NANO)
 
     def _charge(self, part: str, why: str, price: int, sensitivity: int) -> None:
         self._left[part] -= price

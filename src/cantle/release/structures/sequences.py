@@ -14,8 +14,9 @@ import polars as pl
 from cantle.drawing.counts import STREAMS, Dice, public_dice, public_streams
 from cantle.drawing.set_frames import to_frame
 from cantle.errors import CantleError, VerifyError
-from cantle.methods.journeys.model.questions import PAID, SMALL_LOG, Answers, ask_all, name_of
-from cantle.methods.journeys.results import ENDS, draw, groups_of, summary_of
+from cantle.methods.asking import Rows
+from cantle.methods.journeys.model.questions import ENDS, SMALL_LOG, Answers, ask_all
+from cantle.methods.journeys.results import draw, groups_of, summary_of
 from cantle.release import Release
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import DirectAnswer, Share, sum_of, variances, worst_of_columns
@@ -31,7 +32,7 @@ from cantle.release.words import percent
 from cantle.schema.code_sets import AnySet, OneColumn, Question
 from cantle.schema.sequence_questions import pattern_of
 from cantle.schema.sequences import SequenceSchema
-from cantle.trusted.core.answers import Noisy, NoisyCells
+from cantle.trusted.claims.sequence_queries import ListedStrings
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
@@ -54,58 +55,14 @@ class Replayed(Replay):
     def _path_of(self, part: str) -> int:
         return next(path.path for path in self._receipt.paths if charges_of(path) == self._asked[part])
 
-    def left(self, part: str) -> int:
-        return self._left[part]
-
-    def divide(self, longest: int) -> None:  # noqa: ARG002
-        self._left = dict.fromkeys(("short", "long"), self._left["all"])
-        self._asked = {part: [*self._asked["all"]] for part in ("short", "long")}
-
-    def lengths(self, edges: Ints, price: int) -> Noisy:
-        return self._dense("all", "lengths", ("lengths",), len(edges), price, 1)
-
-    def paths(self, part: str, longest: int, price: int) -> Noisy:
-        cells = sum(self._universe.size**length for length in range(1, longest + 1))
-        return self._dense(part, "paths", ("paths",), cells, price, 1)
-
-    def ends(self, part: str, classes: tuple[int, ...], weights: tuple[int, int, int], price: int) -> Noisy:
-        cells = (len(classes) + 1) * self._universe.size
-        den = self._pay(part, "ends", price, PARTS)
-        tables = [
-            self._rows(name)["noisy"].to_numpy() if weight else np.zeros(cells, np.int64)
-            for name, weight in zip(ENDS, weights, strict=True)
-        ]
-        if any(len(table) != cells for table in tables):
-            raise VerifyError("the groups do not have the numbers of first and last symbols")
-        return Noisy(np.concatenate(tables).reshape(1, -1), np.array([price]), den)
-
-    def strings(self, part: str, order: int, classes: tuple[int, ...], price: int, again: bool) -> Noisy:
-        cells = (len(classes) + 1) * (self._universe.size + 1) ** order
-        return self._dense(part, name_of(order), (_name(order, again),), cells, price, PARTS)
-
-    def listed(
-        self, part: str, order: int, classes: tuple[int, ...], always: Ints, at_least: int, price: int, again: bool
-    ) -> NoisyCells:
-        den, size = self._pay(part, name_of(order), price, PARTS), self._universe.size
-        rows = self._rows(_name(order, again))
-        cells = np.searchsorted(np.array(classes, dtype=np.int64), rows["length"].to_numpy(), side="right")
-        cells = cells.astype(np.int64) if order == 2 else np.zeros(len(rows), np.int64)
-        for place in range(order):
-            code = self._universe.encode(rows["symbols"].list.get(place)).astype(np.int64)
+    def cells_of(self, query: ListedStrings, rows: Rows) -> tuple[Ints, Ints]:
+        size, held = self._universe.size, self._rows(*rows)
+        cells = np.searchsorted(np.array(query.classes, dtype=np.int64), held["length"].to_numpy(), side="right")
+        cells = cells.astype(np.int64) if query.order == 2 else np.zeros(len(held), np.int64)
+        for place in range(query.order):
+            code = self._universe.encode(held["symbols"].list.get(place)).astype(np.int64)
             cells = cells * (size + 1) + np.where(code < 0, size, code)
-        value = rows["noisy"].to_numpy()
-        if not (np.diff(cells) > 0).all() or not np.isin(always, cells).all():
-            raise VerifyError("the strings are not in order, or one that is always given is not listed")
-        if (value[~np.isin(cells, always)] < at_least).any():
-            raise VerifyError("a string below the threshold is listed")
-        return NoisyCells(np.zeros_like(cells), cells, value, np.array([price]), den, np.array([at_least]))
-
-    def distance(self, part: str, order: int, cells: Ints, expected: Ints, price: int) -> Noisy:  # noqa: ARG002
-        return self._dense(part, "test", (f"test of {order}",), 1, price, PARTS)
-
-
-def _name(order: int, again: bool) -> str:
-    return f"strings of {order}" + (", again" if again else "")
+        return cells, held["noisy"].to_numpy()
 
 
 def strength(manifest: Manifest) -> float:
@@ -142,7 +99,7 @@ class Opened(OfItems):
 
     @cached_property
     def _answers(self) -> tuple[Replayed, Answers]:
-        replayed = Replayed(self._release, PAID, "lengths")
+        replayed = Replayed(self._release, "lengths")
         dice = public_streams(self._manifest.postprocessing["seed"], STREAMS)
         return replayed, ask_all(replayed, self.universe.size, self.schema.max_length, dice)
 

@@ -15,7 +15,7 @@ import polars as pl
 
 from cantle.drawing.counts import Dice, variance
 from cantle.drawing.group_frames import leaves_from
-from cantle.drawing.records import RECORDS_WANTED
+from cantle.drawing.records import RECORDS_WANTED, Drawn, as_frame
 from cantle.drawing.tree import Leaves
 from cantle.methods.rps.one_ways import OneWayTables, marginals_frame, tables_from
 from cantle.methods.rps.results import draw_generalised, drawn_records, masses, possible
@@ -31,7 +31,13 @@ from cantle.release.report.maps import Area, region_section
 from cantle.release.sampling import scaled
 from cantle.release.schemas import domain_of
 from cantle.release.structures import Traits
-from cantle.release.structures.checks import broken_rules, changed_columns, one_way_rates, records_not_held
+from cantle.release.structures.checks import (
+    broken_rules,
+    changed_columns,
+    not_as_drawn,
+    one_way_rates,
+    records_not_held,
+)
 from cantle.release.structures.tree_nodes import Counting, Nodes, leaf_problems, nodes_of
 from cantle.release.words import printable, whose
 from cantle.schema.code_sets import Question
@@ -112,7 +118,12 @@ class Opened(structures.Opened):
     # ---- verify -------------------------------------------------------------------------------------------
 
     def problems(self) -> Iterator[str]:
-        """Whether leaves cover the domain once, follow from their noisy counts, and hold the released records."""
+        """Whether leaves cover the domain once, follow from their noisy counts, and hold the released records, which
+        follow from all noisy numbers."""
+        found = list(self._recounted())
+        yield from found or not_as_drawn(self._release, self._domain, lambda dice: self._drawn(self._leaves, dice))
+
+    def _recounted(self) -> Iterator[str]:
         yield from broken_rules(self._release)
         yield from self._one_way_problems()
         wanted = self._manifest.summary.get(RECORDS_WANTED)
@@ -120,6 +131,13 @@ class Opened(structures.Opened):
         yield from leaf_problems(self._release, self._domain, self._nodes, self._leaves, how, wanted)
         if not self._traits.of_ranges and np.array_equal(self._leaves.ids, self._nodes.leaves):
             yield from records_not_held(self._release, self._domain, self._leaf, self._leaves.count, "leaves")
+
+    def _drawn(self, leaves: Leaves, dice: Dice) -> Drawn | pl.DataFrame:
+        """Records of these leaves."""
+        if self._traits.of_ranges:
+            return draw_generalised(self._domain, leaves, dice)
+        within = masses(self._domain, leaves, self._traits.values, self._one_ways, compiled=dice.compiled)
+        return drawn_records(self._domain, leaves, self._traits.values, within, dice)
 
     def _leaf(self, codes: Codes) -> Ints:
         """The number of the leaf of each record, among the leaves."""
@@ -169,13 +187,10 @@ class Opened(structures.Opened):
 
     def draw(self, n: int, dice: Dice) -> pl.DataFrame:
         """Records in proportion to the released leaves."""
-        domain, leaves, values = self._domain, self._leaves, self._traits.values
-        may, shape = possible(domain, leaves), leaves.count.shape
+        leaves = self._leaves
+        may, shape = possible(self._domain, leaves), leaves.count.shape
         fewer = replace(leaves, count=scaled(leaves.count.reshape(-1), may.reshape(-1), n, dice).reshape(shape))
-        if self._traits.of_ranges:
-            return draw_generalised(domain, fewer, dice)
-        within = masses(domain, leaves, values, self._one_ways, compiled=dice.compiled)
-        return drawn_records(domain, fewer, values, within, dice).frame()
+        return as_frame(self._drawn(fewer, dice))
 
     @cached_property
     def _counts(self) -> Ints:

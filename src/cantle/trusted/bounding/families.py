@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cantle.trusted.bounding.persons import PERSON, marks, person_numbers, within_bound
 from cantle.trusted.core.arrays import Codes
+from cantle.trusted.core.private import Private
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.views import FamilyDomain, view_rows
 
@@ -53,19 +54,13 @@ def _rank(codes: Codes, null: int, falls: bool) -> Codes:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Families:
+class Families(Private):
     """Private families: the parents' codes by column, their numbers of children, and the children's codes by column,
     family after family."""
 
     parent: list[Codes]
     size: Ints
     child: list[Codes]
-
-    def __repr__(self) -> str:
-        return "Families(private)"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("families are private and cannot be pickled")
 
     def view(self, view: int) -> tuple[list[Codes], Ints]:
         """The records of a view by column, family after family, and the number of children of each one's family."""

@@ -13,29 +13,19 @@ them, so the order of the records leaves no trace.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cantle.trusted.bounding.node_ids import Column, Ints, Keys, identifier, number_keys, text_keys
 from cantle.trusted.core.arrays import Codes
+from cantle.trusted.core.private import Private
 
 Ends = NDArray[np.int32]
 
 
-class _Private:
-    """Private data: its repr shows nothing, and it cannot be pickled or copied."""
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(private)"
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
-        raise TypeError("a graph is private and cannot be pickled or copied")
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Graph(_Private):
+class Graph(Private):
     """An undirected graph without loops and double edges.
 
     `ends` has shape (edges, 2): numbers of nodes, the smaller first, each edge once, in ascending order. The numbers
@@ -58,7 +48,7 @@ class Graph(_Private):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Degrees(_Private):
+class Degrees(Private):
     """The degrees of all nodes of a graph, ascending; for `unit: edge`, where the number of nodes is public."""
 
     values: Ints
@@ -122,7 +112,7 @@ class Identified:
     texts: tuple[list[bytes], list[bytes]]
 
 
-class Pairs:
+class Pairs(Private):
     """Collects pairs and makes them a graph."""
 
     def __init__(self, *, titles: bool = False) -> None:
@@ -131,9 +121,6 @@ class Pairs:
         self._texts: list[tuple[Ints, Bools]] = []  # pairs that have a text, and which of their ends are texts
         self._known = _Numbered()
         self._titles = titles
-
-    def __repr__(self) -> str:
-        return "Pairs(private)"
 
     def add_numbers(self, pairs: Ints) -> None:
         """Adds pairs (k, 2) of whole numbers."""

@@ -49,6 +49,7 @@ from numpy.typing import NDArray
 from cantle.errors import ParameterError
 from cantle.trusted.bounding.graph_pairs import Ends, Graph
 from cantle.trusted.bounding.node_ids import Ints, pair_keys
+from cantle.trusted.core.private import Private
 
 Bools = NDArray[np.bool_]
 
@@ -82,7 +83,7 @@ def project(ends: Ends, nodes: int, theta: int) -> tuple[Ints, Bools]:
     return Projector(ends, nodes).project(theta)
 
 
-class Projector:
+class Projector(Private):
     """Edges (edges, 2) in their public order, to be projected several times."""
 
     def __init__(self, ends: Ends, nodes: int) -> None:
@@ -90,9 +91,6 @@ class Projector:
         self._degrees: Ints = np.bincount(self._ends.reshape(-1), minlength=nodes)
         self._most = int(self._degrees.max(initial=0))
         self._larger: Ints | None = None
-
-    def __repr__(self) -> str:
-        return "Projector(private)"
 
     def project(self, theta: int) -> tuple[Ints, Bools]:
         """Projected degrees (nodes,), and which edges are kept (edges,)."""

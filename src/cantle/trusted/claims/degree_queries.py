@@ -16,6 +16,7 @@ import numpy as np
 
 from cantle.errors import ParameterError
 from cantle.trusted.claims.cut_candidates import Chosen, Scored
+from cantle.trusted.claims.queries import OwnKey
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.keys import GraphDomain
 from cantle.trusted.counting.base import Engine, GraphsEngine
@@ -29,25 +30,26 @@ def _is_bound(theta: object) -> bool:
 
 
 @dataclass(frozen=True)
-class KeptEdges:
+class _Projected(OwnKey):
+    """A question about degrees after projection to theta."""
+
+    theta: int
+
+    def fits(self, nodes: Frontier, domain: object) -> bool:  # noqa: ARG002
+        return _is_bound(self.theta) and type(domain) is GraphDomain and domain.edges
+
+
+@dataclass(frozen=True)
+class KeptEdges(_Projected):
     """The number of edges that projection to theta keeps: one cell.
 
     Claim 31. Sensitivity theta for one node: the kept edges of the others change by (d'(v) + sum delta) / 2, between 0
     and d'(v) <= theta (cantle.trusted.bounding.projection), whether the node goes or only its edges.
     """
 
-    theta: int
-
     @property
     def cells(self) -> int:
         return 1
-
-    def fits(self, nodes: Frontier, domain: object) -> bool:  # noqa: ARG002
-        return _is_bound(self.theta) and type(domain) is GraphDomain and domain.edges
-
-    @property
-    def key(self) -> KeptEdges:
-        return self
 
     def sensitivity(self, unit: Unit) -> int:
         _require(unit, "node", "node-isolate")
@@ -55,24 +57,18 @@ class KeptEdges:
 
 
 @dataclass(frozen=True)
-class AtMost:
+class AtMost(_Projected):
     """The numbers of nodes of projected degree at most k, for k = 0 .. theta; the last one is the number of nodes.
 
     Claim 32. Sensitivity theta + 1 for one node: it adds theta + 1 - d'(v), the others move sum |delta| <= d'(v).
     """
 
-    theta: int
-
     @property
     def cells(self) -> int:
         return self.theta + 1
 
-    def fits(self, nodes: Frontier, domain: object) -> bool:  # noqa: ARG002
-        return _is_bound(self.theta) and type(domain) is GraphDomain and domain.edges and domain.listed
-
-    @property
-    def key(self) -> AtMost:
-        return self
+    def fits(self, nodes: Frontier, domain: object) -> bool:
+        return super().fits(nodes, domain) and type(domain) is GraphDomain and domain.listed
 
     def sensitivity(self, unit: Unit) -> int:
         _require(unit, "node")
@@ -80,25 +76,16 @@ class AtMost:
 
 
 @dataclass(frozen=True)
-class AtLeast:
+class AtLeast(_Projected):
     """The numbers of nodes of projected degree at least k, for k = 1 .. theta.
 
     Claim 33. Sensitivity 2 theta for one node, also if only its edges go, and if nodes without edges are not listed: v
     moves d'(v), the others sum |delta| <= d'(v), and a node without kept edges is in none of them.
     """
 
-    theta: int
-
     @property
     def cells(self) -> int:
         return self.theta
-
-    def fits(self, nodes: Frontier, domain: object) -> bool:  # noqa: ARG002
-        return _is_bound(self.theta) and type(domain) is GraphDomain and domain.edges
-
-    @property
-    def key(self) -> AtLeast:
-        return self
 
     def sensitivity(self, unit: Unit) -> int:
         _require(unit, "node", "node-isolate")
@@ -106,7 +93,7 @@ class AtLeast:
 
 
 @dataclass(frozen=True)
-class Nodes:
+class Nodes(OwnKey):
     """The number of nodes.
 
     Claim 34. Sensitivity 1 for one node.
@@ -119,17 +106,13 @@ class Nodes:
     def fits(self, nodes: Frontier, domain: object) -> bool:  # noqa: ARG002
         return type(domain) is GraphDomain and domain.listed
 
-    @property
-    def key(self) -> Nodes:
-        return self
-
     def sensitivity(self, unit: Unit) -> int:
         _require(unit, "node")
         return 1
 
 
 @dataclass(frozen=True)
-class SortedDegrees:
+class SortedDegrees(OwnKey):
     """The degrees of all nodes, ascending; their number is public.
 
     Claim 35. Sensitivity 2 for one edge: two degrees rise by one, and sorting never increases the L1 distance.
@@ -144,17 +127,13 @@ class SortedDegrees:
     def fits(self, nodes: Frontier, domain: object) -> bool:  # noqa: ARG002
         return type(self.nodes) is int and type(domain) is GraphDomain and self.nodes == domain.nodes
 
-    @property
-    def key(self) -> SortedDegrees:
-        return self
-
     def sensitivity(self, unit: Unit) -> int:
         _require(unit, "edge")
         return 2
 
 
 @dataclass(frozen=True)
-class DegreesAbove:
+class DegreesAbove(OwnKey):
     """The numbers of nodes of degree at least k, for k = 1 .. most (public).
 
     Claim 36. Sensitivity 2 for one edge: each of its ends passes one k.
@@ -168,10 +147,6 @@ class DegreesAbove:
 
     def fits(self, nodes: Frontier, domain: object) -> bool:  # noqa: ARG002
         return _is_bound(self.most) and type(domain) is GraphDomain and domain.nodes is not None
-
-    @property
-    def key(self) -> DegreesAbove:
-        return self
 
     def sensitivity(self, unit: Unit) -> int:
         _require(unit, "edge")

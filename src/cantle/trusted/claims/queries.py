@@ -7,8 +7,9 @@ integers that only add up records, so none overflows below 2^61 records, the lim
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -75,8 +76,39 @@ class SparseQuery(Protocol[Nodes]):
         """L1 bound for one unit, over all cells."""
 
 
+class OncePerRecord:
+    """Counts of which one record moves one, and by 1; the claim of the class says why. The k records of a unit come one
+    after the other, so they move the counts by at most k."""
+
+    def sensitivity(self, unit: Unit) -> int:
+        return unit.max_records
+
+
+class OwnKey:
+    """A query that is its own key."""
+
+    @property
+    def key(self) -> Self:
+        return self
+
+
+class OneSegment(ABC):
+    """A query with thresholds whose cells are one segment per region."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """The number of cells per region."""
+
+    def owners(self, nodes: Frontier | Partitions) -> Ints:
+        return np.arange(len(nodes))
+
+    def totals(self, nodes: Frontier | Partitions) -> Ints:
+        return np.full(len(nodes), self.cells, dtype=np.int64)
+
+
 @dataclass(frozen=True)
-class Size:
+class Size(OncePerRecord):
     """The number of records of a region.
 
     Claim 7. Sensitivity 1 per record: each record adds 1 to exactly one count, that of its region.
@@ -86,12 +118,9 @@ class Size:
     def key(self) -> Key:
         return Sizes()
 
-    def sensitivity(self, unit: Unit) -> int:
-        return unit.max_records
-
 
 @dataclass(frozen=True)
-class Histogram:
+class Histogram(OncePerRecord):
     """The class histogram of a region.
 
     Claim 8. Sensitivity 1 per record, whatever the number of classes: the cells are disjoint, a record has one class.
@@ -102,9 +131,6 @@ class Histogram:
     @property
     def key(self) -> Key:
         return Classes(self.classes)
-
-    def sensitivity(self, unit: Unit) -> int:
-        return unit.max_records
 
 
 @dataclass(frozen=True)
@@ -127,7 +153,7 @@ class Marginals:
 
 
 @dataclass(frozen=True, eq=False)
-class Children:
+class Children(OncePerRecord):
     """The numbers of records in the children of a cut.
 
     Claim 10. Sensitivity 1 per record: every record of the region is in exactly one child.
@@ -139,12 +165,9 @@ class Children:
     def key(self) -> Key:
         return ChildSizes(self.cuts)
 
-    def sensitivity(self, unit: Unit) -> int:
-        return unit.max_records
-
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class Cells(OneSegment, OncePerRecord):
     """The class histogram of every cell of a grid, empty cells included; cell * classes + class. If `together`, the
     number of records of every cell instead, all classes together.
 
@@ -162,15 +185,12 @@ class Cells:
     def key(self) -> GridCells:
         return GridCells(self.grid, self.classes)
 
+    @property
+    def cells(self) -> int:
+        return self.grid.cells if self.together else self.key.cells
+
     def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
         return type(self.together) is bool and self.key.fits(domain)
-
-    def owners(self, nodes: Frontier) -> Ints:
-        return np.arange(len(nodes))
-
-    def totals(self, nodes: Frontier) -> Ints:
-        cells = self.grid.cells if self.together else self.key.cells
-        return np.full(len(nodes), cells, dtype=np.int64)
 
     def occupied(self, engine: TableEngine, positions: Ints, nodes: Frontier) -> tuple[Ints, Ints, Ints]:  # noqa: ARG002
         exact_cells, exact_counts = engine.occupied(self.key)
@@ -180,12 +200,9 @@ class Cells:
             exact_cells, exact_counts = cells[first], np.add.reduceat(exact_counts, first)
         return np.array([0, len(exact_cells)]), exact_cells, exact_counts
 
-    def sensitivity(self, unit: Unit) -> int:
-        return unit.max_records
-
 
 @dataclass(frozen=True)
-class ChildSets:
+class ChildSets(OncePerRecord):
     """For each partition, the number of records that touch exactly each set of children of its next node, by `rank`.
 
     Claim 29. Sensitivity 1 per record: every record of a partition touches exactly one set of children, and sets are
@@ -211,12 +228,9 @@ class ChildSets:
         order = np.lexsort((exact_cells, owner))
         return exact_starts, exact_cells[order], exact_counts[order]
 
-    def sensitivity(self, unit: Unit) -> int:
-        return unit.max_records
-
 
 @dataclass(frozen=True)
-class ItemSets:
+class ItemSets(OncePerRecord):
     """The number of records equal to each non-empty set of items, for a small universe.
 
     Claim 30. Sensitivity 1 per record: a record is one set.
@@ -227,9 +241,6 @@ class ItemSets:
     @property
     def key(self) -> Key:
         return PatternTable(2**self.items - 1 if self.items in range(1, MOST_LISTED + 1) else 0)
-
-    def sensitivity(self, unit: Unit) -> int:
-        return unit.max_records
 
 
 TRUSTED_QUERIES = (Size, Histogram, Marginals, Children, ItemSets)

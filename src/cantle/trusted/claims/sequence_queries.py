@@ -20,7 +20,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from cantle.trusted.claims.set_queries import are_rising
+from cantle.trusted.claims.queries import OncePerRecord, OneSegment, OwnKey
+from cantle.trusted.claims.set_queries import are_cells, are_rising
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.keys import are_ints
 from cantle.trusted.counting.base import SequencesEngine
@@ -48,7 +49,7 @@ def _are_classes(classes: object) -> bool:
 
 
 @dataclass(frozen=True)
-class Lengths:
+class Lengths(OwnKey, OncePerRecord):
     """How many sequences have each length: bin b holds the lengths from edges[b] to below edges[b + 1], the last one
     all larger ones.
 
@@ -64,16 +65,9 @@ class Lengths:
     def fits(self, nodes: Frontier, domain: object) -> bool:
         return _is_one_region(nodes, domain) and are_rising(self.edges, 1, PARTS + 1) and self.edges[0] == 1
 
-    @property
-    def key(self) -> Lengths:
-        return self
-
-    def sensitivity(self, unit: Unit) -> int:
-        return unit.max_records
-
 
 @dataclass(frozen=True)
-class ShortPaths:
+class ShortPaths(OwnKey, OncePerRecord):
     """How many sequences are exactly each one of 1 to `longest` symbols; a region of no longer ones.
 
     Those of one symbol come first, then those of two, and so on; the last symbol counts fastest.
@@ -95,16 +89,9 @@ class ShortPaths:
         small = 1 <= self.longest <= MOST_PATH and self.symbols == getattr(domain, "symbols", None)
         return small and self.cells <= MOST_CELLS and bool(nodes.hi[0, 0] <= self.longest)
 
-    @property
-    def key(self) -> ShortPaths:
-        return self
-
-    def sensitivity(self, unit: Unit) -> int:
-        return unit.max_records
-
 
 @dataclass(frozen=True)
-class EndSymbols:
+class EndSymbols(OwnKey):
     """Parts of sequences by class of length and first, last or any symbol: three tables (class, symbol), one after the
     other; `weights` are the parts of a sequence in each.
 
@@ -128,16 +115,12 @@ class EndSymbols:
         shared = len(self.weights) == 3 and min(self.weights) >= 0 and sum(self.weights) <= PARTS
         return shared and _are_classes(self.classes) and self.symbols == getattr(domain, "symbols", None)
 
-    @property
-    def key(self) -> EndSymbols:
-        return self
-
     def sensitivity(self, unit: Unit) -> int:
         return PARTS * unit.max_records
 
 
 @dataclass(frozen=True)
-class Strings:
+class Strings(OwnKey):
     """Parts of sequences by class of length and string of `order` symbols.
 
     A sequence of t symbols has t strings: one ends at each of its symbols from the second on, and one at the end that
@@ -167,16 +150,12 @@ class Strings:
     def fits(self, nodes: Frontier, domain: object) -> bool:
         return self._is_sound(nodes, domain, MOST_CELLS)
 
-    @property
-    def key(self) -> Strings:
-        return self
-
     def sensitivity(self, unit: Unit) -> int:
         return PARTS * unit.max_records
 
 
 @dataclass(frozen=True, eq=False)
-class ListedStrings(Strings):
+class ListedStrings(Strings, OneSegment):
     """The same counts where there are too many strings to list; those in `always` are given whatever their noisy value
     (Claim 54).
 
@@ -189,16 +168,7 @@ class ListedStrings(Strings):
     always: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def fits(self, nodes: Frontier, domain: object) -> bool:
-        if not self._is_sound(nodes, domain, 2**61) or not is_int64_array(self.always, np.size(self.always)):
-            return False
-        rising = bool((np.diff(self.always) > 0).all())
-        return rising and (not len(self.always) or bool(self.always[0] >= 0 and self.always[-1] < self.cells))
-
-    def totals(self, nodes: Frontier) -> Ints:
-        return np.full(len(nodes), self.cells, dtype=np.int64)
-
-    def owners(self, nodes: Frontier) -> Ints:
-        return np.arange(len(nodes))
+        return self._is_sound(nodes, domain, 2**61) and are_cells(self.always, self.cells)
 
     def occupied(self, engine: SequencesEngine, positions: Ints, nodes: Frontier) -> tuple[Ints, Ints, Ints]:  # noqa: ARG002
         exact_cells, exact_counts = engine.strings(positions, self.order, self.classes)
@@ -206,7 +176,7 @@ class ListedStrings(Strings):
 
 
 @dataclass(frozen=True, eq=False)
-class StringDistance:
+class StringDistance(OwnKey):
     """How far the counts of all strings of an order are from public expected ones: the sum of absolute differences, in
     parts. `places` lists the cells where something is expected, ascending, and `expected` how much.
 
@@ -225,10 +195,6 @@ class StringDistance:
         if not strings.fits(nodes, domain) or not is_int64_array(self.expected, len(self.places)):
             return False
         return bool((self.expected >= 0).all()) and float(self.expected.sum(dtype=np.float64)) < 2.0**61
-
-    @property
-    def key(self) -> StringDistance:
-        return self
 
     def sensitivity(self, unit: Unit) -> int:
         return PARTS * unit.max_records

@@ -14,6 +14,7 @@ from typing import ClassVar, cast
 
 import numpy as np
 
+from cantle.trusted.claims.queries import OncePerRecord, OneSegment, OwnKey
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.keys import are_ints
 from cantle.trusted.counting.base import Engine, SetsEngine
@@ -43,12 +44,19 @@ def are_rising(numbers: object, low: int, high: int) -> bool:
     return rising and low <= numbers[0] and numbers[-1] < high
 
 
+def are_cells(listed: Ints, cells: int) -> bool:
+    """Whether this is an ascending list of some of so many cells."""
+    if not is_int64_array(listed, np.size(listed)) or not (np.diff(listed) > 0).all():
+        return False
+    return not len(listed) or bool(listed[0] >= 0 and listed[-1] < cells)
+
+
 def _is_count(most: object) -> bool:
     return type(most) is int and 1 <= most <= MOST_COUNTED
 
 
 @dataclass(frozen=True)
-class SetSizes:
+class SetSizes(OwnKey, OncePerRecord):
     """How many records have each size: bin b holds the sizes from edges[b] to below edges[b + 1], the last one all
     larger sizes too.
 
@@ -64,16 +72,9 @@ class SetSizes:
     def fits(self, nodes: Partitions, domain: object) -> bool:
         return _is_whole(nodes, domain) and are_rising(self.edges, 1, 2**31) and self.edges[0] == 1
 
-    @property
-    def key(self) -> SetSizes:
-        return self
-
-    def sensitivity(self, unit: Unit) -> int:
-        return unit.max_records
-
 
 @dataclass(frozen=True)
-class ItemSupports:
+class ItemSupports(OwnKey):
     """Parts of records by item, for all `items` of the universe: of t items each counts floor(PARTS min(1, most / t)).
 
     With `strata` the first cells are of records of at most `most` items, as many more of longer ones. With `singles`
@@ -98,16 +99,12 @@ class ItemSupports:
         plain = plain and type(self.strata) is bool and type(self.singles) is bool
         return plain and _is_whole(nodes, domain) and isinstance(domain, ItemTree) and self.items == domain.size
 
-    @property
-    def key(self) -> ItemSupports:
-        return self
-
     def sensitivity(self, unit: Unit) -> int:
         return self.most * PARTS * unit.max_records
 
 
 @dataclass(frozen=True)
-class HeadPatterns:
+class HeadPatterns(OwnKey, OncePerRecord):
     """How many records hold exactly each set of a few listed items: bit j of a cell stands for items[j].
 
     Claim 52. Sensitivity 1 per record: whatever else it holds, a record has one pattern of the listed items. The list
@@ -125,16 +122,9 @@ class HeadPatterns:
             return False
         return are_rising(self.items, 0, domain.size) and len(self.items) <= MOST_HEAD
 
-    @property
-    def key(self) -> HeadPatterns:
-        return self
-
-    def sensitivity(self, unit: Unit) -> int:
-        return unit.max_records
-
 
 @dataclass(frozen=True, eq=False)
-class PairSupports:
+class PairSupports(OneSegment):
     """Parts of records by pair of listed items; the pair of places a < b in the list is cell b (b - 1) / 2 + a.
 
     Of a record with c pairs of listed items each counts floor(PARTS min(1, most / c)); one with more than
@@ -165,16 +155,7 @@ class PairSupports:
         if type(self.doubles) is not bool:
             return False
         listed = are_rising(self.items, 0, domain.size) and 2 <= len(self.items) <= MOST_TOP
-        if not listed or not is_int64_array(self.always, np.size(self.always)):
-            return False
-        rising = bool((np.diff(self.always) > 0).all())
-        return rising and (not len(self.always) or bool(self.always[0] >= 0 and self.always[-1] < self.cells))
-
-    def totals(self, nodes: Partitions) -> Ints:
-        return np.full(len(nodes), self.cells, dtype=np.int64)
-
-    def owners(self, nodes: Partitions) -> Ints:
-        return np.arange(len(nodes))
+        return listed and are_cells(self.always, self.cells)
 
     def occupied(self, engine: SetsEngine, positions: Ints, nodes: Partitions) -> tuple[Ints, Ints, Ints]:  # noqa: ARG002
         exact_cells, exact_counts = engine.pairs(self.items, self.most, self.doubles)

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from cantle.trusted.claims.queries import OncePerRecord
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.keys import CodeTable, Domain, LeafCounts, TableCounts, are_ints, is_whole
 from cantle.trusted.counting.base import TableEngine
@@ -41,7 +42,7 @@ class CrossTables:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelCounts:
+class LabelCounts(OncePerRecord):
     """How many records of each class lie in each leaf of a public partition of the domain.
 
     Claim 42. Sensitivity 1 per record: a record follows one path to one leaf (`LabelTree.fits`: every inner node has
@@ -56,9 +57,6 @@ class LabelCounts:
     @property
     def key(self) -> LeafCounts:
         return LeafCounts(self.within, self.tree, self.target)
-
-    def sensitivity(self, unit: Unit) -> int:
-        return unit.max_records
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ charges, and open_run.py is what a curator holds. tests/audit computes the exact
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, NoReturn, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO, Budget, Price, ReceiptFields, Unit, prices
 from cantle.trusted.core.keys import MergedOneWays, PublicDomain, Sizes, finest
 from cantle.trusted.core.open_run import OpenRun
+from cantle.trusted.core.private import Private
 from cantle.trusted.core.segments import Segments
 from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.base import Engine, Rule, SplitEngine
@@ -38,7 +39,7 @@ Judge = TypeVar("Judge", bound=Score)
 Answer = TypeVar("Answer")
 
 
-class Curator:
+class Curator(Private):
     """Holds the records, the budget and the noise source; returns noisy answers."""
 
     __slots__ = ("__run",)
@@ -49,9 +50,6 @@ class Curator:
     def __repr__(self) -> str:
         state = "sealed" if self.__run.engine is None else f"{len(self.__run.frontier)} open regions"
         return f"Curator({self.__run.budget!r}, {state})"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a curator holds private records and cannot be pickled or copied")
 
     def __enter__(self) -> Curator:
         return self

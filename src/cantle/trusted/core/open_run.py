@@ -7,7 +7,7 @@ questions; nothing here does.
 
 from __future__ import annotations
 
-from typing import NoReturn, TypeVar, cast
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from cantle.trusted.claims.set_queries import ShorterSets
 from cantle.trusted.core import admission
 from cantle.trusted.core.budget import Budget, Price, prices
 from cantle.trusted.core.draws import Draws
+from cantle.trusted.core.private import Private
 from cantle.trusted.core.stop_test import TestedPaths
 from cantle.trusted.counting.base import Engine, Rule, SplitEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
@@ -26,7 +27,7 @@ from cantle.trusted.noise import Noise
 Nodes = TypeVar("Nodes", bound=Frontier | Partitions)
 
 
-class OpenRun:
+class OpenRun(Private):
     """Records, budget, noise source and open regions. `unit` is the unit that questions are charged for; `reserved` is
     the price of the question that was paid in advance: None if there is none, 0 once it was answered."""
 
@@ -38,12 +39,6 @@ class OpenRun:
         self.draws, self.tested = Draws(noise), TestedPaths()
         self.frontier: Frontier | Partitions = engine.root()
         self.reserved: int | None = None
-
-    def __repr__(self) -> str:
-        return "OpenRun()"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("an open run holds private records and cannot be pickled or copied")
 
     def records(self) -> Engine:
         """The engine, unless the run is sealed."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from typing import ClassVar, NoReturn
+from typing import ClassVar
 
 import numpy as np
 
 from cantle import kernel_choice
 from cantle.trusted.bounding.families import Families
 from cantle.trusted.core.keys import CodeTable, Domain, GridCells, LeafCounts, Sizes, TableCounts, ViewCounts
+from cantle.trusted.core.private import Private
 from cantle.trusted.counting.base import Chunk
 from cantle.trusted.counting.stores import InMemory, Store
 from cantle.trusted.counting.words import MANY, Batch, WordEngine, slices
@@ -78,7 +79,7 @@ class ViewEngine(WordEngine):
         return codes[starts], np.add.reduceat(counts * self._weights[sizes], starts)
 
 
-class FamilyEngine:
+class FamilyEngine(Private):
     """Families in four views; none of them is ever split."""
 
     kind: ClassVar[str] = "families"
@@ -91,12 +92,6 @@ class FamilyEngine:
         self._domain, store = domain, store or InMemory()
         self._views = [ViewEngine(_batches(parts(), view), domain, view, store) for view in VIEWS]
         self.compiled = kernel_choice.worth_loading(len(self._views[PARENTS]))
-
-    def __repr__(self) -> str:
-        return "FamilyEngine()"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("an engine holds private records and cannot be pickled")
 
     @property
     def domain(self) -> FamilyDomain:

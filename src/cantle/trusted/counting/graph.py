@@ -17,7 +17,7 @@ engine then holds the list of degrees, as if it had been given (Claims 35 and 36
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, NoReturn, assert_never
+from typing import TYPE_CHECKING, ClassVar, assert_never
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from cantle.trusted.claims.degree_queries import (
 )
 from cantle.trusted.core.arrays import Ints
 from cantle.trusted.core.keys import GraphDomain
+from cantle.trusted.core.private import Private
 from cantle.trusted.counting.base import Chunk
 from cantle.trusted.counting.packing import merged
 from cantle.trusted.counting.stores import Store
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
 
-class GraphEngine:
+class GraphEngine(Private):
     """Degrees over the edges of a graph, or over a list of degrees."""
 
     kind: ClassVar[str] = "graphs"
@@ -62,12 +63,6 @@ class GraphEngine:
         self._projector: Projector | None = None
         self._kept: dict[int, int] = {}
         self._last: tuple[int, Ints] | None = None  # only the last: keeping those of many thetas would take much memory
-
-    def __repr__(self) -> str:
-        return "GraphEngine()"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("an engine holds a private graph and cannot be pickled")
 
     @property
     def nodes(self) -> int:

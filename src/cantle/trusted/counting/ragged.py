@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from cantle.trusted.core.arrays import Codes, Ints
+from cantle.trusted.core.private import Private
 from cantle.trusted.counting.stores import Store
 
 BATCH = 1 << 22
@@ -39,7 +40,7 @@ class Records(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ragged:
+class Ragged(Private):
     """Records on this machine: record i holds codes[starts[i]:starts[i + 1]]."""
 
     starts: Ints
@@ -57,12 +58,6 @@ class Ragged:
 
         held = store.gathered(codes(), (), np.int32)
         return Ragged(np.cumsum(np.concatenate(lengths)), held)
-
-    def __repr__(self) -> str:
-        return "Ragged(private)"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("records are private and cannot be pickled")
 
     def __len__(self) -> int:
         return len(self.starts) - 1

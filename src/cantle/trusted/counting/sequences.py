@@ -7,7 +7,7 @@ kept. Sequences longer than the public domain says are in no region.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import ClassVar, NoReturn
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from cantle.trusted.claims.sequence_queries import (
     Strings,
 )
 from cantle.trusted.core.arrays import Codes
+from cantle.trusted.core.private import Private
 from cantle.trusted.counting.base import Chunk
 from cantle.trusted.counting.ragged import Count, Records
 from cantle.trusted.counting.sequence_counts import count_sequences, within
@@ -29,7 +30,7 @@ from cantle.trusted.geometry.sequence_strings import SequenceDomain, count_conta
 from cantle.trusted.geometry.workloads import SequenceWorkload
 
 
-class SequenceEngine:
+class SequenceEngine(Private):
     """Counts over ragged rows of symbols, no row empty."""
 
     kind: ClassVar[str] = "sequences"
@@ -38,12 +39,6 @@ class SequenceEngine:
     def __init__(self, records: Records, domain: SequenceDomain, *, compiled: bool = False) -> None:
         self._records, self.domain, self.compiled = records, domain, compiled
         self._regions = self.root()
-
-    def __repr__(self) -> str:
-        return "SequenceEngine()"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("an engine holds private records and cannot be pickled")
 
     def root(self) -> Frontier:
         """All lengths; code c of the only attribute is length c + 1."""

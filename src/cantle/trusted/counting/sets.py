@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, NoReturn, assert_never
+from typing import ClassVar, assert_never
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from cantle.trusted.claims.set_queries import BASKET_KEYS, HeadPatterns, ItemSup
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.keys import SET_KEYS, PatternTable, SetKey
 from cantle.trusted.core.mixing import scramble
+from cantle.trusted.core.private import Private
 from cantle.trusted.counting.base import Chunk
 from cantle.trusted.counting.basket_counts import count_items, count_pairs, count_patterns, count_sizes
 from cantle.trusted.counting.ragged import NOTHING, Ragged, Records
@@ -32,7 +33,7 @@ WIDE = 24
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
-class SetEngine:
+class SetEngine(Private):
     """Counts over records of item codes, ascending in each, none twice, no record empty.
 
     Claim 28. A record of more than `most` items is cut to the `most` of smallest hash (of the record and the item, by a
@@ -55,12 +56,6 @@ class SetEngine:
         self._regions: tuple[Ints, Ints, Partitions] | None = None
         if most < tree.size:
             self.shorten(most)
-
-    def __repr__(self) -> str:
-        return "SetEngine()"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
         self._all.close()

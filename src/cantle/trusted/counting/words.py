@@ -7,7 +7,6 @@ store (stores.py) gives the room, in memory or on disk. Kernels count the same, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NoReturn
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from cantle.trusted.core.keys import (
     TableKey,
 )
 from cantle.trusted.core.mixing import scramble
+from cantle.trusted.core.private import Private
 from cantle.trusted.counting.base import Chunk, Tables
 from cantle.trusted.counting.packing import SLICE, Layout, Tally, add_counts, merged
 from cantle.trusted.counting.stores import InMemory, Store
@@ -56,7 +56,7 @@ Batch = tuple[Sequence[Codes], Codes]
 """Codes by column, and classes."""
 
 
-class WordEngine(Tables):
+class WordEngine(Private, Tables):
     """Counts over words. Batches of codes may have any size; by default kernels are used if they pay off."""
 
     def __init__(
@@ -108,14 +108,8 @@ class WordEngine(Tables):
         self._tables: dict[int, tuple[Ints, Ints]] = {}
         self._kept = None
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
-
     def __len__(self) -> int:
         return len(self._rows)
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
         self._forget()

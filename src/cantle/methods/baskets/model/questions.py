@@ -1,7 +1,6 @@
 """The questions of `baskets`, and what follows from each answer: fits, plans, the next question. Post-processing.
 
-An `Asker` answers them: the curator while a release is made (cantle.methods.baskets.method), or the released numbers
-when a release is checked or sampled (cantle.release.structures.patterns). The shares of epsilon are 4 % for
+An `Asker` answers them (cantle.methods.asking). The shares of epsilon are 4 % for
 sizes, 25 to 55 % for items, 5 % for head patterns if there is a head, and the rest for pairs. If pairs are switched
 off, or records times epsilon is too small for them, items get all that is left.
 """
@@ -10,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
 from cantle.errors import ParameterError
+from cantle.methods.asking import Asker
 from cantle.methods.baskets.model.given_pairs import GivenPairs
 from cantle.methods.baskets.model.item_supports import ItemSupports, SizeModel, fit_sizes, fit_supports, size_edges
 from cantle.methods.baskets.model.pair_plan import (
@@ -30,6 +29,7 @@ from cantle.methods.baskets.model.pair_plan import (
 from cantle.methods.baskets.model.pool import HeadModel
 from cantle.methods.baskets.model.synthesis import Measured
 from cantle.schema.sets import SetSchema
+from cantle.trusted.claims import set_queries as queries
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
@@ -42,39 +42,17 @@ LEAST = 1000
 PAID = {"sizes": "set sizes", "items": "item supports", "head": "head patterns", "pairs": "pairs of items"}
 """What the receipt calls each question."""
 
+SINGLE, SHORT, LONG = "items, records of one item", "items, short records", "items, long records"
+OTHER = "items, other records"
+DOUBLES = "pairs, records of two items"
+"""What the groups call strata of items and of pairs."""
 
-class Asker(Protocol):
-    """Answers the questions. Prices are whole nano-units of epsilon."""
 
-    @property
-    def left(self) -> int:
-        """Nano-units of epsilon that can still be spent."""
-
-    @property
-    def max_records(self) -> int:
-        """The most records of one protected unit, k."""
-
-    def accuracy(self, whole: int, noisy_records: int) -> Fraction:
-        """Pays for measuring the release's own error, if that is wanted and there are enough records; returns its share
-        of `whole`."""
-
-    def set_sizes(self, edges: Ints, price: int) -> Noisy:
-        """Numbers of records by size, shape (1, bins); bin b holds the sizes from edges[b] to below edges[b + 1].
-        Sensitivity k."""
-
-    def item_supports(self, most: int, strata: bool, singles: bool, price: int) -> Noisy:
-        """Parts of records by item (`item_parts`), shape (1, universe); with strata (1, 2 * universe), for records of
-        at most `most` items and then for longer ones. With singles, `universe` more come first, for records of one
-        item, which count `most` times and nowhere else. Sensitivity k * most * PARTS."""
-
-    def head_patterns(self, items: Ints, price: int) -> Noisy:
-        """Numbers of records by pattern of these g items, shape (1, 2^g); bit j of a cell stands for items[j].
-        Sensitivity k."""
-
-    def pair_supports(self, plan: PairPlan, price: int) -> NoisyCells:
-        """Parts of records (`pair_parts`) by pair of the plan's items, in ascending cells (`pair_cells`): noisy values
-        of at least `at_least`, and all values of the cells in `always`. With doubles, cells of records of two items
-        come first; such records count `most` times and nowhere else. Sensitivity k * most * PARTS."""
+def item_questions(strata: bool, singles: bool) -> tuple[str, ...]:
+    """The names of the questions about item supports, stratum by stratum."""
+    if not singles:
+        return (SHORT, LONG) if strata else ("items",)
+    return (SINGLE, SHORT, LONG) if strata else (SINGLE, OTHER)
 
 
 @dataclass(frozen=True)
@@ -140,10 +118,11 @@ def require_shareable(epsilon_nano: int) -> None:
 
 def ask_sizes(asker: Asker, universe: int) -> AskedSizes:
     """Asks the first question, about sizes."""
-    whole = asker.left
+    whole = asker.left()
     require_shareable(whole)
     edges = size_edges(universe)
-    noisy = asker.set_sizes(edges, _portion(whole, SIZES_SHARE))
+    query = queries.SetSizes(tuple(edges.tolist()))
+    noisy = asker.ask(query, _portion(whole, SIZES_SHARE), why=PAID["sizes"], rows=("sizes",))
     return AskedSizes(whole, edges, noisy, fit_sizes(noisy.value[0], edges, universe, 1 / noise_scale(noisy)))
 
 
@@ -153,11 +132,12 @@ def ask_rest(asker: Asker, terms: Terms, first: AskedSizes) -> tuple[Answers, Me
     accuracy = asker.accuracy(whole, first.noisy_records)
     epsilon = whole / NANO / asker.max_records
     plan = plan_items(sizes, terms.universe, epsilon, accuracy, terms.pairs)
-    price = _portion(whole, plan.share) if plan.pairs else asker.left
-    noisy_items = asker.item_supports(plan.most, plan.strata, plan.singles, price)
+    price = _portion(whole, plan.share) if plan.pairs else asker.left()
+    query = queries.ItemSupports(terms.universe, plan.most, plan.strata, plan.singles)
+    noisy_items = asker.ask(query, price, why=PAID["items"], rows=item_questions(plan.strata, plan.singles))
     items = _supports(noisy_items, plan, sizes, terms)
     head_items, noisy_head, head = _ask_head(asker, plan, items, sizes, _portion(whole, HEAD_SHARE))
-    pair_plan, noisy_pairs, pairs = _ask_pairs(asker, plan, items, sizes, (whole, asker.left))
+    pair_plan, noisy_pairs, pairs = _ask_pairs(asker, plan, items, sizes, (whole, asker.left()))
     answers = Answers(first.edges, first.noisy, plan, noisy_items, head_items, noisy_head, pair_plan, noisy_pairs)
     return answers, Measured(sizes, items, head, pairs)
 
@@ -175,7 +155,8 @@ def _ask_head(
     head_items = plan_head(items.support, sizes.records) if plan.pairs else np.zeros(0, np.int64)
     if not len(head_items):
         return head_items, None, HeadModel.none(sizes.records)
-    noisy = asker.head_patterns(head_items, price)
+    query = queries.HeadPatterns(tuple(head_items.tolist()))
+    noisy = asker.ask(query, price, why=PAID["head"], rows=("head",))
     value = noisy.value[0].astype(float)
     kept = value > head_threshold(len(value), noise_scale(noisy))
     kept[0] = True
@@ -191,7 +172,9 @@ def _ask_pairs(
         return None, None, GivenPairs.none()
     epsilon, price = budget[0] / NANO / asker.max_records, budget[1]
     pair_plan = plan_pairs(items.support, sizes, epsilon, price / NANO / asker.max_records)
-    noisy = asker.pair_supports(pair_plan, price)
+    query = queries.PairSupports(tuple(pair_plan.items.tolist()), pair_plan.most, pair_plan.always, pair_plan.doubles)
+    rows = (DOUBLES, "pairs") if pair_plan.doubles else ("pairs",)
+    noisy = asker.above(query, price, pair_plan.at_least, why=PAID["pairs"], rows=rows)
     noise = noise_scale(noisy) / PARTS
     return pair_plan, noisy, GivenPairs.of(pair_plan, noisy.cells, noisy.value / PARTS, noise)
 

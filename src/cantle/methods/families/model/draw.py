@@ -7,7 +7,7 @@ in which each family has one whole record: one later child per family, drawn by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,12 +15,11 @@ import numpy as np
 from cantle.drawing.counts import Dice
 from cantle.drawing.obey_rules import repair
 from cantle.drawing.records import MOST_DRAWN, MOST_VALUES
-from cantle.methods.families.layout import Layout
-from cantle.methods.families.model.view_fit import FamilyFit, ViewFit
+from cantle.methods.families.model.view_fit import FamilyFit
 from cantle.methods.mosaic.model.conditionals import Regression
 from cantle.methods.mosaic.model.generate import FittedColumn, fit_column, kernels, link_strengths, next_column
 from cantle.methods.mosaic.model.sub_tables import LEVELS
-from cantle.trusted.core.arrays import Bools, Codes
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.views import FIRST, LATER, PARENTS, stages
 
@@ -32,7 +31,7 @@ MOST_FITTED = 40_000
 """The most families in the passes before the last."""
 
 TRIES = 8
-"""How often children that break a rule or the order are drawn again."""
+"""How often children that break a rule are drawn again."""
 
 WORK = 6_000_000
 """Most numbers that a regression of children reads per step: large families are few, and must be among its records."""
@@ -138,53 +137,27 @@ class Drawing:
         return plan
 
     def _draw(self, view: int, plan: Plan, rows: Codes) -> None:
-        """Draws the children of these records; those that break a rule or the order are drawn again a few times."""
+        """Draws the children of these records; those that break a rule in all of their cell are drawn again a few
+        times."""
         _redraw(plan, rows, self._dice, self._engine)
-        breaking = _judge(self._fit[view], self._layout, view)
-        for _ in range(TRIES if breaking is not None else 0):
-            assert breaking is not None
-            bad = np.flatnonzero(breaking(rows))
+        fit = self._fit[view]
+        if fit.rules is None:
+            return
+        rules = fit.rules.on_cells({one.name: edges for one, edges in zip(fit.columns, fit.edges, strict=True)})
+        named = {one.name: rows[column] for column, one in enumerate(fit.columns)}
+        for _ in range(TRIES):
+            bad = np.flatnonzero(rules.breaking(lambda name: named[str(name)]))
             if not len(bad):
                 return
             some = np.ascontiguousarray(rows[:, bad])
             _redraw(plan, some, self._dice, self._engine)
             rows[:, bad] = some
-        rules = self._fit[view].rules
-        if rules is not None:
-            named = {one.name: rows[column] for column, one in enumerate(self._fit[view].columns)}
-            repair(rules.on_cells(_edges_of(self._fit[view])), named, self._dice)
+        repair(rules, named, self._dice)
 
 
 def _redraw(plan: Plan, rows: Codes, dice: Dice, engine: Regression) -> None:
     for column, fitted in plan:
         rows[column] = fitted.draw(rows, dice, engine)
-
-
-def _edges_of(fit: ViewFit) -> dict[str | int, Ints]:
-    return {column.name: edges for column, edges in zip(fit.columns, fit.edges, strict=True)}
-
-
-def _judge(fit: ViewFit, layout: Layout, view: int) -> Callable[[Codes], Bools] | None:
-    """A function that finds records whose child breaks a rule in all of its cell, or the order; None if there is
-    neither."""
-    rules = None if fit.rules is None else fit.rules.on_cells(_edges_of(fit))
-    order = layout.order if view == LATER else None
-    if rules is None and order is None:
-        return None
-    names = {column.name: number for number, column in enumerate(fit.columns)}
-
-    def breaking(rows: Codes) -> Bools:
-        bad = np.zeros(rows.shape[1], dtype=np.bool_)
-        if order is not None:
-            column, falls = order
-            own, before = rows[layout.own(LATER, column)], rows[layout.previous(column)]
-            known = len(fit.edges[layout.own(LATER, column)]) - 1 - layout.child[column].null
-            bad |= ((own > before) if falls else (own < before)) & (own < known) & (before < known)
-        if rules is not None:
-            bad |= rules.breaking(lambda name: rows[names[str(name)]])
-        return bad
-
-    return breaking
 
 
 # ---- values ---------------------------------------------------------------------------------------------------------

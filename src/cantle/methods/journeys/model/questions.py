@@ -10,19 +10,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import log
-from typing import Protocol
 
 import numpy as np
 
 from cantle.drawing.counts import Dice, Floats
 from cantle.errors import ParameterError
+from cantle.methods.asking import ALL, Asker
 from cantle.methods.journeys.model.journey import Journeys, Table
 from cantle.methods.journeys.model.lengths import LengthModel, fit_lengths, length_edges
 from cantle.methods.journeys.model.paths import fit_paths, split_paths
 from cantle.methods.journeys.model.tables import fit_ends
+from cantle.trusted.claims import sequence_queries as queries
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO
-from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.boxes import Cuts, Ints
 from cantle.trusted.geometry.item_partitions import PARTS
 
 MOST_PATH, MOST_ORDER = 4, 4
@@ -33,6 +34,9 @@ TEST_SHARE = Fraction(1, 50)
 ENDS_SHARE, ENDS_OF_MANY = Fraction(1, 5), Fraction(2, 5)
 """Shares of epsilon, and of what is left for long sequences: few or many symbols."""
 HALF = Fraction(1, 2)
+
+ENDS = ("starts", "ends", "symbols")
+"""What the groups call first, last and any symbols."""
 
 ENDS_PARTS, ENDS_PARTS_OF_MANY = (PARTS // 2, PARTS // 2, 0), (PARTS // 4, PARTS // 4, PARTS // 2)
 """The parts of a sequence in the tables of first, last and any symbols."""
@@ -67,36 +71,6 @@ PAID = {
 """What the receipt calls each question."""
 
 
-class Asker(Protocol):
-    """Answers questions; `part` is all sequences, or after `divide` the short or the long ones."""
-
-    @property
-    def max_records(self) -> int: ...
-
-    def left(self, part: str) -> int:
-        """What is left of epsilon, in nano-units."""
-
-    def accuracy(self, whole: int, noisy_records: int) -> Fraction:
-        """Reserves the share for the release's own error, if there are enough records; the share, or 0."""
-
-    def divide(self, longest: int) -> None:
-        """Divides sequences into short ones, of at most so many symbols, and long ones."""
-
-    def lengths(self, edges: Ints, price: int) -> Noisy: ...
-
-    def paths(self, part: str, longest: int, price: int) -> Noisy: ...
-
-    def ends(self, part: str, classes: tuple[int, ...], weights: tuple[int, int, int], price: int) -> Noisy: ...
-
-    def strings(self, part: str, order: int, classes: tuple[int, ...], price: int, again: bool) -> Noisy: ...
-
-    def listed(
-        self, part: str, order: int, classes: tuple[int, ...], always: Ints, at_least: int, price: int, again: bool
-    ) -> NoisyCells: ...
-
-    def distance(self, part: str, order: int, cells: Ints, expected: Ints, price: int) -> Noisy: ...
-
-
 @dataclass(eq=False)
 class Answers:
     """The noisy answers with the plans they follow, and what is fitted to them."""
@@ -122,11 +96,6 @@ class Answers:
         return max((order for _, order, _, _ in self.measured), default=1)
 
 
-def name_of(order: int) -> str:
-    """What a question about strings of this order is called."""
-    return "pairs" if order == 2 else "strings"
-
-
 def _portion(total: int, fraction: Fraction) -> int:
     """A share of a whole number of nano-units, rounded down."""
     return total * fraction.numerator // fraction.denominator
@@ -145,25 +114,27 @@ def require_shareable(epsilon_nano: int) -> None:
 
 def ask_all(asker: Asker, symbols: int, longest: int, dice: Mapping[str, Dice]) -> Answers:
     """Asks all questions."""
-    whole = asker.left("all")
+    whole = asker.left()
     require_shareable(whole)
     edges = length_edges(longest)
-    noisy = asker.lengths(edges, _portion(whole, LENGTHS_SHARE))
+    query = queries.Lengths(tuple(edges.tolist()))
+    noisy = asker.ask(query, _portion(whole, LENGTHS_SHARE), why=PAID["lengths"], rows=("lengths",))
     known = Answers(edges, noisy, fit_lengths(noisy.value[0], edges, scale_of(noisy), longest))
     asker.accuracy(whole, int(noisy.value.sum()))
-    left = asker.left("all") / NANO / asker.max_records
+    left = asker.left() / NANO / asker.max_records
     orders = known.lengths.records * whole / NANO / asker.max_records >= LEAST_STRENGTH
     known.short = _longest_path(known.lengths, symbols, left) if orders else 1
-    short, long = "all", "all"
+    short, long = ALL, ALL
     if known.short < longest:
-        asker.divide(known.short)
         short, long = "short", "long"
+        asker.divide(Cuts(np.zeros(1, np.int64), np.array([known.short])), (short, long))
     usual = np.ones(symbols)
     if known.short < longest:
         _Long(asker, long, symbols, known, dice["pools"], whole).ask(orders)
         assert known.model is not None
         usual = known.model.ends.any.sum(axis=0)
-    known.noisy_paths = asker.paths(short, known.short, asker.left(short))
+    paths = queries.ShortPaths(symbols, known.short)
+    known.noisy_paths = asker.ask(paths, asker.left(short), why=PAID["paths"], rows=("paths",), part=short)
     tables = split_paths(known.noisy_paths.value[0], symbols, known.short)
     known.paths = fit_paths(tables, known.lengths.number, usual, scale_of(known.noisy_paths))
     return known
@@ -209,7 +180,9 @@ class _Long:
         many = (len(known.classes) + 1) * base**2 > DENSE
         known.weights = ENDS_PARTS_OF_MANY if many or not orders else ENDS_PARTS
         price = _portion(self._left, ENDS_OF_MANY if many else ENDS_SHARE) if orders else self._left
-        known.noisy_ends = self.asker.ends(self.part, known.classes, known.weights, price)
+        query = queries.EndSymbols(self.symbols, known.classes, known.weights)
+        rows = tuple(name if weight else None for name, weight in zip(ENDS, known.weights, strict=True))
+        known.noisy_ends = self.asker.ask(query, price, why=PAID["ends"], rows=rows, part=self.part)
         scale = scale_of(known.noisy_ends) / PARTS
         noisy = known.noisy_ends.value.reshape(3, len(known.classes) + 1, self.symbols) / PARTS
         every = np.arange(len(known.lengths.number))
@@ -251,7 +224,8 @@ class _Long:
         price = _portion(self.whole, TEST_SHARE)
         if price >= self._left:
             return False
-        noisy = self.asker.distance(self.part, order, cells, np.rint(expected * PARTS).astype(np.int64), price)
+        query = queries.StringDistance(self.symbols, order, cells, np.rint(expected * PARTS).astype(np.int64))
+        noisy = self.asker.ask(query, price, why=PAID["test"], rows=(f"test of {order}",), part=self.part)
         sampled = _SAMPLING * float(np.sqrt(expected * (1 + model.each) / max(1.0, model.spread())).sum())
         gain = float(noisy.value[0, 0]) / 2 / PARTS - sampled
         scale = self.asker.max_records * NANO / (self._left * (1.0 if order == MOST_ORDER else 0.5))
@@ -271,6 +245,7 @@ class _Long:
         """The noisy strings of an order; `before` is an earlier measurement of the same."""
         classes = self.known.classes if order == 2 else ()
         base, again = self.symbols + 1, before is not None
+        name, why = f"strings of {order}" + (", again" if again else ""), PAID["pairs" if order == 2 else "strings"]
         number = (len(classes) + 1) * base**order
         whole = number <= DENSE
         expected = np.zeros(number if whole else 0)
@@ -283,8 +258,9 @@ class _Long:
         if whole:
             expected[cells] = some
         if whole:
-            noisy = self.asker.strings(self.part, order, classes, price, again)
-            self.known.measured.append(("strings", order, noisy, np.arange(number)))
+            query = queries.Strings(self.symbols, order, classes)
+            noisy = self.asker.ask(query, price, why=why, rows=(name,), part=self.part)
+            self.known.measured.append((name, order, noisy, np.arange(number)))
             return Table(order, np.arange(number), noisy.value[0] / PARTS, scale_of(noisy) / PARTS, True, expected)
         scale = self.asker.max_records * NANO / price
         at_least = scale * max(1.0, log(number / _SPURIOUS))
@@ -292,8 +268,10 @@ class _Long:
         if order == 2:  # repeats
             repeats = np.arange(len(classes) + 1)[:, None] * base**2 + np.arange(self.symbols) * (base + 1)
             always = np.union1d(always, repeats.ravel())
-        found = self.asker.listed(self.part, order, classes, always, max(1, round(at_least * PARTS)), price, again)
-        self.known.measured.append(("listed", order, found, found.cells))
+        listed = queries.ListedStrings(self.symbols, order, classes, always)
+        least = max(1, round(at_least * PARTS))
+        found = self.asker.above(listed, price, least, why=why, rows=(name,), part=self.part)
+        self.known.measured.append((name, order, found, found.cells))
         at = np.minimum(np.searchsorted(cells, found.cells), len(cells) - 1)
         known = np.where(cells[at] == found.cells, some[at], 0.0)
         return Table(order, found.cells, found.value / PARTS, scale_of(found) / PARTS, False, known)

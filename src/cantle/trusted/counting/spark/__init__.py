@@ -12,12 +12,13 @@ What Spark caches or spills on its workers is private: anyone who can read its f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cantle.trusted.bounding.persons import PERSON
 from cantle.trusted.core.keys import CodeTable, GridBins, GridCells, LeafCounts, TableCounts, TableKey
+from cantle.trusted.core.private import Private
 from cantle.trusted.counting.base import Chunk, Tables
 from cantle.trusted.counting.packing import merged
 from cantle.trusted.counting.spark import workers
@@ -51,7 +52,7 @@ MOST_CELLS, ALL_CELLS = 1 << 23, 1 << 26
 """Most cells that a worker counts in one job, and that may reach one place together: at most half a gigabyte."""
 
 
-class SparkEngine(Tables):
+class SparkEngine(Private, Tables):
     """Counts over a Spark data frame whose batches `records` turns into codes, on the workers."""
 
     def __init__(
@@ -83,12 +84,6 @@ class SparkEngine(Tables):
             return workers.unpickled(frame.mapInArrow(workers.packer(records, self.domain), "part binary"))
         rows: RDD[Frame] = workers.unpickled(frame.mapInArrow(workers.each(records.encode), "part binary"))
         return workers.grouped(rows, PERSON).mapPartitions(workers.bounder(self.domain, records.max_records))
-
-    def __repr__(self) -> str:
-        return "SparkEngine()"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("an engine holds private records and cannot be pickled")
 
     def close(self) -> None:
         held = [self._parts, *self._older, *([] if self._all is None else [self._all])]

@@ -7,7 +7,7 @@ on the workers. Each question is one job, in which every worker asks an engine i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, NoReturn, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from cantle.trusted.bounding.families import Families, Order, families_of
 from cantle.trusted.bounding.persons import PERSON
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.keys import CodeTable, GridCells, LeafCounts, Sizes, TableCounts, TableKey, ViewCounts
+from cantle.trusted.core.private import Private
 from cantle.trusted.counting.base import Chunk, Tables
 from cantle.trusted.counting.families import FamilyEngine
 from cantle.trusted.counting.packing import merged
@@ -43,7 +44,7 @@ Counted = TypeVar("Counted")
 ROOT = np.zeros(1, dtype=np.int64)
 
 
-class SparkFamilies:
+class SparkFamilies(Private):
     """Families in cached partitions of Spark."""
 
     kind: ClassVar[str] = "families"
@@ -63,12 +64,6 @@ class SparkFamilies:
             )
             joined = grouped(parents.union(children), PERSON).map(_joiner(domain, order))
             self._parts: RDD[Joined] = joined.persist(StorageLevel.MEMORY_AND_DISK)
-
-    def __repr__(self) -> str:
-        return "SparkFamilies()"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("an engine holds private records and cannot be pickled")
 
     @property
     def domain(self) -> FamilyDomain:
@@ -117,15 +112,12 @@ class SparkFamilies:
                 self._session.stop()
 
 
-class SparkView(Tables):
+class SparkView(Private, Tables):
     """One view of families on Spark."""
 
     def __init__(self, families: SparkFamilies, view: int) -> None:
         self._families, self._view = families, view
         self.sizes, self.classes = families.domain.sizes(view), 1
-
-    def __repr__(self) -> str:
-        return "SparkView()"
 
     def _cell_counts(self, key: TableCounts | LeafCounts) -> Ints:
         view = self._view

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cantle.trusted.core.arrays import Ints
+from cantle.trusted.core.private import Private
 from cantle.trusted.counting.ragged import Count, Packed, Ragged, sum_of
 from cantle.trusted.counting.spark import cluster
 from cantle.trusted.counting.spark.workers import collected, each, grouped, unpickled
@@ -44,7 +45,7 @@ class Lists:
     pack: Callable[[RecordBatch], Packed]
 
 
-class SparkSets:
+class SparkSets(Private):
     """Records in cached partitions of Spark."""
 
     def __init__(self, frame: DataFrame, records: LongRows | Lists, *, own: bool = False) -> None:
@@ -53,12 +54,6 @@ class SparkSets:
         self._session, self._own = frame.sparkSession, own
         with cluster.running():
             self._parts = self._opened(frame, records).persist(StorageLevel.MEMORY_AND_DISK)
-
-    def __repr__(self) -> str:
-        return "SparkSets()"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("private records cannot be pickled")
 
     def added(self, count: Count) -> Ints:
         """The sum of partial counts, added up in a tree of workers."""
