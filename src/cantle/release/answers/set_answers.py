@@ -13,7 +13,7 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING
 
-from cantle.methods.own_error.set_workload import Counted, set_workload
+from cantle.methods.own_error.set_workload import CountedPairs, set_workload
 from cantle.release import Release
 from cantle.release.accuracy import MOST_DOUBT, WORST_DOUBT
 from cantle.release.answers.asking import Asker, check_confidence
@@ -55,7 +55,7 @@ class SetAsker(Asker):
         super().__init__(release)
         self._every, self._accuracy = self.records / self.share_drawn, release.accuracy
         self._universe = universe_of(release.manifest)
-        self._pairs = Counted.of(self._universe, release.groups, release.manifest.summary)
+        self._pairs = CountedPairs.of(self._universe, release.groups, release.manifest.summary)
 
     @cached_property
     def _codes(self) -> SetCodes:

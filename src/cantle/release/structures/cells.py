@@ -220,7 +220,9 @@ def generalise(release: Release, data: object, *, target: bool, numbered: bool =
     """Another table, generalised with the released cuts, in the kind of frame that was given; persons are ignored."""
     mine, schema = cells_of(release), schema_as(release.manifest, TableSchema)
     if mine.domain.relations is not None:
-        raise ParameterError("rules between columns made this release count other columns than the table has")
+        raise ParameterError(
+            "this release counts other columns than the table has, which rules between columns or lists were made into"
+        )
     fields = tuple(field for field in schema.fields if target or field.role != "target")
     raw = read_columns(data, replace(schema, fields=fields, rules=(), person=None))
     return give_back(from_cells.generalise(mine.domain, mine.grid, raw.frame, numbered=numbered), raw.kind)
