@@ -48,10 +48,11 @@ def test_one_audit_of_each_kind_runs_in_the_quick_form(monkeypatch: pytest.Monke
     """`run_audits` reports on everything it is given; the other tests run each audit by itself."""
     tables = [name for name in vars(audit) if name.endswith("CONFIGS")]
     for name in tables:
-        monkeypatch.setattr(audit, name, getattr(audit, name)[:1])
+        number = name != "JOURNEY_CONFIGS"  # this one takes seconds, and has a test of its own
+        monkeypatch.setattr(audit, name, getattr(audit, name)[:number])
     lines: list[str] = []
     rows = run_audits(lines.append, quick=True, instances={"I1": INSTANCES["I1"]}, breakages=BREAKAGES[:1])
-    assert len(lines) == len(tables) + 2 > 5
+    assert len(lines) == len(tables) + 1 > 5
     assert [row for row in rows if not row.ok] == []
     assert {row.kind for row in rows} == {"exact", "instance", "breakage"}
 

@@ -25,6 +25,7 @@ LONG = {
     "random attribute, balance, depth 2",
     "all cuts, balance, depth 2, two attributes",
     "PrivTree, midpoint, three tests on a path",
+    "preset default, columns of numbers",
 }
 """Configurations that run with `-m slow` only."""
 USED_UP_LATER = frozenset({"PrivTree, threshold 0, first level skipped"})

@@ -339,7 +339,7 @@ def test_a_reader_that_quotes_a_value_is_caught(
     def quote(*_: object) -> None:
         raise DataError(f"the value {WORD} cannot be read")
 
-    monkeypatch.setattr(engines_for_tables, "read_codes", quote)
+    monkeypatch.setattr(engines_for_tables, "read_batches", quote)
     monkeypatch.setattr(sets, "_read", quote)
     monkeypatch.setattr(graphs, "read_graph", quote)
     with pytest.raises(AssertionError), recording(capsys) as output:

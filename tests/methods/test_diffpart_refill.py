@@ -17,7 +17,7 @@ from cantle.interfaces.publishing import run
 from cantle.methods.diffpart import refill as module
 from cantle.methods.diffpart.method import DiffPart
 from cantle.methods.diffpart.refill import ItemFrequencies, _Counted, _Level, refill
-from cantle.methods.diffpart.tree import Counted, KeptPartitions, agree
+from cantle.methods.diffpart.tree import CountedParts, KeptPartitions, agree
 from cantle.schema.items import Universe
 from cantle.schema.sets import SetSchema
 from cantle.trusted.core.budget import NANO, Unit
@@ -140,7 +140,7 @@ def test_every_partition_gets_its_records_and_they_are_in_its_cut(fanout: int) -
     estimate, missing = agree(parts, leaves, [nodes.ids for nodes in kept_partitions.rounds])
     frequencies = ItemFrequencies(plan.tree, kept_partitions.item_sets(), estimate)
     wanted = np.ceil(missing).astype(np.int64)
-    kept = Counted.join([parts, leaves])
+    kept = CountedParts.join([parts, leaves])
     tables = refill(frequencies, kept_partitions.rounds, kept, wanted, public_dice(3))
     records = [tuple(items[a:b].tolist()) for starts, items in tables for a, b in pairwise(starts)]
     cuts = list(expected_cuts(kept_partitions, wanted))

@@ -164,8 +164,8 @@ def sets(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.cumsum([0, *map(len, rows)]), np.concatenate([np.zeros(0, np.int64), *rows])
 
 
-def given(universe: int, *pairs: tuple[int, int]) -> set_workload.Counted:
-    return set_workload.Counted(universe, np.array(sorted(a * universe + b for a, b in pairs), dtype=np.int64))
+def given(universe: int, *pairs: tuple[int, int]) -> set_workload.CountedPairs:
+    return set_workload.CountedPairs(universe, np.array(sorted(a * universe + b for a, b in pairs), dtype=np.int64))
 
 
 def test_questions_about_sets_are_about_frequent_items_and_all_their_pairs() -> None:
@@ -199,8 +199,8 @@ def test_counted_pairs_of_rare_items_are_asked_about_too(monkeypatch: pytest.Mon
 def test_a_group_is_together_if_every_pair_in_it_was_counted() -> None:
     groups = [(0, 1), (1, 2), (2, 0), (0, 1, 2), (0, 1, 3), (4, 0, 1, 2)]
     assert given(5, (0, 1), (1, 2), (0, 2)).together(groups).tolist() == [True, True, True, True, False, False]
-    assert set_workload.Counted(5, None).together(groups).all()
-    assert set_workload.Counted(5, None).together([]).tolist() == []
+    assert set_workload.CountedPairs(5, None).together(groups).all()
+    assert set_workload.CountedPairs(5, None).together([]).tolist() == []
 
 
 @pytest.mark.parametrize(("n", "items"), [(0, 0), (1, 1)])

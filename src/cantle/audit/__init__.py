@@ -14,7 +14,7 @@ The package is a function too: `cantle.audit(QuadTree())` audits somebody's own 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
@@ -107,8 +107,10 @@ def run_audits(
         *OWN_ERROR_CONFIGS,
         *FAMILY_CONFIGS,
     )
-    rows += _exact_rows(tables, report, quick=quick)
-    rows += _exact_rows(DEGREE_CONFIGS, report, quick=quick)
+    configs: tuple[Mechanism[Any], ...] = (*tables, *DEGREE_CONFIGS)
+    for config in configs:
+        report(f"exact: {config.name}")
+        rows.append(audit_exactly(config, quick=quick))
     for name, numbers in (instances or {}).items():
         report(f"instance {name}")
         rows += audit_instance(name, numbers())
@@ -116,12 +118,6 @@ def run_audits(
         report(f"broken on purpose: {breakage.name}")
         rows.append(audit_breakage(breakage))
     return rows
-
-
-def _exact_rows(configs: Iterable[Mechanism[Data]], report: Progress, *, quick: bool) -> Iterator[Row]:
-    for config in configs:
-        report(f"exact: {config.name}")
-        yield audit_exactly(config, quick=quick)
 
 
 def audit_exactly(config: Mechanism[Data], *, quick: bool = False) -> Row:

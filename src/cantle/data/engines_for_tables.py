@@ -12,18 +12,19 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
+import numpy as np
 import polars as pl
 
 from cantle.data.arrow_batches import arrow_batches, parquet_batches, polars_of, read_database
 from cantle.data.database_tables import UNREACHABLE, load_ibis, read_rows, require_encoding
-from cantle.data.encoding import person_codes, read_codes, read_person_codes
 from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import ARROW, PARQUET, SHEETS, STATISTICS, Paths, are_paths, ending, files, require_files
 from cantle.data.sheets import load_excel, load_statistics
+from cantle.data.tables import as_ids, read_batches
 from cantle.errors import CantleError, DataError, EngineError, ParameterError, raise_alone
-from cantle.schema.domain import Domain, Labels
+from cantle.schema.domain import Domain, Labels, unsigned
 from cantle.schema.table import TableSchema
-from cantle.trusted.bounding.persons import PERSON, bounded
+from cantle.trusted.bounding.persons import PERSON, bounded, with_persons
 from cantle.trusted.counting.base import TableEngine
 from cantle.trusted.counting.stores import InMemory, OnDisk, Store
 from cantle.trusted.counting.words import Batch, WordEngine
@@ -108,21 +109,33 @@ def _batches(
     sources: Iterable[object], schema: TableSchema, method: AsksTable, store: Store, kinds: list[str]
 ) -> Iterator[Batch]:
     """Codes and classes, with the records of each person bounded; the kinds of the frames are added to `kinds`."""
+    frames, domain = read_frames(sources, schema, kinds), method.domain
     if schema.person is None:
-        for source in sources:
-            for kind, columns, classes in read_codes(source, schema, method.domain):
-                kinds.append(kind)
-                yield columns, classes
+        yield from map(domain.encode_columns, frames)
         return
-
-    def of_persons() -> Iterator[pl.DataFrame]:
-        for source in sources:
-            for kind, rows in read_person_codes(source, schema, method.domain):
-                kinds.append(kind)
-                yield rows
-
-    for group in store.together(of_persons(), PERSON):
+    for group in store.together((person_codes(frame, schema, domain) for frame in frames), PERSON):
         yield bounded(group, method.classes, schema.max_records)
+
+
+def read_frames(sources: Iterable[object], schema: TableSchema, kinds: list[str]) -> Iterator[pl.DataFrame]:
+    """The columns of the sources in batches; the kinds of the frames are added to `kinds`."""
+    for source in sources:
+        for batch in read_batches(source, schema):
+            kinds.append(batch.kind)
+            yield batch.frame
+
+
+def person_codes(frame: pl.DataFrame, schema: TableSchema, domain: Domain) -> pl.DataFrame:
+    """The codes of a frame with the identifier of each record's person (cantle.trusted.bounding.persons); records
+    without a person are left out."""
+    ids = as_ids(frame[str(schema.person)], schema.missing_values)
+    read = domain.read
+    columns = [attribute.encode(attribute.given(frame)) for attribute in read.attributes]
+    classes = read.target.encode(frame[read.target.name]) if read.target else np.zeros(len(ids), np.int64)
+    known = ids.is_not_null().to_numpy() & np.logical_and.reduce([column >= 0 for column in (*columns, classes)])
+    kept = [column[known].astype(unsigned(one.size)) for column, one in zip(columns, read.attributes, strict=True)]
+    label = classes[known].astype(unsigned(read.target.size if read.target else 1))
+    return with_persons(ids.filter(pl.Series(known, dtype=pl.Boolean)), *domain.counted(kept, label))
 
 
 def sources(data: object, schema: TableSchema, choice: EngineChoice) -> Iterator[object]:
@@ -150,7 +163,7 @@ def _open_spark(data: object, schema: TableSchema, method: AsksTable, choice: En
 
     with spark_session(data) as (session, own):
         frame = spark.select(spark_frame(session, data, schema, wanted(schema)), wanted(schema))
-        list(read_codes(polars_of(spark.nothing_of(frame)), schema, method.domain))  # judges the types
+        list(_batches([polars_of(spark.nothing_of(frame))], schema, method, InMemory(), []))  # judges the types
         records = _spark_records(schema, method.domain)
         return POLARS, spark.SparkEngine(frame, records, sizes=method.sizes, class_count=method.classes, own=own)
 
@@ -177,8 +190,7 @@ def _spark_records(schema: TableSchema, domain: Domain) -> spark.Encode | spark.
 
     if schema.person is None:
         return lambda batch: domain.encode_columns(polars_of(batch))
-    person, missing = schema.person, schema.missing_values
-    return spark.OfPersons(lambda batch: person_codes(polars_of(batch), domain, person, missing), schema.max_records)
+    return spark.OfPersons(lambda batch: person_codes(polars_of(batch), schema, domain), schema.max_records)
 
 
 def spark_frame(session: SparkSession, data: object, schema: TableSchema, wanted: list[str]) -> DataFrame:

@@ -1,7 +1,7 @@
 """Readers of families: two linked tables, joined by key (cantle.trusted.bounding.families).
 
 Each table is read like a table of persons, with its key as the column of persons: the rules for identifiers hold, rows
-without a key are dropped, and so are rows without a required value (cantle.data.encoding). A row maps to its key and
+without a key are dropped, and so are rows without a required value. A row maps to its key and
 its codes by itself. Nothing is said about children without a parent, or about a parent that is there twice.
 
 The data is a mapping of two sources by the names of the resources; or the path of the data package or of its folder,
@@ -22,8 +22,8 @@ import polars as pl
 from cantle.data import engines_for_tables
 from cantle.data.arrow_batches import polars_of
 from cantle.data.draft_schema.families import DOCUMENTS
-from cantle.data.encoding import person_codes, read_person_codes
 from cantle.data.engine_choice import EVERY_ENGINE, IN_MEMORY, POLARS, EngineChoice, Opened, refuse_nodes
+from cantle.data.engines_for_tables import person_codes, read_frames
 from cantle.data.file_forms import SHEETS, TABLES, ending, is_path
 from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.schema import load_schema
@@ -96,10 +96,9 @@ def _open_spark(both: tuple[object, object], schema: FamilySchema) -> SparkFamil
 
 def _encoder(table: TableSchema, domain: Domain, *, of_children: bool) -> Callable[[RecordBatch], pl.DataFrame]:
     """What workers do with a batch: rows with their keys, those of children marked."""
-    person, missing = str(table.person), table.missing_values
 
     def encode(batch: RecordBatch) -> pl.DataFrame:
-        rows = person_codes(polars_of(batch), domain, person, missing)
+        rows = person_codes(polars_of(batch), table, domain)
         return as_children(rows) if of_children else rows
 
     return encode
@@ -137,10 +136,10 @@ def _rows(data: object, schema: FamilySchema, choice: EngineChoice, kinds: list[
     both = zip(*read_from(data, schema, choice), schema.domains, schema.names, (False, True), strict=True)
     for source, table, domain, name, of_children in both:
         try:
-            for part in [source] if choice.engine == "memory" else _frames(source, table, name, choice):
-                for kind, rows in read_person_codes(part, table, domain):
-                    kinds.append(kind)
-                    yield as_children(rows) if of_children else rows
+            parts = [source] if choice.engine == "memory" else _frames(source, table, name, choice)
+            for frame in read_frames(parts, table, kinds):
+                rows = person_codes(frame, table, domain)
+                yield as_children(rows) if of_children else rows
         except DataError as error:
             raise_alone(DataError(f"resource {name!r}: {error}"))
 

@@ -22,7 +22,7 @@ from cantle.trusted.ledger import Ledger
 
 
 @dataclass(frozen=True)
-class Account:
+class Payer:
     """The ledger that pays, and the data set that is charged there."""
 
     ledger: Ledger
@@ -40,7 +40,7 @@ class Order:
     choice: EngineChoice
     nodes: object
     insecure_seed: int | None
-    account: Account | None
+    account: Payer | None
     facts: Facts = field(default_factory=Facts)
 
     @property
@@ -120,9 +120,9 @@ def _check_seed(seed: int | None) -> None:
         )
 
 
-def _account(ledger: Ledger | str | os.PathLike[str] | None, dataset: str | None) -> Account | None:
+def _account(ledger: Ledger | str | os.PathLike[str] | None, dataset: str | None) -> Payer | None:
     if ledger is None and dataset is None:
         return None
     if ledger is None or dataset is None:
         raise ParameterError("a ledger needs the name of the data set, and a data set its ledger; give both or neither")
-    return Account(ledger if isinstance(ledger, Ledger) else Ledger(ledger), dataset)
+    return Payer(ledger if isinstance(ledger, Ledger) else Ledger(ledger), dataset)

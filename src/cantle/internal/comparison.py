@@ -174,6 +174,16 @@ class ErrorRow:
     median_predicted: float
     inside: float
 
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The numbers as texts, below `ERRORS`."""
+        sizes = (self.median_error, self.error_of_95_percent, self.median_predicted)
+        return self.about, f"{self.questions}", *(f"{one:,.0f}" for one in sizes), f"{100 * self.inside:.0f} %"
+
+
+ERRORS = ("questions about", "asked", "median error", "95 % below", "interval, ±", "truth inside")
+"""The columns of a table of errors."""
+
 
 def error_table(asked: Sequence[Asked], part: str) -> list[ErrorRow]:
     """The errors of questions about one part (a column or an item), of those about two or three, and of those about the
@@ -221,17 +231,7 @@ def _means(facts: Sequence[Fact]) -> tuple[str, str, str]:
 
 
 def _error_lines(asked: Sequence[Asked], part: str) -> Iterator[str]:
-    rows = [
-        (
-            one.about,
-            f"{one.questions}",
-            *(f"{value:,.0f}" for value in (one.median_error, one.error_of_95_percent, one.median_predicted)),
-            f"{100 * one.inside:.0f} %",
-        )
-        for one in error_table(asked, part)
-    ]
-    header = ("questions about", "asked", "median error", "95 % below", "interval, +-", "truth inside")
-    yield from _table(header, rows)
+    yield from _table(ERRORS, [one.cells for one in error_table(asked, part)])
     if any(one.covers in WITHOUT_CONFIDENCE for one in asked):
         yield WITHOUT
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cantle.internal.comparison import WITHOUT, Comparison, Distribution, Matrices, error_table, number
+from cantle.internal.comparison import ERRORS, WITHOUT, Comparison, Distribution, Matrices, error_table, number
 from cantle.internal.questions import Asked
 from cantle.release.answers.estimates import WITHOUT_CONFIDENCE
 from cantle.release.kinds import KINDS
@@ -87,18 +87,13 @@ def _questions(asked: tuple[Asked, ...], part: str) -> Section:
     ]
     label = f"True error against predicted error of {len(asked)} questions. All are in the table below."
     chart = error_chart(points, "half width of the interval, in records", "true error, in records", label)
-    rows = [
-        (one.about, f"{one.questions}", f"{one.median_error:,.0f}", f"{one.error_of_95_percent:,.0f}",
-         f"{one.median_predicted:,.0f}", f"{100 * one.inside:.0f} %")
-        for one in error_table(asked, part)
-    ]  # fmt: skip
-    header = ("questions about", "asked", "median error", "95 % below", "interval, ±", "truth inside")
+    rows = [one.cells for one in error_table(asked, part)]
     worst = sorted(asked, key=lambda one: -one.error)[:20]
     listed = [
         (one.text, f"{one.true:,}", f"{one.released:,.0f}", f"{one.low:,.0f}", f"{one.high:,.0f}") for one in worst
     ]
     figures = (
-        Figure("Predicted and true error", chart, header=header, rows=rows, open=True),
+        Figure("Predicted and true error", chart, header=ERRORS, rows=rows, open=True),
         Figure("Questions with the largest errors", header=("question", "true", "released", "from", "to"), rows=listed),
     )
     words = ["Each point is a question. Points above the line have a larger error than their interval says."]

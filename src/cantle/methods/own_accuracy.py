@@ -29,7 +29,7 @@ from cantle.methods.own_error.accuracy import (
 )
 from cantle.methods.own_error.family_workload import family_workload
 from cantle.methods.own_error.sequence_workload import sequence_workload
-from cantle.methods.own_error.set_workload import Counted, set_workload
+from cantle.methods.own_error.set_workload import CountedPairs, set_workload
 from cantle.methods.own_error.table_workload import columns_of, engine_codes, released_columns, table_workload
 from cantle.methods.settings import Rule, portion, share_up_to
 from cantle.schema.domain import Domain
@@ -174,7 +174,7 @@ class OwnAccuracy:
         else:
             assert results.sets is not None
             assert self._universe is not None
-            sets = set_workload(results.sets, Counted.of(self._universe, results.groups, results.summary))
+            sets = set_workload(results.sets, CountedPairs.of(self._universe, results.groups, results.summary))
             asked = (sets, count_sets(sets, *results.sets)) if kinds_of(sets) else None
         share = share_drawn(results.summary)  # if fewer records were drawn, each stands for several
         if asked is None or share == 1:

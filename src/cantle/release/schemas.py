@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import polars as pl
 
-from cantle.errors import VerifyError
+from cantle.errors import VerifyError, raise_alone
 from cantle.release.manifest import Manifest
 from cantle.release.structures import traits_of
 from cantle.schema import Schema
@@ -25,18 +27,28 @@ _UNSAID: dict[str, dict[str, JSON]] = {"table": {"schemaVersion": 1}}
 
 
 def schema_of(manifest: Manifest) -> Schema:
-    """The schema of a release. Hierarchies must be inline: with a path, a release could make cantle open any file."""
-    inline = manifest.schema.get("items"), manifest.schema.get("nodes")
-    if isinstance(manifest.schema.get("hierarchy"), str):
+    """The schema of a release. Statement, metadata and report all ask for it, so it is parsed once."""
+    try:
+        return _schema_in(manifest.kind, json.dumps(manifest.schema))
+    except RecursionError:
+        raise_alone(VerifyError("the schema in release.json is nested too deeply"))
+
+
+@lru_cache(maxsize=2)
+def _schema_in(kind: str, text: str) -> Schema:
+    """Hierarchies must be inline: with a path, a release could make cantle open any file."""
+    schema = json.loads(text)
+    inline = schema.get("items"), schema.get("nodes")
+    if isinstance(schema.get("hierarchy"), str):
         raise VerifyError("a hierarchy in release.json is a path; a release holds it inline")
     if any(isinstance(one, str) for one in inline):
         raise VerifyError("items or nodes in release.json are a path; a release holds them inline")
-    for table in _tables(manifest.schema):
+    for table in _tables(schema):
         fields = table.get("fields")
         for key in ("hierarchy", "items"):
             if isinstance(fields, list) and any(isinstance(field.get(key), str) for field in fields):
                 raise VerifyError(f"`{key}` in release.json is a path; a release holds it inline")
-    return Schema.from_dict({**_UNSAID.get(manifest.kind, {}), **manifest.schema})
+    return Schema.from_dict({**_UNSAID.get(kind, {}), **schema})
 
 
 def _tables(schema: Mapping[str, JSON]) -> list[Mapping[str, Any]]:

@@ -33,7 +33,7 @@ def test_every_method_is_measured(tmp_path: Path) -> None:
         assert abs(case["ratio"] * case["read"] / case["core"] - 1) < 1e-9
         assert case["peak"] > 30
     assert "database" in document["skipped"][0]["what"]
-    assert {Path(path).name for path in document["files"]} == {"bench.csv", "bench.txt", "bench.json", "bench.png"}
+    assert {Path(path).name for path in document["files"]} == {"bench.csv", "bench.txt", "bench.json"}
     assert len(pl.read_csv(tmp_path / "bench" / "bench.csv")) == 4
 
 

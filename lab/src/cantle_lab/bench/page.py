@@ -1,22 +1,13 @@
-"""Output of measurements: as files (text, CSV, JSON, picture), and inside a page, between its two markers."""
+"""Output of measurements: as files (text, CSV, JSON), and inside a page, between its two markers."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import polars as pl
 
 from cantle.errors import OutputError, raise_alone
-from cantle_lab.bench import page, table
-from cantle_lab.bench.passes import PASSES
+from cantle_lab.bench import table
 from cantle_lab.bench.running import Bench
-from cantle_lab.bench.table import ACROSS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 BEGIN, END = "<!-- numbers: begin -->", "<!-- numbers: end -->"
 
@@ -42,18 +33,16 @@ def setting(bench: Bench) -> str:
 
 
 def write(bench: Bench, folder: Path) -> list[Path]:
-    """Writes bench.csv, bench.txt, bench.json and, if anything was measured, bench.png; returns their paths."""
-    paths = [folder / f"bench.{ending}" for ending in ("csv", "txt", "json", "png")]
+    """Writes bench.csv, bench.txt and bench.json; returns their paths."""
+    paths = [folder / f"bench.{ending}" for ending in ("csv", "txt", "json")]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         bench.rows.write_csv(paths[0])
         paths[1].write_text(report(bench) + "\n", encoding="utf-8")
         paths[2].write_text(json.dumps(facts(bench), indent=1) + "\n", encoding="utf-8")
-        if len(bench.rows):
-            page.draw(bench.rows, paths[3])
     except OSError as error:
         raise_alone(OutputError(f"cannot write in {folder}: {error.strerror}; choose another -o folder"))
-    return [path for path in paths if path.exists()]
+    return paths
 
 
 def facts(bench: Bench) -> dict[str, object]:
@@ -101,50 +90,3 @@ def numbers(bench: Bench, command: str) -> str:
     if bench.skipped:
         blocks.append("Not measured:\n\n" + "\n".join(f"* {what}: {why}" for what, why in bench.skipped))
     return "\n\n".join(blocks)
-
-
-def draw(rows: pl.DataFrame, path: Path) -> None:
-    """One bar per case, with its passes side by side and its ratio at the end; one panel per axis of growth."""
-    from matplotlib.figure import Figure
-
-    axes = [axis for axis in ACROSS if axis in rows["axis"]]
-    fixed = rows.filter(pl.col("axis") == "size")
-    panels = (1 if len(fixed) else 0) + len(axes)
-    # The object interface draws with Agg and leaves the caller's pyplot state and backend unchanged.
-    figure = Figure(figsize=(7, 4.5 * max(1, panels)), layout="constrained")
-    places = list(figure.subplots(max(1, panels), 1, squeeze=False).flat)
-    if len(fixed):
-        _bars(places.pop(0), fixed)
-    for place, axis in zip(places, axes, strict=False):
-        _lines(place, rows.filter(pl.col("axis") == axis), ACROSS[axis])
-    figure.savefig(path, dpi=110)
-
-
-def _bars(place: Axes, rows: pl.DataFrame) -> None:
-    """Draws one bar per case, divided into its passes."""
-    names = [f"{m}, {e}, {n:,}" for m, e, n in rows.select("method", "engine", "records").iter_rows()]
-    left = [0.0] * len(rows)
-    whole = rows.select(pl.sum_horizontal(PASSES)).to_series()
-    for name in PASSES:
-        width = (100 * rows[name] / whole).to_list()
-        place.barh(names, width, left=left, label=name)
-        left = [a + b for a, b in zip(left, width, strict=True)]
-    for i, ratio in enumerate(rows["ratio"].to_list()):
-        place.text(101, i, f"{float(f'{ratio:.3g}'):,g}", va="center", fontsize="small")
-    place.invert_yaxis()
-    place.set_xlim(0, 112)
-    place.set_xlabel("per cent of core-seconds; at the end: ratio to polars reading the same file")
-    place.legend(fontsize="x-small", ncols=len(PASSES), loc="lower center", bbox_to_anchor=(0.5, 1))
-
-
-def _lines(place: Axes, rows: pl.DataFrame, across: str) -> None:
-    """Draws core-seconds by size, with one line per method."""
-    for (method,), part in rows.group_by("method", maintain_order=True):
-        part = part.sort(across)
-        place.plot(part[across].to_list(), part["core"].to_list(), marker="o", label=str(method))
-    # With linear axes from 0, linear growth looks linear.
-    place.set_xlim(left=0)
-    place.set_ylim(bottom=0)
-    place.set_xlabel(across)
-    place.set_ylabel("core-seconds")
-    place.legend(fontsize="x-small")

@@ -10,6 +10,7 @@ import polars as pl
 from cantle_lab.bench.model import CORES, LEAST, RECORDS, Passes, Run, forecast
 from cantle_lab.bench.passes import PASSES
 from cantle_lab.bench.running import Bench
+from cantle_lab.papers.report import aligned
 
 ACROSS = {"rows": "records", "attributes": "attributes", "universe": "items"}
 LINES = {
@@ -141,17 +142,6 @@ def _number(value: float | None, how: str) -> str:
     return "" if value is None else how.format(value)
 
 
-def text(lines: Lines) -> str:
-    """The lines as columns aligned for a terminal."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    left = [word in NAMES for word in lines[0]]
-    aligned = [
-        [cell.ljust(w) if name else cell.rjust(w) for cell, w, name in zip(line, widths, left, strict=True)]
-        for line in lines
-    ]
-    return "\n".join("  ".join(line).rstrip() for line in aligned)
-
-
 def markdown(lines: Lines) -> str:
     """The lines as a Markdown table."""
     head, *rest = lines
@@ -159,7 +149,7 @@ def markdown(lines: Lines) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *rest))
 
 
-def whole(bench: Bench, as_text: Callable[[Lines], str] = text) -> list[tuple[str, str]]:
+def whole(bench: Bench, as_text: Callable[[Lines], str] = aligned) -> list[tuple[str, str]]:
     """All tables that have lines, as (title, text)."""
     tables = [("Core-seconds, ratio to reading the same file, peak memory", measured(_axis(bench.rows, True)))]
     others = _axis(bench.rows, False)

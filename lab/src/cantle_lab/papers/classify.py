@@ -16,7 +16,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cantle.errors import ParameterError
-from cantle.trusted.core.arrays import Bools
 from cantle_lab.documents import TableDocument
 from cantle_lab.papers import adult
 from cantle_lab.papers.coding import Coded, Coder, Floats, Ints
@@ -240,8 +239,10 @@ def accuracy(labels: Ints, proba: Floats) -> float:
 
 def balanced_accuracy(labels: Ints, proba: Floats) -> float:
     """The share of a class's records that are classified correctly, averaged over the classes present."""
-    right = proba.argmax(axis=1) == labels
-    return float(np.mean([right[labels == c].mean() for c in np.unique(labels)]))
+    from sklearn.metrics import recall_score
+
+    present = np.unique(labels)
+    return float(recall_score(labels, proba.argmax(axis=1), labels=present, average="macro"))
 
 
 def auc(labels: Ints, proba: Floats) -> float:
@@ -249,18 +250,12 @@ def auc(labels: Ints, proba: Floats) -> float:
 
     It is 0.5 if there is only one class.
     """
+    from sklearn.metrics import roc_auc_score
+
     present = np.unique(labels)
     if len(present) < 2:
         return 0.5
-    return float(np.mean([_rank_auc(labels == c, proba[:, c]) for c in present]))
-
-
-def _rank_auc(positive: Bools, score: Floats) -> float:
-    _, place, ties = np.unique(score, return_inverse=True, return_counts=True)
-    rank = (np.cumsum(ties) - (ties - 1) / 2)[place]
-    inside = int(positive.sum())
-    wins = rank[positive].sum() - inside * (inside + 1) / 2
-    return float(wins / (inside * (len(score) - inside)))
+    return float(np.mean([roc_auc_score(labels == c, proba[:, c]) for c in present]))
 
 
 SCORES: Mapping[str, Callable[[Ints, Floats], float]] = {

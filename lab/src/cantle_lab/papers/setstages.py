@@ -11,6 +11,7 @@ from time import process_time
 
 from cantle.data.sets import read_baskets
 from cantle.schema.sets import SetSchema
+from cantle_lab.bench.passes import peak
 from cantle_lab.papers.harness import Options, Setting
 from cantle_lab.papers.sets import Sets
 
@@ -23,8 +24,7 @@ def stages(setting: Setting, data: Sets, path: Path, options: Options, salt: int
     """User and system seconds of `publish` from a file and of `save`, by stage, and peak memory of the process.
 
     Reading is timed separately and subtracted from the time until post-processing; the rest of that time is
-    partitioning. Peak memory includes what the evaluation itself holds. It is left out if the system does not report
-    it.
+    partitioning. Peak memory includes what the evaluation itself holds.
     """
     schema = data.schema()
     began = process_time()
@@ -40,8 +40,7 @@ def stages(setting: Setting, data: Sets, path: Path, options: Options, salt: int
     drawing = at.get(DRAWING, published)
     reading = min(reading, drawing - began)
     times = (reading, drawing - began - reading, published - drawing, saved - published)
-    peak = _peak()
-    return dict(zip(STAGES, (*times, *([] if peak is None else [peak])), strict=False))
+    return dict(zip(STAGES, (*times, peak(with_children=False)), strict=True))
 
 
 @contextmanager
@@ -68,12 +67,3 @@ def _forget_peak() -> None:
     """Resets the peak memory of this process to what it holds now (on Linux only)."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-
-
-def _peak() -> float | None:
-    """The peak memory of this process since then, in MB (on Linux only)."""
-    try:
-        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None
-    return next((int(line.split()[1]) / 1000 for line in lines if line.startswith("VmHWM:")), None)

@@ -31,7 +31,7 @@ from cantle.interfaces.cli.release import (
 
 if TYPE_CHECKING:
     from cantle.release import Release
-    from cantle.release.report.budget_section import Account
+    from cantle.release.report.budget_section import Spending
 
 
 def report_command(
@@ -96,7 +96,7 @@ def _public_file(folder: Path, to: Path | None, release: Release) -> Path:
     return marked
 
 
-def _account(ledger: str | None, dataset: str | None, release: Release) -> Account | None:
+def _account(ledger: str | None, dataset: str | None, release: Release) -> Spending | None:
     """The data set's account in a ledger, as it is now.
 
     The ledger is the one that the options name, or that of cantle.toml if the release was charged there.
@@ -109,12 +109,12 @@ def _account(ledger: str | None, dataset: str | None, release: Release) -> Accou
         raise ParameterError("a ledger needs the name of the data set, and a data set its ledger; give both or neither")
     if ledger is None or dataset is None:
         return None
-    from cantle.release.report.budget_section import Account, Spent
+    from cantle.release.report.budget_section import Spending, Spent
     from cantle.trusted.ledger import Ledger
 
     account = Ledger(ledger).account(dataset)
     spent = [Spent(one.sequence, one.time, one.method, one.epsilon_nano) for one in account.entries]
-    return Account(account.dataset, spent, account.cap_nano)
+    return Spending(account.dataset, spent, account.cap_nano)
 
 
 def statement_command(

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import IO
 
 from cantle.schema import DEFAULT
 
@@ -59,9 +60,20 @@ def cap(most: str, ledger: str, dataset: str) -> list[str]:
     return ["ledger", "cap", most, "--ledger", ledger, "--dataset", dataset]
 
 
-def environment() -> dict[str, str]:
-    """The environment of a command: that of the studio, with progress reported in lines."""
-    return {**os.environ, **PROGRESS}
+def _started(words: Sequence[str], folder: Path, hold: int, out: int, errors: int | IO[bytes]) -> subprocess.Popen[str]:
+    """A command in a session of its own: Ctrl-C in the terminal must reach only the studio, which then stops the
+    command itself. Progress is reported in lines."""
+    return subprocess.Popen(
+        words,
+        cwd=folder,
+        env={**os.environ, **PROGRESS},
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=errors,
+        encoding="utf-8",
+        pass_fds=(hold,) if os.name == "posix" else (),
+        start_new_session=True,
+    )
 
 
 class Runner:
@@ -76,18 +88,7 @@ class Runner:
 
         The output may be private: it stays in memory, and is written nowhere.
         """
-        process = subprocess.Popen(
-            [*self._launch, *arguments],
-            cwd=self._folder,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            pass_fds=(self._hold,) if os.name == "posix" else (),
-            start_new_session=True,
-        )
+        process = _started([*self._launch, *arguments], self._folder, self._hold, subprocess.PIPE, subprocess.PIPE)
         self._running.add(process)
         try:
             printed, said = process.communicate()
@@ -128,18 +129,8 @@ class Job:
         self.asked_to_stop = False
         self.out, self.charges_before = "", 0
         self._notes = notes
-        # A session of its own: Ctrl-C in the terminal must reach only the studio, which then stops the command itself.
         with notes.open("wb") as file:
-            self._process = subprocess.Popen(
-                [*launch, *arguments],
-                cwd=folder,
-                env=environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=file,
-                pass_fds=(hold,) if os.name == "posix" else (),
-                start_new_session=True,
-            )
+            self._process = _started([*launch, *arguments], folder, hold, subprocess.DEVNULL, file)
         self._watch = threading.Thread(target=self._wait, daemon=True)
         self._watch.start()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from typing import Concatenate, ParamSpec, TypeAlias
 from urllib.parse import quote
 
 from starlette.background import BackgroundTask
@@ -28,6 +29,9 @@ from cantle.release.show import overview
 from cantle.release.words import value_in_words
 from cantle.schema.table import TableSchema
 
+More = ParamSpec("More")
+PageOf: TypeAlias = Callable[Concatenate[Studio, Visit, More], Response]
+
 MOST_RECORDS = 1_000_000
 _MOST_ROWS = 2000
 # The report has its own content-security policy, with the hashes of its style and script. The headers here also give it
@@ -45,62 +49,69 @@ def newest(studio: Studio, visit: Visit) -> Response:
     return go(f"/look/{quote(names[-1])}", visit.done) if names else page(studio, "nothing", "look")
 
 
-def _with(studio: Studio, visit: Visit, answer: Callable[[Opened], Response]) -> Response:
-    """The answer about the release that an address names, or a refusal."""
-    folder = studio.releases().get(visit.place["name"])
-    if folder is None:
-        return refusal(404)
-    try:
-        release = studio.shelf.open(folder)
-    except CantleError as error:
-        return page(studio, "nothing", "look", error=str(error))
-    return answer(release)
+def _of_release(answer: Callable[Concatenate[Studio, Visit, Opened, More], Response]) -> PageOf[More]:
+    """A page about the release that the address names; a refusal if there is none."""
+
+    def page_of(studio: Studio, visit: Visit, /, *more: More.args, **given: More.kwargs) -> Response:
+        folder = studio.releases().get(visit.place["name"])
+        if folder is None:
+            return refusal(404)
+        try:
+            release = studio.shelf.open(folder)
+        except CantleError as error:
+            return page(studio, "nothing", "look", error=str(error))
+        return answer(studio, visit, release, *more, **given)
+
+    return page_of
 
 
-def look(studio: Studio, visit: Visit, error: str = "", answer: dict[str, object] | None = None) -> Response:
+@_of_release
+def look(
+    studio: Studio, visit: Visit, one: Opened, error: str = "", answer: dict[str, object] | None = None
+) -> Response:
     """The page of one release."""
-
-    def shown(one: Opened) -> Response:
-        name = visit.place["name"]
-        path = str(studio.folder) if studio.reads_only else name
-        asked = _query(path, visit) if answer else ["query", path, "QUESTION"]
-        return page(
-            studio,
-            "look",
-            "look",
-            visit,
-            error,
-            commands=[["verify", path], ["report", path], asked, ["sample", path, "-n", "1000", "-o", "more.csv"]],
-            name=name,
-            names=list(studio.releases()),
-            facts=overview(one.release),
-            notes=one.release.notes,
-            private=one.release.private,
-            guarantee=one.release.manifest.guarantee,
-            example=KINDS[one.release.manifest.kind].question,
-            problems=one.problems,
-            columns=one.columns,
-            numbers=one.numbers,
-            question=visit.form.get("question", ""),
-            by=visit.form.get("by", ""),
-            mean=visit.form.get("mean", ""),
-            answer=answer,
-            can_compare=bool(not studio.reads_only and studio.data),
-            compared=name in studio.internal_reports,
-            most=MOST_RECORDS,
-        )
-
-    return _with(studio, visit, shown)
+    name, path = visit.place["name"], _path(studio, visit)
+    asked = _query(path, visit) if answer else ["query", path, "QUESTION"]
+    return page(
+        studio,
+        "look",
+        "look",
+        visit,
+        error,
+        commands=[["verify", path], ["report", path], asked, ["sample", path, "-n", "1000", "-o", "more.csv"]],
+        name=name,
+        names=list(studio.releases()),
+        facts=overview(one.release),
+        notes=one.release.notes,
+        private=one.release.private,
+        guarantee=one.release.manifest.guarantee,
+        example=KINDS[one.release.manifest.kind].question,
+        problems=one.problems,
+        columns=one.columns,
+        numbers=one.numbers,
+        answer=answer,
+        can_compare=bool(not studio.reads_only and studio.data),
+        compared=name in studio.internal_reports,
+        most=MOST_RECORDS,
+        **{key: visit.form.get(key, "") for key in ("question", "by", "mean")},
+    )
 
 
-def report(studio: Studio, visit: Visit) -> Response:
+@_of_release
+def report(_: Studio, __: Visit, one: Opened) -> Response:
     """The report, for a frame in the page."""
-    return _with(studio, visit, lambda one: HTMLResponse(one.report, headers=DOCUMENT))
+    return HTMLResponse(one.report, headers=DOCUMENT)
 
 
-def statement(studio: Studio, visit: Visit) -> Response:
+@_of_release
+def statement(_: Studio, __: Visit, one: Opened) -> Response:
     """The statement of privacy, as text. It is made anew, like the report."""
-    return _with(studio, visit, lambda one: PlainTextResponse(one.release.statement))
+    return PlainTextResponse(one.release.statement)
+
+
+def _path(studio: Studio, visit: Visit) -> str:
+    """The folder of the release as a command names it."""
+    return str(studio.folder) if studio.reads_only else visit.place["name"]
 
 
 def _query(path: str, visit: Visit) -> list[str]:
@@ -108,20 +119,16 @@ def _query(path: str, visit: Visit) -> list[str]:
     return ["query", path, visit.text("question"), *(["--by", by] if by else []), *(["--mean", mean] if mean else [])]
 
 
-def ask(studio: Studio, visit: Visit) -> Response:
+@_of_release
+def ask(studio: Studio, visit: Visit, one: Opened) -> Response:
     """Answers a question from the release: a count or a mean, or one per value of a column, with error bars."""
-
-    def answered(one: Opened) -> Response:
-        try:
-            answer = _answer(one, visit)
-        except CantleError as error:
-            answer = {"problem": str(error)}
-        path = str(studio.folder) if studio.reads_only else visit.place["name"]
-        if visit.partial:
-            return part("answer", answer=answer, command=in_a_shell(_query(path, visit)))
-        return look(studio, visit, answer=answer)
-
-    return _with(studio, visit, answered)
+    try:
+        answer = _answer(one, visit)
+    except CantleError as error:
+        answer = {"problem": str(error)}
+    if visit.partial:
+        return part("answer", answer=answer, command=in_a_shell(_query(_path(studio, visit), visit)))
+    return look(studio, visit, answer=answer)
 
 
 def _answer(one: Opened, visit: Visit) -> dict[str, object]:
@@ -140,35 +147,29 @@ def _answer(one: Opened, visit: Visit) -> dict[str, object]:
     return {"by": by, "rows": lines, "sure": sure, "more": max(0, len(rows) - _MOST_ROWS)}
 
 
-def sample(studio: Studio, visit: Visit) -> Response:
+@_of_release
+def sample(studio: Studio, visit: Visit, one: Opened) -> Response:
     """More records, drawn from the released counts, as a file to save."""
-
-    def drawn(one: Opened) -> Response:
-        try:
-            number = visit.text("n").replace(",", "")
-            if not number.isascii() or not number.isdigit() or not 0 < int(number[:9]) <= MOST_RECORDS:
-                raise ParameterError(f"say how many records, from 1 to {MOST_RECORDS:,}; more: cantle sample")
-            text = as_text(one.release.sample(int(number)), one.release.manifest)
-        except CantleError as error:
-            return look(studio, visit, str(error))
-        name = safe_name(f"{mark_of(one.release.manifest)}more.csv")
-        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-        return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
-
-    return _with(studio, visit, drawn)
+    try:
+        number = visit.text("n").replace(",", "")
+        if not number.isascii() or not number.isdigit() or not 0 < int(number[:9]) <= MOST_RECORDS:
+            raise ParameterError(f"say how many records, from 1 to {MOST_RECORDS:,}; more: cantle sample")
+        text = as_text(one.release.sample(int(number)), one.release.manifest)
+    except CantleError as error:
+        return look(studio, visit, str(error))
+    name = safe_name(f"{mark_of(one.release.manifest)}more.csv")
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 
 
-def as_zip(studio: Studio, visit: Visit) -> Response:
+@_of_release
+def as_zip(studio: Studio, _: Visit, one: Opened) -> Response:
     """The release as an archive."""
-
-    def packed(one: Opened) -> Response:
-        place = studio.private.new("release.zip")
-        one.write_zip(place)
-        away = BackgroundTask(shutil.rmtree, place.parent, ignore_errors=True)
-        name = safe_name(f"{one.folder.name}.zip")
-        return FileResponse(place, filename=name, media_type="application/zip", background=away)
-
-    return _with(studio, visit, packed)
+    place = studio.private.new("release.zip")
+    one.write_zip(place)
+    away = BackgroundTask(shutil.rmtree, place.parent, ignore_errors=True)
+    name = safe_name(f"{one.folder.name}.zip")
+    return FileResponse(place, filename=name, media_type="application/zip", background=away)
 
 
 def run_check(studio: Studio, _: Visit) -> None:

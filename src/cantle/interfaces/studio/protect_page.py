@@ -52,18 +52,18 @@ class Standing:
         return 0 if self.account is None else len(self.account.entries)
 
 
+def accounts_of(project: Project) -> list[Account]:
+    """All accounts of the project's ledger; none if there is no ledger yet."""
+    where = project.ledger()
+    return Ledger(where).accounts() if where and ("://" in where or Path(where).exists()) else []
+
+
 def standing(project: Project) -> Standing:
     """The account of the project's data set, as it is now."""
-    settings = project.settings
-    if not settings.ledger or not settings.dataset:
-        return Standing(missing=True)
-    if "://" not in settings.ledger and not Path(project.ledger()).exists():
-        return Standing(missing=True)
     try:
-        known = {one.dataset: one for one in Ledger(project.ledger()).accounts()}
+        account = next((one for one in accounts_of(project) if one.dataset == project.settings.dataset), None)
     except CantleError as error:
         return Standing(problem=str(error))
-    account = known.get(settings.dataset)
     return Standing(account, missing=account is None)
 
 
@@ -81,13 +81,11 @@ def stair(account: Account) -> Svg:
 
 def show_ledger(studio: Studio, visit: Visit) -> Response:
     """The page of all accounts."""
-    settings, accounts, error = studio.settings, [], ""
-    where = studio.project.ledger()
-    if where and ("://" in where or Path(where).exists()):
-        try:
-            accounts = Ledger(where).accounts()
-        except CantleError as problem:
-            error = str(problem)
+    settings, accounts, error = studio.settings, list[Account](), ""
+    try:
+        accounts = accounts_of(studio.project)
+    except CantleError as problem:
+        error = str(problem)
     named = ["--ledger", settings.ledger or "ledger.db"]
     history = [["ledger", "history", *named, "--dataset", settings.dataset]] if settings.dataset else []
     return page(

@@ -20,7 +20,7 @@ import polars as pl
 
 from cantle.drawing.counts import Dice, Floats, dot
 from cantle.methods.baskets.model.item_supports import SizeModel
-from cantle.methods.diffpart.tree import Counted
+from cantle.methods.diffpart.tree import CountedParts
 from cantle.schema.items import Codes
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.geometry.boxes import Bools, Ints
@@ -239,7 +239,7 @@ class _Counted:
 
 
 def refill(
-    frequencies: ItemFrequencies, rounds: list[Partitions], kept: Counted, missing: Ints, dice: Dice
+    frequencies: ItemFrequencies, rounds: list[Partitions], kept: CountedParts, missing: Ints, dice: Dice
 ) -> list[Ragged]:
     """Draws `missing[p]` records for each partition p, as ragged tables of ascending items.
 

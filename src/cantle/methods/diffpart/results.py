@@ -8,7 +8,7 @@ import polars as pl
 from cantle.drawing.counts import Dice, Floats, dot
 from cantle.drawing.records import Results, share_drawn, wanted_items
 from cantle.methods.diffpart.refill import Cut, ItemFrequencies, Ragged, lengthen, longer_size, refill
-from cantle.methods.diffpart.tree import Counted, KeptPartitions, agree
+from cantle.methods.diffpart.tree import CountedParts, KeptPartitions, agree
 from cantle.methods.diffpart.walsh import fill_in
 from cantle.schema.items import Codes, Universe
 from cantle.trusted.core.answers import Noisy
@@ -35,7 +35,7 @@ def kept_sets(
     share, extra = share_drawn(wanted), list[Ragged]()
     count = _at_random(estimate * share, dice) if fill or wanted else leaves.noisy.copy()
     if fill:
-        frequencies, counted = _frequencies(tree, item_sets, estimate), Counted.join([parts, leaves])
+        frequencies, counted = _frequencies(tree, item_sets, estimate), CountedParts.join([parts, leaves])
         extra = refill(frequencies, kept_partitions.rounds, counted, _at_random(missing * share, dice), dice)
     order = _canonical(*item_sets)
     columns = {"path": kept_partitions.paths(), "noisy": leaves.noisy, "rate_num": leaves.rate_num}

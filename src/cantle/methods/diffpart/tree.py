@@ -14,7 +14,7 @@ from cantle.trusted.geometry.item_partitions import Partitions
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class CountedParts:
     """Released sub-partitions or leaves: for each its partition, its set of children, the noisy count and the rate;
     rate_num is 0 if it was not counted."""
 
@@ -25,11 +25,11 @@ class Counted:
     rate_den: int
 
     @staticmethod
-    def join(parts: list[Counted]) -> Counted:
+    def join(parts: list[CountedParts]) -> CountedParts:
         """All of them, one after the other."""
         names = ("parent", "mask", "noisy", "rate_num")
         parent, mask, noisy, rate_num = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
-        return Counted(parent, mask, noisy, rate_num, parts[0].rate_den)
+        return CountedParts(parent, mask, noisy, rate_num, parts[0].rate_den)
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -40,30 +40,30 @@ class KeptPartitions:
 
     def __init__(self) -> None:
         self.rounds: list[Partitions] = []
-        self._kept: list[Counted] = []
-        self._leaves: list[Counted] = []
+        self._kept: list[CountedParts] = []
+        self._leaves: list[CountedParts] = []
         self._paths: list[Ints] = []
         self._item_sets: list[tuple[Ints, Ints]] = []
 
     def add_round(self, nodes: Partitions, mask: Ints, noisy: Ints, rate_num: Ints, rate_den: int) -> None:
         """Adds the partitions that are expanded further; the root has no noisy count."""
         self.rounds.append(nodes)
-        self._kept.append(Counted(nodes.parent, mask, noisy, rate_num, rate_den))
+        self._kept.append(CountedParts(nodes.parent, mask, noisy, rate_num, rate_den))
 
     def add_leaves(self, nodes: Partitions, noisy: NoisyCells, path: Ints) -> None:
         """Adds the leaves of some partitions."""
         rows, mask = noisy.rows, nodes.children(noisy.rows, noisy.cells)
-        self._leaves.append(Counted(nodes.ids[rows], mask, noisy.value, noisy.rate_num[rows], noisy.rate_den))
+        self._leaves.append(CountedParts(nodes.ids[rows], mask, noisy.value, noisy.rate_num[rows], noisy.rate_den))
         self._paths.append(path[rows])
         self._item_sets.append(nodes.cut_items(rows, mask))
 
-    def parts(self) -> Counted:
+    def parts(self) -> CountedParts:
         """One row per partition, by number."""
-        return Counted.join(self._kept)
+        return CountedParts.join(self._kept)
 
-    def leaves(self) -> Counted:
+    def leaves(self) -> CountedParts:
         none = np.zeros(0, np.int64)
-        return Counted.join(self._leaves) if self._leaves else Counted(none, none, none, none, NANO)
+        return CountedParts.join(self._leaves) if self._leaves else CountedParts(none, none, none, none, NANO)
 
     def paths(self) -> Ints:
         """The kind of path of each leaf."""
@@ -76,7 +76,7 @@ class KeptPartitions:
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]), items
 
 
-def agree(parts: Counted, leaves: Counted, levels: list[Ints]) -> tuple[Floats, Floats]:
+def agree(parts: CountedParts, leaves: CountedParts, levels: list[Ints]) -> tuple[Floats, Floats]:
     """Estimates of all leaves, and of how many records of each partition are in none of its kept sub-partitions.
 
     The kept sub-partitions of a partition hold at most its records. Where their noisy counts sum to more, both sides

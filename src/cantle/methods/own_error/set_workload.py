@@ -36,7 +36,7 @@ _BLOCK = 1 << 14  # records looked at together
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class CountedPairs:
     """The pairs of items that a release counted, each as smaller code * universe + larger code, ascending; None if it
     counted all sets."""
 
@@ -44,15 +44,15 @@ class Counted:
     pairs: Ints | None
 
     @staticmethod
-    def of(universe: Universe, groups: pl.DataFrame, summary: dict[str, int]) -> Counted:
+    def of(universe: Universe, groups: pl.DataFrame, summary: dict[str, int]) -> CountedPairs:
         """What the released groups of `baskets` or `diffpart` counted."""
         size = universe.size
         if "question" not in groups.columns:  # diffpart: pairs of items were counted only if all sets were
             everything = summary["leaves"] == 2**size - 1
-            return Counted(size, None if everything else np.zeros(0, np.int64))
+            return CountedPairs(size, None if everything else np.zeros(0, np.int64))
         rows = groups.filter(groups["question"] == "pairs")
         codes = universe.encode(rows[ITEMS].explode(empty_as_null=False)).astype(np.int64).reshape(-1, 2)
-        return Counted(size, np.unique(codes.min(axis=1) * size + codes.max(axis=1)))
+        return CountedPairs(size, np.unique(codes.min(axis=1) * size + codes.max(axis=1)))
 
     def together(self, groups: Sequence[tuple[int, ...]]) -> Bools:
         """For each group of items whether all of its pairs were counted."""
@@ -65,7 +65,7 @@ class Counted:
         return np.asarray(missing == 0)
 
 
-def set_workload(released: tuple[Ints, Codes], counted: Counted) -> SetWorkload:
+def set_workload(released: tuple[Ints, Codes], counted: CountedPairs) -> SetWorkload:
     """The workload for these released records."""
     supports = np.bincount(released[1], minlength=counted.universe)
     by_count = np.argsort(-supports, kind="stable")
@@ -95,7 +95,7 @@ def _groups(items: Ints, supports: Ints, released: tuple[Ints, Codes]) -> list[t
     return [tuple(group) for some in (pairs, chosen_triples) for group in items[some].tolist()]
 
 
-def _further(counted: Counted, supports: Ints) -> list[tuple[int, ...]]:
+def _further(counted: CountedPairs, supports: Ints) -> list[tuple[int, ...]]:
     """The most frequent of the counted pairs, by their rarer item."""
     if counted.pairs is None:
         return []

@@ -116,7 +116,7 @@ def _places(declared: Attribute, counted: Attribute) -> tuple[int, ...] | None:
     return tuple(place[label] for label in declared.scale.labels)
 
 
-class Counted(Protocol):
+class CountedCodes(Protocol):
     """The sets of codes of one column that were counted, such as bins."""
 
     def whole(self, codes: AnySet) -> AnySet:
@@ -126,7 +126,7 @@ class Counted(Protocol):
         """The counted codes around a set of codes."""
 
 
-def inside_and_around(question: Question, bins: Mapping[Key, Counted]) -> tuple[Question, Question]:
+def inside_and_around(question: Question, bins: Mapping[Key, CountedCodes]) -> tuple[Question, Question]:
     """Two questions that cut no bin: one that holds only where this one does, and one that holds wherever it does."""
     inside = recoded(question, lambda key, codes: bins[key].whole(codes) if key in bins else codes)
     return inside, recoded(question, lambda key, codes: bins[key].touched(codes) if key in bins else codes)
@@ -170,7 +170,7 @@ class Asker:
     """The columns of a table by name; none of other kinds of data."""
 
     @property
-    def counted(self) -> Mapping[Key, Counted]:
+    def counted(self) -> Mapping[Key, CountedCodes]:
         """The bins in which columns were counted, if they were not counted value by value."""
         return {}
 

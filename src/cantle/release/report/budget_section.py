@@ -26,7 +26,7 @@ class Spent:
 
 
 @dataclass(frozen=True)
-class Account:
+class Spending:
     """A data set in its ledger: all releases so far, and its cap."""
 
     dataset: str
@@ -38,13 +38,13 @@ class Account:
         return json.dumps([self.dataset, self.cap_nano, *map(astuple, self.releases)])
 
     @staticmethod
-    def parse(text: str) -> Account:
+    def parse(text: str) -> Spending:
         """The account that a page states."""
         dataset, cap, *releases = json.loads(text)
-        return Account(dataset, [Spent(*one) for one in releases], cap)
+        return Spending(dataset, [Spent(*one) for one in releases], cap)
 
 
-def budget_section(manifest: Manifest, account: Account | None = None) -> Section:
+def budget_section(manifest: Manifest, account: Spending | None = None) -> Section:
     total = manifest.receipt.epsilon_nano
     parts = sorted(spending(manifest).items(), key=lambda part: -part[1])
     left = total - sum(nano for _, nano in parts)
@@ -74,17 +74,17 @@ def budget_section(manifest: Manifest, account: Account | None = None) -> Sectio
     return Section("budget", "Budget", (words,), figures, legend=legend)
 
 
-def recorded(manifest: Manifest) -> Account | None:
+def recorded(manifest: Manifest) -> Spending | None:
     """The account as it was when this release was made."""
     line = manifest.ledger
     if line is None:
         return None
     earlier = [Spent(one.sequence, one.time, one.method, one.epsilon_nano) for one in line.earlier]
     mine = Spent(line.sequence, line.time, manifest.method, manifest.receipt.epsilon_nano)
-    return Account(line.dataset, [*earlier, mine], line.cap_nano)
+    return Spending(line.dataset, [*earlier, mine], line.cap_nano)
 
 
-def _history(account: Account, manifest: Manifest) -> Figure:
+def _history(account: Spending, manifest: Manifest) -> Figure:
     """The spending of the data set after each release, up to its cap."""
     total, spent = 0, []
     rows = []

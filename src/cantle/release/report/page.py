@@ -24,7 +24,7 @@ from cantle.errors import MissingExtra, install_command
 from cantle.release import Release, mark_of
 from cantle.release.kinds import KINDS as COUNTS
 from cantle.release.report import families, graphs, sequences, sets, tables
-from cantle.release.report.budget_section import Account, budget_section
+from cantle.release.report.budget_section import Spending, budget_section
 from cantle.release.report.content import Box, Section, Tile
 from cantle.release.statement import HASH_LINE, odds, one_given, protected
 from cantle.release.structures import opened, traits_of
@@ -189,7 +189,7 @@ def installed() -> bool:
 def render(
     release: Release,
     *,
-    account: Account | None = None,
+    account: Spending | None = None,
     internal: Sequence[Section] = (),
     warning: str = "",
 ) -> str:
@@ -295,7 +295,7 @@ def report_findings(folder: Path, release: Release) -> tuple[list[str], list[str
     if _stated(text, "generator") != f"cantle {version('cantle')}":
         return [], [f"{name} was not checked, because it says that another version of cantle made it; {_AGAIN}"]
     try:
-        account = Account.parse(stated) if (stated := _stated(text, "cantle-account")) else None
+        account = Spending.parse(stated) if (stated := _stated(text, "cantle-account")) else None
     except (ValueError, TypeError, KeyError):
         account = None  # then the pages differ
     if text != render(release, account=account):
