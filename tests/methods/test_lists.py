@@ -14,8 +14,9 @@ import cantle
 from cantle.drawing.records import csv_of
 from cantle.errors import ParameterError
 from cantle.release import Release
-from cantle.release.bars import column_section
+from cantle.release.bundle import bundle
 from cantle.release.kinds import texts_of
+from cantle.release.show import column_section
 from tests.effort import slow
 from tests.neighbours.forms import without_spark
 
@@ -127,6 +128,18 @@ def test_the_data_package_says_how_lists_are_written(release: Release, tmp_path:
     field = package["resources"][0]["schema"]["fields"][1]
     assert field == {"name": "ill", "type": "list", "items": ITEMS, "max_items": 3, "delimiter": ";"}
     assert "list of 4 items, at most 3 in each" in str(texts_of(release.manifest))
+
+
+def test_a_workbook_has_lists_as_texts(release: Release, tmp_path: Path) -> None:
+    for library in ("fastexcel", "xlsxwriter"):
+        pytest.importorskip(library)
+    bundle(release, tmp_path / "a.xlsx")
+    data = pl.read_excel(tmp_path / "a.xlsx", sheet_name="data")
+    assert data["ill"].fill_null("").to_list() == csv_lists(release)
+
+
+def csv_lists(release: Release) -> list[str]:
+    return [line.split(",")[1] for line in csv_of(release.records).splitlines()[1:]]  # type: ignore[arg-type]
 
 
 def test_check_counts_what_becomes_of_lists() -> None:

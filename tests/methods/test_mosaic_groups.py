@@ -137,3 +137,18 @@ def test_turned_answers_are_put_in_the_order_of_their_worth() -> None:
     shares = item_shares(group, noisy, 1e-6, 1_000.0)
     assert shares[1] == pytest.approx([0.1, 0.2, 0.7, 0], abs=1e-6)
     assert shares[0] == pytest.approx([0.1, 0.2, 0.6, 0.1], abs=1e-6)
+
+
+def test_scores_of_two_groups_are_related_with_few_records_too() -> None:
+    data = survey(6_000, nulls=0)
+    groups = {"first": GROUPS["worry"][:6], "second": GROUPS["worry"][6:]}
+    release = cantle.publish(data, schema(groups), epsilon=1, insecure_seed=3)
+    release.verify()
+    assert sum(about["why"] == "pairs of scores" for about in release.manifest.structure["tables"]) == 1
+
+    def of_halves(frame: pl.DataFrame) -> float:
+        signs = np.array([-1 if number % 4 == 3 else 1 for number in range(len(ITEMS))])
+        answers = frame.select(ITEMS).fill_null(3).to_numpy() * signs
+        return float(np.corrcoef(answers[:, :6].sum(axis=1), answers[:, 6:].sum(axis=1))[0, 1])
+
+    assert of_halves(pl.DataFrame(release.records)) > 0.6 * of_halves(data)

@@ -118,13 +118,13 @@ SECONDS = "%Y-%m-%dT%H:%M:%S"
 
 def write_csv(frame: pl.DataFrame, path: Path) -> None:
     """Writes the text of `csv_of` to a file without holding it in memory."""
-    frame = _with_texts(frame)
+    frame = with_texts(frame)
     frame.write_csv(path, null_value='""' if frame.width == 1 else None, datetime_format=SECONDS)
 
 
 def csv_of(frame: pl.DataFrame, *, include_header: bool = True) -> str:
     """A released table as CSV. A null in a table of one column is a pair of quotes: many readers skip empty lines."""
-    null, frame = '""' if frame.width == 1 else None, _with_texts(frame)
+    null, frame = '""' if frame.width == 1 else None, with_texts(frame)
     return frame.write_csv(include_header=include_header, null_value=null, datetime_format=SECONDS)
 
 
@@ -137,7 +137,7 @@ def read_csv(path: Path, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
     return frame.with_columns(from_texts(frame[name], kind).alias(name) for name, kind in lists.items())
 
 
-def _with_texts(frame: pl.DataFrame) -> pl.DataFrame:
+def with_texts(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with lists as texts."""
     import polars as pl
 

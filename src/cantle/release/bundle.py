@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from cantle.drawing.records import with_texts
 from cantle.errors import MissingExtra, OutputError, ParameterError, install_command, raise_alone
 from cantle.release import Release
 from cantle.release.data_file import as_polars
@@ -33,7 +34,7 @@ def bundle(release: Release, target: Path) -> None:
     if not attributes_of(release.manifest):
         raise ParameterError("only a release of a table fits into one such file; the others are text files already")
     try:
-        write(release, as_polars(release.records, release.manifest), target)
+        write(release, with_texts(as_polars(release.records, release.manifest)), target)
     except OSError as error:
         raise_alone(OutputError(f"cannot write {target}: {error.strerror}"))
 

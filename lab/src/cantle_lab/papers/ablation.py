@@ -32,6 +32,8 @@ EPSILONS = (0.1, 1)
 MOSAIC: dict[str, Part] = {
     WHOLE: (),
     "no label step": ((plan, "LABEL", Fraction(0)),),
+    "label step of a quarter": ((plan, "LABEL", Fraction(1, 4)),),
+    "label step of a half": ((plan, "LABEL", Fraction(1, 2)),),
     "no latent classes": ((fitted, "MOST_MEAN_CELLS", 0),),
     "no trees": ((plan.Opening, "theta", property(lambda _opening: 10**12)),),
     "no spikes": ((run, "largest_spikes", lambda codes, _counts: codes[:0]),),
@@ -49,7 +51,8 @@ CUTS: dict[str, Options] = {
 
 
 def tables(setting: Setting) -> Iterator[Row]:
-    """Mosaic without its label step, latent classes, trees or spikes, on Adult, bank and nltcs."""
+    """Mosaic without its label step, or with a larger one, without latent classes, trees or spikes, on Adult, bank and
+    nltcs."""
     some = table_sets.present(setting.data_dir, "ablation", setting.echo)
     yield from _of_tables(
         setting, "ablation", some, {name: ({"method": "mosaic"}, part) for name, part in MOSAIC.items()}

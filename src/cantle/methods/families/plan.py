@@ -13,6 +13,10 @@ HALFWAY = 21
 """The rho at which first tables would get half of the budget; see `cantle.methods.mosaic.plan`."""
 
 LEAST_FIRST, MOST_FIRST = 0.15, 0.6
+FEW, MOST_FIRST_OF_FEW = 4_000, 0.9
+"""With fewer families times epsilon than this, chosen tables are mostly noise, and first tables may take more. Chosen
+on households and made-up patients and students, at epsilon 0.1 (2,000 to 2,800) and 0.3 (6,000 to 8,400)."""
+
 TABLES_FROM, MORE_FROM = 48, 200
 """Expected records per table: below the first as many tables as columns at most, above the second twice as many."""
 
@@ -47,7 +51,8 @@ def plan(start: Opening, first: Sequence[int], child: Sequence[int]) -> Plan:
     siblings = [min(cells, SIBLING_GROUPS) ** 2 for cells in child]
     budget = 1 - SIZE - shape_share(start) - start.accuracy
     strength = rho(start.n0, start.rate, [*first, *siblings])
-    share = Fraction(floor(min(MOST_FIRST, max(LEAST_FIRST, HALFWAY / (HALFWAY + strength))) * NANO), NANO)
+    most = MOST_FIRST_OF_FEW if start.n0 * start.rate < FEW else MOST_FIRST
+    share = Fraction(floor(min(most, max(LEAST_FIRST, HALFWAY / (HALFWAY + strength))) * NANO), NANO)
     tables = budget * (1 - share) * (1 - SELECTION)
     expected = start.n0 * float(tables) * start.rate / 4
     columns = len(first) + len(child)

@@ -58,6 +58,11 @@ ITEM, MOST_ITEMS = 4, Fraction(7, 10)
 """Another column gets as much of epsilon as so many items of groups, but items together at most this share. Chosen on
 generated surveys."""
 
+SCORES, SCORE_GROUPS, FEWEST_SCORED = Fraction(7, 10), 5, 40
+"""The part of the budget of tables that counts every score with every other, in so many groups each, and the records
+times epsilon per pair from which on this is done. Scores are related most, and a choice among all tables would cost
+more than it finds. Chosen on generated surveys."""
+
 BANDS, BANDS_LOW = Fraction(2, 100), Fraction(5, 100)
 """The share of the counts of a numeric target that its bands follow from: usually, and if rho is low."""
 
@@ -164,7 +169,8 @@ def rho(n0: int, rate: float, cells: Sequence[int]) -> float:
 
 @dataclass(frozen=True)
 class Plan:
-    """Shares of epsilon, and the number, rounds and largest size of the chosen tables."""
+    """Shares of epsilon, and the number, rounds and largest size of the chosen tables. `scores` is the share of all
+    pairs of scores."""
 
     hub: Fraction
     label: Fraction
@@ -174,14 +180,17 @@ class Plan:
     count: int
     rounds: int
     cap: int
+    scores: Fraction = Fraction(0)
 
 
-def plan(start: Opening, cells: Sequence[int], columns: int, classes: int, hub_asked: bool, hub: bool) -> Plan:
+def plan(
+    start: Opening, cells: Sequence[int], columns: int, classes: int, hub_asked: bool, hub: bool, scores: int = 0
+) -> Plan:
     """The shares of all questions that are asked once the cells are known.
 
     `cells` has the number of cells of each column other than the leading one, which has `classes` cells (0 if there is
     none). `hub` says that the leading column is a hub column, not the target; `hub_asked` that it was chosen with 5 %
-    of epsilon.
+    of epsilon. There are so many `scores` of groups.
     """
     hub_share = HUB if hub_asked else Fraction(0)
     budget = 1 - SIZE - start.accuracy - start.shape - start.bands - hub_share - sum(start.places) - start.items
@@ -193,6 +202,10 @@ def plan(start: Opening, cells: Sequence[int], columns: int, classes: int, hub_a
     small = not classes and SMALL[0] <= known < SMALL[1]
     share = _first_share(known, SMALL_HALFWAY if small else HALFWAY)
     tables = rest * (1 - share) * (1 - SELECTION)
+    pairs = scores * (scores - 1) // 2
+    related = bool(pairs) and start.n0 * start.rate * float(tables * SCORES) >= FEWEST_SCORED * pairs
+    of_scores = tables * SCORES if related else Fraction(0)
+    tables -= of_scores
     expected = start.n0 * float(tables) * start.rate / 4
     usable = sum(size >= 2 for size in cells)
     sets = 2 ** min(usable, 20) - usable - 1  # the number of sets of at least two columns
@@ -202,7 +215,7 @@ def plan(start: Opening, cells: Sequence[int], columns: int, classes: int, hub_a
         return Plan(hub_share, label, rest, Fraction(0), Fraction(0), 0, 0, 0)
     rounds = 1 if count < 4 else 2 if count <= columns else 3
     cap = max(4, int(expected / count))
-    return Plan(hub_share, label, rest * share, rest * (1 - share) * SELECTION, tables, count, rounds, cap)
+    return Plan(hub_share, label, rest * share, rest * (1 - share) * SELECTION, tables, count, rounds, cap, of_scores)
 
 
 def hub_leads(start: Opening, cells: Sequence[int]) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import combinations
 from math import ceil
 
 import numpy as np
@@ -28,7 +29,7 @@ from cantle.drawing.column_cells import (
 from cantle.drawing.counts import Dice, Floats
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.model import table_sets
-from cantle.methods.mosaic.model.answers import PARTS, PLACE
+from cantle.methods.mosaic.model.answers import PARTS, PLACE, SCORES
 from cantle.methods.mosaic.model.bands import ALONE, Bands
 from cantle.methods.mosaic.model.classes import predict
 from cantle.methods.mosaic.model.draft_pool import DraftPool
@@ -85,6 +86,7 @@ class MosaicRun:
         self._make_bands()
         self._choose_lead()
         self._first_tables(noisy)
+        self._pairs_of_scores()
         for number in range(self.plan.rounds):
             self._round(number)
             self.fitted.use_tables()
@@ -213,7 +215,7 @@ class MosaicRun:
         sizes = self._other_sizes()
         classes = 0 if self.lead is None else self._sizes()[self.lead]
         is_hub = self.lead is not None and self.lead != self.target
-        self.plan = rules.plan(self.start, sizes, len(self.columns), classes, hub, is_hub)
+        self.plan = rules.plan(self.start, sizes, len(self.columns), classes, hub, is_hub, len(self.groups))
 
     # ---- the first tables ---------------------------------------------------------------------------------
 
@@ -242,6 +244,19 @@ class MosaicRun:
     def _remainder(self, *to_come: Fraction) -> Fraction:
         """What is left after the prices that are still to be paid; the last table gets it."""
         return self.questions.left() - sum(to_come) - self._price(self.plan.label) - self._price(self.start.items)
+
+    def _pairs_of_scores(self) -> None:
+        """Counts each pair of scores together, if there are enough records."""
+        if not self.plan.scores:
+            return
+        groups = [(group.score, min(self._sizes()[group.score], rules.SCORE_GROUPS)) for group in self.groups]
+        pairs = [((one, other), (few, more)) for (one, few), (other, more) in combinations(groups, 2)]
+        price = self._price(self.plan.scores)
+        asked = [question(*pair, self.fitted.groupings) for pair in pairs]
+        variance = laplace_variance(self._rate(price, len(pairs)))
+        for (members, shape), noisy in zip(pairs, self.questions.cross_tables(asked, price, SCORES), strict=True):
+            self.fitted.add(NoisyTable(members, shape, noisy.reshape(shape).astype(np.float64), variance))
+        self.fitted.use_tables()
 
     # ---- chosen tables ------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from cantle.drawing.counts import variance
 from cantle.methods.diffgen.method import DiffGen
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.method import Mosaic
-from cantle.methods.mosaic.model.answers import PLACE
+from cantle.methods.mosaic.model.answers import PLACE, SCORES
 from cantle.methods.mosaic.model.bands import ALONE
 from cantle.methods.mosaic.model.items import ITEMS
 from cantle.methods.mosaic.model.place_cells import LEVELS
@@ -35,7 +35,7 @@ class Foreseen:
     """What a run would decide. `others` are all columns but the target, with their expected numbers of cells.
 
     `hub` says that a hub column would lead the first tables; `hub_asked` that it would be chosen with noise. `classes`
-    is the number of cells of the leading column, 0 if there is none.
+    is the number of cells of the leading column, 0 if there is none; `scores` that of scores of groups.
     """
 
     target: Column | None
@@ -46,6 +46,7 @@ class Foreseen:
     hub: bool
     classes: int
     shares: rules.Plan
+    scores: int
 
     @property
     def columns(self) -> int:
@@ -54,10 +55,16 @@ class Foreseen:
     @property
     def pairs_together(self) -> int:
         """The expected number of pairs of columns that are measured together."""
-        if self.target is not None:
-            return pairs_together([*self.cells, self.classes], len(self.others), self.shares)
-        few = [place for place, size in enumerate(self.cells) if 3 <= size <= MOST_CLASSES]
-        return pairs_together(self.cells, few[0] if self.hub else None, self.shares)
+        lead = len(self.others) if self.target is not None else self._few[0] if self.hub else None
+        cells = self.cells if self.target is None else [*self.cells, self.classes]
+        of_scores = self.scores * (self.scores - 1) // 2 if self.shares.scores else 0
+        every = self.columns * (self.columns - 1) // 2
+        return min(every, pairs_together(cells, lead, self.shares) + of_scores)
+
+    @property
+    def _few(self) -> list[int]:
+        """The columns that may be a hub."""
+        return [place for place, size in enumerate(self.cells) if 3 <= size <= MOST_CLASSES]
 
 
 def foreseen(method: Mosaic, epsilon: float, records: int, persons: int, kept: int | None = None) -> Foreseen:
@@ -79,8 +86,10 @@ def foreseen(method: Mosaic, epsilon: float, records: int, persons: int, kept: i
     classes = round(sum(few) / len(few)) if hub else 0
     if target is not None:
         classes = start.most_bands if banded else target.codes
-    shares = rules.plan(start, cells, columns, classes, hub and len(few) > 1, hub)
-    return Foreseen(target, others, wide, start, cells, hub, classes, shares)
+    named = [column.name for column in method.columns[len(method.columns) - len(method.groups) :]]
+    scores = sum(column.name in named for column in others)
+    shares = rules.plan(start, cells, columns, classes, hub and len(few) > 1, hub, scores)
+    return Foreseen(target, others, wide, start, cells, hub, classes, shares, scores)
 
 
 def relations_of(method: Mosaic, epsilon: float, records: int, persons: int) -> Relations | None:
@@ -165,6 +174,7 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
         Part(question_in_words(ALONE), float(start.bands), _each(start.bands, 1, rate)),
         Part(question_in_words("hub column"), float(shares.hub)),
         Part(f"{EVERY_COLUMN}{' with the target' if target is not None else ''}", float(shares.first), max(first)),
+        Part(question_in_words(SCORES), float(shares.scores)),
         Part(question_in_words("choice of tables"), float(shares.selection)),
         Part(
             f"counts of {shares.count} table{'' if shares.count == 1 else 's'} of several columns",

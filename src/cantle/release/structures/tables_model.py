@@ -16,7 +16,7 @@ import polars as pl
 from cantle.drawing.column_cells import Column, column_of
 from cantle.drawing.counts import STREAMS, Dice, public_streams
 from cantle.errors import VerifyError
-from cantle.methods.mosaic.model.answers import FIRST, PARTS, PLACE
+from cantle.methods.mosaic.model.answers import FIRST, PARTS, PLACE, SCORES
 from cantle.methods.mosaic.model.bands import ALONE, FEW_BANDS, MANY_BANDS, Bands
 from cantle.methods.mosaic.model.fitted import DOUBT, Fitted, empty_cells, first_tables
 from cantle.methods.mosaic.model.items import ITEMS, items_of, with_items
@@ -127,7 +127,7 @@ class ReleasedTables:
         fitted = first_tables(columns, self.edges, self._lead, doubt, noisy_size, counts, rules, bands, places)
         parts = list[NoisyTable]()
         for answer in self._answers:
-            if not answer.why.startswith("table "):
+            if not answer.why.startswith(("table ", SCORES)):
                 continue
             table = self._bought(answer, fitted)
             if not answer.why.endswith(PARTS):

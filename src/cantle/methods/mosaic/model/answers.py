@@ -19,6 +19,10 @@ PLACE = "place"
 """What receipts call the levels of all places; a number follows."""
 
 
+SCORES = "pairs of scores"
+"""What receipts call the tables of the scores of groups."""
+
+
 class TreeNode(TypedDict, total=False):
     """A node of a label tree. A leaf has its number; an inner node has its column, the cells that go left, and its
     children."""
