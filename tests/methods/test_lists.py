@@ -14,9 +14,9 @@ import cantle
 from cantle.drawing.records import csv_of
 from cantle.errors import ParameterError
 from cantle.release import Release
-from cantle.release.bars import column_section
 from cantle.release.bundle import bundle
 from cantle.release.kinds import texts_of
+from cantle.release.show import column_section
 from tests.effort import slow
 from tests.neighbours.forms import without_spark
 

@@ -115,12 +115,13 @@ def publish_into(folder: str) -> list[str]:
 
 
 def writes(path: Path) -> list[ast.Call]:
-    """The calls that open a file to write text."""
+    """The calls that open a file to write text; `write_text` of the commands is a function that calls the method."""
     text = path.read_text("utf-8")
     if "write_text(" not in text and "open(" not in text:
         return []
     calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
-    return [call for call in calls if called(call) == "write_text" or called(call) in OPENS and opens_text(call)]
+    methods = [call for call in calls if called(call) == "write_text" and isinstance(call.func, ast.Attribute)]
+    return methods + [call for call in calls if called(call) in OPENS and opens_text(call)]
 
 
 OPENS = ("open", "fdopen")

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import cantle
-from cantle.release.report.maps import Area
+from cantle.release.report.regions import Area
 from tests.framework.examples import EXAMPLES, TOWNS, classes, towns
 from tests.release.people import SCHEMA, people
 

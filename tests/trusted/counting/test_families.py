@@ -209,7 +209,7 @@ def test_secrets_are_neither_shown_nor_copied() -> None:
     families = joined([("key", (1,))], [("key", (2, 1))])
     engine = engine_of(families)
     assert [repr(one) for one in (families, engine, engine.view(LATER))] == [
-        "Families(private)", "FamilyEngine()", "ViewEngine()"
+        "Families(private)", "FamilyEngine(private)", "ViewEngine(private)"
     ]  # fmt: skip
     for secret in (families, engine, engine.view(LATER)):
         for attempt in (pickle.dumps, copy.copy, copy.deepcopy):

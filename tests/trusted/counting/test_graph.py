@@ -138,7 +138,7 @@ def test_a_closed_engine_answers_nothing() -> None:
 
 def test_an_engine_shows_nothing_and_cannot_be_pickled() -> None:
     store = engine([(1, 2)])
-    assert repr(store) == "GraphEngine()"
+    assert repr(store) == "GraphEngine(private)"
     with pytest.raises(TypeError, match="private"):
         pickle.dumps(store)
 

@@ -31,7 +31,7 @@ def engine(rows: list[list[int]], symbols: int = 3, longest: int = 6) -> Sequenc
 
 def test_it_shows_nothing_and_cannot_be_pickled() -> None:
     held = engine([[0, 1]])
-    assert repr(held) == "SequenceEngine()"
+    assert repr(held) == "SequenceEngine(private)"
     with pytest.raises(TypeError, match="private records"):
         pickle.dumps(held)
     held.keep_all()

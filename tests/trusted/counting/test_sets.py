@@ -265,7 +265,7 @@ def test_unsound_trees_are_refused() -> None:
 
 def test_an_engine_shows_no_record_and_cannot_be_copied() -> None:
     store = engine([[0, 3]], ItemTree.of(4, 2, even=True))
-    assert repr(store) == "SetEngine()"
+    assert repr(store) == "SetEngine(private)"
     for duplicate in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError):
             duplicate(store)

@@ -181,7 +181,7 @@ def test_a_closed_engine_counts_nothing(spark: Cluster, tmp_path: Path) -> None:
     for duplicate in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="private"):
             duplicate(engine)
-    assert repr(engine) == "SparkEngine()"
+    assert repr(engine) == "SparkEngine(private)"
     engine.close()
     with pytest.raises(AttributeError):
         list(engine.tally(np.array([0]), Sizes()))

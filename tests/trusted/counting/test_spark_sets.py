@@ -76,7 +76,7 @@ def test_records_on_workers_are_not_pickled(spark: Cluster) -> None:
 
     frame = spark.session.createDataFrame([], "items array<long>")
     sets = SparkSets(frame, Lists(lambda _: pytest.fail("there is no batch")))
-    assert repr(sets) == "SparkSets()"
+    assert repr(sets) == "SparkSets(private)"
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(sets)
     sets.close()

@@ -119,7 +119,7 @@ def test_kernels_are_chosen_by_the_number_of_records(monkeypatch: pytest.MonkeyP
 def test_the_engine_cannot_be_pickled_or_copied(duplicate: Any) -> None:
     with pytest.raises(TypeError, match="private"):
         duplicate(engine())
-    assert repr(engine()) == "WordEngine()"
+    assert repr(engine()) == "WordEngine(private)"
 
 
 @pytest.mark.parametrize("name", ["memory", "disk"])

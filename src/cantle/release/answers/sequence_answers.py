@@ -9,40 +9,32 @@ counts behind them is known.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from cantle.methods.own_error.accuracy import PairError
 from cantle.methods.own_error.sequence_workload import sequence_workload
-from cantle.release import Release
 from cantle.release.answers.asking import Asker
 from cantle.release.answers.estimates import MEASURED, NOISE, Estimate, level
-from cantle.release.data_file import lists_of
-from cantle.release.schemas import universe_of
 from cantle.release.sequences import SequenceCodes
+from cantle.release.structures.checks import OfItems
 from cantle.schema.code_sets import Key, OneColumn, Question
+from cantle.schema.items import Universe
 from cantle.schema.sequence_questions import pattern_of
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.workloads import SequenceWorkload
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 class SequenceAsker(Asker):
     """Answers questions about one release of sequences."""
 
-    def __init__(self, release: Release) -> None:
-        super().__init__(release)
-        self.universe = universe_of(release.manifest)
+    opened: OfItems
 
-    @cached_property
-    def lists(self) -> pl.Series:
-        """The released sequences as lists of symbols."""
-        return lists_of(self._release)
+    @property
+    def universe(self) -> Universe:
+        return self.opened.universe
 
     @cached_property
     def sequences(self) -> SequenceCodes:
-        return SequenceCodes.of(self.lists, self.universe)
+        return SequenceCodes.of(self.opened.records, self.universe)
 
     def read(self, key: Key) -> Codes:
         return self.sequences(key)

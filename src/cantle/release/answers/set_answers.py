@@ -28,9 +28,8 @@ from cantle.release.answers.estimates import (
 )
 from cantle.release.answers.itemsets import frequent, require
 from cantle.release.answers.widths import BY_NOISE
-from cantle.release.data_file import lists_of
-from cantle.release.schemas import universe_of
 from cantle.release.sets import SetCodes
+from cantle.release.structures.checks import OfItems
 from cantle.schema.code_sets import Joined, Key, OneColumn, Question, columns_of, is_box, join
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.workloads import SetWorkload
@@ -51,15 +50,17 @@ USUAL = 0.95
 class SetAsker(Asker):
     """Answers questions about one release of sets."""
 
+    opened: OfItems
+
     def __init__(self, release: Release) -> None:
         super().__init__(release)
         self._every, self._accuracy = self.records / self.share_drawn, release.accuracy
-        self._universe = universe_of(release.manifest)
+        self._universe = self.opened.universe
         self._pairs = CountedPairs.of(self._universe, release.groups, release.manifest.summary)
 
     @cached_property
     def _codes(self) -> SetCodes:
-        return SetCodes(lists_of(self._release), self._universe)
+        return SetCodes(self.opened.records, self._universe)
 
     def read(self, key: Key) -> Codes:
         return self._codes(key)

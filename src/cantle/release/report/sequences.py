@@ -145,7 +145,7 @@ def _paths(asker: SequenceAsker) -> list[tuple[str, Estimate]]:
     """The most frequent whole sequences; their counts are those of the released ones."""
     return [
         (f"{one[0]}, only" if len(one) == 1 else " > ".join(one), Estimate(n, n, n, None, NOISE_ONLY))
-        for one, n in most_frequent(asker.lists, SHOWN)
+        for one, n in most_frequent(asker.opened.records, SHOWN)
     ]
 
 

@@ -18,8 +18,8 @@ from cantle.release.data_file import lists_of
 from cantle.release.report.cards import BASIS, CONFIDENCE, card_of, weakest
 from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
 from cantle.release.report.groupings import Ints
-from cantle.release.report.icicle import Node, icicle, tree_section
 from cantle.release.report.pairs import heat_map
+from cantle.release.report.regions import Node, icicle, tree_section
 from cantle.release.schemas import universe_of
 from cantle.release.sets import middle
 from cantle.schema.code_sets import CodeSet, OneColumn, Question, join

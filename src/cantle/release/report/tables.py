@@ -21,8 +21,8 @@ from cantle.release.report.cards import BASIS, CONFIDENCE, bar_of, card, weakest
 from cantle.release.report.charts import Bar, share_text
 from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
 from cantle.release.report.groupings import Grouping, Ints, group
-from cantle.release.report.maps import place_section
 from cantle.release.report.pairs import associations, heat_map, thinned
+from cantle.release.report.regions import place_section
 from cantle.release.schemas import schema_as
 from cantle.release.structures import traits_of
 from cantle.release.tables import middle, pairs_of, weaker

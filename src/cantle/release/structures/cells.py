@@ -23,10 +23,10 @@ from cantle.methods.diffgen.column_shapes import ColumnTable, tables_frame, tabl
 from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Regions, Share, side_by_side, variances
-from cantle.release.bars import column_section
 from cantle.release.manifest import Manifest
 from cantle.release.sampling import scaled
 from cantle.release.schemas import domain_of, schema_as
+from cantle.release.show import column_section
 from cantle.release.structures import Traits, methods_of, structure_of
 from cantle.release.structures.checks import (
     ONE_WAYS,
@@ -183,7 +183,7 @@ class Opened(structures.Opened):
 
     def report(self) -> Section:
         """The cells as a tree: the column with the fewest intervals first."""
-        from cantle.release.report.icicle import Node, tree_section
+        from cantle.release.report.regions import Node, tree_section
 
         count, place = self._groups["count"].to_numpy(), self._place
         cut = [a for a, edge in enumerate(self.grid.edges) if len(edge) > 2]

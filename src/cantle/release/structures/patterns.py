@@ -24,11 +24,11 @@ from cantle.methods.baskets.model.synthesis import KERNELS_FROM, Measured, synth
 from cantle.methods.baskets.results import basket_frame, basket_groups, summary_of
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share, sum_of, variances, worst_of_columns
-from cantle.release.bars import item_section
 from cantle.release.manifest import Manifest
 from cantle.release.report.content import Section
 from cantle.release.report.sets import section_of_sets
 from cantle.release.schemas import schema_as
+from cantle.release.show import item_section
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import OfItems, changed_columns, has_columns
 from cantle.release.structures.replay import Replay

@@ -20,11 +20,11 @@ from cantle.methods.journeys.results import draw, groups_of, summary_of
 from cantle.release import Release
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import DirectAnswer, Share, sum_of, variances, worst_of_columns
-from cantle.release.bars import bars
 from cantle.release.manifest import Manifest
 from cantle.release.report.content import Section
 from cantle.release.schemas import schema_as
 from cantle.release.sequences import most_frequent
+from cantle.release.show import bars
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import OfItems, changed_columns
 from cantle.release.structures.replay import Replay, charges_of

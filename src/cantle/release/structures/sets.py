@@ -19,11 +19,11 @@ from cantle.methods.diffpart.refill import sizes_frame
 from cantle.methods.diffpart.results import all_sets
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share, variances
-from cantle.release.bars import item_section
 from cantle.release.manifest import Manifest
 from cantle.release.report.content import Section
 from cantle.release.report.sets import section_of_sets
 from cantle.release.sets import SetCodes
+from cantle.release.show import item_section
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import OfItems, changed_columns, has_columns, rate_paid, unpaid
 from cantle.release.words import percent

@@ -22,14 +22,13 @@ from cantle.methods.rps.results import draw_generalised, drawn_records, masses, 
 from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import DirectAnswer, NoisyTable, Regions, Share, Tables, regions_of
-from cantle.release.bars import column_section
 from cantle.release.document_fields import read
 from cantle.release.manifest import Manifest
 from cantle.release.report.content import Section
-from cantle.release.report.icicle import Node, tree_section
-from cantle.release.report.maps import Area, region_section
+from cantle.release.report.regions import Area, Node, region_section, tree_section
 from cantle.release.sampling import scaled
 from cantle.release.schemas import domain_of
+from cantle.release.show import column_section
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import (
     broken_rules,

@@ -79,11 +79,26 @@ class ViewEngine(WordEngine):
         return codes[starts], np.add.reduceat(counts * self._weights[sizes], starts)
 
 
-class FamilyEngine(Private):
-    """Families in four views; none of them is ever split."""
+class WholeFamilies(Private):
+    """What engines of families have in common: all families are one region, and none of them is ever split."""
 
     kind: ClassVar[str] = "families"
     keys: ClassVar[tuple[type, ...]] = (Sizes, ViewCounts)
+    _domain: FamilyDomain
+
+    @property
+    def domain(self) -> FamilyDomain:
+        return self._domain
+
+    def root(self) -> Frontier:
+        return Frontier.root(self._domain.sizes(PARENTS))
+
+    def keep_all(self) -> None:
+        """Families are never split, so all of them are there until `close`."""
+
+
+class FamilyEngine(WholeFamilies):
+    """Families in four views."""
 
     def __init__(
         self, parts: Callable[[], Iterable[Families]], domain: FamilyDomain, store: Store | None = None
@@ -92,13 +107,6 @@ class FamilyEngine(Private):
         self._domain, store = domain, store or InMemory()
         self._views = [ViewEngine(_batches(parts(), view), domain, view, store) for view in VIEWS]
         self.compiled = kernel_choice.worth_loading(len(self._views[PARENTS]))
-
-    @property
-    def domain(self) -> FamilyDomain:
-        return self._domain
-
-    def root(self) -> Frontier:
-        return Frontier.root(self._domain.sizes(PARENTS))
 
     def view(self, view: int) -> ViewEngine:
         """The records of one view, as a table."""
@@ -109,9 +117,6 @@ class FamilyEngine(Private):
         if isinstance(key, Sizes):
             return self._views[PARENTS].tally(positions, key)
         return self._views[key.view].tally(positions, key)
-
-    def keep_all(self) -> None:
-        """Families are never split, so all of them are there until `close`."""
 
     def count_all(self, workload: FamilyWorkload) -> Ints:
         """The numbers of families for the questions of a workload."""

@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cantle.trusted.core.arrays import Index
+from cantle.trusted.core.arrays import Index, Words
 from cantle.trusted.core.mixing import scramble
 from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
 
@@ -54,8 +54,8 @@ def number(fan: Ints, most: Ints) -> Ints:
     return np.asarray(UP_TO[fan, np.minimum(most, fan)])
 
 
-def popcount(mask: Ints) -> Ints:
-    """How many children each subset has, by adding up bits, then pairs, fours and bytes."""
+def popcount(mask: Ints | Words) -> Ints:
+    """How many bits each number has, for a subset the number of children: bits, pairs, fours and bytes are added up."""
     word = mask.astype(np.uint64)
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))

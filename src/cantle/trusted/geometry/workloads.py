@@ -18,10 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from cantle import kernel_choice
-from cantle.trusted.core.arrays import Codes, Words
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints, is_int64_array
 from cantle.trusted.geometry.count_tables import count_tables
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables
+from cantle.trusted.geometry.item_partitions import popcount
 from cantle.trusted.geometry.views import CHILDREN, LATER, PARENTS, FamilyDomain
 
 WHOLE = 1 << 16
@@ -337,7 +338,7 @@ def count_sets(workload: SetWorkload, starts: Ints, items: Codes) -> Ints:
         yes = packed[asked[0]]
         for rows in asked[1:]:
             yes &= packed[rows]
-        counts[1] += _ones(yes)
+        counts[1] += popcount(yes).sum(axis=1)
     return np.concatenate(counts)
 
 
@@ -363,11 +364,3 @@ def _padded(starts: Ints, values: Ints, length: int) -> Ints:
     """The first `length` values of all rows of a ragged table; a shorter row repeats its first one."""
     sizes = np.diff(starts)
     return np.stack([values[starts[:-1] + np.where(sizes > k, k, 0)] for k in range(length)])
-
-
-def _ones(words: Words) -> Ints:
-    """How many bits are set in each row of words: bits are added up in pairs, fours and bytes, then the bytes."""
-    for shift, bits in ((1, 0x55), (2, 0x33), (4, 0x0F)):
-        mask = np.uint64(bits * 0x0101010101010101)
-        words = (words & mask) + (words >> np.uint64(shift) & mask)
-    return np.asarray(words.view(np.uint8).sum(axis=1, dtype=np.int64))

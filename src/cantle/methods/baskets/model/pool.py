@@ -20,6 +20,7 @@ from cantle.methods.baskets.model.item_supports import SizeModel
 from cantle.trusted.core.arrays import Words
 from cantle.trusted.core.mixing import scramble
 from cantle.trusted.geometry.boxes import Bools, Ints
+from cantle.trusted.geometry.item_partitions import popcount
 
 Codes = npt.NDArray[np.int32]
 
@@ -78,7 +79,7 @@ def make_pool(head: HeadModel, sizes: SizeModel, model: WalkModel, support: Floa
     """A pool of this many records, ordered by pattern, size and first item, so that a systematic draw preserves the
     distributions of all three."""
     cell, mask = _patterns(head, support / sizes.records, number, dice, bool((model.first > 0).any()))
-    held = _popcount(mask)
+    held = popcount(mask)
     size = _sizes(held, sizes, float(support[head.items].sum() / max(support.sum(), 1e-300)), model, dice)
     order = _order(cell, size)
     cell, mask, held, size = cell[order], mask[order], held[order], size[order]
@@ -86,7 +87,7 @@ def make_pool(head: HeadModel, sizes: SizeModel, model: WalkModel, support: Floa
     items = np.full(starts[-1], -1, np.int32)
     for place, item in enumerate(head.items.tolist()):
         rows = np.flatnonzero(mask >> place & 1)
-        items[starts[rows] + _popcount(mask[rows] & ((1 << place) - 1))] = item
+        items[starts[rows] + popcount(mask[rows] & ((1 << place) - 1))] = item
     alone = np.flatnonzero(held == 0)
     for rows, weight in ((alone[size[alone] == 1], model.single), (alone[size[alone] > 1], model.first)):
         drawn = _systematic(weight, len(rows), dice)[dice.permutation(len(rows))]
@@ -131,11 +132,6 @@ def _patterns(head: HeadModel, chance: Floats, number: int, dice: Dice, others: 
     if not others:
         mask[mask == 0] = 1
     return cell, mask
-
-
-def _popcount(mask: Ints) -> Ints:
-    listed = np.arange(1 << MOST_HEAD)
-    return np.asarray(sum(listed >> place & 1 for place in range(MOST_HEAD)))[mask]
 
 
 def _order(cell: Ints, size: Ints) -> Ints:

@@ -17,12 +17,12 @@ from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.keys import CodeTable, GridCells, LeafCounts, Sizes, TableCounts, TableKey, ViewCounts
 from cantle.trusted.core.private import Private
 from cantle.trusted.counting.base import Chunk, Tables
-from cantle.trusted.counting.families import FamilyEngine
+from cantle.trusted.counting.families import FamilyEngine, WholeFamilies
 from cantle.trusted.counting.packing import merged
 from cantle.trusted.counting.spark import cluster
 from cantle.trusted.counting.spark.workers import collected, each, grouped, unpickled
-from cantle.trusted.geometry.boxes import Frontier, Ints
-from cantle.trusted.geometry.views import PARENTS, FamilyDomain
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.views import FamilyDomain
 from cantle.trusted.geometry.workloads import FamilyWorkload
 
 if TYPE_CHECKING:
@@ -44,11 +44,9 @@ Counted = TypeVar("Counted")
 ROOT = np.zeros(1, dtype=np.int64)
 
 
-class SparkFamilies(Private):
+class SparkFamilies(WholeFamilies):
     """Families in cached partitions of Spark."""
 
-    kind: ClassVar[str] = "families"
-    keys: ClassVar[tuple[type, ...]] = (Sizes, ViewCounts)
     compiled: ClassVar[bool] = False
 
     def __init__(
@@ -65,13 +63,6 @@ class SparkFamilies(Private):
             joined = grouped(parents.union(children), PERSON).map(_joiner(domain, order))
             self._parts: RDD[Joined] = joined.persist(StorageLevel.MEMORY_AND_DISK)
 
-    @property
-    def domain(self) -> FamilyDomain:
-        return self._domain
-
-    def root(self) -> Frontier:
-        return Frontier.root(self._domain.sizes(PARENTS))
-
     def view(self, view: int) -> SparkView:
         """The records of one view."""
         return SparkView(self, view)
@@ -79,9 +70,6 @@ class SparkFamilies(Private):
     def tally(self, positions: Ints, key: Sizes | ViewCounts) -> Iterator[Chunk]:  # noqa: ARG002 - the root alone
         """The number of families, or the parts by cell of tables of one view."""
         yield 0, 1, self.added(lambda engine: next(engine.tally(ROOT, key))[2][0], key.cells).reshape(1, -1)
-
-    def keep_all(self) -> None:
-        """Families are never split, so all of them are there until `close`."""
 
     def count_all(self, workload: FamilyWorkload) -> Ints:
         """The numbers of families for the questions of a workload."""
