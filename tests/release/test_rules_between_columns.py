@@ -244,5 +244,5 @@ def test_regions_and_other_tables_are_refused_with_rules_between_columns() -> No
     with pytest.raises(SchemaError, match="values=set releases regions"):
         cantle.publish(stays(50), SCHEMA, epsilon=1, method="rps", values="set")
     release = cantle.publish(stays(300), SCHEMA, epsilon=1, method="diffgen", insecure_seed=1)
-    with pytest.raises(ParameterError, match="count other columns"):
+    with pytest.raises(ParameterError, match="counts other columns"):
         release.generalise(stays(50))

@@ -6,7 +6,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 
+from cantle.data.draft_schema import draft
 from cantle.errors import SchemaError
 from cantle.schema.table import TableSchema
 
@@ -77,3 +79,12 @@ def test_wrong_groups_are_refused(groups: object, says: str) -> None:
 def test_items_are_in_no_rule() -> None:
     with pytest.raises(SchemaError, match="w1 has a role, or a rule names it"):
         TableSchema.from_dict(document(rules=["town == 'Graz' -> w1 > 2"]))
+
+
+def test_init_proposes_groups_by_numbered_names_as_comments() -> None:
+    names = [*(f"w{number}" for number in range(1, 8)), "town1", "town2", "w"]
+    text = draft(pl.DataFrame({name: [1] for name in names}))
+    proposed = text[text.index("# groups:") :].splitlines()
+    lines = [line.removeprefix("# ") for line in proposed if line.startswith("#")]
+    assert yaml.safe_load("\n".join(lines)) == {"groups": {"w score": names[:7]}}
+    assert "# groups:" not in draft(pl.DataFrame({name: [1] for name in names[4:]}))

@@ -1,7 +1,7 @@
 """Drafts of table schemas: an introduction, and one line per column, with blanks for what only people can know.
 
-The names of columns suggest rules and places: `discharge_date >= admission_date`, `pickup_lat` with `pickup_lon`. No
-value is read for them.
+The names of columns suggest rules and places: `discharge_date >= admission_date`, `pickup_lat` with `pickup_lon`. So
+do numbered names groups of items: `w1` to `w12`. No value is read for them.
 """
 
 from __future__ import annotations
@@ -80,6 +80,33 @@ def as_comment(rules: Sequence[str]) -> str:
     return "\n".join([f"# {what}", "# rules:", *lines]) + "\n"
 
 
+ALIKE = 5
+"""So many columns whose names differ by a number only may be items of one scale."""
+
+
+def proposed_groups(fields: Sequence[Mapping[str, JSON]]) -> dict[str, list[str]]:
+    """Groups of items for columns of one type that are called alike and numbered."""
+    able = [one for one in fields if one.get("role") is None and one.get("type") in ("integer", "string", BLANK)]
+    found = dict[tuple[str, JSON], list[str]]()
+    for one in able:
+        stem = str(one["name"]).rstrip("0123456789")
+        if stem not in ("", one["name"]):
+            found.setdefault((stem, one["type"]), []).append(str(one["name"]))
+    taken = {str(one["name"]) for one in fields}
+    many = {stem.rstrip("_-. "): names for (stem, _), names in found.items() if len(names) >= ALIKE}
+    return {stem if stem not in taken else f"{stem} score": names for stem, names in many.items() if stem}
+
+
+def groups_as_comment(groups: Mapping[str, Sequence[str]]) -> str:
+    """The groups as comments of a schema, to be taken in by whoever knows the questionnaire."""
+    lines = [f"#   {one_line(name)}: {one_line(items)}" for name, items in groups.items()]
+    what = (
+        "what the names suggest; take away the # if they are answers to one scale, lowest value first, and put a minus"
+    )
+    more = "before items that are worded the other way round:"
+    return "\n".join([f"# {what}", f"# {more}", "# groups:", *lines]) + "\n"
+
+
 _AXES = {"lat": 0, "latitude": 0, "lon": 1, "lng": 1, "long": 1, "longitude": 1}
 
 
@@ -153,6 +180,8 @@ def text_of(
     parts.append(f'missingValues: {one_line(marks)}  # texts that stand for a missing value, such as "NA" or "?"\n')
     if rules := proposed_rules(fields):
         parts.append(as_comment(rules))
+    if groups := proposed_groups(fields):
+        parts.append(groups_as_comment(groups))
     if dialect != Dialect():
         guessed = _GUESSED if dialect.encoding == WESTERN else ""
         parts.append(f"{guessed}dialect: {one_line(dialect.to_dict())}\n")
