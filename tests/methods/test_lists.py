@@ -119,6 +119,7 @@ def test_lists_have_one_card_and_one_block_of_bars(release: Release, tmp_path: P
     folder = release.save(tmp_path / "made")
     page, shown = release.report(), "\n".join(column_section(Release.load(folder), everything=False)[1])
     assert "lists of 4 items" in page
+    assert "more are in the data" not in page
     assert shown.count("gout") == 1
 
 

@@ -121,7 +121,7 @@ def column_section(view: TableView, asker: TableAsker, target: str | None) -> Se
             drawn=in_order(bars, grouping), first="value",
         )  # fmt: skip
         figures.append(replace(made, facts=facts, badge="target" if attribute.name == target else ""))
-    more = len(view.attributes) - len(figures)
+    more = max(0, len(view.attributes) - MOST_CARDS)
     words = [f"Error bars {basis}" for kind, basis in BASIS.items() if kind in bases]
     words += view.notes
     if more:
