@@ -208,7 +208,8 @@ def test_check_counts_what_breaks_each_rule_and_says_what_becomes_of_it(tmp_path
     findings = {one["what"]: one for one in json.loads(done.stdout)["sections"][0]["findings"]}
     moved = findings["records that break the rule 'left >= came'"]
     assert (moved["count"], moved["becomes"]) == (7, "the difference is moved to the nearest that obeys")
-    assert findings["records that break the rule 'bill == room + drugs'"]["becomes"] == "bill is computed instead"
+    computed = findings["records that break the rule 'bill == room + drugs'"]["becomes"]
+    assert computed == "bill is computed instead, in multiples of 1"
     assert 0 < findings["records that break the rule 'city -> country'"]["count"] < 100
     assert findings["values of bill, which is computed from room + drugs and not read"]["count"] == 100
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -44,8 +44,9 @@ def check_table(data: object, schema: TableSchema) -> Checked:
     fits = np.concatenate(kept)
     whole, used, facts = _persons(schema, persons, fits)
     dropped = Finding("records dropped, because a required value is missing or not declared", int((~fits).sum()), read)
+    scales = {tally.attribute.name: tally.attribute.scale for tally in tallies}
     against = [
-        Finding(f"records that break the rule {text!r}", number, read, becomes=_of_breaking(text, relations))
+        Finding(f"records that break the rule {text!r}", number, read, becomes=_of_breaking(text, relations, scales))
         for text, number in broken.items()
     ]
     against += [
@@ -69,13 +70,18 @@ def _checked(attribute: Attribute) -> list[tuple[_Tally, Callable[[pl.DataFrame]
     return pairs
 
 
-def _of_breaking(text: str, relations: Relations | None) -> str:
-    """What becomes of records that break a rule."""
+def _of_breaking(text: str, relations: Relations | None, scales: Mapping[str, object]) -> str:
+    """What becomes of records that break a rule. Sums are compared on the columns' grid, which rounding may break."""
     if relations is not None:
-        computed = {one.rule: one.name for one in relations.computed}
-        computed |= {f"{one.source} -> {one.name}": one.name for one in relations.looked_up}
-        if text in computed:
-            return f"{computed[text]} is computed instead"
+        for one in relations.computed:
+            if one.rule == text:
+                grid = scales[one.name]
+                assert isinstance(grid, Steps)
+                finer = "; `multipleOf` declares finer values" if grid.type == "number" else ""
+                return f"{one.name} is computed instead, in multiples of {grid.step / grid.scale:g}{finer}"
+        looked_up = {f"{one.source} -> {one.name}": one.name for one in relations.looked_up}
+        if text in looked_up:
+            return f"{looked_up[text]} is computed instead"
         if any(text in one.rules for one in relations.differences):
             return "the difference is moved to the nearest that obeys"
     return "counted, but none is released"
