@@ -108,6 +108,15 @@ def test_pandas_gets_python_lists() -> None:
     assert {type(one) for one in made["ill"]} <= {list, type(None)}
 
 
+def test_categories_of_pandas_mean_what_their_objects_mean() -> None:
+    pd = pytest.importorskip("pandas")
+    given = pd.DataFrame(
+        {"age": [1, 2, 3, 4], "ill": pd.Series([frozenset({"gout"}), range(2), "flu;gout", None], dtype=object)}
+    )
+    made = [publish(frame).records for frame in (given, given.astype({"ill": "category"}))]
+    assert made[0].to_dict("list") == made[1].to_dict("list")
+
+
 def test_groups_are_items(release: Release) -> None:
     table: Any = release.count("age >= 65", by=["ill"])
     single = [release.count(f"age >= 65 and ill contains {item}").value for item in ITEMS]

@@ -388,12 +388,14 @@ def _column(series: Series, *, is_id: bool, is_list: bool) -> pl.Series:
 
 
 def _objects(series: Series) -> list[object] | None:
-    """The values of a column of Python objects; None for other columns."""
+    """The values of a column of Python objects, which may be categories of pandas; None for other columns."""
     native = series.to_native()
     if isinstance(native, pl.Series):
         return native.to_list() if native.dtype == pl.Object else None
-    pandas = series.to_pandas() if series.implementation.is_pandas_like() else None
-    return pandas.tolist() if pandas is not None and pandas.dtype == object else None
+    if not series.implementation.is_pandas_like():
+        return None
+    values = series.to_pandas()
+    return values.astype(object).tolist() if getattr(values.dtype, "categories", values).dtype == object else None
 
 
 def _is_declared(series: Series) -> bool:

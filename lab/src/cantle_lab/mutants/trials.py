@@ -62,7 +62,7 @@ def broken_methods() -> list[Trial]:
          {"method": "diffgen", "preset": "paper", "rounds": 1}),
         ("mosaic: Laplace sampler at twice its rate", 400, laplace, one, table([]), table([0]), by_table,
          {"method": "mosaic"}),
-        ("baskets: Laplace sampler at twice its rate", 1000, laplace, SETS, [], [[1, 2]], by_cell,
+        ("baskets: Laplace sampler at twice its rate", 5000, laplace, SETS, [], [[1, 2]], by_cell,
          {"method": "baskets"}),
         ("diffpart: records cut by what others have", 400, _flaw("DiffPart: records cut by what others have"),
          SETS | {"items": [1, 2]}, [[1, 2], [1, 2]], [[1, 2], [1, 2], [1]], by_cell,
