@@ -113,11 +113,15 @@ ODD: list[Any] = [
     pd.Interval(0, 1), Fraction(1, 2), time(1), "\ud800", object(), range(2), np.datetime64("NaT", "ns"),
     np.array([1, 2]), ["Ash", 1, None, "Ash"], [], [True, "é"], ["\ud800", 1.0], [[1]], ("1", "x"), "Ash;1", [object()],
 ]  # fmt: skip
+LISTS: list[Any] = [
+    ["Ash "], [" 1", "x"], [""], ["Ash", ""], ["  "], [None, "Ash"], [1, "Ash "], (" male",), {"true "}, ["-999"],
+    [1.5], [[" 1"]], np.array(["Ash "]), [], ["cough"], "Ash ; 1", '["Ash "]', '[""]',
+]  # fmt: skip
 POOLS = {
     "ints": INTS, "floats": FLOATS, "bools": BOOLS, "words": WORDS, "days": DAYS, "times": TIMES, "zoned": ZONED,
-    "odd": ODD,
+    "odd": ODD, "lists": LISTS,
 }  # fmt: skip
-ANY = [*INTS, *FLOATS, *BOOLS, *WORDS, *DAYS, *TIMES, *ZONED, *BLANKS, *ODD]
+ANY = [*INTS, *FLOATS, *BOOLS, *WORDS, *DAYS, *TIMES, *ZONED, *BLANKS, *ODD, *LISTS]
 
 
 def fields_of(dice: Random, most: int) -> list[str]:

@@ -83,6 +83,27 @@ def test_each_record_is_mapped_by_itself(records: list[list[str] | None], more: 
         assert found.locate(pl.Series(form, dtype=kind)).tolist() == alone
 
 
+@pytest.mark.parametrize("unknown", ["null", "drop", "gout"])
+def test_a_list_of_objects_is_read_alike_beside_a_text(unknown: str) -> None:
+    """A column that holds lists alone is one of lists, and one text more makes all of them texts of JSON."""
+    held: list[object] = [
+        ["flu "],
+        [" flu", "gout"],
+        [""],
+        ["  "],
+        ["flu", ""],
+        [None, "flu"],
+        [],
+        ("gout",),
+        {1},
+        [[1]],
+    ]
+    found = scale(unknown=unknown)
+    alone = [int(found.locate(column_of_lists([one]))[0]) for one in held]
+    assert found.locate(column_of_lists(held)).tolist() == alone
+    assert found.locate(column_of_lists([*held, "mumps"])).tolist()[:-1] == alone
+
+
 @pytest.mark.parametrize(
     ("more", "given", "codes"),
     [

@@ -84,8 +84,8 @@ class Lists(Steps):
         lengths = lists.list.len()
         number = lengths.fill_null(0).to_numpy().astype(np.int64)
         items = lists.filter(pl.Series(number > 0)).explode()
-        if not is_list:
-            items = items.str.strip_chars().replace("", None)
+        if isinstance(items.dtype, pl.String | pl.Categorical | pl.Enum):
+            items = items.cast(pl.String).str.strip_chars().replace("", None)
         return items, np.repeat(np.arange(len(lists)), number), lengths.is_null().to_numpy()
 
     def _codes(self, series: pl.Series) -> Codes:
