@@ -68,14 +68,6 @@ def count_tables(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
     return counts
 
 
-def count_codes(codes: Codes, size: int) -> Ints:
-    """See count_tables.count_codes."""
-    counts, index = np.zeros(size, dtype=np.int64), np.empty(_BLOCK, dtype=np.uint16)  # as for tables of bytes
-    one = np.zeros(1, dtype=np.int64)
-    _count(codes.reshape(1, -1), np.arange(2), one, one.astype(np.uint16), np.array([0, size]), index, counts)
-    return counts
-
-
 @compiled
 def _descend(cells: Codes, column: Ints, side: Bytes, child: Ints, leaf: Ints, leaves: Ints) -> None:
     for u in range(len(leaves)):
