@@ -13,7 +13,6 @@ from math import prod
 
 import numpy as np
 
-from cantle import kernel_choice
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
 from cantle.trusted.geometry.grid import Spans, SpanValues
@@ -148,17 +147,8 @@ class LabelTree:
                 return False
         return all(_is_rule(self.goes_left[v], sizes[self.column[v]]) for v in inner.tolist())
 
-    def locate(self, cells: Sequence[Codes], *, compiled: bool | None = None) -> Ints:
-        """The leaf of each record, given its cells by column. Unless the caller has decided it, the number of records
-        decides whether a kernel finds it."""
-        if kernel_choice.worth_loading(len(cells[0])) if compiled is None else compiled:
-            from cantle.trusted.geometry import _count_kernels
-
-            return _count_kernels.locate_leaves(self, cells)
-        return self.locate_plainly(cells)
-
-    def locate_plainly(self, cells: Sequence[Codes]) -> Ints:
-        """The specification of `locate`."""
+    def locate(self, cells: Sequence[Codes]) -> Ints:
+        """The leaf of each record, given its cells by column."""
         leaves = np.zeros(len(cells[0]), dtype=np.int64)
         waiting = [(0, np.arange(len(leaves)))]
         while waiting:
