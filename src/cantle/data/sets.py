@@ -28,7 +28,7 @@ import polars as pl
 from cantle import kernel_choice
 from cantle.data.arrow_batches import decodable_column, parquet_batches, polars_of
 from cantle.data.engine_choice import EngineChoice, Opened, refuse_nodes
-from cantle.data.file_forms import CSV, PARQUET, check_packing, ending, files
+from cantle.data.file_forms import CSV, PARQUET, ending, files
 from cantle.data.fimi import Ints, read_tokens
 from cantle.data.frames import collected, frame_or_series, library_of, unreadable
 from cantle.data.item_lists import (
@@ -42,7 +42,8 @@ from cantle.data.item_lists import (
 )
 from cantle.data.long_tables import check_pair, columns_of, pack, read_long
 from cantle.data.tables import _check_columns, _frame_columns, column_types, header
-from cantle.errors import DataError, ParameterError, raise_alone
+from cantle.errors import DataError, ParameterError
+from cantle.schema.file_bytes import check_file
 from cantle.schema.sets import ITEMS, SetForm, SetSchema
 from cantle.trusted.core.arrays import Codes as Integers
 from cantle.trusted.core.private import Private
@@ -173,7 +174,7 @@ def _read(data: object, schema: SetSchema, store: Store) -> tuple[SetForm, Itera
 def _from_files(paths: list[Path], schema: SetSchema, store: Store) -> tuple[SetForm, Iterable[Packed]]:
     """The records of files, which all have the form of the first."""
     for path in paths:
-        check_file(path)
+        check_file(path, text=ending(path) not in PARQUET)
     if len({ending(path) in PARQUET for path in paths}) > 1:
         raise DataError("the files are of several kinds; give Parquet files only, or text files only.")
     typed, universe = ending(paths[0]) in PARQUET, schema.universe
@@ -229,18 +230,6 @@ def _lists_in(paths: list[Path], column: str, schema: SetSchema, store: Store) -
 def is_log(path: str | os.PathLike[str], schema: SetSchema) -> bool:
     """Whether a file is an event log in XES."""
     return schema.form == "xes" or (schema.form is None and "xes" in schema.FORMS and ending(path) == ".xes")
-
-
-def check_file(path: Path) -> None:
-    try:
-        is_folder, exists = path.is_dir(), path.exists()
-    except (OSError, ValueError):
-        raise_alone(DataError("this is not the path of a file; check it."))
-    if is_folder:
-        raise DataError(f"{path.name!r} is a folder; give one file.")
-    if not exists:
-        raise DataError(f"there is no file {path.name!r}; check the path.")
-    check_packing(path, text=ending(path) not in PARQUET)
 
 
 # ------------------------------------------------------------------------------------------ tables, frames

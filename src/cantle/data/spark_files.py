@@ -62,7 +62,7 @@ def require_readable(data: object, schema: TableSchema) -> None:
     if not isinstance(data, str | os.PathLike):
         return
     path = Path(data)
-    if _ending(path) in ARROW + SHEETS + STATISTICS or path.suffix.lower() == ".zst":
+    if _ending(path) in ARROW + SHEETS + STATISTICS or path.suffix.lower() in (".zst", ".xz"):
         raise ParameterError(f"the spark engine cannot read {path.name!r}; give CSV, JSON lines, Parquet or ORC")
     if _ending(path) in CSV:
         require_header_first(schema.dialect)
