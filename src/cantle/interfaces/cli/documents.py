@@ -96,12 +96,11 @@ def _account(ledger: str | None, dataset: str | None, release: Release) -> Spend
         raise ParameterError("a ledger needs the name of the data set, and a data set its ledger; give both or neither")
     if ledger is None or dataset is None:
         return None
-    from cantle.release.report.budget_section import Spending, Spent
+    from cantle.release.report.budget_section import Spending, spent
     from cantle.trusted.ledger import Ledger
 
     account = Ledger(ledger).account(dataset)
-    spent = [Spent(one.sequence, one.time, one.method, one.epsilon_nano) for one in account.entries]
-    return Spending(account.dataset, spent, account.cap_nano)
+    return Spending(account.dataset, account.cap_nano, [*map(spent, account.entries)])
 
 
 def statement_command(

@@ -134,8 +134,8 @@ def settings_of(pairs: list[str], preset: str) -> dict[str, Scalar]:
 def option(words: str, metavar: str | None = None, *flags: str, choices: Sequence[str] = (), **more: Any) -> Any:
     """An option of a command: what it says of itself and of its value, its flags if they are not its name, and the
     values that a shell offers."""
-    offered = {"autocompletion": lambda: list(choices)} if choices else {}
-    return typer.Option(*flags, metavar=metavar, help=words, **offered, **more)
+    offered = (lambda: list(choices)) if choices else None
+    return typer.Option(*flags, metavar=metavar, help=words, autocompletion=offered, **more)
 
 
 def switch(words: str, flag: str) -> Any:
