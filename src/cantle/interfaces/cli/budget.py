@@ -12,6 +12,7 @@ import typer
 
 from cantle.errors import ParameterError
 from cantle.interfaces.cli.options import (
+    PACKAGES,
     DataSet,
     Json,
     Parameters,
@@ -22,6 +23,7 @@ from cantle.interfaces.cli.options import (
     needed,
     option,
     print_result,
+    schema_for,
     settings_of,
     table,
 )
@@ -54,7 +56,9 @@ NAMED = 8
 
 def plan_command(
     schema: SchemaFile = None,
-    epsilons: Annotated[list[str] | None, argument("More values, for comparison.", "EPSILON")] = None,
+    epsilons: Annotated[
+        list[str] | None, argument("More values, for comparison; or a data package, which is the schema.", "EPSILON")
+    ] = None,
     records: Records = None,
     epsilon: Annotated[str | None, option("The privacy budget; give several to compare them.", "E")] = None,
     want: Annotated[
@@ -72,12 +76,15 @@ def plan_command(
     Example: cantle plan --schema schema.yaml --records 50000 --epsilon 0.5 1 2
 
     Example: cantle plan --schema schema.yaml --records 50000 --want "one-way 0.5%"
+
+    Example: cantle plan datapackage.yaml --records 5000 --epsilon 1
     """
     parameters = settings_of(settings, preset)
     if records is None:
         raise ParameterError("plan needs --records N: about how many records there are, from public knowledge")
-    public, method = Path(needed(schema, "schema", "--schema")), method_named(method)
-    values = [*([epsilon] if epsilon is not None else []), *(epsilons or [])]
+    package = next((one for one in epsilons or [] if one.lower().endswith(PACKAGES)), "")
+    public, method = Path(schema_for(package, schema)), method_named(method)
+    values = [one for one in (epsilon, *(epsilons or [])) if one is not None and one != package]
     if not values and want is None:
         values = [one for one in (chosen(None, "epsilon"),) if one is not None]
     if bool(values) == (want is not None):

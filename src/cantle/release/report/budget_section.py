@@ -6,16 +6,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import Any
 
-from cantle.release.manifest import EarlierRelease, Manifest
+from cantle.release.manifest import Manifest
 from cantle.release.report.charts import Svg, share_text, stacked, steps
 from cantle.release.report.content import Figure, Section
 from cantle.release.spending import other_paths, spending
 from cantle.trusted.core.budget import NANO, words_of
-
-if TYPE_CHECKING:
-    from cantle.trusted.ledger import Entry
 
 MOST = 7
 
@@ -23,7 +20,8 @@ Spent = tuple[int, str, str, int]
 """One release in a ledger: its number, time and method, and its epsilon in billionths."""
 
 
-def spent(one: EarlierRelease | Entry) -> Spent:
+def spent(one: Any) -> Spent:
+    """A release as an entry of the ledger, or a later release, says it."""
     return one.sequence, one.time, one.method, one.epsilon_nano
 
 
