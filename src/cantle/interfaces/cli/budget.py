@@ -18,8 +18,10 @@ from cantle.interfaces.cli.options import (
     Parameters,
     Scalar,
     SchemaFile,
+    argument,
     chosen,
     needed,
+    option,
     print_result,
     schema_for,
     settings_of,
@@ -34,24 +36,17 @@ if TYPE_CHECKING:
 METHODS = ["auto", "mosaic", "rps", "diffgen", "baskets", "diffpart", "journeys", "degrees", "families"]
 MethodName = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
-        autocompletion=lambda: METHODS,
-        help="auto (default), mosaic, rps, diffgen, baskets, diffpart, journeys, families or degrees; or your own, "
-        "package.module:Class.",
+    option(
+        f"{', '.join(METHODS[:-1])} or {METHODS[-1]} (default: {METHODS[0]}); or your own, package.module:Class.",
+        "NAME",
+        choices=METHODS,
     ),
 ]
 Preset = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        autocompletion=lambda: ["default", "paper"],
-        help="default, or paper: a method from a paper as it was published.",
-    ),
+    str, option("default, or paper: a method from a paper as it was published.", "NAME", choices=("default", "paper"))
 ]
 Records = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="N", help="About how many records (sets, nodes) there are, from public knowledge."),
+    int | None, option("About how many records (sets, nodes) there are, from public knowledge.", "N", min=1)
 ]
 
 
@@ -62,18 +57,12 @@ NAMED = 8
 def plan_command(
     schema: SchemaFile = None,
     epsilons: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="EPSILON", help="More values, for comparison; or a data package, which is the schema."),
+        list[str] | None, argument("More values, for comparison; or a data package, which is the schema.", "EPSILON")
     ] = None,
     records: Records = None,
-    epsilon: Annotated[
-        str | None, typer.Option(metavar="E", help="The privacy budget; give several to compare them.")
-    ] = None,
+    epsilon: Annotated[str | None, option("The privacy budget; give several to compare them.", "E")] = None,
     want: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ERROR", help='Find epsilon: "one-way 0.5%", "group-1% 50", "group-10% 1%", "smallest 200".'
-        ),
+        str | None, option('Find epsilon: "one-way 0.5%", "group-1% 50", "group-10% 1%", "smallest 200".', "ERROR")
     ] = None,
     method: MethodName = None,
     preset: Preset = "default",
@@ -217,8 +206,8 @@ ledger_app = typer.Typer(
     help="Keep account of what each data set has spent, across releases.", no_args_is_help=True, rich_markup_mode=None
 )
 
-Where = Annotated[str | None, typer.Option("--ledger", metavar="FILE", help="A SQLite file or a postgresql:// URL.")]
-AnyName = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Default: all data sets.")]
+Where = Annotated[str | None, option("A SQLite file or a postgresql:// URL.", "FILE", "--ledger")]
+AnyName = Annotated[str | None, option("Default: all data sets.", "NAME", "--dataset")]
 
 _SHOWN = ("data set", "unit", "cap", "spent", "left", "releases", "charges without release")
 
@@ -253,7 +242,7 @@ def show_command(ledger: Where = None, dataset: AnyName = None, as_json: Json = 
 
 @ledger_app.command("cap")
 def cap_command(
-    epsilon: Annotated[str, typer.Argument(metavar="N", help="The largest total epsilon of the data set.")],
+    epsilon: Annotated[str, argument("The largest total epsilon of the data set.", "N")],
     ledger: Where = None,
     dataset: DataSet = None,
     as_json: Json = False,
