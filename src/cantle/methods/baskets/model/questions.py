@@ -8,6 +8,7 @@ off, or records times epsilon is too small for them, items get all that is left.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -27,7 +28,6 @@ from cantle.methods.baskets.model.pair_plan import (
 )
 from cantle.methods.baskets.model.pool import HeadModel
 from cantle.methods.baskets.model.synthesis import Measured
-from cantle.methods.settings import portion
 from cantle.schema.sets import SetSchema
 from cantle.trusted.claims import set_queries as queries
 from cantle.trusted.core.answers import Noisy, NoisyCells
@@ -122,7 +122,7 @@ def ask_sizes(asker: Asker, universe: int) -> AskedSizes:
     require_shareable(whole)
     edges = size_edges(universe)
     query = queries.SetSizes(tuple(edges.tolist()))
-    noisy = asker.ask(query, portion(whole, SIZES_SHARE), why=PAID["sizes"], rows=("sizes",))
+    noisy = asker.ask(query, _portion(whole, SIZES_SHARE), why=PAID["sizes"], rows=("sizes",))
     return AskedSizes(whole, edges, noisy, fit_sizes(noisy.value[0], edges, universe, 1 / noise_scale(noisy)))
 
 
@@ -132,11 +132,11 @@ def ask_rest(asker: Asker, terms: Terms, first: AskedSizes) -> tuple[Answers, Me
     accuracy = asker.accuracy(whole, first.noisy_records)
     epsilon = whole / NANO / asker.max_records
     plan = plan_items(sizes, terms.universe, epsilon, accuracy, terms.pairs)
-    price = portion(whole, plan.share) if plan.pairs else asker.left()
+    price = _portion(whole, plan.share) if plan.pairs else asker.left()
     query = queries.ItemSupports(terms.universe, plan.most, plan.strata, plan.singles)
     noisy_items = asker.ask(query, price, why=PAID["items"], rows=item_questions(plan.strata, plan.singles))
     items = _supports(noisy_items, plan, sizes, terms)
-    head_items, noisy_head, head = _ask_head(asker, plan, items, sizes, portion(whole, HEAD_SHARE))
+    head_items, noisy_head, head = _ask_head(asker, plan, items, sizes, _portion(whole, HEAD_SHARE))
     pair_plan, noisy_pairs, pairs = _ask_pairs(asker, plan, items, sizes, (whole, asker.left()))
     answers = Answers(first.edges, first.noisy, plan, noisy_items, head_items, noisy_head, pair_plan, noisy_pairs)
     return answers, Measured(sizes, items, head, pairs)
@@ -182,3 +182,8 @@ def _ask_pairs(
 def noise_scale(noisy: Noisy | NoisyCells) -> float:
     """The scale of the noise: sensitivity over epsilon."""
     return noisy.rate_den / int(noisy.rate_num[0])
+
+
+def _portion(total: int, fraction: Fraction) -> int:
+    """A share of a whole number of nano-units, rounded down."""
+    return total * fraction.numerator // fraction.denominator
