@@ -13,10 +13,11 @@ from pathlib import Path
 
 from starlette.responses import Response
 
+from cantle.data.draft_schema.tables import flow
 from cantle.errors import CantleError, ParameterError
 from cantle.interfaces.studio import commands
 from cantle.interfaces.studio.pages import Visit, page, part
-from cantle.interfaces.studio.project import LEDGER, Project, flow
+from cantle.interfaces.studio.project import LEDGER, Project
 from cantle.interfaces.studio.studio import Studio
 from cantle.methods.epsilon_in_words import DEPLOYMENTS, RECKLESS, caution, like
 from cantle.methods.planning import plan

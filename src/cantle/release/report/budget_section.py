@@ -21,7 +21,7 @@ Spent = tuple[int, str, str, int]
 
 
 def spent(one: Any) -> Spent:
-    """A release as an entry of the ledger, or a later release, says it."""
+    """A release, given its entry in the ledger, or in the manifest of a later release."""
     return one.sequence, one.time, one.method, one.epsilon_nano
 
 
