@@ -18,15 +18,13 @@ from fractions import Fraction
 from functools import partial
 from itertools import combinations_with_replacement, product
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
 from cantle.audit.enumerating import Enumerating, law
 from cantle.data.engines_for_tables import AsksTable
-from cantle.framework.ask import Ask
-from cantle.framework.regions import Cut, Regions
-from cantle.framework.run import SubRoutines, TreeRun, grow
+from cantle.framework.run import TreeRun
 from cantle.interfaces.publishing import run
 from cantle.methods.base import Method
 from cantle.methods.rps.method import RPS
@@ -39,7 +37,7 @@ from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.base import Engine
 from cantle.trusted.counting.words import CHUNK_CELLS, Batch, WordEngine
-from cantle.trusted.geometry.boxes import Bools, Cuts, SetCuts
+from cantle.trusted.geometry.boxes import Cuts, SetCuts
 from cantle.trusted.noise import Lanes, Rate
 
 Record = tuple[int, ...]
@@ -175,11 +173,8 @@ class Config(Mechanism[Table]):
 
     def run(self, table: Table, noise: Enumerating, detail: Detail) -> Shown:
         method = self.method(self.domain())
-        closing = Closing(method, enumerate_leaves=detail.leaves)
-        noise.closed = closing.closed
-        with Curator(self.engine(table, method, detail.chunk_cells), self.budget, noise) as curator:
-            grow(closing, Ask(curator, method))
-            receipt = curator.seal()
+        engine, final = self.engine(table, method, detail.chunk_cells), () if detail.leaves else ("leaf",)
+        _, receipt = heard(cast(Method, method), engine, self.budget, noise, final)
         return shown(method, noise, receipt, leaves=detail.leaves)
 
 
@@ -303,31 +298,6 @@ def _as_text(answer: object) -> str:
 
 
 # ---- one run --------------------------------------------------------------------------------------------------
-
-
-class Closing:
-    """The method, with the draws of `summarize` recorded instead of enumerated, because nothing depends on them."""
-
-    def __init__(self, method: SubRoutines, *, enumerate_leaves: bool) -> None:
-        self.method = method
-        self.enumerate_leaves, self.summarizing = enumerate_leaves, False
-
-    def closed(self, _lanes: Lanes) -> bool:
-        return self.summarizing and not self.enumerate_leaves
-
-    def begin(self, regions: Regions, ask: Ask) -> None:
-        self.method.begin(regions, ask)
-
-    def stop(self, regions: Regions, ask: Ask) -> Bools:
-        return self.method.stop(regions, ask)
-
-    def partition(self, regions: Regions, ask: Ask) -> Cut:
-        return self.method.partition(regions, ask)
-
-    def summarize(self, regions: Regions, ask: Ask) -> None:
-        self.summarizing = True
-        self.method.summarize(regions, ask)
-        self.summarizing = False
 
 
 def shown(method: TreeRun, noise: Enumerating, receipt: ReceiptFields, *, leaves: bool) -> Shown:

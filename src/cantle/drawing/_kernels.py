@@ -119,14 +119,6 @@ def refine(drawn: Codes, order: Codes, within: Floats, start: Ints, room: Ints, 
         fine[i] = start[code] + min(np.int64(within[i] * room[code]), room[code] - 1)
 
 
-@compiled
-def spread(row: Codes, lo: Ints, width: Ints, random: NDArray[np.floating], codes: Codes) -> None:
-    """Draws the codes of all records, as `drawing.counts.draw_uniform` specifies."""
-    for i in range(len(row)):
-        wide = width[row[i]]
-        codes[i] = lo[row[i]] + min(np.int64(np.float64(random[i]) * wide), wide - 1)
-
-
 @inlined
 def _digits(value: int, room: Bytes, at: np.uint64, digits: Bytes) -> np.uint64:
     """Writes a whole number; returns the position after it. `digits` is a work area of 64 bytes."""

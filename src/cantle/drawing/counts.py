@@ -237,12 +237,6 @@ def draw_uniform(lo: Ints, hi: Ints, row: Codes, size: int, generator: Dice) -> 
     if widest == 1:
         return lo.astype(kind)[row]
     random = generator.random(len(row), dtype=np.float32 if widest <= 1 << 16 else np.float64)
-    if generator.compiled:
-        from cantle.drawing import _kernels
-
-        codes = np.empty(len(row), dtype=kind)
-        _kernels.spread(row, lo, width, random, codes)
-        return codes
     within = (random * width[row]).astype(np.int64)
     return (lo[row] + np.minimum(within, width[row] - 1)).astype(kind)
 

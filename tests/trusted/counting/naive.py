@@ -10,7 +10,6 @@ from itertools import pairwise
 import numpy as np
 
 from cantle.trusted.core.keys import (
-    ChildSizes,
     Classes,
     CodeTable,
     GridBins,
@@ -57,8 +56,6 @@ class NaiveEngine(Tables):
             return [0]
         if isinstance(key, Classes):
             return [label]
-        if isinstance(key, ChildSizes):
-            return [int(code[key.cuts.attribute[i]] >= key.cuts.point[i])]
         second = label if key.classes > 1 else 0
         if isinstance(key, OneWayEach):
             return [code[key.attribute[i]] * key.classes + second]

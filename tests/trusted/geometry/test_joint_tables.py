@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cantle.trusted.geometry import count_tables
-from cantle.trusted.geometry.count_tables import count_codes, count_tables_plainly, joined
+from cantle.trusted.geometry.count_tables import count_tables_plainly, joined
 from cantle.trusted.geometry.cross_tables import CrossTable, Map
 
 CELLS = (5, 2, 7, 3, 6)
@@ -75,13 +75,3 @@ def test_kernels_count_tables_with_more_cells_than_two_bytes_can_number() -> Non
     cells = np.random.default_rng(1).integers(0, 300, (2, 100)).astype(np.uint16)
     wide = [CrossTable((1, 0), (np.arange(300, dtype=np.uint16),) * 2)]
     assert np.array_equal(kernels.count_tables(cells, wide), count_tables_plainly(cells, wide))
-
-
-@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.int64])
-def test_codes_are_counted_with_and_without_kernels(kind: type) -> None:
-    pytest.importorskip("numba", reason="numba is not installed")
-    for n in (0, 1, 5000):
-        codes = np.random.default_rng(n).integers(0, 9, n).astype(kind)
-        want = [int((codes == code).sum()) for code in range(12)]
-        for compiled in (False, True):
-            assert count_codes(codes, 12, compiled=compiled).tolist() == want

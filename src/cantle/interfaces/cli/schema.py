@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from cantle.errors import ParameterError, SchemaError
-from cantle.interfaces.cli.options import Json, new_file, output, print_result, writing
+from cantle.interfaces.cli.options import Json, argument, new_file, option, output, print_result, switch, writing
 from cantle.schema.canonical_json import JSON
 from cantle.schema.code_books.columns import number_of
 from cantle.schema.declared_values import BLANK
@@ -29,47 +29,36 @@ _MOST_NAMED = 8
 def init_command(
     data: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="DATA",
+        argument(
+            "A table (CSV, Excel, Parquet), sets of items (FIMI lines, …), or edges. Not needed with --codebook.",
+            "DATA",
             show_default=False,
-            help="A table (CSV, Excel, Parquet), sets of items (FIMI lines, …), or edges. Not needed with --codebook.",
         ),
     ] = None,
     to: Annotated[Path | None, output("A new file. Default: print the schema.")] = None,
     child: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The second of two linked tables, whose rows belong to rows of DATA."),
+        Path | None, option("The second of two linked tables, whose rows belong to rows of DATA.", "FILE")
     ] = None,
     key: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="With --child: the column that links both tables (or PARENT=CHILD)."),
+        str | None, option("With --child: the column that links both tables (or PARENT=CHILD).", "COLUMN")
     ] = None,
-    kind: Annotated[
-        str | None, typer.Option(metavar="table|sets|sequences|graph", help="Default: by the file's name.")
-    ] = None,
+    kind: Annotated[str | None, option("Default: by the file's name.", "table|sets|sequences|graph")] = None,
     header: Annotated[
         str | None,
-        typer.Option(
-            metavar="yes|no|LINE",
-            help="CSV and Excel files: whether the first line holds column names, or the line that does.",
-        ),
+        option("CSV and Excel files: whether the first line holds column names, or the line that does.", "yes|no|LINE"),
     ] = None,
     codebook: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Tables: a public description of the columns: a CSV table of name, type, min, max, values; a "
+        option(
+            "Tables: a public description of the columns: a CSV table of name, type, min, max, values; a "
             "Frictionless schema; SDV or SmartNoise metadata; a NIST data dictionary; DDI XML.",
+            "FILE",
         ),
     ] = None,
-    ask: Annotated[
-        bool, typer.Option("--ask", help="Tables: ask about each column in the terminal. No value is read.")
-    ] = False,
+    ask: Annotated[bool, switch("Tables: ask about each column in the terminal. No value is read.", "--ask")] = False,
     infer: Annotated[
         bool,
-        typer.Option(
-            help="Tables: guess bounds and categories from the data. Releases made with this schema are NOT private."
-        ),
+        option("Tables: guess bounds and categories from the data. Releases made with this schema are NOT private."),
     ] = False,
     as_json: Json = False,
 ) -> None:

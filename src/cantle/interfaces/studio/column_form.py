@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from cantle.data.draft_schema.tables import flow
 from cantle.errors import SchemaError
-from cantle.interfaces.studio.project import flow
 from cantle.schema.declared_values import BLANK
 from cantle.schema.documents import parse_document
 

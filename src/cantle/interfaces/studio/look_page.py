@@ -57,7 +57,7 @@ def _of_release(answer: Callable[Concatenate[Studio, Visit, Opened, More], Respo
         if folder is None:
             return refusal(404)
         try:
-            release = studio.shelf.open(folder)
+            release = studio.open(folder)
         except CantleError as error:
             return page(studio, "nothing", "look", error=str(error))
         return answer(studio, visit, release, *more, **given)

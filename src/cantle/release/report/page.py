@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape, unescape
 from importlib.metadata import version
@@ -112,22 +112,10 @@ KINDS: dict[str, ReportedKind] = {
 }
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The contents of the top of the page."""
-
-    tiles: tuple[Tile, ...]
-    good: tuple[str, ...]
-    bad: tuple[str, ...]
-
-
-def verdict(release: Release) -> Verdict:
-    m, kind = release.manifest, KINDS[release.manifest.kind]
-    tiles = [_promise(release), _protects(release), _size(release), *kind.accuracy_tiles(release)]
-    if m.ledger is not None:
-        tiles.append(_spent(release))
-    uses = COUNTS[m.kind].uses(release)
-    return Verdict(tuple(tiles), uses.good, uses.bad)
+def tiles(release: Release) -> list[Tile]:
+    """The numbers at the top of the page."""
+    made = [_promise(release), _protects(release), _size(release)]
+    return [*made, *KINDS[release.manifest.kind].accuracy_tiles(release), *_spent(release)]
 
 
 def _promise(release: Release) -> Tile:
@@ -156,12 +144,12 @@ def _size(release: Release) -> Tile:
     return Tile(COUNTS[m.kind].counted, f"{m.summary['records']:,}", words)
 
 
-def _spent(release: Release) -> Tile:
-    line = release.manifest.ledger
-    assert line is not None
-    left = "no cap is set" if line.cap_nano is None else f"{words_of(line.cap_nano - line.spent_nano)} left"
-    words = f"by this data set up to this release, number {line.sequence} in its ledger; {left}."
-    return Tile("spent", words_of(line.spent_nano), words)
+def _spent(release: Release) -> Iterator[Tile]:
+    """What the data set has spent, if that is known."""
+    if line := release.manifest.ledger:
+        left = "no cap is set" if line.cap_nano is None else f"{words_of(line.cap_nano - line.spent_nano)} left"
+        words = f"by this data set up to this release, number {line.sequence} in its ledger; {left}."
+        yield Tile("spent", words_of(line.spent_nano), words)
 
 
 FOLDER = Path(__file__).parent / "templates"
@@ -206,17 +194,18 @@ def render(
         account=account,
         title=_title(release),
         policy=page_policy(style, script),
-        style=Raw(style),
-        script=Raw(script),
+        style=style,
+        script=script,
         release=release,
         manifest=release.manifest,
         method=f"Method {release.manifest.method} counted {traits_of(release.manifest).in_short}",
-        verdict=verdict(release),
+        tiles=tiles(release),
+        uses=COUNTS[release.manifest.kind].uses(release),
         internal=internal,
         warning=warning,
         sections=sections,
         ask=ask,
-        ask_json=Raw(_embedded(ask)),
+        ask_json=_embedded(ask),
         budget=budget_section(release.manifest, account),
         statement=blocks_of(release.statement)[1:],
         glossary=glossary(),
@@ -255,15 +244,6 @@ def _title(release: Release) -> str:
     stated = m.schema.get("title") or (m.ledger.dataset if m.ledger is not None else "")
     named = isinstance(stated, str) and stated
     return f"Release report: {stated}" if named else f"Release report of {COUNTS[m.kind].title}"
-
-
-class Raw(str):
-    """Our own style, script and JSON, which are not escaped."""
-
-    __slots__ = ()
-
-    def __html__(self) -> str:
-        return str(self)
 
 
 def _embedded(value: object) -> str:
@@ -318,7 +298,7 @@ def printable_statement(release: Release) -> str:
     return filled_in(
         "statement.html.jinja",
         policy=page_policy(style),
-        style=Raw(style),
+        style=style,
         about=release.manifest.facts.title,
         title=title,
         chapters=chapters,

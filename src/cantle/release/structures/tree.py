@@ -42,7 +42,7 @@ from cantle.release.words import printable, whose
 from cantle.schema.code_sets import Question
 from cantle.schema.domain import Domain, Steps
 from cantle.trusted.core.arrays import Codes, Ints
-from cantle.trusted.geometry.cross_tables import are_edges
+from cantle.trusted.geometry.grid import are_edges
 
 
 @dataclass(frozen=True)

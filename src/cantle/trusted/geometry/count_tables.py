@@ -140,15 +140,6 @@ def _count(cells: Codes, tables: Sequence[CrossTable], compiled: bool) -> Ints:
     return count_tables_plainly(cells, tables)
 
 
-def count_codes(codes: Codes, size: int, *, compiled: bool) -> Ints:
-    """How many records have each of `size` codes. Kernels count codes of one byte."""
-    if compiled and codes.dtype == np.uint8 and codes.flags.c_contiguous:
-        from cantle.trusted.geometry import _count_kernels
-
-        return _count_kernels.count_codes(codes, size)
-    return np.bincount(codes, minlength=size).astype(np.int64)
-
-
 def pays(records: int, tables: int) -> bool:
     """Whether kernels pay off for tables of which there will be more, as in the rounds of `mosaic`."""
     if kernel_choice.worth_loading(records):
