@@ -130,9 +130,7 @@ def distinct_spans(lo: Ints, hi: Ints, size: int) -> tuple[tuple[Ints, Ints], In
     return (spans // (size + 1), spans % (size + 1)), which
 
 
-def fit_values(
-    target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int = 40, *, compiled: bool = False
-) -> Floats:
+def fit_values(target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int = 40) -> Floats:
     """Masses f over the codes such that regions drawing from f inside [lo, hi) together show the target.
 
     Iterative proportional fitting of one attribute: scale f(v) by target(v) / current total of v over the regions.
@@ -146,10 +144,6 @@ def fit_values(
     total = max(float(target.sum()), 1.0)
     floor = total * 1e-9  # every code keeps a little mass, so that every region has something to draw
     f = np.maximum(target, floor)
-    if compiled and not sets:
-        from cantle.drawing import _kernels
-
-        return _kernels.fit(f, target, lo, hi, weights, floor, total, rounds)
     for _ in range(rounds):
         below = np.concatenate([[0.0], np.cumsum(value_sets.along(f) if sets else f)])
         share = weights / (below[hi] - below[lo])
@@ -157,7 +151,7 @@ def fit_values(
         held = np.cumsum(edge)[: len(code)]
         shown = f * (np.bincount(code, held)[:size] if sets else held)
         f = f * np.where(shown > floor, target / np.maximum(shown, floor), 1.0)
-        whole = float(np.cumsum(f)[-1])  # added one after the other, as in the kernel
+        whole = float(np.cumsum(f)[-1])  # added one after the other
         f = np.maximum(f * (total / max(whole, floor)), floor)
     return f
 
@@ -237,12 +231,6 @@ def draw_uniform(lo: Ints, hi: Ints, row: Codes, size: int, generator: Dice) -> 
     if widest == 1:
         return lo.astype(kind)[row]
     random = generator.random(len(row), dtype=np.float32 if widest <= 1 << 16 else np.float64)
-    if generator.compiled:
-        from cantle.drawing import _kernels
-
-        codes = np.empty(len(row), dtype=kind)
-        _kernels.spread(row, lo, width, random, codes)
-        return codes
     within = (random * width[row]).astype(np.int64)
     return (lo[row] + np.minimum(within, width[row] - 1)).astype(kind)
 

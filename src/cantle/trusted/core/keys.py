@@ -255,7 +255,7 @@ class TableCounts:
         if not is_whole(nodes, domain) or type(self.within) is not ColumnCells or not self.within.fits(domain[0]):
             return False
         known = self.subset is None or (type(self.subset) is Subset and self.subset.fits())
-        return known and are_tables(self.tables, self.within.sizes)
+        return known and are_tables(self.tables, self.within.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,7 +268,7 @@ class LeafCounts:
 
     @property
     def classes(self) -> int:
-        return self.within.sizes[self.target]
+        return self.within.shape[self.target]
 
     @property
     def cells(self) -> int:
@@ -277,7 +277,7 @@ class LeafCounts:
     def fits(self, nodes: Frontier, domain: Domain) -> bool:
         if not is_whole(nodes, domain) or type(self.within) is not ColumnCells or not self.within.fits(domain[0]):
             return False
-        if type(self.tree) is not LabelTree or not self.tree.fits(self.within.sizes) or not are_ints((self.target,)):
+        if type(self.tree) is not LabelTree or not self.tree.fits(self.within.shape) or not are_ints((self.target,)):
             return False
         return 0 <= self.target < len(domain[0]) and self.cells <= MOST_COUNTS
 

@@ -228,7 +228,7 @@ class WordEngine(Private, Tables):
         counts = np.zeros(key.cells, dtype=np.int64)
         for cells in self._cells_of(key):
             if isinstance(key, LeafCounts):
-                leaf = key.tree.locate(list(cells), compiled=self.compiled)
+                leaf = key.tree.locate(list(cells))
                 counts += np.bincount(leaf * key.classes + cells[key.target], minlength=key.cells)
             else:
                 compiled = self.compiled or pays(len(self._rows), len(key.tables))
