@@ -16,7 +16,7 @@ import polars as pl
 from cantle.drawing.column_cells import Column, column_of
 from cantle.drawing.counts import STREAMS, Dice, public_streams
 from cantle.errors import VerifyError
-from cantle.methods.mosaic.model.answers import FIRST, PARTS, PLACE, SCORES
+from cantle.methods.mosaic.model.answers import FIRST, NESTED, PLACE, SCORES
 from cantle.methods.mosaic.model.bands import ALONE, FEW_BANDS, MANY_BANDS, Bands
 from cantle.methods.mosaic.model.fitted import DOUBT, Fitted, empty_cells, first_tables
 from cantle.methods.mosaic.model.items import ITEMS, items_of, with_items
@@ -130,11 +130,11 @@ class ReleasedTables:
             if not answer.why.startswith(("table ", SCORES)):
                 continue
             table = self._bought(answer, fitted)
-            if not answer.why.endswith(PARTS):
+            if not answer.why.endswith(NESTED):
                 fitted.add(table)
                 continue
             parts.append(table)
-            if answer.why.endswith(PARTS[-1]):
+            if answer.why.endswith(NESTED[-1]):
                 fitted.add_pair(parts)
                 parts = []
         if fitted.tables:

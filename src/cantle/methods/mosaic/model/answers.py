@@ -11,7 +11,7 @@ FIRST = "first tables"
 """What receipts call the tables of all columns, which are measured first; the numbers of cells follow."""
 
 
-PARTS = ", coarse", ", middle", ", fine"
+NESTED = ", coarse", ", middle", ", fine"
 """What receipts add to the name of a table of two columns that is measured at three numbers of groups."""
 
 
@@ -21,6 +21,18 @@ PLACE = "place"
 
 SCORES = "pairs of scores"
 """What receipts call the tables of the scores of groups."""
+
+
+LIST_SIZES, LIST_ITEMS, LIST_PAIRS, LIST_TABLE = "sizes", "items", "pairs", "table"
+
+
+def of_list(number: int, what: str) -> str:
+    """What receipts call a question about the list of this number.
+
+    >>> of_list(0, LIST_SIZES)
+    'list 1, sizes'
+    """
+    return f"list {number + 1}, {what}"
 
 
 class TreeNode(TypedDict, total=False):
@@ -35,10 +47,17 @@ class TreeNode(TypedDict, total=False):
 
 
 class CellsOf(TypedDict, total=False):
-    """A description of an answer's cells. Columns are given by their numbers, edges as codes."""
+    """A description of an answer's cells. Columns are given by their numbers, edges as codes.
+
+    Answers about a list are about the items `of` it: counts by size, or parts (with at most so many items or pairs of a
+    record) of items, of items `by` a column, or of pairs.
+    """
 
     columns: list[int]
     edges: list[list[int]] | list[int]
+    of: list[int]
+    by: list[int]
+    most: int
     column: int
     at_least: list[int]
     origin: int

@@ -1,0 +1,201 @@
+"""Items of lists: estimates from counts in parts, from which items are drawn after all other columns.
+
+A record adds at most so many counts to those of all items together (Claim 72), so a list costs as much as a few tables
+however many items it may hold. What a list holds is estimated from the counts of each item alone, of each item by the
+groups of other columns, and of each two items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cantle.drawing.column_cells import Column
+from cantle.drawing.counts import Floats
+from cantle.drawing.smooth import project
+from cantle.methods.mosaic.model.fitted import Fitted
+from cantle.methods.mosaic.model.noisy_tables import NoisyTable
+from cantle.schema.domain import Domain
+from cantle.schema.lists import Lists
+from cantle.schema.rules import Rules
+from cantle.trusted.core.keys import MOST_HELD
+from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.item_partitions import PARTS
+
+_LOST = 0.2
+"""What the parts of long lists that do not count make wrong, as a part of them."""
+
+_MOST_GROUPS = 16
+_CELL = 2.0
+"""How many times its noise the expected count of an item in a group is, where groups are made small."""
+
+_COLUMN_CELL = 3.0
+"""How many times the noise of a count of an item by a column its support is at least, if more columns are counted."""
+
+
+@dataclass(frozen=True)
+class ListColumns:
+    """A list by positions: its items, the column that says whether it is missing, and how long lists are at most."""
+
+    items: tuple[int, ...]
+    missing: int | None
+    longest: int
+
+
+def lists_of(domain: Domain) -> list[ListColumns]:
+    """The lists whose items stand after the other columns of a domain."""
+    if domain.relations is None or not domain.listed:
+        return []
+    place, found = {one.name: number for number, one in enumerate(domain.attributes)}, []
+    for one in domain.relations.lists:
+        scale = domain.relations.columns[one.name].scale
+        assert isinstance(scale, Lists)
+        missing = None if one.missing is None else place[one.missing]
+        found.append(ListColumns(tuple(place[name] for name in one.items), missing, scale.most))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class PartTable:
+    """Noisy counts by item (or by two items) and by group of a column, of records that count with at most `most` items
+    (or pairs); a single group if there is no column."""
+
+    counts: Floats
+    variance: float
+    most: int
+    column: int | None = None
+
+    @staticmethod
+    def of(noisy: Ints, rows: int, variance: float, most: int, column: int | None = None) -> PartTable:
+        """The counts of answers in parts, which have this variance."""
+        return PartTable(noisy.reshape(rows, -1) / PARTS, variance / PARTS**2, most, column)
+
+    def times(self, factor: float) -> PartTable:
+        return PartTable(self.counts * factor, self.variance * factor**2, self.most, self.column)
+
+
+@dataclass(frozen=True, eq=False)
+class ListAnswers:
+    """The noisy answers about a list: how many records have each size, counts of items, of items by columns, and of
+    pairs."""
+
+    sizes: ListSizes
+    items: PartTable
+    by_column: Sequence[PartTable]
+    pairs: PartTable | None
+
+
+@dataclass(frozen=True, eq=False)
+class ListSizes:
+    """Estimated numbers of records with 0, 1, 2, … items."""
+
+    records: Floats
+
+    @staticmethod
+    def of(noisy: Ints, variance: float, total: float, longest: int) -> ListSizes:
+        """Beyond the most frequent size, sizes end where two of them in a row are within their noise."""
+        counts = noisy[: longest + 1].astype(np.float64)
+        low = np.append(counts, [0.0, 0.0]) < variance**0.5
+        low[: 1 + int(np.argmax(counts[1:]))] = False
+        last = int(np.argmax(low[:-1] & low[1:]))
+        return ListSizes(project(counts[: max(2, last)], total))
+
+    def _numbers(self, pairs: bool) -> Floats:
+        size = np.arange(len(self.records), dtype=np.float64)
+        return size * (size - 1) / 2 if pairs else size
+
+    def number(self, pairs: bool = False) -> float:
+        """The number of all items or pairs."""
+        return max(1.0, float((self._numbers(pairs) * self.records).sum()))
+
+    def stretch(self, most: int, pairs: bool = False) -> float:
+        """How many items (or pairs) there are per one that counts."""
+        return self.number(pairs) / self.counted(most, pairs)
+
+    def counted(self, most: int, pairs: bool = False) -> float:
+        """How many of these count."""
+        return max(1.0, float((np.minimum(self._numbers(pairs), most) * self.records).sum()))
+
+    def most(self, items: int, rate: float) -> int:
+        """How many items of a record count for supports at this rate: with more there is more noise, with fewer, more
+        of long lists is lost."""
+        held = [most for most in range(1, min(MOST_HELD, items) + 1) if most == 1 or self.stretch(most - 1) > 1]
+        mean = self.number() / items
+        lost = [_LOST * mean * (1 - 1 / self.stretch(most)) for most in held]
+        noise = [self.stretch(most) * most / rate for most in held]
+        return held[int(np.argmin(np.add(noise, lost)))]
+
+    def usual(self, pairs: bool = False) -> int:
+        """How many items (or pairs) the mean list has, of those that are not empty."""
+        mean = self.number() / max(1.0, float(self.records[1:].sum()))
+        return max(1, min(MOST_HELD, round(mean * (mean - 1) / 2 if pairs else mean)))
+
+
+def related_columns(fitted: Fitted, group: ListColumns, count: float, rate: float) -> list[int]:
+    """The columns that items are counted by: the leading one, then those most strongly linked to others, as many as
+    the noise allows. `count` is the mean count of an item, `rate` that of its noise if there is one column."""
+    links = fitted.links().sum(axis=1)
+    usable = [number for number, size in enumerate(fitted.sizes) if size > 1 and number != group.missing]
+    usable.sort(key=lambda number: (number != fitted.lead, -links[number], number))
+    return usable[: max(1, int(count * rate / _COLUMN_CELL))]
+
+
+def groups_of(fitted: Fitted, column: int, count: float, rate: float) -> int:
+    """The number of groups of a column: the leading one has all of its cells, others fewer if there is more noise."""
+    if column == fitted.lead:
+        return fitted.sizes[column]
+    most = int(np.clip(count * rate / _CELL, 2, _MOST_GROUPS))
+    return fitted.groupings[column].at_most(most)
+
+
+def with_lists(
+    fitted: Fitted,
+    columns: Sequence[Column],
+    lists: Sequence[ListColumns],
+    answers: Sequence[ListAnswers],
+    rules: Rules | None,
+) -> Fitted:
+    """The estimates with the items of all lists as further columns, and with the tables that relate them."""
+    supports = [one.items.times(one.sizes.stretch(one.items.most)) for one in answers]
+    counts = [np.clip(count[0], 0.0, fitted.total) for one in supports for count in one.counts]
+    both = [np.array([fitted.total - count, count]) for count in counts]
+    variances = [one.variance for one in supports for _ in one.counts]
+    made = fitted.with_items(columns, both, variances, rules)
+    for group, one in zip(lists, answers, strict=True):
+        for table in one.by_column:
+            _add_by_column(made, group, table.times(one.sizes.stretch(table.most)))
+        if one.pairs is not None:
+            _add_pairs(made, group, one.pairs.times(one.sizes.stretch(one.pairs.most, pairs=True)))
+        if group.missing is not None:
+            _add_missing(made, group, group.missing)
+    return made
+
+
+def _add_by_column(fitted: Fitted, group: ListColumns, table: PartTable) -> None:
+    assert table.column is not None
+    groups = table.counts.shape[1]
+    starts = fitted.groupings[table.column].starts(groups)
+    every = np.add.reduceat(fitted.one_way[table.column], starts) * fitted.total
+    for item, held in zip(group.items, table.counts, strict=True):
+        both = np.column_stack([every - held, held])
+        fitted.add(NoisyTable((table.column, item), (groups, 2), both, table.variance))
+
+
+def _add_pairs(fitted: Fitted, group: ListColumns, pairs: PartTable) -> None:
+    support = [fitted.one_way[item][1] * fitted.total for item in group.items]
+    for number, (second, first) in enumerate((b, a) for b in range(len(support)) for a in range(b)):
+        held = float(pairs.counts[number, 0])
+        one, other = support[first] - held, support[second] - held
+        counts = np.array([[fitted.total - one - other - held, other], [one, held]])
+        fitted.add(NoisyTable((group.items[first], group.items[second]), (2, 2), counts, pairs.variance))
+
+
+def _add_missing(fitted: Fitted, group: ListColumns, missing: int) -> None:
+    """Lists that are missing hold no item."""
+    there, gone = fitted.one_way[missing] * fitted.total
+    for item in group.items:
+        held = min(fitted.one_way[item][1] * fitted.total, there)
+        counts = np.array([[there - held, held], [gone, 0.0]])
+        fitted.add(NoisyTable((missing, item), (2, 2), counts, 1.0, settled=True))
