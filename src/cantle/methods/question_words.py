@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cantle.methods.mosaic.model.answers import FIRST
+from cantle.methods.mosaic.model.answers import FIRST, LIST_ITEMS, LIST_PAIRS, LIST_SIZES, LIST_TABLE
 from cantle.methods.mosaic.model.bands import ALONE
 from cantle.methods.mosaic.model.items import ITEMS
 from cantle.methods.own_error.accuracy import WHY as ACCURACY
@@ -37,6 +37,10 @@ _QUESTIONS = {
     "choice of tables": "choosing tables of several columns",
     "tables": "counts of tables of several columns",
     ITEMS: "items of groups, each by itself",
+    f"list {LIST_SIZES}": "how long lists are",
+    f"list {LIST_ITEMS}": "items of lists, each by itself",
+    f"list {LIST_PAIRS}": "items of lists, two by two",
+    f"list {LIST_TABLE}s": "items of lists by other columns",
     "places": "where places are",
     ALONE: "the target by itself",
     "leaves by class": "the target in groups of similar records",
@@ -59,5 +63,5 @@ def question_in_words(why: str) -> str:
     >>> question_in_words("first tables, 5 to 8 cells")
     'every column'
     """
-    kind = re.sub(r" \d+$", "s", re.sub(rf"^{FIRST}, .*", FIRST, why))
+    kind = re.sub(r" \d+$", "s", re.sub(rf"^{FIRST}, .*", FIRST, re.sub(r"^list \d+,", "list", why)))
     return _QUESTIONS.get(kind, kind)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from cantle.trusted.claims.queries import OncePerRecord
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.keys import ItemParts, ListSizes
+from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
-from cantle.trusted.geometry.item_partitions import PARTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class PartsOfLists:
         return ItemParts(self.within, self.items, self.by, self.most, self.pairs)
 
     def sensitivity(self, unit: Unit) -> int:
-        return self.most * PARTS * unit.max_records
+        return self.most * item_partitions.PARTS * unit.max_records
 
 
 LIST_QUERIES = (SizesOfLists, PartsOfLists)

@@ -23,7 +23,7 @@ from cantle.trusted.geometry.cross_tables import (
     are_tables,
 )
 from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.geometry.item_partitions import ItemTree, Partitions
+from cantle.trusted.geometry.item_partitions import MOST_COUNTED, ItemTree, Partitions
 from cantle.trusted.geometry.sequence_strings import SequenceDomain
 from cantle.trusted.geometry.subset import Subset
 from cantle.trusted.geometry.views import FamilyDomain, is_view
@@ -304,10 +304,6 @@ class ViewCounts(TableCounts):
         return super().fits(nodes, (domain.sizes(self.view), 1))
 
 
-MOST_HELD = 64
-"""Most items, or pairs of items, of a record that may count in full."""
-
-
 @dataclass(frozen=True, eq=False)
 class ListSizes:
     """How many records hold 0, 1, 2, … of the `items` of a list. An item is a column of two cells; records in the
@@ -346,7 +342,7 @@ class ItemParts(ListSizes):
     def fits(self, nodes: Frontier, domain: Domain) -> bool:
         if not super().fits(nodes, domain) or not are_tables((self.by,), self.within.sizes):
             return False
-        known = type(self.most) is int and 1 <= self.most <= MOST_HELD and type(self.pairs) is bool
+        known = type(self.most) is int and 1 <= self.most <= MOST_COUNTED and type(self.pairs) is bool
         return known and 0 < self.cells <= MOST_COUNTS
 
 

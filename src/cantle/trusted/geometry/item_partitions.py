@@ -96,6 +96,9 @@ def unrank(place: Ints, fan: Ints, most: Ints) -> Ints:
 PARTS = 5040
 """Units of a whole count; divisible by 1 to 10, so that few parts are rounded."""
 
+MOST_COUNTED = 64
+"""Most items or pairs of a record that may count in full."""
+
 LONGEST_PAIRED = 256
 """The pairs of a record with more top items do not count: there would be many, each with a tiny part."""
 

@@ -20,11 +20,10 @@ from cantle.methods.mosaic.model.noisy_tables import NoisyTable
 from cantle.schema.domain import Domain
 from cantle.schema.lists import Lists
 from cantle.schema.rules import Rules
-from cantle.trusted.core.keys import MOST_HELD
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.item_partitions import PARTS
+from cantle.trusted.geometry.item_partitions import MOST_COUNTED, PARTS
 
-_LOST = 0.2
+_LOST = 0.12
 """What the parts of long lists that do not count make wrong, as a part of them."""
 
 _MOST_GROUPS = 16
@@ -121,7 +120,7 @@ class ListSizes:
     def most(self, items: int, rate: float) -> int:
         """How many items of a record count for supports at this rate: with more there is more noise, with fewer, more
         of long lists is lost."""
-        held = [most for most in range(1, min(MOST_HELD, items) + 1) if most == 1 or self.stretch(most - 1) > 1]
+        held = [most for most in range(1, min(MOST_COUNTED, items) + 1) if most == 1 or self.stretch(most - 1) > 1]
         mean = self.number() / items
         lost = [_LOST * mean * (1 - 1 / self.stretch(most)) for most in held]
         noise = [self.stretch(most) * most / rate for most in held]
@@ -130,7 +129,7 @@ class ListSizes:
     def usual(self, pairs: bool = False) -> int:
         """How many items (or pairs) the mean list has, of those that are not empty."""
         mean = self.number() / max(1.0, float(self.records[1:].sum()))
-        return max(1, min(MOST_HELD, round(mean * (mean - 1) / 2 if pairs else mean)))
+        return max(1, min(MOST_COUNTED, round(mean * (mean - 1) / 2 if pairs else mean)))
 
 
 def related_columns(fitted: Fitted, group: ListColumns, count: float, rate: float) -> list[int]:
