@@ -37,10 +37,10 @@ _QUESTIONS = {
     "choice of tables": "choosing tables of several columns",
     "tables": "counts of tables of several columns",
     ITEMS: "items of groups, each by itself",
-    f"list {LIST_SIZES}": "how long lists are",
-    f"list {LIST_ITEMS}": "items of lists, each by itself",
-    f"list {LIST_PAIRS}": "items of lists, two by two",
-    f"list {LIST_TABLE}s": "items of lists by other columns",
+    LIST_SIZES: "how long lists are",
+    LIST_ITEMS: "items of lists, each by itself",
+    LIST_PAIRS: "items of lists, two by two",
+    f"{LIST_TABLE}s": "items of lists by other columns",
     "places": "where places are",
     ALONE: "the target by itself",
     "leaves by class": "the target in groups of similar records",
@@ -63,5 +63,5 @@ def question_in_words(why: str) -> str:
     >>> question_in_words("first tables, 5 to 8 cells")
     'every column'
     """
-    kind = re.sub(r" \d+$", "s", re.sub(rf"^{FIRST}, .*", FIRST, re.sub(r"^list \d+,", "list", why)))
+    kind = re.sub(r" \d+$", "s", re.sub(rf"^{FIRST}, .*", FIRST, why))
     return _QUESTIONS.get(kind, kind)

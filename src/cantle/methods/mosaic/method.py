@@ -15,7 +15,7 @@ from cantle.drawing.records import Results
 from cantle.errors import SchemaError
 from cantle.methods.base import TableMethod
 from cantle.methods.mosaic.model.items import items_of
-from cantle.methods.mosaic.model.lists import lists_of
+from cantle.methods.mosaic.model.lists import listed_of
 from cantle.methods.mosaic.questions import Questions
 from cantle.methods.mosaic.results import mosaic_results
 from cantle.methods.mosaic.run import MosaicRun
@@ -51,7 +51,7 @@ class Mosaic(TableMethod):
         self.preset = preset
         self.domain = domain.with_target_as_column().with_scores()
         self.groups = items_of(self.domain)
-        self.lists = lists_of(self.domain)
+        self.lists = listed_of(self.domain)
         related = self.domain.related
         self.columns: list[Column] = [column_of(one) for one in self.domain.attributes[:related]]
         self.listed = [column_of(one) for one in self.domain.attributes[related:][: len(self.domain.listed)]]

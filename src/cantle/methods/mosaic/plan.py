@@ -62,8 +62,10 @@ LISTS = Fraction(15, 100)
 """The share of all lists together. Relations of the other columns are then about 10 % less accurate."""
 
 LIST_SHARES = {LIST_SIZES: Fraction(5, 100), LIST_PAIRS: Fraction(12, 100), LIST_TABLE: Fraction(18, 100)}
-"""The shares of a list's part of the budget that count its sizes, pairs of items and items by other columns; the rest
-counts each item alone. Chosen on generated patients with 6 to 24 diagnoses."""
+"""The parts of the share of lists that count their sizes, pairs of items, and items by other columns; the rest counts
+each item alone. Chosen on generated patients with 6 to 24 diagnoses."""
+
+LIST_ITEMS = 1 - sum(LIST_SHARES.values())
 
 SCORES, SCORE_GROUPS, FEWEST_SCORED = Fraction(7, 10), 5, 40
 """The part of the budget of tables that counts every score with every other, in so many groups each, and the records

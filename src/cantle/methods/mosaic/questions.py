@@ -14,7 +14,7 @@ from math import ceil, log
 import numpy as np
 
 from cantle.drawing.column_cells import Column
-from cantle.methods.mosaic.model.answers import CellsOf, NoisyAnswer, TreeNode
+from cantle.methods.mosaic.model.answers import LIST_PAIRS, LIST_SIZES, CellsOf, NoisyAnswer, TreeNode
 from cantle.trusted.claims.list_queries import PartsOfLists, SizesOfLists
 from cantle.trusted.claims.queries import Size
 from cantle.trusted.claims.table_candidates import (
@@ -161,18 +161,18 @@ class Questions:
         ]
         return self._keep(why, noisy, [table.cells for table in tables], about)
 
-    def list_sizes(self, items: Sequence[int], price: Fraction, why: str) -> Ints:
+    def list_sizes(self, items: Sequence[int], price: Fraction) -> Ints:
         """The noisy numbers of records with 0, 1, 2, … of these items."""
-        asked = SizesOfLists(self.within, tuple(items))
-        noisy = self._curator.measure(self._root, asked, nano(price), why=why)
-        return self._keep(why, noisy, [len(items) + 1], [{"of": list(items)}])[0]
+        noisy = self._curator.measure(self._root, SizesOfLists(self.within, tuple(items)), nano(price), why=LIST_SIZES)
+        return self._keep(LIST_SIZES, noisy, [len(items) + 1], [{"of": list(items)}])[0]
 
     def item_parts(
-        self, items: Sequence[int], by: CrossTable | None, most: int, price: Fraction, why: str, pairs: bool = False
+        self, items: Sequence[int], by: CrossTable | None, most: int, price: Fraction, why: str = LIST_PAIRS
     ) -> Ints:
-        """The noisy parts of each of these items, or of each pair, by the cells of a table of one column."""
+        """The noisy parts of each of these items by the cells of a table of one column; without a name (`why`) of each
+        two of them."""
         everyone = CrossTable((items[0],), (np.zeros(2, dtype=np.uint8),))
-        asked = PartsOfLists(self.within, tuple(items), by or everyone, most, pairs)
+        asked = PartsOfLists(self.within, tuple(items), by or everyone, most, why == LIST_PAIRS)
         noisy = self._curator.measure(self._root, asked, nano(price), why=why)
         about: CellsOf = {"of": list(items), "most": most}
         if by is not None:

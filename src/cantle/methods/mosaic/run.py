@@ -37,7 +37,6 @@ from cantle.methods.mosaic.model.answers import (
     NESTED,
     PLACE,
     SCORES,
-    of_list,
 )
 from cantle.methods.mosaic.model.bands import ALONE, Bands
 from cantle.methods.mosaic.model.classes import predict
@@ -46,7 +45,7 @@ from cantle.methods.mosaic.model.fitted import DOUBT, Learned, empty_cells, firs
 from cantle.methods.mosaic.model.items import ITEMS, Items, with_items
 from cantle.methods.mosaic.model.lists import (
     ListAnswers,
-    ListColumns,
+    Listed,
     ListSizes,
     PartTable,
     groups_of,
@@ -92,7 +91,7 @@ class MosaicRun:
     edges: list[Ints] = field(default_factory=list)
     rules: Rules | None = None
     groups: Sequence[Items] = ()
-    lists: Sequence[ListColumns] = ()
+    lists: Listed | None = None
     listed: Sequence[Column] = ()
     places: dict[int, Place] = field(default_factory=dict)
     measured: Fraction = Fraction(0)
@@ -153,7 +152,7 @@ class MosaicRun:
             banded,
             self.columns,
             self._items,
-            bool(self.lists),
+            self.lists is not None,
         )
 
     def _shape_cells(self) -> None:
@@ -404,8 +403,9 @@ class MosaicRun:
     def _draw(self) -> list[Codes]:
         """Draws the cells of the records, then their values."""
         dice, self.learned = self.dice["records"], self._learned("classes")
-        if self.lists:
-            self._count_lists()
+        if self.lists is not None:
+            answers = self._ask_lists(self.lists)
+            self.fitted = with_lists(self.fitted, self.listed, self.lists, answers, self.rules)
         fitted = self.fitted
         records = max(0, round(fitted.noisy_total))
         cells = fitted.draw_cells(max(1, records), self.learned, dice)
@@ -427,43 +427,35 @@ class MosaicRun:
         variance = laplace_variance(self._rate(price, len(asked)))
         return with_items(codes, self.groups, noisy, variance, self.fitted.total, self.dice["records"])
 
-    def _count_lists(self) -> None:
-        """Counts the items of lists, and adds them to the columns."""
-        paid = self._price(self.start.lists / len(self.lists))
-        answers = [self._list(number, group, paid) for number, group in enumerate(self.lists)]
-        self.fitted = with_lists(self.fitted, self.listed, self.lists, answers, self.rules)
-
-    def _list(self, number: int, group: ListColumns, paid: Fraction) -> ListAnswers:
-        """The noisy answers about a list: how long lists are, their items in pairs and by columns, then each alone, for
-        all that is left."""
-        price = {what: rules.price(share, paid) for what, share in rules.LIST_SHARES.items()}
-        noisy = self.questions.list_sizes(group.items, price[LIST_SIZES], of_list(number, LIST_SIZES))
-        noise, left = laplace_variance(self._rate(price[LIST_SIZES], 1)), paid - price[LIST_SIZES]
-        sizes, pairs = ListSizes.of(noisy, noise, self.fitted.total, group.longest), None
-        if len(group.items) > 1:
-            why = of_list(number, LIST_PAIRS)
-            pairs = self._parts(group, None, sizes.usual(pairs=True), price[LIST_PAIRS], why, pairs=True)
+    def _ask_lists(self, listed: Listed) -> ListAnswers:
+        """The noisy answers about lists: how many items records have, items in pairs and by columns, then each alone,
+        for all that is left."""
+        left = self._price(self.start.lists)
+        price = {what: rules.price(share, left) for what, share in rules.LIST_SHARES.items()}
+        noisy, noise = self.questions.list_sizes(listed.items, price[LIST_SIZES]), self._rate(price[LIST_SIZES], 1)
+        sizes = ListSizes.of(noisy, laplace_variance(noise), self.fitted.total, listed.longest)
+        left, pairs = left - price[LIST_SIZES], None
+        if len(listed.items) > 1:
+            pairs = self._parts(listed, None, sizes.usual(pairs=True), price[LIST_PAIRS], LIST_PAIRS)
             left -= price[LIST_PAIRS]
-        by_column = self._by_columns(number, group, sizes, price[LIST_TABLE])
+        by_column = self._by_columns(listed, sizes, price[LIST_TABLE])
         left -= price[LIST_TABLE] if by_column else 0
-        most = sizes.most(len(group.items), self._rate(left, 1))
-        return ListAnswers(sizes, self._parts(group, None, most, left, of_list(number, LIST_ITEMS)), by_column, pairs)
+        most = sizes.most(len(listed.items), self._rate(left, 1))
+        return ListAnswers(sizes, self._parts(listed, None, most, left, LIST_ITEMS), by_column, pairs)
 
-    def _by_columns(self, number: int, group: ListColumns, sizes: ListSizes, paid: Fraction) -> list[PartTable]:
+    def _by_columns(self, listed: Listed, sizes: ListSizes, paid: Fraction) -> list[PartTable]:
         """Counts of the items by the groups of other columns."""
         most, by_column = sizes.usual(), list[PartTable]()
-        count, rate = sizes.counted(most) / len(group.items), self._rate(paid, most)
-        related = related_columns(self.fitted, group, count, rate)
-        for place, column in enumerate(related, 1):
+        count, rate = sizes.counted(most) / len(listed.items), self._rate(paid, most)
+        related = related_columns(self.fitted, listed, count, rate)
+        for number, column in enumerate(related, 1):
             groups = groups_of(self.fitted, column, count, rate / len(related))
-            by, why = question((column,), (groups,), self.fitted.groupings), of_list(number, f"{LIST_TABLE} {place}")
-            by_column.append(self._parts(group, by, most, rules.price(Fraction(1, len(related)), paid), why))
+            by, each = question((column,), (groups,), self.fitted.groupings), Fraction(1, len(related))
+            by_column.append(self._parts(listed, by, most, rules.price(each, paid), f"{LIST_TABLE} {number}"))
         return by_column
 
-    def _parts(
-        self, group: ListColumns, by: CrossTable | None, most: int, price: Fraction, why: str, pairs: bool = False
-    ) -> PartTable:
-        noisy = self.questions.item_parts(group.items, by, most, price, why, pairs)
+    def _parts(self, listed: Listed, by: CrossTable | None, most: int, price: Fraction, why: str) -> PartTable:
+        noisy = self.questions.item_parts(listed.items, by, most, price, why)
         rows = len(noisy) // (1 if by is None else by.cells)
         variance = laplace_variance(self._rate(price, most * PARTS))
         return PartTable.of(noisy, rows, variance, most, None if by is None else by.columns[0])

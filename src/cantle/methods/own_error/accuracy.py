@@ -245,7 +245,7 @@ def _in_tables(tables: Iterable[Mapping[str, Any]]) -> Iterator[Pair]:
     for about in tables:
         yield from _of(about.get("columns", ()))
         yield from map(frozenset, product(about.get("of", ()), about.get("by", ())))
-        if about.get("why", "").endswith(LIST_PAIRS):
+        if about.get("why") == LIST_PAIRS:
             yield from _of(about["of"])
         for node in about.get("tree", ()):
             if "column" in node:

@@ -82,13 +82,13 @@ def shape_problems(number: int, about: Document, frame: pl.DataFrame | None, siz
 
 
 def _rows(about: Document) -> int:
-    """How many times a table has the cells of its columns: for each item of a list, each two of them, or each size."""
+    """How many times a table has the cells of its columns: for each item of lists, each two of them, or each size."""
     number = len(about.get("of", []))
     if not number:
         return 1
-    if about["why"].endswith(LIST_PAIRS):
+    if about["why"] == LIST_PAIRS:
         return number * (number - 1) // 2
-    return number + 1 if about["why"].endswith(LIST_SIZES) else number
+    return number + 1 if about["why"] == LIST_SIZES else number
 
 
 @contextmanager

@@ -138,7 +138,7 @@ class Opened(structures.Opened):
         tables, behind, size = list[NoisyTable](), list[NoisyTable](), None
         for number, stated in enumerate(self._stated):
             rows = frame.get((number,))
-            if rows is not None and stated["why"].endswith(LIST_ITEMS):
+            if rows is not None and stated["why"] == LIST_ITEMS:
                 spread = float(variance(rows["rate_num"][0] / rows["rate_den"][0])) / PARTS**2
                 none = np.zeros(2)
                 behind += [NoisyTable((name,), (np.arange(3),), none, spread) for name in stated["of"]]

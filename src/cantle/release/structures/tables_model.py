@@ -25,13 +25,12 @@ from cantle.methods.mosaic.model.answers import (
     NESTED,
     PLACE,
     SCORES,
-    of_list,
 )
 from cantle.methods.mosaic.model.bands import ALONE, FEW_BANDS, MANY_BANDS, Bands
 from cantle.methods.mosaic.model.fitted import DOUBT, Fitted, empty_cells, first_tables
 from cantle.methods.mosaic.model.items import ITEMS, items_of, with_items
 from cantle.methods.mosaic.model.label import DRAFT
-from cantle.methods.mosaic.model.lists import ListAnswers, ListColumns, ListSizes, PartTable, lists_of, with_lists
+from cantle.methods.mosaic.model.lists import ListAnswers, ListSizes, PartTable, listed_of, with_lists
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
 from cantle.methods.mosaic.model.place_cells import Level, Place, estimated
 from cantle.release.document_fields import Document
@@ -131,20 +130,16 @@ class ReleasedTables:
 
     def _with_lists(self) -> Fitted:
         """The estimates with the items of lists as further columns."""
-        lists, first = lists_of(self.domain), self.domain.related
-        if not lists:
+        listed, first = listed_of(self.domain), self.domain.related
+        if listed is None:
             return self._related
         columns = [column_of(one) for one in self.domain.attributes[first:][: len(self.domain.listed)]]
-        answers = [self._list(number, group) for number, group in enumerate(lists)]
-        return with_lists(self._related, columns, lists, answers, self.domain.rules_on_codes)
-
-    def _list(self, number: int, group: ListColumns) -> ListAnswers:
-        """The noisy answers about a list."""
-        (sizes,), (alone,) = (self._about(of_list(number, what)) for what in (LIST_SIZES, LIST_ITEMS))
-        known = ListSizes.of(sizes.noisy, sizes.variance, self._related.total, group.longest)
-        tables = [one for one in self._answers if one.why.startswith(of_list(number, LIST_TABLE))]
-        pairs = [self._parts(one) for one in self._about(of_list(number, LIST_PAIRS))]
-        return ListAnswers(known, self._parts(alone), list(map(self._parts, tables)), pairs[0] if pairs else None)
+        (sizes,), (alone,) = self._about(LIST_SIZES), self._about(LIST_ITEMS)
+        known = ListSizes.of(sizes.noisy, sizes.variance, self._related.total, listed.longest)
+        tables = [self._parts(one) for one in self._answers if one.why.startswith(LIST_TABLE)]
+        pairs = [self._parts(one) for one in self._about(LIST_PAIRS)]
+        answers = ListAnswers(known, self._parts(alone), tables, pairs[0] if pairs else None)
+        return with_lists(self._related, columns, listed, answers, self.domain.rules_on_codes)
 
     def _parts(self, answer: Answer) -> PartTable:
         about, column, cells = answer.about, None, 1

@@ -23,16 +23,9 @@ SCORES = "pairs of scores"
 """What receipts call the tables of the scores of groups."""
 
 
-LIST_SIZES, LIST_ITEMS, LIST_PAIRS, LIST_TABLE = "sizes", "items", "pairs", "table"
-
-
-def of_list(number: int, what: str) -> str:
-    """What receipts call a question about the list of this number.
-
-    >>> of_list(0, LIST_SIZES)
-    'list 1, sizes'
-    """
-    return f"list {number + 1}, {what}"
+LIST_SIZES, LIST_PAIRS, LIST_ITEMS = "sizes of lists", "pairs of items of lists", "items of lists"
+LIST_TABLE = "items of lists by column"
+"""What receipts call the questions about lists; a number follows the last of these."""
 
 
 class TreeNode(TypedDict, total=False):
@@ -49,7 +42,7 @@ class TreeNode(TypedDict, total=False):
 class CellsOf(TypedDict, total=False):
     """A description of an answer's cells. Columns are given by their numbers, edges as codes.
 
-    Answers about a list are about the items `of` it: counts by size, or parts (with at most so many items or pairs of a
+    Answers about lists are about the items `of` them: counts by size, or parts (with at most so many items or pairs of a
     record) of items, of items `by` a column, or of pairs.
     """
 

@@ -101,7 +101,7 @@ class Fitted:
         self.add(combined(measured, self.pair(columns), self.total, self._sides(measured[-1])))
 
     def with_items(
-        self, columns: Sequence[Column], counts: Sequence[Floats], variances: Sequence[float], rules: Rules | None
+        self, columns: Sequence[Column], counts: Sequence[Floats], variance: float, rules: Rules | None
     ) -> Fitted:
         """The same estimates with items of lists as further columns of two cells each, of these counts; `rules` are
         those about all columns."""
@@ -110,7 +110,7 @@ class Fitted:
             columns=[*self.columns, *columns],
             edges=[*self.edges, *(np.arange(3, dtype=np.int64) for _ in columns)],
             counts=[*self.counts, *counts],
-            spread=[*self.spread, *(np.full(2, variance) for variance in variances)],
+            spread=[*self.spread, *(np.full(2, variance) for _ in columns)],
             tables=list(self.tables),
             rules=rules,
             late=len(columns),

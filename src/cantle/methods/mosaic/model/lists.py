@@ -35,25 +35,26 @@ _COLUMN_CELL = 3.0
 
 
 @dataclass(frozen=True)
-class ListColumns:
-    """A list by positions: its items, the column that says whether it is missing, and how long lists are at most."""
+class Listed:
+    """The items of all lists by positions; for each of them the column that says whether its list is missing, if there
+    is one; and how many items a record has at most."""
 
     items: tuple[int, ...]
-    missing: int | None
+    missing: tuple[int | None, ...]
     longest: int
 
 
-def lists_of(domain: Domain) -> list[ListColumns]:
-    """The lists whose items stand after the other columns of a domain."""
+def listed_of(domain: Domain) -> Listed | None:
+    """The items that stand after the other columns of a domain; None if there are none."""
     if domain.relations is None or not domain.listed:
-        return []
-    place, found = {one.name: number for number, one in enumerate(domain.attributes)}, []
+        return None
+    place, missing, longest = {one.name: number for number, one in enumerate(domain.attributes)}, list[int | None](), 0
     for one in domain.relations.lists:
         scale = domain.relations.columns[one.name].scale
         assert isinstance(scale, Lists)
-        missing = None if one.missing is None else place[one.missing]
-        found.append(ListColumns(tuple(place[name] for name in one.items), missing, scale.most))
-    return found
+        missing += [None if one.missing is None else place[one.missing]] * len(one.items)
+        longest += scale.most
+    return Listed(tuple(place[name] for name in domain.listed), tuple(missing), longest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +78,8 @@ class PartTable:
 
 @dataclass(frozen=True, eq=False)
 class ListAnswers:
-    """The noisy answers about a list: how many records have each size, counts of items, of items by columns, and of
-    pairs."""
+    """The noisy answers about lists: how many records have each number of items, counts of items, of items by columns,
+    and of pairs."""
 
     sizes: ListSizes
     items: PartTable
@@ -132,11 +133,11 @@ class ListSizes:
         return max(1, min(MOST_COUNTED, round(mean * (mean - 1) / 2 if pairs else mean)))
 
 
-def related_columns(fitted: Fitted, group: ListColumns, count: float, rate: float) -> list[int]:
+def related_columns(fitted: Fitted, listed: Listed, count: float, rate: float) -> list[int]:
     """The columns that items are counted by: the leading one, then those most strongly linked to others, as many as
     the noise allows. `count` is the mean count of an item, `rate` that of its noise if there is one column."""
     links = fitted.links().sum(axis=1)
-    usable = [number for number, size in enumerate(fitted.sizes) if size > 1 and number != group.missing]
+    usable = [number for number, size in enumerate(fitted.sizes) if size > 1 and number not in listed.missing]
     usable.sort(key=lambda number: (number != fitted.lead, -links[number], number))
     return usable[: max(1, int(count * rate / _COLUMN_CELL))]
 
@@ -150,51 +151,45 @@ def groups_of(fitted: Fitted, column: int, count: float, rate: float) -> int:
 
 
 def with_lists(
-    fitted: Fitted,
-    columns: Sequence[Column],
-    lists: Sequence[ListColumns],
-    answers: Sequence[ListAnswers],
-    rules: Rules | None,
+    fitted: Fitted, columns: Sequence[Column], listed: Listed, answers: ListAnswers, rules: Rules | None
 ) -> Fitted:
-    """The estimates with the items of all lists as further columns, and with the tables that relate them."""
-    supports = [one.items.times(one.sizes.stretch(one.items.most)) for one in answers]
-    counts = [np.clip(count[0], 0.0, fitted.total) for one in supports for count in one.counts]
-    both = [np.array([fitted.total - count, count]) for count in counts]
-    variances = [one.variance for one in supports for _ in one.counts]
-    made = fitted.with_items(columns, both, variances, rules)
-    for group, one in zip(lists, answers, strict=True):
-        for table in one.by_column:
-            _add_by_column(made, group, table.times(one.sizes.stretch(table.most)))
-        if one.pairs is not None:
-            _add_pairs(made, group, one.pairs.times(one.sizes.stretch(one.pairs.most, pairs=True)))
-        if group.missing is not None:
-            _add_missing(made, group, group.missing)
+    """The estimates with the items of lists as further columns, and with the tables that relate them."""
+    sizes = answers.sizes
+    supports = answers.items.times(sizes.stretch(answers.items.most))
+    held = np.clip(supports.counts[:, 0], 0.0, fitted.total)
+    made = fitted.with_items(columns, [np.array([fitted.total - one, one]) for one in held], supports.variance, rules)
+    for table in answers.by_column:
+        _add_by_column(made, listed, table.times(sizes.stretch(table.most)))
+    if answers.pairs is not None:
+        _add_pairs(made, listed, answers.pairs.times(sizes.stretch(answers.pairs.most, pairs=True)))
+    for item, missing in zip(listed.items, listed.missing, strict=True):
+        if missing is not None:
+            _add_missing(made, item, missing)
     return made
 
 
-def _add_by_column(fitted: Fitted, group: ListColumns, table: PartTable) -> None:
+def _add_by_column(fitted: Fitted, listed: Listed, table: PartTable) -> None:
     assert table.column is not None
     groups = table.counts.shape[1]
     starts = fitted.groupings[table.column].starts(groups)
     every = np.add.reduceat(fitted.one_way[table.column], starts) * fitted.total
-    for item, held in zip(group.items, table.counts, strict=True):
+    for item, held in zip(listed.items, table.counts, strict=True):
         both = np.column_stack([every - held, held])
         fitted.add(NoisyTable((table.column, item), (groups, 2), both, table.variance))
 
 
-def _add_pairs(fitted: Fitted, group: ListColumns, pairs: PartTable) -> None:
-    support = [fitted.one_way[item][1] * fitted.total for item in group.items]
-    for number, (second, first) in enumerate((b, a) for b in range(len(support)) for a in range(b)):
-        held = float(pairs.counts[number, 0])
+def _add_pairs(fitted: Fitted, listed: Listed, pairs: PartTable) -> None:
+    support = [fitted.one_way[item][1] * fitted.total for item in listed.items]
+    places = [(first, second) for second in range(len(support)) for first in range(second)]
+    for (first, second), (held,) in zip(places, pairs.counts.tolist(), strict=True):
         one, other = support[first] - held, support[second] - held
         counts = np.array([[fitted.total - one - other - held, other], [one, held]])
-        fitted.add(NoisyTable((group.items[first], group.items[second]), (2, 2), counts, pairs.variance))
+        fitted.add(NoisyTable((listed.items[first], listed.items[second]), (2, 2), counts, pairs.variance))
 
 
-def _add_missing(fitted: Fitted, group: ListColumns, missing: int) -> None:
-    """Lists that are missing hold no item."""
+def _add_missing(fitted: Fitted, item: int, missing: int) -> None:
+    """A list that is missing does not hold the item."""
     there, gone = fitted.one_way[missing] * fitted.total
-    for item in group.items:
-        held = min(fitted.one_way[item][1] * fitted.total, there)
-        counts = np.array([[there - held, held], [gone, 0.0]])
-        fitted.add(NoisyTable((missing, item), (2, 2), counts, 1.0, settled=True))
+    held = min(fitted.one_way[item][1] * fitted.total, there)
+    counts = np.array([[there - held, held], [gone, 0.0]])
+    fitted.add(NoisyTable((missing, item), (2, 2), counts, 1.0, settled=True))
