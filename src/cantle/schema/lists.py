@@ -30,7 +30,7 @@ from cantle.trusted.core.arrays import Bools, Ints
 if TYPE_CHECKING:
     from cantle.schema.taxonomy import Label
 
-MOST_ITEMS = 24
+MOST_ITEMS = 60
 """Most items that are counted one by one."""
 
 EMPTY = "[]"

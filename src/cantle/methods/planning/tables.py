@@ -300,8 +300,8 @@ def _items(method: Mosaic) -> list[str]:
         )
     if method.lists is not None:
         said.append(
-            f"{len(method.listed)} items of lists are counted together for {float(rules.LISTS):.0%} of epsilon, as if a "
-            f"record had at most {ITEMS_PER_LIST} of them"
+            f"{len(method.listed)} items of lists are counted together for {float(rules.LISTS):.0%} of epsilon, as if "
+            f"no record had more than {ITEMS_PER_LIST} of them"
         )
     related = method.domain.attributes[: len(method.columns) - len(method.groups)]
     ordered = [one for one in related if one.scale.ordered and one.cell == 1 and 2 < one.grid <= MOST_VALUES]

@@ -92,6 +92,7 @@ class ListSizes:
     """Estimated numbers of records with 0, 1, 2, … items."""
 
     records: Floats
+    variance: float
 
     @staticmethod
     def of(noisy: Ints, variance: float, total: float, longest: int) -> ListSizes:
@@ -100,7 +101,7 @@ class ListSizes:
         low = np.append(counts, [0.0, 0.0]) < variance**0.5
         low[: 1 + int(np.argmax(counts[1:]))] = False
         last = int(np.argmax(low[:-1] & low[1:]))
-        return ListSizes(project(counts[: max(2, last)], total))
+        return ListSizes(project(counts[: max(2, last)], total), variance)
 
     def _numbers(self, pairs: bool) -> Floats:
         size = np.arange(len(self.records), dtype=np.float64)
@@ -110,22 +111,25 @@ class ListSizes:
         """The number of all items or pairs."""
         return max(1.0, float((self._numbers(pairs) * self.records).sum()))
 
-    def stretch(self, most: int, pairs: bool = False) -> float:
-        """How many items (or pairs) there are per one that counts."""
-        return self.number(pairs) / self.counted(most, pairs)
-
     def counted(self, most: int, pairs: bool = False) -> float:
         """How many of these count."""
         return max(1.0, float((np.minimum(self._numbers(pairs), most) * self.records).sum()))
 
+    def stretch(self, most: int, pairs: bool = False) -> float:
+        """How many items (or pairs) there are per one that counts."""
+        return self.number(pairs) / self.counted(most, pairs)
+
     def most(self, items: int, rate: float) -> int:
         """How many items of a record count for supports at this rate: with more there is more noise, with fewer, more
-        of long lists is lost."""
-        held = [most for most in range(1, min(MOST_COUNTED, items) + 1) if most == 1 or self.stretch(most - 1) > 1]
-        mean = self.number() / items
-        lost = [_LOST * mean * (1 - 1 / self.stretch(most)) for most in held]
-        noise = [self.stretch(most) * most / rate for most in held]
-        return held[int(np.argmin(np.add(noise, lost)))]
+        of long lists is lost, or restored from noisy sizes."""
+        some = range(1, max(1, min(MOST_COUNTED, items, len(self.records) - 1)) + 1)
+        return min(some, key=lambda most: self.stretch(most) * most / rate + self._lost(most) / items)
+
+    def _lost(self, most: int) -> float:
+        """How far the number of items is off if so many of a record count."""
+        left_out = np.maximum(self._numbers(pairs=False) - most, 0.0)
+        noise = float((left_out**2).sum() * self.variance) ** 0.5
+        return noise + _LOST * float((left_out * self.records).sum())
 
     def usual(self, pairs: bool = False) -> int:
         """How many items (or pairs) the mean list has, of those that are not empty."""
