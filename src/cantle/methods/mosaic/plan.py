@@ -58,10 +58,10 @@ ITEM, MOST_ITEMS = 4, Fraction(7, 10)
 """Another column gets as much of epsilon as so many items of groups, but items together at most this share. Chosen on
 generated surveys."""
 
-LISTS = Fraction(15, 100)
+LISTS = Fraction(16, 100)
 """The share of all lists together. Relations of the other columns are then about 10 % less accurate."""
 
-LIST_SHARES = {LIST_SIZES: Fraction(5, 100), LIST_PAIRS: Fraction(12, 100), LIST_TABLE: Fraction(18, 100)}
+LIST_SHARES = {LIST_SIZES: Fraction(6, 100), LIST_PAIRS: Fraction(9, 100), LIST_TABLE: Fraction(12, 100)}
 """The parts of the share of lists that count their sizes, pairs of items, and items by other columns; the rest counts
 each item alone. Chosen on generated patients with 6 to 24 diagnoses."""
 

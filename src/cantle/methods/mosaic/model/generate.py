@@ -21,7 +21,7 @@ from cantle.trusted.core.arrays import Codes, Words
 STRONGEST = 3
 """Number of strongest parents that define the strata of uniform numbers."""
 
-_WIDEST, _HALVINGS = 16.0, 40
+_WIDEST, _HALVINGS = 60.0, 50
 """The widest factor on odds, as a power of two, and how often its interval is halved."""
 
 COMPILED_FROM = 2_000
