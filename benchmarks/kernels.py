@@ -38,12 +38,10 @@ def engine() -> None:
 
 
 def tables() -> None:
-    """Cross tables, leaves and columns are counted without kernels."""
-    from cantle.trusted.geometry import count_tables
-    from cantle.trusted.geometry.cross_tables import LabelTree
+    """Cross tables are counted without kernels."""
+    from cantle.trusted.geometry import _count_kernels, count_tables
 
-    count_tables._count = lambda cells, wanted, _compiled: count_tables.count_tables_plainly(cells, wanted)
-    LabelTree.locate = lambda self, cells, **_: self.locate_plainly(cells)
+    _count_kernels.count_tables = count_tables.count_tables_plainly
 
 
 def drawing() -> None:

@@ -211,9 +211,11 @@ def csv_lists(release: Release) -> list[str]:
 
 def test_check_counts_what_becomes_of_lists() -> None:
     frame = pl.DataFrame({"age": [1, 2, 3], "ill": ["flu;cough;cough", "", "flu;gout;mumps;asthma"]})
-    found = {one.what: one.count for section in cantle.check(frame, SCHEMA).sections for one in section.findings}
-    assert found["items not declared"] == 2
-    assert found["lists of more than 3 items"] == 1
+    found = {
+        one.what: (one.count, one.of) for section in cantle.check(frame, SCHEMA).sections for one in section.findings
+    }
+    assert found["items not declared"] == (2, 7)  # of items, not of records
+    assert found["lists of more than 3 items"] == (1, 3)
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")

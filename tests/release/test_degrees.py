@@ -317,7 +317,7 @@ def test_bad_schemas_and_files_are_refused_with_fixed_messages(tmp_path: Path) -
     (tmp_path / "friends.parquet").write_bytes(b"PAR1 not really")
     refused(DataError, "not a readable Parquet file", tmp_path / "friends.parquet", GRAPH)
     (tmp_path / "friends.txt.gz").write_bytes(b"1 2\n")
-    refused(DataError, "cannot be read or is truncated", tmp_path / "friends.txt.gz", GRAPH)
+    refused(DataError, "cannot be unpacked", tmp_path / "friends.txt.gz", GRAPH)
     refused(DataError, "cannot be read as a graph", 7, GRAPH)
 
 

@@ -16,8 +16,8 @@ from xml.parsers import expat
 import numpy as np
 import polars as pl
 
-from cantle.data.file_forms import pieces
 from cantle.errors import DataError, raise_alone
+from cantle.schema.file_bytes import pieces
 from cantle.schema.items import Codes
 from cantle.schema.sets import UNREAD, SetSchema
 from cantle.trusted.geometry.boxes import Ints

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from importlib.metadata import packages_distributions, version
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -40,40 +40,6 @@ MOST_LEVELS, MOST_REGIONS, MOST_REHEARSED = 200, 1 << 23, 1 << 20
 Answer = TypeVar("Answer")
 
 
-class SubRoutines(Protocol):
-    """The three sub-routines of RPS 3.1, and the questions before them."""
-
-    def begin(self, regions: Regions, ask: Ask) -> None: ...
-
-    def stop(self, regions: Regions, ask: Ask) -> Bools: ...
-
-    def partition(self, regions: Regions, ask: Ask) -> Cut: ...
-
-    def summarize(self, regions: Regions, ask: Ask) -> None: ...
-
-
-def grow(method: SubRoutines, ask: Ask) -> None:
-    """Grows the tree of a run level by level with these sub-routines; noisy answers are kept in the tree."""
-    run, regions = ask.run, ask.root()
-    method.begin(regions, ask)
-    ask.decide()
-    while len(regions):
-        # The level and the number of regions follow from noisy answers, so they are public.
-        logging.getLogger("cantle").info("level %d: %d regions", regions.depth, len(regions))
-        run.tree.add_level(regions.nodes)
-        leaf = run.closed(regions)
-        if not leaf.all():
-            leaf[~leaf] = method.stop(regions.take(~leaf) if leaf.any() else regions, ask)
-        if leaf.any():
-            method.summarize(regions.take(leaf), ask)
-        rest = regions.take(~leaf)
-        if not len(rest):
-            return
-        cut = method.partition(rest, ask)
-        run.tree.note_cuts(rest.nodes, cut.rule)
-        regions = ask.split(Cut(rest, cut.rule))
-
-
 class TreeRun(TableMethod, ABC):
     """A run that grows a tree: its domain, and the noisy answers so far. All of these are public."""
 
@@ -92,8 +58,28 @@ class TreeRun(TableMethod, ABC):
         self.oneways: Noisy | None = None
 
     def run(self, curator: Curator) -> None:
-        """Asks all questions, level by level."""
-        grow(self, Ask(curator, self))
+        """Asks all questions, level by level (RPS 3.1, Algorithm 1); noisy answers are kept in the tree."""
+        ask = Ask(curator, self)
+        regions = ask.root()
+        self.begin(regions, ask)
+        ask.decide()
+        while len(regions):
+            # The level and the number of regions follow from noisy answers, so they are public.
+            logging.getLogger("cantle").info("level %d: %d regions", regions.depth, len(regions))
+            self.tree.add_level(regions.nodes)
+            leaf = self.closed(regions)
+            if not leaf.all():
+                leaf[~leaf] = self.stop(regions.take(~leaf) if leaf.any() else regions, ask)
+            if leaf.any():
+                self.summarize(regions.take(leaf), ask)
+            rest = regions.take(~leaf)
+            if not len(rest):
+                return
+            cut = self.partition(rest, ask)
+            self.tree.note_cuts(rest.nodes, cut.rule)
+            regions = ask.split(Cut(rest, cut.rule))
+
+    # ---- the three sub-routines of RPS 3.1, and the questions before them ---------------------------------
 
     @abstractmethod
     def begin(self, regions: Regions, ask: Ask) -> None: ...

@@ -1,6 +1,6 @@
 """A table of all keys of a declared column, and which columns may have them.
 
-The parser of fields accepts no other keys of ours; the JSON Schema (cantle.schema.json_schema) says what they hold.
+The parser of fields accepts no other keys of ours; schema_keys.yaml says what they hold.
 """
 
 from __future__ import annotations

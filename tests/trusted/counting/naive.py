@@ -11,7 +11,6 @@ import numpy as np
 
 from cantle.trusted.core.keys import (
     CellKey,
-    ChildSizes,
     Classes,
     CodeTable,
     GridBins,
@@ -60,8 +59,6 @@ class NaiveEngine(Tables):
             return [0]
         if isinstance(key, Classes):
             return [label]
-        if isinstance(key, ChildSizes):
-            return [int(code[key.cuts.attribute[i]] >= key.cuts.point[i])]
         second = label if key.classes > 1 else 0
         if isinstance(key, OneWayEach):
             return [code[key.attribute[i]] * key.classes + second]

@@ -159,13 +159,6 @@ def test_tables_of_many_records_are_counted_by_kernels(monkeypatch: pytest.Monke
     assert count_tables.count_tables(cells, TABLES).tolist() == expected
 
 
-def test_the_kernel_finds_leaves_like_the_plain_code() -> None:
-    kernels = pytest.importorskip("cantle.trusted.geometry._count_kernels", reason="numba is not installed")
-    for n in (1, 500):
-        cells = list(WITHIN.locate(columns_of(records(n, seed=n))[0]))
-        assert np.array_equal(kernels.locate_leaves(TREE, cells), TREE.locate_plainly(cells))
-
-
 def test_cells_of_very_many_codes_are_searched() -> None:
     within = ColumnCells((np.array([0, 5, 10**9, 2**40]),))
     codes = np.array([0, 4, 5, 10**9 - 1, 10**9, 2**40 - 1])

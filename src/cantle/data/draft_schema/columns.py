@@ -64,12 +64,6 @@ def event_log(names: Sequence[str]) -> list[str] | None:
     return [some[0] for some in found] if apart and all(len(some) == 1 for some in found) else None
 
 
-def require_file(path: Path) -> None:
-    """Refuses a path where there is nothing."""
-    if not os.path.exists(path):
-        raise DataError(f"there is no file {path.name!r}; check the path.")
-
-
 def declared_columns(path: Path, header_row: int | None) -> tuple[list[tuple[str, str | None]], Dialect]:
     """The name of each column, its type if the file declares one, and the dialect; no value is read."""
     columns, dialect = declared(path, header_row)

@@ -208,10 +208,10 @@ def entry_of(name: str, kind: str | None, known: Known) -> dict[str, JSON]:
     return {"name": name, "type": kind, **step, "constraints": bounds}
 
 
-def flow(value: JSON | Mapping[str, JSON], key: str = "") -> str:
+def flow(value: object, key: str = "") -> str:
     """A value as YAML on one line, with plain keys; a blank (???) needs quotes there."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(name)}: {flow(one, name)}" for name, one in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(str(name))}: {flow(one, str(name))}" for name, one in value.items()) + "}"
     if isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
         return "[" + ", ".join(map(flow, value)) + "]"
     return str(value) if key in ("type", "role") and value != BLANK else one_line(value)

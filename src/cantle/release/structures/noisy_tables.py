@@ -20,7 +20,7 @@ from cantle.release import Release
 from cantle.release.document_fields import Document
 from cantle.release.structures.checks import rate_paid
 from cantle.schema.domain import Domain
-from cantle.trusted.geometry.cross_tables import are_edges
+from cantle.trusted.geometry.grid import are_edges
 
 _MOST_LINES = 20  # tables that are shown, unless all are requested
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, is_int64_array
+from cantle.trusted.geometry.boxes import Frontier, Ints, is_int64_array
 from cantle.trusted.geometry.cross_tables import (
     MOST_COUNTS,
     ColumnCells,
@@ -169,17 +169,6 @@ class OneWayEach:
 
 
 @dataclass(frozen=True, eq=False)
-class ChildSizes:
-    """The number of records in each child of a cut: two cells."""
-
-    cuts: Cuts
-    cells: int = 2
-
-    def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
-        return type(self.cuts) is Cuts and self.cuts.fits(nodes)
-
-
-@dataclass(frozen=True, eq=False)
 class GridCells:
     """The cells of a grid by class: entry cell * classes + class. There are too many to list; only occupied ones
     are."""
@@ -231,10 +220,10 @@ class PatternTable:
         return small and domain.height == 1 and self.cells == 2**domain.size - 1 and nodes.most >= domain.size
 
 
-TableKey = Sizes | Classes | OneWays | OneWayEach | ChildSizes
+TableKey = Sizes | Classes | OneWays | OneWayEach
 SetKey = Sizes | PatternTable
 Key = TableKey | PatternTable
-TABLE_KEYS = (Sizes, Classes, OneWays, OneWayEach, ChildSizes)
+TABLE_KEYS = (Sizes, Classes, OneWays, OneWayEach)
 SET_KEYS = (Sizes, PatternTable)
 TRUSTED_KEYS = (*TABLE_KEYS, MergedOneWays, PatternTable)
 
@@ -265,7 +254,7 @@ class TableCounts:
         if not is_whole(nodes, domain) or type(self.within) is not ColumnCells or not self.within.fits(domain[0]):
             return False
         known = self.subset is None or (type(self.subset) is Subset and self.subset.fits())
-        return known and are_tables(self.tables, self.within.sizes)
+        return known and are_tables(self.tables, self.within.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,7 +267,7 @@ class LeafCounts:
 
     @property
     def classes(self) -> int:
-        return self.within.sizes[self.target]
+        return self.within.shape[self.target]
 
     @property
     def cells(self) -> int:
@@ -287,7 +276,7 @@ class LeafCounts:
     def fits(self, nodes: Frontier, domain: Domain) -> bool:
         if not is_whole(nodes, domain) or type(self.within) is not ColumnCells or not self.within.fits(domain[0]):
             return False
-        if type(self.tree) is not LabelTree or not self.tree.fits(self.within.sizes) or not are_ints((self.target,)):
+        if type(self.tree) is not LabelTree or not self.tree.fits(self.within.shape) or not are_ints((self.target,)):
             return False
         return 0 <= self.target < len(domain[0]) and self.cells <= MOST_COUNTS
 
@@ -321,7 +310,7 @@ class ListSizes:
             return False
         if not are_ints(self.items) or not self.items or len(set(self.items)) != len(self.items):
             return False
-        return all(0 <= item < len(domain[0]) and self.within.sizes[item] == 2 for item in self.items)
+        return all(0 <= item < len(domain[0]) and self.within.shape[item] == 2 for item in self.items)
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,7 +329,7 @@ class ItemParts(ListSizes):
         return (number * (number - 1) // 2 if self.pairs else number) * self.by.cells
 
     def fits(self, nodes: Frontier, domain: Domain) -> bool:
-        if not super().fits(nodes, domain) or not are_tables((self.by,), self.within.sizes):
+        if not super().fits(nodes, domain) or not are_tables((self.by,), self.within.shape):
             return False
         known = type(self.most) is int and 1 <= self.most <= MOST_COUNTED and type(self.pairs) is bool
         return known and 0 < self.cells <= MOST_COUNTS

@@ -16,9 +16,7 @@ from cantle.methods.baskets.model.item_supports import ItemSupports, SizeModel
 from cantle.methods.baskets.model.pool import Codes, HeadModel, Pool, WalkModel, make_pool
 from cantle.methods.baskets.model.rake import Features, postings, rake
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.item_partitions import PARTS, item_parts, pair_parts
-
-_BLOCK = 1 << 14  # records put together at once, so that their arrays stay in the cache
+from cantle.trusted.geometry.item_partitions import PARTS, gather, item_parts, pair_parts
 
 
 def draw_records(pool: Pool, weights: Floats, number: int, dice: Dice) -> tuple[Ints, Codes]:
@@ -28,16 +26,7 @@ def draw_records(pool: Pool, weights: Floats, number: int, dice: Dice) -> tuple[
         return np.zeros(1, np.int64), np.zeros(0, np.int32)
     at = (np.arange(number) + dice.random()) / number * running[-1]
     rows = np.minimum(np.searchsorted(running, at, side="right"), int(np.flatnonzero(weights)[-1]))
-    rows = rows[dice.permutation(number)]
-    size = np.diff(pool.starts)[rows]
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
-    items = np.empty(starts[-1], np.int32)
-    for first in range(0, number, _BLOCK):
-        some, begin, end = slice(first, first + _BLOCK), starts[first], starts[min(first + _BLOCK, number)]
-        place = np.repeat(pool.starts[rows[some]] - starts[:-1][some], size[some])
-        place += np.arange(begin, end)
-        items[begin:end] = pool.items[place]
-    return starts, items
+    return gather(pool.starts, pool.items, rows[dice.permutation(number)])
 
 
 POOL = (300_000, 600_000)
