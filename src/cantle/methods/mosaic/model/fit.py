@@ -10,7 +10,7 @@ from cantle.drawing.counts import Floats
 from cantle.methods.mosaic.model.conditionals import Fitting, Places, Regression
 from cantle.methods.mosaic.model.groupings import Groupings
 from cantle.methods.mosaic.model.sub_tables import SubTable
-from cantle.trusted.core.arrays import Bools, Codes
+from cantle.trusted.core.arrays import Codes
 
 if TYPE_CHECKING:
     from cantle.methods.mosaic.model.generate import Model
@@ -88,12 +88,13 @@ class _Fit:
         return index, groups
 
     def _believe(self, number: int, table: SubTable) -> None:
-        """Sets the goal of a table, and the factors of rows that no fitted record is in: raking leaves these alone."""
+        """Sets the goal of a table, and the factors of rows that no fitted record is in, which raking leaves alone: as
+        if these were like all records."""
         rows, index, of_groups, goals, starts, _, heads, factors = self._fitting
         mass = self._engine.mass(rows, index[number], len(table.counts))
         unseen = mass.sum(axis=1) <= 0
         if unseen.any():
-            mass[unseen] = self._expected(table, unseen)
+            mass[unseen] = self._everyone
         grouped = np.add.reduceat(mass, self._of_column.coarse_starts(self._refined, table.groups), axis=1)
         members = grouped.sum(axis=1)
         given = grouped / np.maximum(members, _TINY)[:, None]
@@ -102,23 +103,6 @@ class _Fit:
         if unseen.any():
             ratio = table.goal[unseen] / np.maximum(given[unseen], _TINY)
             factors[heads[number] : heads[number + 1]][unseen] = ratio[:, of_groups[number]]
-
-    def _expected(self, table: SubTable, rows: Bools) -> Floats:
-        """What the factors of coarser tables make of records in some rows of a table: all that is known of them."""
-        places = np.unravel_index(np.flatnonzero(rows), table.parent_groups)
-        expected = np.tile(self._everyone, (len(places[0]), 1))
-        for number, coarser in enumerate(self._tables):
-            if coarser.level >= table.level or not set(coarser.parents) <= set(table.parents):
-                continue
-            at = [table.parents.index(parent) for parent in coarser.parents]
-            if any(table.parent_groups[i] < groups for i, groups in zip(at, coarser.parent_groups, strict=True)):
-                continue
-            row = np.zeros(len(expected), dtype=np.int64)
-            for i, parent, groups in zip(at, coarser.parents, coarser.parent_groups, strict=True):
-                row = row * groups + self._model.groupings[parent].coarsen(table.parent_groups[i], groups)[places[i]]
-            expected *= self._fitting.factors[self._fitting.heads[number] + row]
-        sums = expected.sum(axis=1, keepdims=True)
-        return np.where(sums > 0, expected / np.where(sums > 0, sums, 1.0), self._everyone)
 
 
 def parents_of(groupings: tuple[Groupings, ...], table: SubTable) -> list[tuple[int, Codes]]:
