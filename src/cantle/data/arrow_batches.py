@@ -11,7 +11,7 @@ one record could end a run, or the bytes of another could become part of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -106,7 +106,7 @@ def parquet_batches(path: Path, wanted: list[str]) -> Iterator[Table | RecordBat
     require_files([path])
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            _require_columns(path, file.schema_arrow.names, wanted)
+            require_columns(f"{path.name!r}", file.schema_arrow.names, wanted)
             yield file.schema_arrow.empty_table().select(wanted)
             yield from file.iter_batches(batch_size=BATCH, columns=wanted)
         pyarrow.default_memory_pool().release_unused()  # it keeps about 200 MB that nobody needs any more
@@ -122,7 +122,7 @@ def arrow_batches(path: Path, wanted: list[str]) -> Iterator[Table | RecordBatch
     require_files([path])
     try:
         with pyarrow.memory_map(str(path)) as source, pyarrow.ipc.open_file(source) as file:
-            _require_columns(path, file.schema.names, wanted)
+            require_columns(f"{path.name!r}", file.schema.names, wanted)
             yield file.schema.empty_table().select(wanted)
             for number in range(file.num_record_batches):
                 yield pyarrow.Table.from_batches([file.get_batch(number)]).select(wanted)
@@ -130,10 +130,10 @@ def arrow_batches(path: Path, wanted: list[str]) -> Iterator[Table | RecordBatch
         raise_alone(DataError(f"{path.name!r} is not a readable Arrow file, or is truncated; write it again."))
 
 
-def _require_columns(path: Path, known: list[str], wanted: list[str]) -> None:
+def require_columns(where: str, known: Container[str], wanted: Iterable[str]) -> None:
     missing = ", ".join(repr(name) for name in wanted if name not in known)
     if missing:
-        raise DataError(f"{path.name!r} has no column {missing}; correct the names in the schema.")
+        raise DataError(f"{where} has no column {missing}; correct the names in the schema.")
 
 
 def polars_of(batch: Table | RecordBatch) -> pl.DataFrame:
@@ -158,9 +158,7 @@ def read_database(path: Path, table: str | None, columns: list[str]) -> Iterator
             base.execute("SET enable_progress_bar = false")
             name = _named(base, path, table)
             known = {row[0] for row in base.execute(f"DESCRIBE {name}").fetchall()}
-            missing = ", ".join(repr(column) for column in columns if column not in known)
-            if missing:
-                raise DataError(f"table {name} has no column {missing}; correct the names in the schema.")
+            require_columns(f"table {name}", known, columns)
             listed = ", ".join(_quoted(column) for column in columns)
             batches = arrow.RecordBatchReader.from_stream(base.sql(f"SELECT {listed} FROM {name}"))
             yield batches.schema.empty_table()

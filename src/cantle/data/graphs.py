@@ -57,7 +57,6 @@ from cantle.trusted.bounding.graph_pairs import Degrees as Degrees
 from cantle.trusted.bounding.graph_pairs import Graph as Graph
 from cantle.trusted.bounding.node_ids import Column, Identifier, identifier
 from cantle.trusted.counting.graph import GraphEngine, count_degrees
-from cantle.trusted.counting.stores import OnDisk
 
 if TYPE_CHECKING:
     from cantle.data.frames import Series
@@ -406,7 +405,7 @@ def open_on_disk(data: object, schema: GraphSchema, choice: EngineChoice) -> Ope
     refuse_on_disk(data, schema, choice)
     nodes = schema.node_count
     assert nodes is not None, "a schema that protects one edge states the number of nodes"
-    return POLARS, GraphEngine(count_degrees(_parts(files(_paths(data)), schema), nodes, OnDisk(choice.files)))
+    return POLARS, GraphEngine(count_degrees(_parts(files(_paths(data)), schema), nodes, choice.store))
 
 
 def _parts(paths: list[Path], schema: GraphSchema) -> Iterator[Identified]:

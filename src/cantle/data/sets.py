@@ -130,7 +130,7 @@ def open_records(data: object, schema: SetSchema, choice: EngineChoice, engine: 
         return open_spark(data, schema, engine)
     if choice.table is not None:
         raise ParameterError("table names a table of a database, and sets are read from files and frames; leave it out")
-    store = OnDisk(choice.files) if choice.engine == "duckdb" else InMemory()
+    store = choice.store
     form, packs = _read(data, schema, store)
     return form.to_dict(), engine(Ragged.gathered(packs, store))
 

@@ -189,7 +189,7 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
     errors += [min(MEAN_ERROR * of_items, records / size) for size in method.items]
     return Outline(
         method="mosaic",
-        budget=_whole(budget),
+        budget=tuple(budget),
         value_noise=value_noise,
         one_way=sum(errors) / len(errors),
         cells=sum(cells) / len(cells),
@@ -352,18 +352,13 @@ def _by_columns(
     fine = [text for one in attributes for text in too_fine(one.name, one.bins, records, noise)]
     return Outline(
         method=name,
-        budget=_whole(budget),
+        budget=tuple(budget),
         value_noise=noise,
         one_way=sum(errors) / max(1, len(errors)),
         cells=sum(sizes) / max(1, len(sizes)),
         too_fine=tuple(fine),
         **table_cost(name, records, len(sizes), 0),
     )
-
-
-def _whole(budget: Sequence[Part]) -> tuple[Part, ...]:
-    """The questions that are asked: those with a share."""
-    return tuple(part for part in budget if part.share > 0)
 
 
 def table_cost(method: str, records: int, columns: int, tables: int) -> dict[str, Any]:

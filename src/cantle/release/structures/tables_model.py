@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -23,6 +22,7 @@ from cantle.methods.mosaic.model.items import ITEMS, items_of, with_items
 from cantle.methods.mosaic.model.label import DRAFT
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
 from cantle.methods.mosaic.model.place_cells import Level, Place, estimated
+from cantle.release import Release
 from cantle.release.document_fields import Document
 from cantle.release.schemas import domain_of
 from cantle.release.structures.noisy_tables import refusing_other_forms
@@ -32,9 +32,6 @@ from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import LabelTree
-
-if TYPE_CHECKING:
-    from cantle.release import Release
 
 
 @dataclass(frozen=True, eq=False)
