@@ -124,7 +124,7 @@ def _draft(
 ) -> str:
     """The text of the draft."""
     from cantle.data.draft_schema import draft
-    from cantle.data.draft_schema.columns import declared_columns
+    from cantle.data.draft_schema.columns import declared
     from cantle.data.draft_schema.kinds import KINDS, kind_of
     from cantle.data.draft_schema.tables import text_of
     from cantle.data.file_forms import STATISTICS, ending
@@ -155,8 +155,8 @@ def _draft(
     if ask:
         from cantle.interfaces.cli.schema import ask_about
 
-        columns, dialect = declared_columns(data, named)
-        return text_of(ask_about(columns), dialect=dialect)
+        columns, dialect = declared(data, named)
+        return text_of(ask_about([(one.name, one.type) for one in columns]), dialect=dialect)
     return draft(data, header=named, infer=infer, book=book)
 
 
