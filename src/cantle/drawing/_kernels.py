@@ -48,7 +48,7 @@ def _guide(below: Floats, parts: int) -> NDArray[np.int32]:
 
 @compiled
 def draw(words: Words, starts: Ints, lo: Ints, hi: Ints, below: Floats, bits: int, codes: Codes) -> None:
-    """Draws the codes of all records, region by region, as `drawing.counts.draw_codes` specifies."""
+    """Draws the codes of all records, region by region, as `drawing.counts.Strata.draw` specifies."""
     most = 0
     for r in range(len(lo)):
         most = max(most, starts[r + 1] - starts[r])

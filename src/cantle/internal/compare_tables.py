@@ -19,8 +19,7 @@ from cantle.internal.questions import ask, ask_related
 from cantle.methods.own_error.table_workload import coded
 from cantle.release import Release
 from cantle.release.answers.regression import Model
-from cantle.release.answers.table_answers import TableAsker
-from cantle.release.report.groupings import middle_of
+from cantle.release.answers.table_answers import TableAsker, numbers_of
 from cantle.release.report.pairs import Floats, associations, cross_table, distance, thinned
 from cantle.release.report.tables import TableView
 from cantle.release.schemas import schema_as
@@ -92,7 +91,7 @@ def read_used(data: object, schema: TableSchema) -> Used:
     """The records that `publish` would use: those that fit the schema, bounded per person."""
     domain = schema.domain().with_target_as_column()
     attributes, counted = domain.on_places.read.attributes, domain.attributes
-    numbers = [one for one in attributes if middle_of(one) is not None]
+    numbers = [one for one in attributes if isinstance(one.scale, Steps) and one.scale.type in ("integer", "number")]
     parts, given, ids = [], [], []
     for batch in read_batches(data, schema):
         parts.append([one.encode(one.given(batch.frame)) for one in attributes])
@@ -129,8 +128,9 @@ def _facts(
     attribute: Attribute, private: Codes, released: Codes, means: tuple[float, float] | None
 ) -> tuple[Fact, ...]:
     facts = []
-    if means is not None and (mean := middle_of(attribute)) is not None:
-        facts.append(Fact("mean", means[0], mean(released)))
+    if means is not None:
+        known = numbers_of(attribute, released[released < attribute.bins])
+        facts.append(Fact("mean", means[0], float(known.mean()) if len(known) else float("nan")))
         if means[1] != means[0]:
             facts.append(Fact(BEFORE, means[1], None))
     if attribute.nullable:

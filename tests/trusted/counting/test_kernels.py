@@ -68,7 +68,7 @@ def test_kernels_draw_the_same_codes_as_plain_code(seed: int, many: int) -> None
     drawn = []
     for compiled in (False, True):
         dice = counting.public_dice(seed + 1, compiled=compiled)
-        codes = counting.draw_codes(f, lo, hi, counts, dice)
+        codes = counting.Strata(counts).draw(f, lo, hi, dice)
         drawn.append((codes.dtype, codes.tolist()))
     assert drawn[0] == drawn[1]
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import nan
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from cantle.errors import ParameterError, raise_alone
 from cantle.release.answers.asking import check_confidence
@@ -28,9 +28,6 @@ from cantle.schema.domain import Attribute
 from cantle.schema.question_columns import Misfit
 from cantle.schema.scales import Steps
 from cantle.trusted.core.arrays import Codes, Floats
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MODEST, SHRUNK = 0.4, 0.1
 MOST_TERMS = 200
@@ -63,8 +60,6 @@ class Regression:
 
     def frame(self) -> pl.DataFrame:
         """One row per coefficient: term, value, low, high, covers."""
-        import polars as pl
-
         terms = pl.Series("term", list(self.coefficients))
         return pl.DataFrame([terms, *columns_of_estimates(list(self.coefficients.values()))])
 
