@@ -162,10 +162,12 @@ class DirectAnswer:
 
 @dataclass(frozen=True)
 class Tables:
-    """All noisy tables of a release; `size` is the noisy number of records, if it was measured by itself."""
+    """All noisy tables of a release; `size` is the noisy number of records, if it was measured by itself. From tables
+    `behind` records were drawn too, but they answer nothing by themselves."""
 
     tables: Sequence[NoisyTable]
     size: NoisyTable | None
+    behind: Sequence[NoisyTable] = ()
 
     def answer(self, question: Question) -> DirectAnswer | None:
         """The mean of the answers of all tables that answer the question, weighted by precision; None if no table does.
@@ -195,7 +197,7 @@ class Tables:
         box = hull(question)
         worst = Noise()
         for key in columns_of(question):
-            known = [table for table in self.tables if key in table.columns]
+            known = [table for table in (*self.tables, *self.behind) if key in table.columns]
             noises = [_noise_in(table, box, share) for table in known]
             if noises:
                 most = max(number for number, _ in noises)
