@@ -370,6 +370,14 @@ class TableAsker(Asker):
             raise no_numbers(name, able)
         return attribute
 
+    def column(self, name: str) -> Attribute:
+        """A column that questions may name; raises a ParameterError for others."""
+        try:
+            self.vocabulary.column(name)
+        except Misfit as why:
+            raise_alone(ParameterError(str(why)))
+        return self.attributes[name]
+
     def regress(self, formula: str, confidence: float) -> Regression:
         from cantle.release.answers.regression import regress
 
@@ -404,11 +412,7 @@ class TableAsker(Asker):
 
     def groups(self, name: str) -> Groups:
         """The groups of a column: its values; of many numbers, the released cells or ranges of equal width."""
-        try:
-            self.vocabulary.column(name)
-        except Misfit as why:
-            raise_alone(ParameterError(str(why)))
-        bins, attribute = self.bins.get(name), self.attributes[name]
+        bins, attribute = self.bins.get(name), self.column(name)
         return groups_of(attribute, self.widths.cells_of(attribute), None if bins is None else bins.width)
 
 
