@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 import cantle
 from cantle.errors import DataError, EngineError, ParameterError, SchemaError, VerifyError
+from cantle.methods.families.plan import Plan, plan
+from cantle.methods.mosaic.plan import opening
 from cantle.release.verify import verify_folder
-from cantle_lab.papers.made_families import CLINIC, clinic
+from cantle_lab.papers.made_families import CLINIC, SHOP, clinic, shop
 from tests.interfaces.cli import inside
 from tests.neighbours.forms import without_spark
 
@@ -494,3 +498,35 @@ def test_the_commands_on_a_package(
     assert "distance" in run("evaluate", "datapackage.json", "out").stdout
     assert run("report", "out", "-o", "out.html").returncode == 0
     assert run("metadata", "out", "--format", "croissant").returncode == 2
+
+
+# ---- long chains -------------------------------------------------------------------------------------------------
+
+
+def test_later_children_of_long_chains_keep_their_place_in_time() -> None:
+    data = shop(20_000, 6)
+    made = cantle.publish(data, SHOP, epsilon=10, insecure_seed=1)
+    apart = []
+    for position in range(6):
+        orders = [
+            tables["orders"]
+            .group_by("id", maintain_order=True)
+            .agg(pl.col("month").sort().get(position, null_on_oob=True))
+            for tables in (data, made.tables)
+        ]
+        shares = [np.bincount(one["month"].drop_nulls(), minlength=18) / one["month"].count() for one in orders]
+        apart.append(np.abs(shares[0] - shares[1]).sum() / 2)
+    assert max(apart) < 0.1
+
+
+def test_the_order_of_long_chains_takes_the_place_of_other_tables() -> None:
+    usual = plan(opening(20_000, 10.0, 0, [], Fraction(0)), [12, 11, 18, 8, 12], [18, 8, 12])
+    changed = usual.in_long_chains(0)
+
+    def spent(one: Plan) -> Fraction:
+        return sum((*one.siblings, one.selection, one.tables), Fraction(0))
+
+    assert spent(changed) == spent(usual)
+    assert changed.siblings[0] > usual.siblings[0]
+    assert changed.siblings[1:] == usual.siblings[1:]
+    assert changed.tables / changed.count == usual.tables / usual.count

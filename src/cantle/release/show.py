@@ -90,15 +90,6 @@ def _account(manifest: Manifest) -> list[tuple[str, str]]:
     return [("ledger", f"{line.dataset}, release {line.sequence}: epsilon {words_of(spent)} spent, {left}")]
 
 
-# ----------------------------------------------------------------------------------------------- the structure
-
-
-def tree_lines(release: Release, depth: int = 3) -> list[str]:
-    """What was released, as lines: a tree down to a certain depth, cuts, tables, sets or degrees."""
-    *_, (_, lines) = opened(release).lines(depth, True)
-    return lines
-
-
 def _ranges(manifest: Manifest) -> dict[str, int]:
     """The columns that were counted in ranges of values, with the number of ranges, in the order of the schema."""
     cells = traits_of(manifest).cells

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from cantle.trusted.geometry.item_partitions import ItemTree
 from cantle_lab.papers import sets
 from cantle_lab.papers.baselines import basic, clipped
 from cantle_lab.papers.coding import Floats
-from cantle_lab.papers.harness import Options, Row, Setting
+from cantle_lab.papers.harness import Options, Row, Setting, rows
 from cantle_lab.papers.setqueries import (
     FEW_ITEMS,
     GROUPS,
@@ -220,22 +221,21 @@ def _compare(
         "exact supports, independent": Independent(case.data),
     }
     for series, answers in levels.items():
-        yield from _rows(figure, case, "budget", series, None, 0, case.scores(answers))
+        yield from rows(figure, f"{case.name}: {{}} by budget", series, None, 0, case.scores(answers))
     if case.data.size <= FEW_ITEMS:
         yield from _basics(setting, figure, case, budgets)
     for series, options in (every(case.data) | dict(more or {})).items():
         for epsilon in budgets:
             for repeat, scores in _releases(setting, figure, case, series, options, epsilon):
-                yield from _rows(figure, case, "budget", series, epsilon, repeat, scores)
+                yield from rows(figure, f"{case.name}: {{}} by budget", series, epsilon, repeat, scores)
 
 
 def _basics(setting: Setting, figure: str, case: Case, budgets: Sequence[float]) -> Iterator[Row]:
-    for epsilon in budgets:
-        for repeat in range(setting.repeats):
-            rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
-            noisy = basic(case.data, epsilon, rng)
-            for series, answers in {"Basic, raw": noisy, "Basic, records": clipped(noisy)}.items():
-                yield from _rows(figure, case, "budget", series, epsilon, repeat, case.scores(answers))
+    for epsilon, repeat in product(budgets, range(setting.repeats)):
+        rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
+        noisy = basic(case.data, epsilon, rng)
+        for series, answers in {"Basic, raw": noisy, "Basic, records": clipped(noisy)}.items():
+            yield from rows(figure, f"{case.name}: {{}} by budget", series, epsilon, repeat, case.scores(answers))
 
 
 # ---------------------------------------------------------------------------------------------- by size
@@ -245,7 +245,9 @@ def fig5(setting: Setting) -> Iterator[Row]:
     """Relative error by fan-out, for queries of up to 60 % of max|t|."""
     for name, data in _pair(setting, "diffpart-fig5"):
         case = Case(name, data, _errors(setting, data, (60,)))
-        yield from _rows("diffpart-fig5", case, "fan-out", "empty release", None, 0, case.scores(Nothing(data.size)))
+        yield from rows(
+            "diffpart-fig5", f"{case.name}: {{}} by fan-out", "empty release", None, 0, case.scores(Nothing(data.size))
+        )
         # By default all sets of few items are published at once, and fan-out has no effect then.
         printed, _ = both(data).items()
         series = dict([printed, ("default, cells = tree", {**DEFAULT, "cells": "tree"})])
@@ -274,7 +276,7 @@ def fig7(setting: Setting) -> Iterator[Row]:
 
 
 def _at(setting: Setting, figure: str, case: Case, axis: str, x: float) -> Iterator[Row]:
-    yield from _rows(figure, case, axis, "empty release", x, 0, case.scores(Nothing(case.data.size)))
+    yield from rows(figure, f"{case.name}: {{}} by {axis}", "empty release", x, 0, case.scores(Nothing(case.data.size)))
     yield from _by(setting, figure, case, axis, x, both(case.data))
 
 
@@ -285,7 +287,7 @@ def _by(
         for epsilon in setting.pick(BUDGETS, (1,)):
             line = f"{series}, B = {epsilon:g}"
             for repeat, scores in _releases(setting, figure, case, line, options, epsilon):
-                yield from _rows(figure, case, axis, line, x, repeat, scores)
+                yield from rows(figure, f"{case.name}: {{}} by {axis}", line, x, repeat, scores)
 
 
 # ---------------------------------------------------------------------------------------------- run time
@@ -387,10 +389,3 @@ def _attempts(
             yield repeat, dict.fromkeys(names, np.nan)
             return
         yield repeat, scores
-
-
-def _rows(
-    figure: str, case: Case, axis: str, series: str, x: float | None, repeat: int, scores: Scores
-) -> Iterator[Row]:
-    for measure, value in scores.items():
-        yield Row(figure, f"{case.name}: {measure} by {axis}", series, x, repeat, value)

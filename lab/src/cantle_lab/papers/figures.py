@@ -76,6 +76,7 @@ FIGURES: Mapping[str, Figure] = {
     "analysts-numbers": Figure(analyst_figures.numbers),
     "analysts-regressions": Figure(analyst_figures.regressions),
     "analysts-surveys": Figure(analyst_figures.surveys),
+    "analysts-hubs": Figure(analyst_figures.hubs),
 }
 
 

@@ -18,8 +18,6 @@ from cantle.trusted.geometry.item_partitions import ItemTree, bits_of, gather
 REFILLED_ITEMS = 3
 """Assumed number of items of a filled-in record, for an estimate of the memory needed."""
 
-_BLOCK = 1 << 14  # records put together at once
-
 
 def kept_sets(
     universe: Universe, tree: ItemTree, kept_partitions: KeptPartitions, fill: bool, cut: Cut | None, dice: Dice
@@ -127,17 +125,4 @@ def _drawn(item_sets: Ragged, count: Ints, extra: list[Ragged], dice: Dice) -> t
     starts = np.concatenate([np.zeros(1, np.int64), *(np.diff(table[0]) for table in tables)])
     starts, items = np.cumsum(starts, out=starts), np.concatenate([table[1] for table in tables], dtype=np.int32)
     rows = np.concatenate([np.repeat(np.arange(len(count)), count), np.arange(len(count), len(starts) - 1)])
-    return _picked(starts, items, rows[dice.permutation(len(rows))])
-
-
-def _picked(starts: Ints, codes: Codes, rows: Ints) -> tuple[Ints, Codes]:
-    """The result of `gather`, computed for some rows at a time, so that arrays stay in the cache."""
-    picked_starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(starts)[rows])])
-    picked = np.empty(picked_starts[-1], codes.dtype)
-    for first in range(0, len(rows), _BLOCK):
-        mine = rows[first : first + _BLOCK]
-        begin, end = picked_starts[first : first + len(mine)], picked_starts[first + 1 : first + len(mine) + 1]
-        place = np.repeat(starts[mine] - begin, end - begin)
-        place += np.arange(begin[0], end[-1])
-        picked[begin[0] : end[-1]] = codes[place]
-    return picked_starts, picked
+    return gather(starts, items, rows[dice.permutation(len(rows))])
