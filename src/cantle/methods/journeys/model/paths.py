@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cantle.drawing.counts import Dice, Floats
+from cantle.drawing.counts import Dice, Floats, systematic
 from cantle.drawing.smooth import shrink
-from cantle.methods.journeys.model.walk import systematic
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
