@@ -62,9 +62,9 @@ LISTS = Fraction(16, 100)
 """The share of all lists together. Relations of the other columns are then about 10 % less accurate."""
 
 LIST_SHARES = {
-    LIST_SIZES: Fraction(6, 100),
-    LIST_CHOICE: Fraction(3, 100),
-    LIST_TABLE: Fraction(12, 100),
+    LIST_SIZES: Fraction(5, 100),
+    LIST_CHOICE: Fraction(2, 100),
+    LIST_TABLE: Fraction(10, 100),
     LIST_PAIRS: Fraction(7, 100),
 }
 """The parts of the share of lists that count their sizes, that choose columns and count items by them, and that count

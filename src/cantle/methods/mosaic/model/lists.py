@@ -28,7 +28,7 @@ _LOST = 0.12
 """What the parts of long lists that do not count make wrong, as a part of them."""
 
 _MOST_GROUPS = 8
-_PER_COLUMN = 300.0
+_PER_COLUMN = 400.0
 """The number of items that count, times the rate of their noise, for each column that items are counted by."""
 
 
