@@ -62,7 +62,7 @@ LISTS = Fraction(16, 100)
 """The share of all lists together. Relations of the other columns are then about 10 % less accurate."""
 
 LIST_SHARES = {
-    LIST_SIZES: Fraction(5, 100),
+    LIST_SIZES: Fraction(10, 100),
     LIST_CHOICE: Fraction(2, 100),
     LIST_TABLE: Fraction(10, 100),
     LIST_PAIRS: Fraction(7, 100),

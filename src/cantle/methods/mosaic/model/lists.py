@@ -24,7 +24,7 @@ from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable
 from cantle.trusted.geometry.item_partitions import MOST_COUNTED, PARTS
 
-_LOST = 0.12
+_LOST = 0.06
 """What the parts of long lists that do not count make wrong, as a part of them."""
 
 _MOST_GROUPS = 8
