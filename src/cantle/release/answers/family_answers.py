@@ -5,7 +5,7 @@
     income == 1 with persons: age >= 80                    counts parents that have such a child
 
 Intervals come from the measured error of shares of families, if it was measured. A count of children is off by more
-than the families that have such a child: by as many children as such a family has on average. The interval of a mean
+than the families that have such a child, because some of these have several. The interval of a mean
 allows for the worst case, as that of a table does: every share of values below a threshold is off, the same way.
 """
 
@@ -249,7 +249,8 @@ class FamilyAsker(Asker):
         held, times = np.unique(values, return_counts=True)
         below = np.cumsum(times)[:-1] / len(values)
         margin = margin * self.share_drawn + max(map(abs, self.cut_bins(asked)))
-        errors = np.minimum(2 * np.minimum(below, 1 - below), margin / len(values))
+        smaller = np.minimum(below, 1 - below)
+        errors = np.minimum(2 * smaller, (1 + smaller) * margin / len(values))  # the size of the group is off as well
         mean, off = float(values.mean()), float((np.diff(held) * errors).sum())
         if attribute is not None:
             off += inside_bins(attribute, self._bins[asked.of_children].get(column), places[inside])
@@ -328,11 +329,16 @@ class FamilyAsker(Asker):
         return level(error, confidence) * max(1.0, parts / 2) * self._each(question), MEASURED
 
     def _each(self, question: FamilyQuestion) -> float:
-        """How many of the counted rows a family has that has any: 1 for parents."""
+        """By how many times more rows than families a count is off: 1 for parents.
+
+        A number of children is that of families with one, plus that of families with two, and so on; errors of these
+        are about in proportion to the roots of their shares.
+        """
         if not question.of_children:
             return 1.0
-        number = self._children_of(question.own)
-        return float(number[number > 0].mean()) if (number > 0).any() else 1.0
+        number = np.bincount(self._children_of(question.own))
+        having = np.cumsum(number[::-1])[::-1][1:]
+        return float(np.sqrt(having / having[0]).sum()) if len(having) else 1.0
 
 
 def _divided(text: str, mark: str) -> tuple[str, str, str | None]:
