@@ -3,7 +3,7 @@
 A run of the shipped curator, budget, engine and method is replayed for every sequence of outcomes of its noise
 (`audit.enumerating`), in exact fractions and in base 2: one unit of epsilon (10^9 nano-units) is a factor of 2 where
 production has a factor of e. The proofs do not depend on the base. The last draws, of the leaves, are not enumerated:
-nothing depends on them, and their loss is the sum of rate * |difference| (`agrees` checks this against a full
+nothing depends on them, and their loss is the sum of rate * |difference| (tests/audit checks this against a full
 enumeration).
 """
 
@@ -38,7 +38,6 @@ from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.base import Engine
 from cantle.trusted.counting.words import CHUNK_CELLS, Batch, WordEngine
 from cantle.trusted.geometry.boxes import Cuts, SetCuts
-from cantle.trusted.noise import Lanes, Rate
 
 Record = tuple[int, ...]
 """One code per column, then the class."""
@@ -402,29 +401,6 @@ def undrawn(one: Outcome, two: Outcome) -> float:
         return math.inf
     pairs = zip(one.drawn, two.drawn, strict=True)
     return float(sum((rate * abs(mine - theirs) for (mine, rate), (theirs, _) in pairs), Fraction(0)))
-
-
-def agrees(config: Mechanism[Data], table: Data) -> bool:
-    """Whether a full enumeration gives every output the probability that the audit assumes: that of its lines without
-    the leaves, times the product of the probabilities of the leaf cells."""
-    closed, full = Audit(config).law(table), Audit(config, enumerate_leaves=True).law(table)
-    bodies = {body: outcome for (body, _), outcome in closed.items()}
-    return len({body for body, _ in full}) == len(bodies) and all(
-        outcome.probability == bodies[body].probability * _cells(bodies[body].drawn, cells, config.window)
-        for (body, cells), outcome in full.items()
-    )
-
-
-def _cells(drawn: Drawn, cells: tuple[int, ...], window: tuple[int, int]) -> Fraction:
-    """The probability that the leaf cells come out as these values."""
-    pairs = zip(drawn, cells, strict=True)
-    return math.prod((_cell_law(count, rate, window)[value] for (count, rate), value in pairs), start=Fraction(1))
-
-
-def _cell_law(count: int, rate: Fraction, window: tuple[int, int]) -> dict[int, Fraction]:
-    exact = Rate(rate.numerator, rate.denominator)
-    lanes, counts = Lanes(0, np.arange(1)), np.array([count], dtype=np.int64)
-    return law(lambda noise: int(noise.laplace(lanes, counts, exact)[0]), window=window)
 
 
 # ---- deliberate flaws ----------------------------------------------------------------------------------------------

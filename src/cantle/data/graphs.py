@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat, SupportsIndex, T
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.data.arrow_batches import parquet_batches, polars_of
+from cantle.data.arrow_batches import polars_of, typed_batches
 from cantle.data.engine_choice import POLARS, EngineChoice, Opened
 from cantle.data.file_forms import PARQUET, Paths, ending, files, is_path
 from cantle.data.frames import (
@@ -57,7 +57,6 @@ from cantle.trusted.bounding.graph_pairs import Degrees as Degrees
 from cantle.trusted.bounding.graph_pairs import Graph as Graph
 from cantle.trusted.bounding.node_ids import Column, Identifier, identifier
 from cantle.trusted.counting.graph import GraphEngine, count_degrees
-from cantle.trusted.counting.stores import OnDisk
 
 if TYPE_CHECKING:
     from cantle.data.frames import Series
@@ -406,7 +405,7 @@ def open_on_disk(data: object, schema: GraphSchema, choice: EngineChoice) -> Ope
     refuse_on_disk(data, schema, choice)
     nodes = schema.node_count
     assert nodes is not None, "a schema that protects one edge states the number of nodes"
-    return POLARS, GraphEngine(count_degrees(_parts(files(_paths(data)), schema), nodes, OnDisk(choice.files)))
+    return POLARS, GraphEngine(count_degrees(_parts(files(_paths(data)), schema), nodes, choice.store))
 
 
 def _parts(paths: list[Path], schema: GraphSchema) -> Iterator[Identified]:
@@ -424,5 +423,5 @@ def _ends_in(path: Path) -> Iterable[list[Column]]:
     check_file(path)
     if ending(path) not in PARQUET:
         return edge_columns(path, "edges")[1]
-    batches = parquet_batches(path, list(column_types(path))[:2])
+    batches = typed_batches(path, list(column_types(path))[:2])
     return (two_ends(polars_of(batch)) for batch in batches)

@@ -26,7 +26,7 @@ import numpy as np
 import polars as pl
 
 from cantle import kernel_choice
-from cantle.data.arrow_batches import decodable_column, parquet_batches, polars_of
+from cantle.data.arrow_batches import decodable_column, polars_of, typed_batches
 from cantle.data.engine_choice import EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import CSV, PARQUET, ending, files
 from cantle.data.fimi import Ints, read_tokens
@@ -130,7 +130,7 @@ def open_records(data: object, schema: SetSchema, choice: EngineChoice, engine: 
         return open_spark(data, schema, engine)
     if choice.table is not None:
         raise ParameterError("table names a table of a database, and sets are read from files and frames; leave it out")
-    store = OnDisk(choice.files) if choice.engine == "duckdb" else InMemory()
+    store = choice.store
     form, packs = _read(data, schema, store)
     return form.to_dict(), engine(Ragged.gathered(packs, store))
 
@@ -214,7 +214,7 @@ def _sources(paths: Iterable[Path], wanted: list[str], store: Store) -> Iterator
     """The files, or batches of those Parquet files that may not fit in memory."""
     for path in paths:
         if ending(path) in PARQUET and isinstance(store, OnDisk):
-            yield from map(polars_of, parquet_batches(path, wanted))
+            yield from map(polars_of, typed_batches(path, wanted))
         else:
             yield path
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,5 @@ def _read(path: Path, *, private: bool) -> Any:
 
 
 def _require() -> None:
-    from importlib.util import find_spec
-
     if find_spec("cryptography") is None:
         raise MissingExtra(f"signatures need the package cryptography; install it with: {install_command('sign')}")

@@ -68,22 +68,9 @@ def test_kernels_draw_the_same_codes_as_plain_code(seed: int, many: int) -> None
     drawn = []
     for compiled in (False, True):
         dice = counting.public_dice(seed + 1, compiled=compiled)
-        codes = counting.draw_codes(f, lo, hi, counts, dice)
+        codes = counting.Strata(counts).draw(f, lo, hi, dice)
         drawn.append((codes.dtype, codes.tolist()))
     assert drawn[0] == drawn[1]
-
-
-@examples(24)
-@given(seed=st.integers(0, 2**32))
-def test_kernels_fit_the_same_masses_as_plain_code_to_the_last_bit(seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    size, regions = int(generator.integers(1, 60)), int(generator.integers(0, 200))
-    lo = generator.integers(0, size, regions)
-    hi = lo + 1 + generator.integers(0, size - lo)
-    weight = generator.integers(0, 50, regions).astype(float)
-    target = generator.uniform(0, 2, size) * (generator.random(size) < generator.random()) * weight.sum() / size
-    fitted = [counting.fit_values(target, lo, hi, weight, compiled=compiled).tobytes() for compiled in (False, True)]
-    assert fitted[0] == fitted[1]
 
 
 # ---- whole runs -------------------------------------------------------------------------------------------------

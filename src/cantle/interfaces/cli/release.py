@@ -282,84 +282,61 @@ def query_command(
         raise ParameterError(f"query writes CSV; choose a name that ends in .csv, not {to.name!r}")
     if itemsets is not None and (question or by or mean or weighted):
         raise ParameterError("--itemsets lists groups of items; it goes with --confidence and -o, and nothing else")
+    beside = {"a question": question, "--by": by, "--mean": mean, "--weighted": weighted, "--itemsets": itemsets}
+    if regress is not None and (given := [name for name, value in beside.items() if value]):
+        raise ParameterError(f"--regress uses all records as they are; leave out {' and '.join(given)}")
     release = opened(folder)
     target = None if to is None else made_file(to, release)
     facts: dict[str, object] = {"question": question, "mean": mean, "weighted": weighted, "confidence": confidence}
-    given, answer = confidence, dict[str, object]()
     estimate: Any = partial(release.mean, mean) if mean else release.count
+    told: Any = None
     if regress is not None:
-        beside = {"a question": question, "--by": by, "--mean": mean, "--weighted": weighted, "--itemsets": itemsets}
-        if given_too := [name for name, value in beside.items() if value]:
-            raise ParameterError(f"--regress uses all records as they are; leave out {' and '.join(given_too)}")
-        fit = release.regress(regress, confidence=given)
-        rows, answer = fit.frame(), {"regress": regress, "records": fit.records, "notes": list(fit.notes)}
-        answer |= {"confidence": given, "rows": _plain(rows)}
-    elif itemsets is not None:
-        by, rows = ["items"], release.itemsets(itemsets, confidence=given)
-        stated = None if set(rows["covers"]) & set(WITHOUT_CONFIDENCE) else given
-        answer = {"itemsets": itemsets, "confidence": stated, "rows": _plain(rows)}
-        rows = rows.with_columns(pl.col("items").cast(pl.List(pl.String)).list.join(", "))
-    elif by:
-        rows = estimate(question, by=by, confidence=given, weighted=weighted)
-        asker = asker_of(release)
-        if said := asker.cut_steps(asker.parse(question)):
-            print(f"note: {said}", file=sys.stderr)
-        stated = None if set(rows["covers"]) & set(WITHOUT_CONFIDENCE) else given
-        answer = facts | {"by": by, "confidence": stated, "rows": _plain(rows)}
+        told = release.regress(regress, confidence=confidence)
+        rows, facts = told.frame(), {"regress": regress, "records": told.records, "notes": list(told.notes)}
+        facts |= {"confidence": confidence, "rows": _plain(rows).to_dicts()}
+    elif by or itemsets is not None:
+        if itemsets is None:
+            rows, facts = estimate(question, by=by, confidence=confidence, weighted=weighted), facts | {"by": by}
+            asker = asker_of(release)
+            if said := asker.cut_steps(asker.parse(question)):
+                print(f"note: {said}", file=sys.stderr)
+        else:
+            rows, facts, by = release.itemsets(itemsets, confidence=confidence), {"itemsets": itemsets}, ["items"]
+        unsure = set(rows["covers"]) & set(WITHOUT_CONFIDENCE)
+        facts |= {"confidence": None if unsure else confidence, "rows": _plain(rows).to_dicts()}
     else:
-        one = estimate(question, confidence=given, weighted=weighted)
-        rows = pl.DataFrame({name: [getattr(one, name)] for name in ("value", "low", "high", "covers")})
-        answer = facts | one.to_dict()
+        told = estimate(question, confidence=confidence, weighted=weighted)
+        rows = pl.DataFrame({name: [getattr(told, name)] for name in ("value", "low", "high", "covers")})
+        facts |= told.to_dict()
     if NOISE_ONLY in rows["covers"]:
         print(f"note: {KINDS[release.manifest.kind].noise_note}", file=sys.stderr)
     if by and LIMITS in rows["covers"]:
         print(f"note: rows marked {LIMITS} were never counted by themselves; no 95 % interval exists", file=sys.stderr)
-    answer |= {"private": release.private, "guarantee": release.manifest.guarantee}
+    facts |= {"private": release.private, "guarantee": release.manifest.guarantee}
+    if itemsets is not None:
+        rows = rows.with_columns(pl.col("items").cast(pl.List(pl.String)).list.join(", "))
     if target is not None:
-        _write(rows, target)
-        print_result(as_json, answer | {"file": str(target)}, lambda: print(f"wrote {target}: {len(rows)} rows"))
+        write_file(target, _plain(rows).write_csv())
+        print_result(as_json, facts | {"file": str(target)}, lambda: print(f"wrote {target}: {len(rows)} rows"))
         return
-    told = fit if regress is not None else None if by else one
-    print_result(as_json, answer, lambda: _show(release, rows, by, confidence) if told is None else print(told))
+    print_result(as_json, facts, lambda: _show(release, rows, by, confidence) if told is None else print(told))
 
 
-def _plain(rows: pl.DataFrame) -> list[dict[str, object]]:
-    """Rows for JSON: dates become texts, and NaN becomes null."""
+def _plain(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows for JSON and CSV: dates become texts, and NaN becomes null."""
     import polars as pl
     import polars.selectors as cs
 
     from cantle.drawing.records import SECONDS
 
     texts = cs.datetime().dt.strftime(SECONDS), cs.date().cast(pl.String)
-    return rows.with_columns(cs.float().fill_nan(None), *texts).to_dicts()
-
-
-def _write(rows: pl.DataFrame, target: Path) -> None:
-    import polars.selectors as cs
-
-    from cantle.drawing.records import SECONDS
-
-    write_file(target, rows.with_columns(cs.float().fill_nan(None)).write_csv(datetime_format=SECONDS))
+    return rows.with_columns(cs.float().fill_nan(None), *texts)
 
 
 def _show(release: Release, rows: pl.DataFrame, by: list[str], confidence: float) -> None:
     """Prints the rows of a table of estimates."""
-    from cantle.release.answers.estimates import WITHOUT_CONFIDENCE, in_words
-    from cantle.release.words import value_in_words
+    from cantle.release.answers.groups import rows_in_words
 
-    captions = release.schema.captions()
-    unsure = set(rows["covers"]) & set(WITHOUT_CONFIDENCE)
-    columns = (
-        *by,
-        "value",
-        "from" if unsure else f"{100 * confidence:g} % from",
-        "to",
-        *(["covers"] if unsure else []),
-    )
-    lines = []
-    for row in rows.iter_rows(named=True):
-        width = row["high"] - row["low"]
-        words = [value_in_words(row[name], captions.get(name, {})) for name in by]
-        numbers = [in_words(row[name], width) for name in ("value", "low", "high")]
-        lines.append((*words, *numbers, *([row["covers"]] if unsure else [])))
-    table("", columns, lines)
+    sure, lines = rows_in_words(release.schema, rows, by)
+    low = f"{100 * confidence:g} % from" if sure else "from"
+    table("", (*by, "value", low, "to", *(() if sure else ("covers",))), lines)

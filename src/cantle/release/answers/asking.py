@@ -24,6 +24,7 @@ from cantle.drawing.records import share_drawn
 from cantle.errors import ParameterError
 from cantle.release.answers.estimates import NOISE_ONLY, Estimate
 from cantle.release.manifest import Manifest
+from cantle.release.schemas import schema_as
 from cantle.release.structures import opened, traits_of
 from cantle.schema.code_sets import (
     AnySet,
@@ -45,6 +46,7 @@ from cantle.schema.domain import Attribute, Labels
 from cantle.schema.places import Area
 from cantle.schema.question_columns import Numeric, Vocabulary
 from cantle.schema.questions import parse
+from cantle.schema.table import TableSchema
 from cantle.trusted.core.arrays import Bools, Codes
 
 if TYPE_CHECKING:
@@ -95,9 +97,6 @@ class Bins:
 
 def bins_of(manifest: Manifest) -> dict[Key, Bins]:
     """The bins of the columns of a release that were not counted value by value but in bins."""
-    from cantle.release.schemas import schema_as  # which imports the package
-    from cantle.schema.table import TableSchema
-
     counted = traits_of(manifest).counted
     if counted is None:
         return {}

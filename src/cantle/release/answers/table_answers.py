@@ -232,8 +232,6 @@ class TableAsker(Asker):
         return self.widths.within_limits(known, question, margin, confidence)
 
     def weighing(self) -> TableAsker:
-        from cantle.release.answers.weighted import WeightedAsker  # which extends this class
-
         return WeightedAsker(self._release)
 
     def cut_steps(self, question: Question) -> str:
@@ -346,6 +344,14 @@ class TableAsker(Asker):
             raise no_numbers(name, able)
         return attribute
 
+    def column(self, name: str) -> Attribute:
+        """A column that questions may name; raises a ParameterError for others."""
+        try:
+            self.vocabulary.column(name)
+        except Misfit as why:
+            raise_alone(ParameterError(str(why)))
+        return self.attributes[name]
+
     def regress(self, formula: str, confidence: float) -> Regression:
         from cantle.release.answers.regression import regress
 
@@ -380,12 +386,45 @@ class TableAsker(Asker):
 
     def groups(self, name: str) -> Groups:
         """The groups of a column: its values; of many numbers, the released cells or ranges of equal width."""
-        try:
-            self.vocabulary.column(name)
-        except Misfit as why:
-            raise_alone(ParameterError(str(why)))
-        bins, attribute = self.bins.get(name), self.attributes[name]
+        bins, attribute = self.bins.get(name), self.column(name)
         return groups_of(attribute, self.widths.cells_of(attribute), None if bins is None else bins.width)
+
+
+class WeightedAsker(TableAsker):
+    """Answers questions about a release of a table in sums of weights (`role: weight`) instead of numbers of records.
+
+    A weighted count is a count times the mean weight of its records. Both have intervals, each of which may fail in
+    half of the cases in which the product may. Weights are released values like any other: asking for them uses no
+    budget.
+    """
+
+    def __init__(self, release: Release) -> None:
+        super().__init__(release)
+        name = release.schema.weight
+        if name is None:
+            raise ParameterError("this release has no column of weights; the schema declares one with role: weight")
+        if name not in self.attributes:
+            raise ParameterError(f"the weights {name!r} follow from other columns by rules, so nothing can be weighted")
+        self.weight = self.attributes[name]
+
+    def estimate(self, question: Question, drawn: int, confidence: float) -> Estimate:
+        both = (1 + confidence) / 2
+        number, mean = super().estimate(question, drawn, both), self._mean_weight(question, both)
+        value = number.value * mean.value if drawn else 0.0
+        covers = next((kind for kind in (LIMITS, NOISE_ONLY) if kind in (number.covers, mean.covers)), mean.covers)
+        made = replace(number, value=value, low=number.low * mean.low, high=number.high * mean.high, covers=covers)
+        return replace(made, confidence=confidence, note=number.note or mean.note).at_least_zero()
+
+    def _mean_weight(self, question: Question, confidence: float) -> Estimate:
+        return self.mean_among(self.weight, self._related(question), confidence)
+
+    def mean_of(self, attribute: Attribute, asked: Question, confidence: float) -> Estimate:
+        weights = numbers_of(self.weight, self.codes(self.weight.name))
+        return self.mean_among(attribute, self._related(asked), confidence, weights)
+
+    def _related(self, question: Question) -> Question:
+        """The question as one about weights too: its interval allows for connections with them that were lost."""
+        return join(True, (question, OneColumn(self.weight.name, CodeSet.span(0, self.weight.grid, self.weight.size))))
 
 
 def numbers_of(attribute: Attribute, codes: Codes) -> Floats:

@@ -153,7 +153,9 @@ def _spent(release: Release) -> Iterator[Tile]:
 
 
 FOLDER = Path(__file__).parent / "templates"
-NAME = "report.html"
+REPORT = "report.html"
+"""A page that anyone can make from the release. Its hash is not recorded: it must be the page that the release makes.
+"""
 
 
 class Page(str):
@@ -262,26 +264,31 @@ def page_policy(style: str, script: str = "") -> str:
 _AGAIN = "make it again with `cantle report`"
 
 
-def report_findings(folder: Path, release: Release) -> tuple[list[str], list[str]]:
-    """What is wrong with the report in a release folder, if there is one, and what could not be checked."""
-    name = mark_of(release.manifest) + NAME
+def report_problems(folder: Path, release: Release, unchecked: list[str]) -> list[str]:
+    """What is wrong with the report in a release folder, if there is one; `unchecked` receives what could not be
+    checked."""
+    name = mark_of(release.manifest) + REPORT
     if not (folder / name).exists():
-        return [], []
+        return []
     text = (folder / name).read_bytes().decode("utf-8", "replace")
     if _stated(text, "cantle-release") != release.manifest.sha256:
-        return [f"{name} was made from another release; {_AGAIN}"], []
+        return [f"{name} was made from another release; {_AGAIN}"]
     if not installed():
-        return [], [f"{name} was not checked, because that needs jinja2: {install_command('report')}"]
+        unchecked.append(f"{name} was not checked, because that needs jinja2: {install_command('report')}")
+        return []
     if _stated(text, "generator") != f"cantle {version('cantle')}":
-        return [], [f"{name} was not checked, because it says that another version of cantle made it; {_AGAIN}"]
+        unchecked.append(f"{name} was not checked, because it says that another version of cantle made it; {_AGAIN}")
+        return []
     try:
         account = Spending.parse(stated) if (stated := _stated(text, "cantle-account")) else None
     except (ValueError, TypeError, KeyError):
         account = None  # then the pages differ
     if text != render(release, account=account):
-        return [f"{name} is not the page that this release makes; {_AGAIN}"], []
-    ledger = f"what {name} says about later releases was not checked, because the ledger is not part of the release"
-    return [], [] if account is None else [ledger]
+        return [f"{name} is not the page that this release makes; {_AGAIN}"]
+    if account is not None:
+        what = f"what {name} says about later releases"
+        unchecked.append(f"{what} was not checked, because the ledger is not part of the release")
+    return []
 
 
 def _stated(text: str, name: str) -> str:

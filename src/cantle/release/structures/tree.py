@@ -135,7 +135,7 @@ class Opened(structures.Opened):
         """Records of these leaves."""
         if self._traits.of_ranges:
             return draw_generalised(self._domain, leaves, dice)
-        within = masses(self._domain, leaves, self._traits.values, self._one_ways, compiled=dice.compiled)
+        within = masses(self._domain, leaves, self._traits.values, self._one_ways)
         return drawn_records(self._domain, leaves, self._traits.values, within, dice)
 
     def _leaf(self, codes: Codes) -> Ints:
