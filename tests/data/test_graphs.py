@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import cantle
 from cantle.data.graphs import Degrees, Graph, identifier_of, read_graph
 from cantle.errors import DataError, ParameterError
-from cantle.schema import file_bytes
+from cantle.schema import identifier_lines
 from cantle.schema.graph import GraphSchema
 from cantle.trusted.bounding import graph_pairs
 from cantle.trusted.bounding.node_ids import number_keys, pair_keys, text_keys
@@ -336,7 +336,7 @@ def test_order_direction_repetition_and_pieces_of_a_file_do_not_matter(tmp_path_
     random.shuffle(again)
     text = "".join(f"{a}\t{b}\n" for a, b in again)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(file_bytes, "_PIECE", size)
+        patch.setattr(identifier_lines, "_PIECE", size)
         patch.setattr(graph_pairs, "_BLOCK", 3)
         assert plain(read(file(folder, text))) == plain(graph)
     ids = {i for i in map(identifier_of, (name for pair in pairs for name in pair)) if i is not None}

@@ -147,7 +147,7 @@ def test_the_time_for_one_very_long_record_grows_with_its_length(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pieces of 64 bytes stand in for a file of a gigabyte. Joining them one by one would copy 16 GB."""
-    monkeypatch.setattr(file_bytes, "_PIECE", 64)
+    monkeypatch.setattr(identifier_lines, "_PIECE", 64)
     long, path = b"z" * 1_500_000, tmp_path / "t.csv"
     path.write_bytes(b"a\nx\n" + long + b"\nx\n")
     started = time.process_time()

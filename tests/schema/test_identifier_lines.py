@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import DataError
-from cantle.schema import file_bytes
+from cantle.schema import identifier_lines
 from cantle.schema.identifier_lines import matrix_market, pieces, read_fields
 from tests.effort import examples
 
@@ -109,7 +109,7 @@ def test_pieces_end_with_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     # type: ignore[no-untyped-def]
     text = b"\xef\xbb\xbf1 2\r\n# comment\r\n33 44\n\n555 666"
     (tmp_path / f"g.txt{ending}").write_bytes(pack(text))
-    monkeypatch.setattr(file_bytes, "_PIECE", size)
+    monkeypatch.setattr(identifier_lines, "_PIECE", size)
     parts = list(pieces(tmp_path / f"g.txt{ending}"))
     if size > 3:
         assert b"".join(parts) == text[3:]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 import polars as pl
 
-from cantle.data.arrow_batches import arrow_batches, parquet_batches, polars_of, read_database
+from cantle.data.arrow_batches import polars_of, read_database, typed_batches
 from cantle.data.database_tables import UNREACHABLE, load_ibis, read_rows, require_encoding
 from cantle.data.engine_choice import EVERY_ENGINE, IN_MEMORY, POLARS, EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import ARROW, PARQUET, SHEETS, STATISTICS, Paths, are_paths, ending, files, require_files
@@ -145,8 +145,7 @@ def _sources(data: object, schema: TableSchema, choice: EngineChoice) -> Iterato
         elif choice.table is not None:
             raise ParameterError(f"table names a table of a DuckDB database, and {path.name!r} is none; leave it out")
         elif ending(path) in PARQUET + ARROW:
-            found = parquet_batches if ending(path) in PARQUET else arrow_batches
-            yield from map(polars_of, found(path, wanted(schema)))
+            yield from map(polars_of, typed_batches(path, wanted(schema)))
         else:
             yield path
 

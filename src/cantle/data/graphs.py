@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat, SupportsIndex, T
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.data.arrow_batches import parquet_batches, polars_of
+from cantle.data.arrow_batches import polars_of, typed_batches
 from cantle.data.engine_choice import POLARS, EngineChoice, Opened
 from cantle.data.file_forms import PARQUET, Paths, ending, files, is_path
 from cantle.data.frames import (
@@ -423,5 +423,5 @@ def _ends_in(path: Path) -> Iterable[list[Column]]:
     check_file(path)
     if ending(path) not in PARQUET:
         return edge_columns(path, "edges")[1]
-    batches = parquet_batches(path, list(column_types(path))[:2])
+    batches = typed_batches(path, list(column_types(path))[:2])
     return (two_ends(polars_of(batch)) for batch in batches)

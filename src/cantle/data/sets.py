@@ -26,7 +26,7 @@ import numpy as np
 import polars as pl
 
 from cantle import kernel_choice
-from cantle.data.arrow_batches import decodable_column, parquet_batches, polars_of
+from cantle.data.arrow_batches import decodable_column, polars_of, typed_batches
 from cantle.data.engine_choice import EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import CSV, PARQUET, ending, files
 from cantle.data.fimi import Ints, read_tokens
@@ -214,7 +214,7 @@ def _sources(paths: Iterable[Path], wanted: list[str], store: Store) -> Iterator
     """The files, or batches of those Parquet files that may not fit in memory."""
     for path in paths:
         if ending(path) in PARQUET and isinstance(store, OnDisk):
-            yield from map(polars_of, parquet_batches(path, wanted))
+            yield from map(polars_of, typed_batches(path, wanted))
         else:
             yield path
 

@@ -74,7 +74,7 @@ _WORDS = {
     "boolean": "bool boolean logical binary",
     "date": "date",
     "datetime": "datetime timestamp datetime64 time",
-    LIST: "array set multiple multiselect select_multiple",
+    LIST: "list array set multiple multiselect select_multiple",
     PLACE: "point geo place location coordinates latlon geopoint geography geometry geojson",
 }
 TYPE_WORDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}

@@ -27,6 +27,7 @@ from cantle.schema.dialect import without_marks
 from cantle.schema.file_bytes import check_file, whole_lines
 from cantle.trusted.bounding.node_ids import Column, Ints
 
+_PIECE = 1 << 23  # bytes parsed together
 _TOKEN, _BLANK, _MARK, _END = range(4)
 _KIND = np.full(256, _TOKEN, dtype=np.uint8)
 _KIND[list(b" \t\v\f")] = _BLANK
@@ -46,7 +47,7 @@ def pieces(source: str | os.PathLike[str]) -> Iterator[bytes]:
     """The file in pieces of whole lines, unpacked and without byte order marks."""
     path = Path(source)
     check_file(path)
-    return map(without_marks, whole_lines(file_bytes.pieces(path, "utf-8")))
+    return map(without_marks, whole_lines(file_bytes.pieces(path, "utf-8", _PIECE)))
 
 
 def read_fields(parts: Iterator[bytes], many: int) -> Iterator[list[Column]]:

@@ -84,7 +84,7 @@ def _named(path: Path, header_row: int | None) -> tuple[list[str], Dialect]:
     """The names of the columns of a long table, if they are in a line of it."""
     check_file(path)
     columns, dialect = declared(path, header_row) if header_row else ([], Dialect())
-    return [one_line(name) for name, _, _ in columns], dialect
+    return [one_line(one.name) for one in columns], dialect
 
 
 def _draft_graph(path: Path, _: int | None) -> str:

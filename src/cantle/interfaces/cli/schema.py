@@ -123,7 +123,7 @@ def _draft(
 ) -> str:
     """The text of the draft."""
     from cantle.data.draft_schema import draft
-    from cantle.data.draft_schema.columns import declared_columns
+    from cantle.data.draft_schema.columns import declared
     from cantle.data.draft_schema.kinds import KINDS, kind_of
     from cantle.data.draft_schema.tables import text_of
     from cantle.data.file_forms import STATISTICS, ending
@@ -152,8 +152,8 @@ def _draft(
         return drafted.draft_of(data, 0 if header is None else _header_row(data, header, as_json))
     named = _header_row(data, header, as_json) if drafted.needs_header(data) else None
     if ask:
-        columns, dialect = declared_columns(data, named)
-        return text_of(ask_about(columns), dialect=dialect)
+        columns, dialect = declared(data, named)
+        return text_of(ask_about([(one.name, one.type) for one in columns]), dialect=dialect)
     return draft(data, header=named, infer=infer, book=book)
 
 

@@ -157,25 +157,18 @@ def cancel(studio: Studio, _: Visit) -> Response:
     return go("/publish")
 
 
-@dataclass(frozen=True)
-class Ended:
-    """The result of a run."""
-
-    state: str
-    words: str
-    charge: str
-    release: str = ""
-
-
-def _ended(studio: Studio) -> Ended | None:
+def _ended(studio: Studio) -> dict[str, str] | None:
+    """The result of a run; None while there is none."""
     job = studio.desk.job
     if job is None or job.running:
         return None
     if job.code == 0:
-        return Ended("done", f"The release is in {job.out}/.", _charge(studio, job), job.out)
-    state = "stopped" if job.asked_to_stop else "failed"
-    words = "It was stopped. Nothing was released." if job.asked_to_stop else job.complaint
-    return Ended(state, words, _charge(studio, job))
+        state, words = "done", f"The release is in {job.out}/."
+    elif job.asked_to_stop:
+        state, words = "stopped", "It was stopped. Nothing was released."
+    else:
+        state, words = "failed", job.complaint
+    return {"state": state, "words": words, "charge": _charge(studio, job), "release": job.out}
 
 
 def _charge(studio: Studio, job: Job) -> str:

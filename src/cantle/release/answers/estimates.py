@@ -105,8 +105,8 @@ HELD = CodeSet((1, 2), 2)
 class Noise:
     """The law of a sum of independent Laplace noises, by its variance and fourth cumulant."""
 
-    variance: float
-    fourth: float
+    variance: float = 0.0
+    fourth: float = 0.0
 
     @staticmethod
     def of(variance: float, coefficient: float = 1.0, times: float = 1.0) -> Noise:

@@ -14,11 +14,13 @@ import numpy as np
 from cantle import kernel_choice
 from cantle.trusted.core.arrays import Codes, Words
 from cantle.trusted.core.keys import (
+    CellKey,
     Classes,
     CodeTable,
     GridBins,
     GridCells,
     LeafCounts,
+    ListSizes,
     OneWayEach,
     OneWays,
     Sizes,
@@ -28,6 +30,7 @@ from cantle.trusted.core.keys import (
 from cantle.trusted.core.mixing import scramble
 from cantle.trusted.core.private import Private
 from cantle.trusted.counting.base import Chunk, Tables
+from cantle.trusted.counting.list_counts import count_list
 from cantle.trusted.counting.packing import Layout, add_counts, joint, merged
 from cantle.trusted.counting.stores import InMemory, Store
 from cantle.trusted.geometry.boxes import BoxRule, Cuts, Ints
@@ -224,18 +227,20 @@ class WordEngine(Private, Tables):
         kinds = (np.min_scalar_type(size - 1) if size <= 2**32 else np.dtype(np.int64) for size in self.sizes)
         return [self._layout.column(rows.T, a).astype(kind, copy=False) for a, kind in enumerate(kinds)]
 
-    def _cell_counts(self, key: TableCounts | LeafCounts) -> Ints:
+    def _cell_counts(self, key: CellKey) -> Ints:
         counts = np.zeros(key.cells, dtype=np.int64)
         for cells in self._cells_of(key):
             if isinstance(key, LeafCounts):
                 leaf = key.tree.locate(list(cells))
                 counts += np.bincount(leaf * key.classes + cells[key.target], minlength=key.cells)
+            elif isinstance(key, ListSizes):
+                counts += count_list(cells, key)
             else:
                 compiled = self.compiled or pays(len(self._rows), len(key.tables))
                 counts += count_tables(cells, key.tables, compiled=compiled)
         return counts
 
-    def _cells_of(self, key: TableCounts | LeafCounts) -> Iterator[Codes]:
+    def _cells_of(self, key: CellKey) -> Iterator[Codes]:
         """The cells of all records or of the key's subset, one row per column. Those of all records are kept, because
         they are needed many times; they are compared by their edges, never by identity."""
         records, locate = slices(len(self._rows), MANY), key.within.locator()
@@ -289,22 +294,14 @@ class WordEngine(Private, Tables):
             self._placed = None
             kind = np.int32 if grid.cells * self.classes < 2**31 else np.int64
             entry = self._store.room((len(self._rows),), kind)
+            addends = grid.addends(self.classes, kind)
             for here in slices(len(self._rows), BATCH):
-                entry[here] = self._layout.column(self._rows[here].T, -1)
-            for attribute, values in grid.addends(self.classes, kind).items():
-                self._add(values, attribute, entry)
+                words = self._rows[here].T
+                entry[here] = self._layout.column(words, -1)
+                for attribute, values in addends.items():
+                    entry[here] += values.at(self._layout.column(words, attribute))
             self._placed = grid.copy(), entry
         return self._placed[1]
-
-    def _add(self, values: SpanValues, attribute: int, entry: Codes) -> None:
-        """Adds the value of each record's code."""
-        if self.compiled and values.table is not None:
-            from cantle.trusted.counting import _word_kernels
-
-            _word_kernels.add_values(self._rows, self._layout.fields[attribute], values.table, entry)
-            return
-        for here in slices(len(entry), BATCH):
-            entry[here] += values.at(self._layout.column(self._rows[here].T, attribute))
 
     def dense(self, key: GridBins) -> Ints:
         """All counts of the placed grid by bin, shape (cells, classes, width)."""

@@ -67,12 +67,17 @@ def count_tables_plainly(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
     """The specification of `count_tables`."""
     counts = [np.zeros(0, dtype=np.int64)]
     for table in tables:
-        entry = np.zeros(cells.shape[1], dtype=np.int64)
-        for column, map_, groups in zip(table.columns, table.maps, table.shape, strict=True):
-            entry *= groups
-            entry += map_[cells[column]]
-        counts.append(np.bincount(entry, minlength=table.cells).astype(np.int64))
+        counts.append(np.bincount(cells_in(table, cells), minlength=table.cells).astype(np.int64))
     return np.concatenate(counts)
+
+
+def cells_in(table: CrossTable, cells: Codes) -> Ints:
+    """The cell of a table in which each record lies."""
+    entry = np.zeros(cells.shape[1], dtype=np.int64)
+    for column, map_, groups in zip(table.columns, table.maps, table.shape, strict=True):
+        entry *= groups
+        entry += map_[cells[column]]
+    return entry
 
 
 def flatten(tables: Sequence[CrossTable]) -> tuple[Ints, Codes, Ints, Ints, Ints, Ints]:

@@ -102,6 +102,9 @@ _BLOCK = 1 << 14  # rows put together at once, so that their arrays stay in the 
 PARTS = 5040
 """Units of a whole count; divisible by 1 to 10, so that few parts are rounded."""
 
+MOST_COUNTED = 64
+"""Most items or pairs of a record that may count in full."""
+
 LONGEST_PAIRED = 256
 """The pairs of a record with more top items do not count: there would be many, each with a tiny part."""
 

@@ -161,20 +161,20 @@ def features_of(pool: Pool, measured: Measured, *, compiled: bool = False) -> tu
     head_target = np.append(np.maximum(measured.head.count, 0.0), max(measured.head.rest, 0.0))
     certain = np.ones(len(rows))
     exact = [
-        Features(*postings(cell, rows, len(target), compiled=compiled), target, certain, _EXACT, (0.2, 5.0))
+        Features(*postings(cell, rows, len(target)), target, certain, _EXACT, (0.2, 5.0))
         for cell, target in ((pool.cell, head_target), (nearest, sizes.count))
     ]
-    pairs = [_pair_features(pool, measured, compiled), *_double_features(pool, measured, compiled)]
-    return pairs, [*_item_features(pool, measured.items, rows, compiled), *exact]
+    pairs = [_pair_features(pool, measured, compiled), *_double_features(pool, measured)]
+    return pairs, [*_item_features(pool, measured.items, rows), *exact]
 
 
-def _double_features(pool: Pool, measured: Measured, compiled: bool) -> list[Features]:
+def _double_features(pool: Pool, measured: Measured) -> list[Features]:
     """Records of two items, pair by pair, if these were counted apart."""
     doubles = measured.pairs.doubles
     if doubles is None or not len(doubles.items):
         return []
     pair, rows = find_doubles(pool, doubles, len(measured.items.support))
-    found = postings(pair, rows, len(doubles.items), compiled=compiled)
+    found = postings(pair, rows, len(doubles.items))
     certain = np.ones(len(pool.starts) - 1)
     return [Features(*found, np.maximum(doubles.noisy, 0.0), certain, doubles.noise, (0.25, 4.0))]
 
@@ -186,7 +186,7 @@ def _pair_features(pool: Pool, measured: Measured, compiled: bool) -> Features:
     return Features(found.starts, found.rows, np.maximum(pairs.noisy, 0.0), part, pairs.noise, (0.25, 4.0))
 
 
-def _item_features(pool: Pool, items: ItemSupports, rows: Codes, compiled: bool) -> list[Features]:
+def _item_features(pool: Pool, items: ItemSupports, rows: Codes) -> list[Features]:
     """Items in short and long records, and in records of one item if these were counted apart."""
     size, universe = np.diff(pool.starts), len(items.support)
     stratum = np.repeat((size > items.most) * universe, size)
@@ -196,7 +196,7 @@ def _item_features(pool: Pool, items: ItemSupports, rows: Codes, compiled: bool)
     made, apart = [], np.zeros(len(feature), np.bool_)
     if items.single is not None:
         apart = np.repeat(size == 1, size)
-        alone = postings(feature[apart], holders[apart], universe, compiled=compiled)
+        alone = postings(feature[apart], holders[apart], universe)
         made.append(Features(*alone, items.single, part, smooth / items.most, (0.25, 4.0)))
-    others = postings(feature[~apart], holders[~apart], 2 * universe, compiled=compiled)
+    others = postings(feature[~apart], holders[~apart], 2 * universe)
     return [Features(*others, target, part, smooth, (0.25, 4.0)), *made]

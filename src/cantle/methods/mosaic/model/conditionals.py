@@ -142,6 +142,15 @@ def draw(cells: Codes, places: Places, factors: Floats, strata: int, words: Word
     return drawn
 
 
+def second(cells: Codes, places: Places, factors: Floats) -> Floats:
+    """The probability of the second of two groups for each record; factors are those of `draw`, or a single table."""
+    weights = np.ones((cells.shape[1], 2))
+    for table in range(max(1, len(places.begins) - 2)):
+        weights *= factors[places.rows(cells, table)]
+    total = weights.sum(axis=1)
+    return np.asarray(weights[:, 1] / np.where(total > 0, total, 1.0))
+
+
 def draw_rows(given: Floats, row: Codes, words: Words) -> Codes:
     """Draws an entry of given[row] for each record, spread evenly among records of the same row; rows need not sum to
     1."""
