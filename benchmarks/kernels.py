@@ -33,7 +33,7 @@ def engine() -> None:
 
         return run
 
-    for name in ("count", "split", "dense", "_add"):
+    for name in ("count", "split", "dense"):
         setattr(WordEngine, name, plainly(getattr(WordEngine, name)))
 
 

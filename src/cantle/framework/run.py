@@ -6,7 +6,7 @@ import copy
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from importlib.metadata import packages_distributions, version
@@ -25,7 +25,7 @@ from cantle.framework.regions import Cut, Regions
 from cantle.methods.base import TableMethod
 from cantle.methods.own_accuracy import OwnAccuracy
 from cantle.methods.rps.one_ways import cell_edges
-from cantle.methods.rps.results import possible_in, tree_results
+from cantle.methods.rps.results import Drawing, possible_in, tree_results
 from cantle.methods.settings import Echo
 from cantle.schema.canonical_json import JSON
 from cantle.schema.domain import Domain
@@ -115,16 +115,6 @@ class TreeRun(TableMethod, ABC):
         return None if self.oneways is None else (self.cells, self.oneways)
 
 
-@dataclass(frozen=True)
-class _Drawing:
-    """How records follow from the noisy tree of a partitioning."""
-
-    values: str
-    consistency: bool = True
-    summary: str = "counts"
-    label: str = "counts"
-
-
 class PartitioningRun(TreeRun):
     """One run of somebody's partitioning: it calls the verbs of a copy of theirs, and checks what they return."""
 
@@ -174,7 +164,7 @@ class PartitioningRun(TreeRun):
         """Records and groups from the noisy tree, and what readers need of them."""
         values = "uniform" if self.oneways is None else "fitted"
         frame, depth = spans_frame(self.domain, self.tree), self.tree.levels[-1].depth
-        made = tree_results(self.domain, self.tree, frame, self.tables, _Drawing(values), depth, generator)
+        made = tree_results(self.domain, self.tree, frame, self.tables, Drawing(values), depth, generator)
         read: dict[str, JSON] = {
             "name": "tree",
             "version": 1,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Protocol
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -33,20 +32,14 @@ from cantle.trusted.geometry.boxes import Ints
 _BLOCK = 1 << 15  # records at a time, so that intermediate arrays stay in the cache
 
 
-class TreeSettings(Protocol):
-    """The settings that say how records follow from the noisy tree."""
+@dataclass(frozen=True)
+class Drawing:
+    """How records follow from the noisy tree: four settings of rps."""
 
-    @property
-    def consistency(self) -> bool: ...
-
-    @property
-    def summary(self) -> str: ...
-
-    @property
-    def label(self) -> str: ...
-
-    @property
-    def values(self) -> str: ...
+    values: str
+    consistency: bool = True
+    summary: str = "counts"
+    label: str = "counts"
 
 
 def tree_results(
@@ -54,7 +47,7 @@ def tree_results(
     tree: Tree,
     nodes: pl.DataFrame,
     oneways: tuple[Sequence[Ints], Noisy] | None,
-    settings: TreeSettings,
+    settings: Drawing,
     depth: int,
     generator: Dice,
 ) -> Results:

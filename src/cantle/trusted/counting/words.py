@@ -294,22 +294,14 @@ class WordEngine(Private, Tables):
             self._placed = None
             kind = np.int32 if grid.cells * self.classes < 2**31 else np.int64
             entry = self._store.room((len(self._rows),), kind)
+            addends = grid.addends(self.classes, kind)
             for here in slices(len(self._rows), BATCH):
-                entry[here] = self._layout.column(self._rows[here].T, -1)
-            for attribute, values in grid.addends(self.classes, kind).items():
-                self._add(values, attribute, entry)
+                words = self._rows[here].T
+                entry[here] = self._layout.column(words, -1)
+                for attribute, values in addends.items():
+                    entry[here] += values.at(self._layout.column(words, attribute))
             self._placed = grid.copy(), entry
         return self._placed[1]
-
-    def _add(self, values: SpanValues, attribute: int, entry: Codes) -> None:
-        """Adds the value of each record's code."""
-        if self.compiled and values.table is not None:
-            from cantle.trusted.counting import _word_kernels
-
-            _word_kernels.add_values(self._rows, self._layout.fields[attribute], values.table, entry)
-            return
-        for here in slices(len(entry), BATCH):
-            entry[here] += values.at(self._layout.column(self._rows[here].T, attribute))
 
     def dense(self, key: GridBins) -> Ints:
         """All counts of the placed grid by bin, shape (cells, classes, width)."""
