@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cantle.drawing.column_cells import Column
-from cantle.drawing.counts import Floats
+from cantle.drawing.counts import Floats, each_dot, mix
 from cantle.drawing.smooth import project
 from cantle.methods.mosaic.model.fitted import Fitted
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
@@ -26,6 +26,9 @@ from cantle.trusted.geometry.item_partitions import MOST_COUNTED, PARTS
 
 _LOST = 0.06
 """What the parts of long lists that do not count make wrong, as a part of them."""
+
+_POWERS = 40
+"""Steps in which the strongest direction of a matrix is found."""
 
 _MOST_GROUPS = 8
 _PER_COLUMN = 400.0
@@ -205,14 +208,27 @@ def low_rank(noisy: Floats, variance: float) -> tuple[Floats, int]:
 
     Items follow a column in few ways, such as more of them with age, so all items together tell more than each alone.
     """
-    left, values, right = np.linalg.svd(noisy, full_matrices=False)
     narrow, wide = sorted(noisy.shape)
-    ratio = narrow / wide
-    scaled = values / (wide * variance) ** 0.5
-    known = scaled > 1 + ratio**0.5
-    inside = (scaled[known] ** 2 - ratio - 1) ** 2 - 4 * ratio
-    kept = np.sqrt(np.maximum(inside, 0.0)) / scaled[known] * (wide * variance) ** 0.5
-    return (left[:, known] * kept) @ right[known], int(known.sum())
+    ratio, unit = narrow / wide, (wide * variance) ** 0.5
+    rest, made = noisy.copy(), np.zeros_like(noisy)
+    for rank in range(narrow):
+        left, right = _strongest(rest)
+        value = float((left**2).sum() ** 0.5) / unit
+        if value <= 1 + ratio**0.5:
+            return made, rank
+        kept = max(0.0, (value**2 - ratio - 1) ** 2 - 4 * ratio) ** 0.5 / value
+        made += kept / value * np.outer(left, right)
+        rest -= np.outer(left, right)
+    return made, narrow
+
+
+def _strongest(matrix: Floats) -> tuple[Floats, Floats]:
+    """The vectors whose outer product is nearest to a matrix; the second one has length 1."""
+    right = matrix[int(np.argmax((matrix**2).sum(axis=1)))].copy()
+    for _ in range(_POWERS):
+        right = mix(each_dot(matrix, right), matrix)
+        right /= max(float((right**2).sum()) ** 0.5, 1e-300)
+    return each_dot(matrix, right), right
 
 
 def _add_pairs(fitted: Fitted, listed: Listed, pairs: PartTable) -> None:
