@@ -25,10 +25,6 @@ from cantle.schema.rules import EVERYWHERE, Rules
 from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 
-DOUBT = 2.0
-"""A piece of a wide column with less mass than this many standard deviations of its noise is emptied, once the cells
-are refined."""
-
 """The public dice of a run by their use: `records` and `classes` draw the records, the others serve earlier choices."""
 
 Learned = tuple[Floats, list[Floats]] | None
@@ -42,7 +38,6 @@ class Fitted:
     columns: Sequence[Column]
     edges: Sequence[Ints]
     lead: int | None
-    doubt: float
     noisy_total: float
     counts: list[Floats]
     spread: list[Floats]
@@ -120,7 +115,7 @@ class Fitted:
     def _one_ways(self, groupings: Sequence[Groupings] | None) -> list[Floats]:
         fixed = {number: place.block_masses for number, place in self.places.items()}
         return estimates.one_ways(
-            self.counts, self.spread, self.tables, self.columns, self.edges, groupings, self.total, self.doubt, fixed
+            self.counts, self.spread, self.tables, self.columns, self.edges, groupings, self.total, fixed
         )
 
     def learned_classes(self, dice: Dice) -> Learned:
@@ -225,7 +220,6 @@ def first_tables(
     columns: Sequence[Column],
     edges: Sequence[Ints],
     lead: int | None,
-    doubt: float,
     size: tuple[int, float],
     first: Sequence[tuple[Ints, float]],
     rules: Rules | None = None,
@@ -256,7 +250,7 @@ def first_tables(
     counts, spread = estimates.one_way_counts(tables, lead, len(columns))
     class_tables = dict(zip(others, tables, strict=True)) if leads else {}
     return Fitted(
-        columns, edges, lead, doubt, noisy_total, counts, spread, class_tables, rules=rules, bands=bands, places=places
+        columns, edges, lead, noisy_total, counts, spread, class_tables, rules=rules, bands=bands, places=places
     )
 
 
