@@ -33,8 +33,8 @@ def tail(counts: Floats, variance: Floats, widths: Floats, starts: Ints) -> tupl
     """Which cells are far above all strong pieces, and how many records are expected in them.
 
     `starts` are those of pieces of constant density. Beyond the last strong piece density falls exponentially, at the
-    rate that is likeliest given the last two strong pieces and the noisy counts, which also say how much of it there is.
-    A span of one value is no place where records are: beyond a frequent value comes the rest of the column.
+    likeliest rate, given the last two strong pieces and the noisy counts, which also say how much of a tail there is. A
+    span of one value is no place where records are: beyond a frequent value comes the rest of the column.
     """
     place = np.concatenate([[0.0], np.cumsum(widths)])
     first, last = place[starts], place[np.append(starts[1:], len(widths))]

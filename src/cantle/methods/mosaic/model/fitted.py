@@ -134,12 +134,14 @@ class Fitted:
                 given.append(given_class(self.class_tables[number], p, shares, self.groupings, self.total))
             else:
                 given.append(p[None, :])
-        one_way = tuple(self.one_way)
+        one_way, ordered = tuple(self.one_way), tuple(column.numeric for column in self.columns)
         if learned is None:
-            return Model(one_way, tuple(given), self.groupings, tuple(self.tables), self.total, lead=self.lead)
+            return Model(one_way, tuple(given), self.groupings, tuple(self.tables), self.total, ordered, lead=self.lead)
         tables = (*self.class_tables.values(), *self.tables)
         shares, within = learned
-        return Model(one_way, tuple(within), self.groupings, tables, self.total, mixture=shares, first=self.lead)
+        return Model(
+            one_way, tuple(within), self.groupings, tables, self.total, ordered, mixture=shares, first=self.lead
+        )
 
     def draft_cells(self, records: int, learned: Learned, dice: Dice) -> list[Codes]:
         """Cells of this many drafted records, one array per column."""
