@@ -74,6 +74,18 @@ def test_smoothing_replaces_far_noise_on_both_sides_but_no_null_cell() -> None:
     assert found[84] > 0
 
 
+def test_a_column_without_any_positive_count_still_holds_all_records() -> None:
+    assert smooth(np.full(CELLS, -3.0), NOISE, WIDTHS, 400.0) == pytest.approx(np.full(CELLS, 10.0))
+
+
+def test_a_column_of_one_value_stays_one_whatever_the_noise() -> None:
+    widths, held = np.concatenate([[1.0], np.full(CELLS - 1, 10.0)]), []
+    for seed in range(100):
+        noisy = np.concatenate([[3_000.0], np.zeros(CELLS - 1)]) + np.random.default_rng(seed).laplace(0, 7, CELLS)
+        held.append(smooth(noisy, NOISE, widths, 3_000.0)[1:].sum())
+    assert np.mean(held) < 10
+
+
 def test_a_column_looked_at_backwards_is_smoothed_alike() -> None:
     _, noisy = falling(0.5, np.random.default_rng(2))
     found = [smooth(part, NOISE, WIDTHS, 20_000.0) for part in (noisy, noisy[::-1])]

@@ -163,6 +163,8 @@ def smooth(counts: Floats, variance: Floats, widths: Floats | None, total: float
     result *= min(1.0, total / max(float(result.sum()), 1.0))
     kept = fitted > 0
     kept[:cells] &= ~(above | below[::-1])
+    if not kept.any():
+        return project(fitted, total)
     result[kept] = project(fitted[kept], total - float(result.sum()))
     return result
 
