@@ -134,14 +134,16 @@ class Fitted:
                 given.append(given_class(self.class_tables[number], p, shares, self.groupings, self.total))
             else:
                 given.append(p[None, :])
-        one_way, ordered = tuple(self.one_way), tuple(column.numeric for column in self.columns)
-        if learned is None:
-            return Model(one_way, tuple(given), self.groupings, tuple(self.tables), self.total, ordered, lead=self.lead)
-        tables = (*self.class_tables.values(), *self.tables)
-        shares, within = learned
-        return Model(
-            one_way, tuple(within), self.groupings, tables, self.total, ordered, mixture=shares, first=self.lead
+        one_way = tuple(self.one_way)
+        numbers = frozenset(number for number, column in enumerate(self.columns) if column.numeric)
+        model = Model(
+            one_way, tuple(given), self.groupings, tuple(self.tables), self.total, lead=self.lead, numbers=numbers
         )
+        if learned is None:
+            return model
+        shares, within = learned
+        tables = (*self.class_tables.values(), *self.tables)
+        return replace(model, given=tuple(within), tables=tables, mixture=shares, lead=None, first=self.lead)
 
     def draft_cells(self, records: int, learned: Learned, dice: Dice) -> list[Codes]:
         """Cells of this many drafted records, one array per column."""

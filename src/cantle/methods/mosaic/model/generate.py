@@ -39,12 +39,12 @@ class Model:
     groupings: tuple[Groupings, ...]
     tables: tuple[NoisyTable, ...]
     total: float
-    ordered: tuple[bool, ...]  # which columns are numbers
     lead: int | None = None
     mixture: Floats | None = None
     first: int | None = None  # the column to draw first, after the learned classes
     fitted: int = FITTED  # most records that regressions are fitted on
     work: int = WORK  # most numbers that a regression reads per step
+    numbers: frozenset[int] = frozenset()  # the columns of numbers
     joint: tuple[int, ...] = LEVELS[-1:]  # groups of tables of three or more columns, level after level
 
     def to_release(self) -> Model:
@@ -150,9 +150,11 @@ class FittedColumn:
             groups = engine.draw_rows(self.factors, self.rows.rows(cells, 0), _words(dice))
         if self.refined == len(self.grouping):
             return groups
-        keys = cells[LEAD].astype(np.int64) * self.refined + groups
+        keys = cells[LEAD].astype(np.uint16) * np.uint16(self.refined) + groups
         drawn = _draw_inside(self.given, self.grouping, self.refined, keys.astype(np.uint32), dice, engine)
-        return drawn if self.order is None else self.order.sort(drawn, keys, groups, cells[self.order.parent], dice)
+        if self.order is None:
+            return drawn
+        return self.order.sort(drawn, len(self.given) * self.refined, keys, groups, cells[self.order.parent], dice)
 
 
 def fit_column(model: Model, column: int, drawn: Collection[int], cells: Codes, engine: Regression) -> FittedColumn:
@@ -170,7 +172,7 @@ def fit_column(model: Model, column: int, drawn: Collection[int], cells: Codes, 
     factors = fit(model, column, tables, first, cells, engine)
     row_parts, merged = _merged_factors(model, tables, first * factors[-1], factors)
     keys, strata = _strata(model, tables, len(first))
-    order = order_of(tables, model.ordered, model.one_way, model.groupings, column, refined)
+    order = order_of(tables, model.numbers, model.one_way, model.groupings, column, refined)
     return FittedColumn(given, grouping, refined, Places.of([*row_parts, keys]), merged, strata, order)
 
 

@@ -8,7 +8,7 @@ variables with the groups' correlation does. Which cells are drawn, and all coun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,49 +17,49 @@ from cantle.drawing.counts import Dice, Floats
 from cantle.methods.mosaic.model.groupings import Groupings
 from cantle.methods.mosaic.model.sub_tables import SubTable
 from cantle.trusted.core.arrays import Codes
-from cantle.trusted.geometry.boxes import Ints
 
 WEAK = 0.2
 """A weaker correlation of groups says nothing about the order inside them that sorting would be worth."""
 
 _MOST = 0.98
+_CHANCES = 32
 _TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """How a column follows one of its parents: `middles` are the scores of the parent's cells, `bounds` those between
-    the groups in which the column is drawn."""
+    """How a column follows one of its parents. `places` says for each cell of the parent, for each group of the column,
+    and for some equally likely values of chance, where in its group a record belongs, from 0 to 1."""
 
     parent: int
-    correlation: float
-    middles: Floats
-    bounds: Floats
+    places: Floats
 
-    def sort(self, drawn: Codes, key: Ints, group: Codes, parent: Codes, dice: Dice) -> Codes:
-        """The same cells of the records of each `key`, in the order in which they follow the parent's cells; records
-        of one key are in one `group`."""
-        spread = np.sqrt(1 - self.correlation**2)
-        centre = self.correlation * self.middles[parent]
-        low, high = (_shares((self.bounds[group + side] - centre) / spread) for side in (0, 1))
-        score = centre + spread * scores(low + (high - low) * dice.random(len(drawn)))
+    def sort(self, drawn: Codes, keys: int, key: Codes, group: Codes, parent: Codes, dice: Dice) -> Codes:
+        """The same cells of the records of each of so many keys, in the order in which they follow the parent's cells;
+        records of one key are in one `group`."""
+        room = (1 << 16) // keys
+        fine = (self.places * (room - 1)).astype(np.uint16)
+        chance = dice.integers(0, _CHANCES, len(drawn), dtype=np.uint8)
+        order = key * np.uint16(room) + fine[parent, group, chance]  # 16 bits are sorted fastest
         cells = int(drawn.max(initial=0)) + 1
+        wide: Codes = key.astype(np.uint16) if keys * cells <= 1 << 16 else key.astype(np.uint32)
+        held: Codes = np.sort(wide * wide.dtype.type(cells) + drawn)
         placed = np.empty_like(drawn)
-        placed[np.argsort(key + _shares(score), kind="stable")] = np.sort(key * cells + drawn) % cells
+        placed[np.argsort(order, kind="stable")] = held % cells
         return placed
 
 
 def order_of(
     tables: Sequence[SubTable],
-    ordered: Sequence[bool],
+    numbers: Collection[int],
     one_way: Sequence[Floats],
     groupings: Sequence[Groupings],
     column: int,
     refined: int,
 ) -> Order | None:
     """How a column follows the number that it is related to most, if there is one."""
-    single = [one for one in tables if len(one.parents) == 1 and not one.settled and ordered[one.parents[0]]]
-    if not single or not ordered[column] or refined == groupings[column].cells:
+    single = [one for one in tables if len(one.parents) == 1 and not one.settled and one.parents[0] in numbers]
+    if not single or column not in numbers or refined == groupings[column].cells:
         return None
     table = max(single, key=lambda one: (one.strength, one.groups))
     (parent,), (groups,) = table.parents, table.parent_groups
@@ -69,7 +69,17 @@ def order_of(
         return None
     ends = np.cumsum(np.add.reduceat(one_way[column], groupings[column].starts(refined)))
     bounds = np.concatenate([[-np.inf], scores(ends[:-1]), [np.inf]])
-    return Order(parent, correlation, scores(_middles(one_way[parent])), bounds)
+    return Order(parent, _places(correlation, scores(_middles(one_way[parent])), bounds))
+
+
+def _places(correlation: float, parents: Floats, bounds: Floats) -> Floats:
+    """The shares of a group that are below a record, given the score of its parent's cell, the scores between which
+    the group lies, and chance."""
+    spread, centre = np.sqrt(1 - correlation**2), correlation * parents[:, None]
+    low, high = (_shares((ends - centre) / spread)[:, :, None] for ends in (bounds[:-1], bounds[1:]))
+    score = centre[:, :, None] + spread * scores(low + (high - low) * (np.arange(_CHANCES) + 0.5) / _CHANCES)
+    first, last = _shares(bounds[:-1])[None, :, None], _shares(bounds[1:])[None, :, None]
+    return np.clip((_shares(score) - first) / np.maximum(last - first, _TINY), 0.0, 1.0)
 
 
 def scores(shares: Floats) -> Floats:
