@@ -33,17 +33,15 @@ def engine() -> None:
 
         return run
 
-    for name in ("count", "split", "dense", "_add"):
+    for name in ("count", "split", "dense"):
         setattr(WordEngine, name, plainly(getattr(WordEngine, name)))
 
 
 def tables() -> None:
-    """Cross tables, leaves and columns are counted without kernels."""
-    from cantle.trusted.geometry import count_tables
-    from cantle.trusted.geometry.cross_tables import LabelTree
+    """Cross tables are counted without kernels."""
+    from cantle.trusted.geometry import _count_kernels, count_tables
 
-    count_tables._count = lambda cells, wanted, _compiled: count_tables.count_tables_plainly(cells, wanted)
-    LabelTree.locate = lambda self, cells, **_: self.locate_plainly(cells)
+    _count_kernels.count_tables = count_tables.count_tables_plainly
 
 
 def drawing() -> None:

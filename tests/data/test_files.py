@@ -18,10 +18,11 @@ import zstandard
 from cantle.data import sheets
 from cantle.data.draft_schema import draft
 from cantle.data.engine_choice import OPENERS, EngineChoice
-from cantle.data.file_forms import ending, files, pieces
+from cantle.data.file_forms import ending, files
 from cantle.data.tables import read_columns
 from cantle.errors import DataError, MissingExtra, ParameterError
 from cantle.schema import Schema
+from cantle.schema.file_bytes import pieces
 from tests.neighbours.filed import ods, xlsx
 from tests.neighbours.reading import table
 
@@ -183,7 +184,7 @@ def test_no_match_and_no_file_are_refused(tmp_path: Path) -> None:
         with pytest.raises(DataError, match=says):
             table()(SCHEMA, data)
     assert files([tmp_path / "a.csv", [tmp_path / "b.csv"]]) == [tmp_path / "a.csv", tmp_path / "b.csv"]
-    assert [ending(name) for name in ("a.csv.GZ", "a.Parquet", "a.tar.xz")] == [".csv", ".parquet", ".xz"]
+    assert [ending(name) for name in ("a.csv.GZ", "a.Parquet", "a.tar.7z")] == [".csv", ".parquet", ".7z"]
 
 
 def test_drafts_of_other_files(tmp_path: Path) -> None:

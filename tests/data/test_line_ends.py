@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle.data import file_forms, fimi, line_grammars
+from cantle.data import fimi, line_grammars
 from cantle.data.tables import header, read_columns, read_csv, whole_lines
-from cantle.schema import Schema, identifier_lines
+from cantle.schema import Schema, file_bytes, identifier_lines
 from cantle.schema.identifier_lines import matrix_market, pieces, read_fields
 from cantle.schema.items import Universe
 from cantle.schema.table import Dialect
@@ -98,7 +98,7 @@ def test_a_record_is_read_the_same_at_every_position(
 def test_a_line_end_that_two_pieces_share_ends_one_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr(file_forms, "_PIECE", size)
+    monkeypatch.setattr(file_bytes, "_PIECE", size)
     (tmp_path / "t.csv").write_bytes(b"a\r\nx\r\ny\r\nx\r\n\r\ny\r\n")
     one = Schema.from_dict({"fields": FIELDS[:1]})  # with a single column, a blank line is a record
     got = read_columns(tmp_path / "t.csv", one).frame["a"].to_list()
@@ -122,7 +122,7 @@ def test_fimi_lines_end_at_every_line_end(
 @pytest.mark.parametrize("end", ENDS)
 def test_edges_and_matrices_end_at_every_line_end(tmp_path: Path, end: str) -> None:
     (tmp_path / "g.txt").write_bytes(end.join(["# a comment", "1 2", f"{MARK}3 4", ""]).encode())
-    [[one, two]] = read_fields(pieces(tmp_path / "g.txt"), 2)
+    [[one, two]] = read_fields(iter([b"".join(pieces(tmp_path / "g.txt"))]), 2)
     assert (one.numbers.tolist(), two.numbers.tolist(), one.texts) == ([1, 3], [2, 4], [])
     lines = ["%%MatrixMarket matrix coordinate pattern symmetric", "% 9 9 9", "4 4 2", "1 2", "3 4", ""]
     (tmp_path / "g.mtx").write_bytes(end.join(lines).encode())
@@ -139,7 +139,7 @@ def test_a_header_alone_holds_no_record(tmp_path: Path, monkeypatch: pytest.Monk
     path.write_bytes(b"a" + end)
     assert len(read_columns(path, schema).frame) == 0
     path.write_bytes(b"a" + end + b"x" + end)
-    monkeypatch.setattr(file_forms, "_PIECE", 1)
+    monkeypatch.setattr(file_bytes, "_PIECE", 1)
     assert [value for frame in read_csv(path, schema, ["a"]) for value in frame["a"].to_list()] == ["x"]
 
 

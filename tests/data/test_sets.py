@@ -18,13 +18,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle.data import file_forms, fimi
+from cantle.data import fimi
 from cantle.data.sets import Baskets, read_baskets
 from cantle.drawing import set_frames
 from cantle.drawing.set_frames import give_back_sets, to_frame, to_long, write_fimi
 from cantle.errors import CantleError, DataError, ParameterError, VerifyError
 from cantle.release.storage import read_fimi_frame
-from cantle.schema import Schema
+from cantle.schema import Schema, file_bytes
 from cantle.schema.items import Universe
 from cantle.schema.sets import SetForm, SetSchema
 from tests.effort import examples
@@ -150,7 +150,7 @@ def test_lines_are_read_one_by_one(tmp_path_factory: Any, block: int, long: int,
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fimi, "_BLOCK", block)
         patch.setattr(fimi, "_LONG", long)
-        patch.setattr(file_forms, "_PIECE", max(block, 4))
+        patch.setattr(file_bytes, "_PIECE", max(block, 4))
         got = fimi_of(folder, content)
         assert [tuple(map(str, one)) for one in got] == expected(lines, numbers)
         assert fimi_of(folder, content, items=["Öl", "x", "03", "1"]) == expected(lines, ["Öl", "x", "03", "1"])
@@ -299,7 +299,7 @@ def test_the_order_of_rows_does_not_matter(rows: list[Any], dice: random.Random)
 
 
 def test_a_record_in_several_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_forms, "_PIECE", 16)
+    monkeypatch.setattr(file_bytes, "_PIECE", 16)
     (tmp_path / "x.csv").write_bytes(b"id,item\na,1\nb,2\na,3\nb,4\na,5\n")
     assert read(tmp_path / "x.csv") == [(1, 3, 5), (2, 4)]
 

@@ -18,11 +18,10 @@ import xlsxwriter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cantle.data import file_forms
 from cantle.data.tables import header, read_columns
 from cantle.drawing.records import give_back
 from cantle.errors import DataError, ParameterError, SchemaError
-from cantle.schema import Schema
+from cantle.schema import Schema, file_bytes
 from cantle.schema.table import Dialect
 from cantle.schema.values import by_kind, label_text
 from tests.effort import examples, slow
@@ -162,7 +161,9 @@ def test_many_columns_are_read(many: int, tmp_path: Path) -> None:
         ("t.csv", b"SECRET,2,3\n", "`header: false`"),
         ("t.csv", b"a,b, C\nSECRET,2,3\n", "no column 'c'; correct .* \\(case and blanks count\\)"),
         ("t.doc", b"SECRET", "ending that is not known; give a table as .csv"),
-        ("t.csv.xz", b"SECRET", "compressed; unpack it"),
+        ("t.csv.zip", b"SECRET", "compressed; unpack it"),
+        ("t.csv.xz", b"SECRET", "cannot be unpacked"),
+        ("t.csv.bz2", b"SECRET", "cannot be unpacked"),
         ("t.csv.gz", b"SECRET", "cannot be unpacked"),
         ("t.csv.zst", b"SECRET", "cannot be unpacked"),
         ("t.arrow", b"SECRET", "not a readable Arrow file"),
@@ -187,7 +188,7 @@ def test_titles_above_the_header_are_skipped_line_by_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: bytes, piece: int
 ) -> None:
     """A quote in a title would otherwise reach to a quote in a record."""
-    monkeypatch.setattr(file_forms, "_PIECE", piece)
+    monkeypatch.setattr(file_bytes, "_PIECE", piece)
     lines = [b'"Ward 7', b"", b"a,b,id,c", b"1,2,i,3", b'4,"5",i,6']
     below = [("1", "2", "3"), ("4", "5", "6")]
     assert rows(tmp_path, end.join(lines), dialect={"headerRow": 3}) == below
@@ -362,5 +363,5 @@ def test_the_size_of_pieces_does_not_matter(
     schema = Schema.from_dict({"fields": [*fields, {"name": "t", "type": "string", "categories": ["a", "b"]}]})
     (tmp_path / "x.csv").write_bytes(b"n,t\n" + body)
     whole = read_columns(tmp_path / "x.csv", schema).frame
-    monkeypatch.setattr(file_forms, "_PIECE", max(piece, 4))  # the header must be in the first piece
+    monkeypatch.setattr(file_bytes, "_PIECE", max(piece, 4))  # the header must be in the first piece
     assert read_columns(tmp_path / "x.csv", schema).frame.equals(whole)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from cantle.drawing.counts import (
-    draw_codes,
+    Strata,
     fit_values,
     fresh_seed,
     project_rows,
@@ -231,7 +231,7 @@ def test_drawn_codes_stay_in_their_spans_and_have_the_right_counts(seed: int) ->
     hi = lo + 1 + generator.integers(0, size - lo)
     counts = generator.integers(0, 12, regions)
     f = generator.uniform(0, 2, size) * (generator.random(size) < 0.8)
-    codes = draw_codes(f, lo, hi, counts, generator)
+    codes = Strata(counts).draw(f, lo, hi, generator)
     assert len(codes) == counts.sum()
     for i, (a, b) in enumerate(pairwise([0, *np.cumsum(counts).tolist()])):
         assert ((codes[a:b] >= lo[i]) & (codes[a:b] < hi[i])).all()
@@ -243,14 +243,14 @@ def test_drawn_codes_follow_f_as_closely_as_possible(seed: int) -> None:
     generator = public_dice(seed)
     f = generator.uniform(0.1, 3, 6)
     count = int(generator.integers(1, 200))
-    codes = draw_codes(f, np.array([1]), np.array([5]), np.array([count]), generator)
+    codes = Strata(np.array([count])).draw(f, np.array([1]), np.array([5]), generator)
     expected = count * f[1:5] / f[1:5].sum()
     assert (np.abs(np.bincount(codes, minlength=6)[1:5] - expected) < 2).all()
 
 
 def test_drawing_is_shuffled_within_a_region() -> None:
     """Stratified draws must not be sorted, because the order of records would show their values."""
-    codes = draw_codes(np.ones(50), np.array([0]), np.array([50]), np.array([500]), public_dice(1))
+    codes = Strata(np.array([500])).draw(np.ones(50), np.array([0]), np.array([50]), public_dice(1))
     assert abs(np.corrcoef(codes, np.arange(500))[0, 1]) < 0.2
 
 

@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 import cantle
-from cantle.release.show import tree_lines
 from tests.framework.examples import EXAMPLES, FILES, TOWNS, Example, classes, towns
 from tests.interfaces.cli.inside import run
 from tests.release.changes import with_parts
+from tests.release.kinds import tree_lines
 
 CLASSES = classes()
 MOST_LINES = {"quadtree.py": 25, "kdtree.py": 35, "places.py": 30, "prefixes.py": 30}

@@ -47,7 +47,7 @@ SETS = [record for size in range(1, ITEMS + 1) for record in combinations(range(
 
 
 def table(*columns: int) -> CrossTable:
-    return CrossTable(columns, tuple(np.arange(WITHIN.sizes[column], dtype=np.uint8) for column in columns))
+    return CrossTable(columns, tuple(np.arange(WITHIN.shape[column], dtype=np.uint8) for column in columns))
 
 
 Asked = tuple[int, CrossTable, list[tuple[int, ...]]]

@@ -303,7 +303,7 @@ def test_weights_give_every_attribute_the_same_mass(case, data) -> None:
     for nodes, _, _ in walk:
         sets = data.draw(st.sampled_from(sets_for(nodes, table.sizes)))
         candidates = AllCuts(table.sizes, 1, sets=sets)
-        weights, number = candidates.inverse_weights(nodes).spelled(), candidates.counts(nodes)
+        weights, number = candidates.inverse_weights(nodes), candidates.counts(nodes)
         assert len(weights) == number.sum()
         for i, mine in enumerate(np.split(weights, np.cumsum(number)[:-1])):
             points = cut_counts(nodes)[i].tolist()
@@ -325,7 +325,7 @@ def test_literal_candidates_all_have_the_weight_1(case, data) -> None:
         candidates = replace(candidates_for(data.draw, table, nodes, kind), literal=True)
         seen = 0
         for scored in candidates.exact_scores(engine, positions, nodes, BALANCE):
-            assert scored.inverse_weights.spelled().tolist() == [1] * len(scored.scores)
+            assert scored.inverse_weights.tolist() == [1] * len(scored.scores)
             assert np.diff(scored.starts).tolist() == candidates.counts(nodes)[scored.first : scored.last].tolist()
             seen += scored.last - scored.first
         assert seen == len(nodes)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from cantle.errors import ParameterError
 from cantle.trusted.bounding.graph_pairs import Graph
 from cantle.trusted.bounding.node_ids import number_keys
-from cantle.trusted.bounding.projection import Projector, order, project
+from cantle.trusted.bounding.projection import Projector, order
 from tests.effort import examples, one_in
 
 FEW, MANY = 4, 5
@@ -47,7 +47,7 @@ def by_definition(ends: list[tuple[int, int]], nodes: int, theta: int) -> tuple[
 def projected(labels: Labels, edges: Edges, theta: int) -> tuple[dict[int, int], int]:
     """Projected degrees by identifier, and the number of kept edges."""
     graph = graph_of(labels, edges)
-    degrees, kept = project(graph.ends[order(graph)], graph.nodes, theta)
+    degrees, kept = Projector(graph.ends[order(graph)], graph.nodes).project(theta)
     return dict(zip(labels, degrees.tolist(), strict=True)), int(kept.sum())
 
 
@@ -285,7 +285,7 @@ def test_the_projection_equals_its_definition_on_larger_graphs(theta: int) -> No
 def test_a_star_keeps_its_first_theta_edges() -> None:
     leaves = 100_000
     star = np.stack([np.zeros(leaves), np.arange(1, leaves + 1)], axis=1).astype(np.int32)
-    degrees, kept = project(star, leaves + 1, 7)
+    degrees, kept = Projector(star, leaves + 1).project(7)
     assert (int(degrees[0]), int(degrees[1:].sum()), int(kept.sum())) == (7, 7, 7)
     assert kept[:7].all()
 
@@ -309,7 +309,7 @@ def test_several_bounds_at_once_keep_the_same_numbers_of_edges() -> None:
 @pytest.mark.parametrize("theta", [0, -1, True, 1.0, None])
 def test_theta_must_be_a_positive_whole_number(theta: object) -> None:
     with pytest.raises(ParameterError, match="theta"):
-        project(np.empty((0, 2), dtype=np.int32), 1, theta)  # type: ignore[arg-type]
+        Projector(np.empty((0, 2), dtype=np.int32), 1).project(theta)  # type: ignore[arg-type]
 
 
 def test_a_projector_shows_nothing() -> None:

@@ -31,7 +31,7 @@ from cantle.trusted.claims.degree_queries import (
     Projection,
     SortedDegrees,
 )
-from cantle.trusted.claims.queries import TRUSTED_QUERIES, Cells, Children, Histogram, ItemSets, Marginals, Size
+from cantle.trusted.claims.queries import TRUSTED_QUERIES, Cells, Histogram, ItemSets, Marginals, Size
 from cantle.trusted.core.budget import NANO, UNITS, Budget, Unit
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.keys import MergedOneWays, OneWays
@@ -50,25 +50,20 @@ SIZES, CLASSES, MOST = (2, 3), 2, 2
 CUT = Cuts(np.array([1]), np.array([1]))
 
 
-def cuts(attribute: int, point: int, regions: int) -> Cuts:
-    return Cuts(np.full(regions, attribute), np.full(regions, point))
-
-
-# Queries as functions of the number of regions (Children needs one cut per region), and their sensitivity per record.
+# Queries and their sensitivity per record.
 INSTANCES = {
-    Size: [(lambda _: Size(), 1)],
-    Histogram: [(lambda _: Histogram(CLASSES), 1)],
+    Size: [(Size(), 1)],
+    Histogram: [(Histogram(CLASSES), 1)],
     Marginals: [
-        (lambda _: Marginals(OneWays((0,), (2,), 1)), 1),
-        (lambda _: Marginals(OneWays((1,), (3,), CLASSES)), 1),
-        (lambda _: Marginals(OneWays((0, 1), SIZES, 1)), 2),
-        (lambda _: Marginals(OneWays((0, 1), SIZES, CLASSES)), 2),
-        (lambda _: Marginals(OneWays((1, 0, 1), (3, 2, 3), 1)), 3),
-        (lambda _: Marginals(OneWays((0, 1), SIZES, 1), (0, 2)), 2),
-        (lambda _: Marginals(OneWays((0, 1), SIZES, 1), (0, 1, 2, 4)), 2),
-        (lambda _: Marginals(OneWays((1, 0, 1), (3, 2, 3), 1), (0, 2, 3, 5)), 3),
+        (Marginals(OneWays((0,), (2,), 1)), 1),
+        (Marginals(OneWays((1,), (3,), CLASSES)), 1),
+        (Marginals(OneWays((0, 1), SIZES, 1)), 2),
+        (Marginals(OneWays((0, 1), SIZES, CLASSES)), 2),
+        (Marginals(OneWays((1, 0, 1), (3, 2, 3), 1)), 3),
+        (Marginals(OneWays((0, 1), SIZES, 1), (0, 2)), 2),
+        (Marginals(OneWays((0, 1), SIZES, 1), (0, 1, 2, 4)), 2),
+        (Marginals(OneWays((1, 0, 1), (3, 2, 3), 1), (0, 2, 3, 5)), 3),
     ],
-    Children: [(lambda n: Children(cuts(0, 1, n)), 1), (lambda n: Children(cuts(1, 2, n)), 1)],
 }
 CASES = [(kind, i) for kind in INSTANCES for i in range(len(INSTANCES[kind]))]
 DATA = list(all_tables(SIZES, CLASSES, MOST))
@@ -88,7 +83,7 @@ def tally(kind: type, number: int, records: tuple[tuple[int, ...], ...], split: 
     """All cells of all regions, as the engine counts them: those of the root, or of both children of CUT."""
     engine = engine_of(records, split)
     regions = np.arange(2 if split else 1)
-    key = INSTANCES[kind][number][0](len(regions)).key
+    key = INSTANCES[kind][number][0].key
     merged = isinstance(key, MergedOneWays)
     found = [counts for _, _, counts in engine.tally(regions, key.tables if merged else key)]
     return np.concatenate([(key.merged(counts) if merged else counts).reshape(-1) for counts in found])
@@ -128,16 +123,17 @@ def test_every_trusted_query_is_tried() -> None:
 @pytest.mark.parametrize(("kind", "number"), CASES, ids=lambda value: getattr(value, "__name__", value))
 def test_sensitivity_holds_and_is_attained(kind: type, number: int, held: int, records: int, split: bool) -> None:
     """Also for two regions together: a record changes the cells of one of them only."""
-    build, per_record = INSTANCES[kind][number]
-    declared = build(2 if split else 1).sensitivity(Unit(records))
+    query, per_record = INSTANCES[kind][number]
+    declared = query.sensitivity(Unit(records))
     assert declared == per_record * records
     assert worst(kind, number, held, records, split) == declared
 
 
 @pytest.mark.parametrize(("kind", "number"), CASES, ids=lambda value: getattr(value, "__name__", value))
 def test_the_number_of_cells_is_that_of_the_key(kind: type, number: int) -> None:
+    cells = INSTANCES[kind][number][0].key.cells
     for table in DATA[:20]:
-        assert len(tally(kind, number, table.records, False)) == INSTANCES[kind][number][0](1).key.cells
+        assert len(tally(kind, number, table.records, False)) == cells
 
 
 @pytest.mark.parametrize("kind", [*TRUSTED_QUERIES, *GRAPH_KEYS], ids=lambda kind: kind.__name__)

@@ -236,7 +236,7 @@ def test_hubs_are_scored_with_every_other_column() -> None:
     for hub, score in zip(hubs.columns, scored.scores.tolist(), strict=True):
         tables = []
         for other in (column for column in range(3) if column != hub):
-            x = np.zeros((WITHIN.sizes[other], WITHIN.sizes[hub]), dtype=np.int64)
+            x = np.zeros((WITHIN.shape[other], WITHIN.shape[hub]), dtype=np.int64)
             np.add.at(x, (cells[other], cells[hub]), 1)
             tables.append(x)
         assert score == dependence(tables)

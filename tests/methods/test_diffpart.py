@@ -20,7 +20,7 @@ from cantle.drawing.counts import public_dice
 from cantle.errors import ParameterError
 from cantle.interfaces.opening import open_data
 from cantle.interfaces.publishing import run
-from cantle.methods.diffpart.method import MOST_LISTED, SMALL, DiffPart, _affordable, _inner_nodes, _largest
+from cantle.methods.diffpart.method import MOST_LISTED, SMALL, DiffPart, _affordable, _inner_nodes
 from cantle.schema.sets import SetSchema
 from cantle.trusted.core.budget import MOST, NANO, Unit
 from cantle.trusted.core.segments import MOST_SPURIOUS
@@ -242,10 +242,10 @@ def test_counts_that_call_for_too_many_items_release_fewer_sets_and_say_so(
 
 def test_partitions_with_the_largest_noisy_counts_continue_after_untested_ones() -> None:
     value, tested = np.array([5, 9, 0, 9, 1]), np.array([True, True, False, True, True])
-    assert _largest(value, tested, 5).tolist() == [0, 1, 2, 3, 4]
-    assert _largest(value, tested, 3).tolist() == [1, 2, 3]
-    assert _largest(value, tested, 2).tolist() == [1, 2]
-    assert _largest(value, tested, 1).tolist() == [2]
+    assert _affordable(value, tested, np.ones(len(value)), 5).tolist() == [0, 1, 2, 3, 4]
+    assert _affordable(value, tested, np.ones(len(value)), 3).tolist() == [1, 2, 3]
+    assert _affordable(value, tested, np.ones(len(value)), 2).tolist() == [1, 2]
+    assert _affordable(value, tested, np.ones(len(value)), 1).tolist() == [2]
 
 
 def test_no_round_has_more_partitions_than_the_cap() -> None:

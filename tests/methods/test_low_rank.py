@@ -13,7 +13,7 @@ from cantle.methods.mosaic.model.label_fit import LowRank
 
 FIT = """
 import numpy as np
-from cantle.methods.mosaic.model import label_fit
+from cantle.methods.mosaic.model import label_classes, label_fit
 dice = np.random.default_rng(5)
 blocks = []
 for cells in (126, 126, 300):
@@ -22,7 +22,7 @@ for cells in (126, 126, 300):
     grouping = np.arange(cells) // 32
     blocks.append(label_fit.Block(rows, counts, 30.0, ((grouping, 1.0),), 0.125))
 for _ in range(20):
-    print(label_fit.fit(blocks, label_fit).effects.tobytes().hex()[:2000])
+    print(label_classes.fit(blocks, label_fit).effects.tobytes().hex()[:2000])
 """
 
 

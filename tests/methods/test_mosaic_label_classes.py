@@ -1,4 +1,4 @@
-"""The label model of three to eight classes: its fit, its tree, its draws, and when it is used."""
+"""The label model of several classes: its fit, its tree, its draws, and when it is used."""
 
 from __future__ import annotations
 
@@ -23,16 +23,6 @@ def test_the_model_recovers_the_classes_of_each_cell() -> None:
     p = fitted.probability(label_fit.stack([np.arange(4)], fitted.starts), label_fit)
     assert p == pytest.approx(TRUTH.T, abs=0.02)
     assert p.sum(axis=0) == pytest.approx(1)
-
-
-def test_two_classes_give_what_the_model_of_two_classes_gives() -> None:
-    cell = np.random.default_rng(2).integers(3, size=4_000)
-    counts = np.array([[9_000.0, 1_000.0], [5_000.0, 5_000.0], [2_000.0, 8_000.0]])
-    block = label_fit.Block(cell, counts, 50.0, (), 10.0)
-    rows = label_fit.stack([np.arange(3)], np.array([0]))
-    two = label_fit.fit([block], label_fit).probability(rows, label_fit)
-    many = label_classes.fit([block], label_fit).probability(rows, label_fit)
-    assert many[1] == pytest.approx(two, abs=0.02)
 
 
 def test_a_class_that_is_nearly_certain_does_not_make_the_fit_diverge() -> None:

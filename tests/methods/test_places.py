@@ -19,7 +19,8 @@ from cantle.methods.mosaic.model.place_cells import BLOCKS, Level, estimated, fi
 from cantle.methods.own_error.table_workload import Column as Asked
 from cantle.methods.own_error.table_workload import _groups, _Ordered, _sibling
 from cantle.release.maps import MOST, geojson, rectangles
-from cantle.trusted.geometry.cross_tables import MOST_CELLS, are_edges
+from cantle.trusted.geometry.cross_tables import MOST_CELLS
+from cantle.trusted.geometry.grid import are_edges
 
 HOME: dict[str, Any] = {"name": "home", "type": "geopoint", "bounds": [[40, -74], [41, -73]], "step": 0.001}
 SEED = 7

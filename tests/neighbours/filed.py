@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -29,10 +31,15 @@ from tests.neighbours.values import DAYS, FLOATS, INTS, TIMES, WORDS, document, 
 # ---- CSV in other files ---------------------------------------------------------------------------------------
 
 
+PACKINGS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress, ".zst": zstandard.compress, ".xz": lzma.compress, ".bz2": bz2.compress,
+}  # fmt: skip
+
+
 def packed(dice: Random, folder: Path) -> Pair:
     """Pairs of packed CSV files."""
     plain, paths = csv_pair(SAFE)(dice, folder), []
-    pack, ending = dice.choice([(gzip.compress, ".gz"), (zstandard.compress, ".zst")])
+    ending, pack = dice.choice(list(PACKINGS.items()))
     for source in (plain.before, plain.after):
         path = source.with_name(source.name + ending)
         path.write_bytes(pack(source.read_bytes()))

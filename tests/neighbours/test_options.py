@@ -20,10 +20,11 @@ from typing import Any, cast
 import polars as pl
 import pytest
 
-from cantle.data.file_forms import ARROW, CSV, JSON_LINES, PARQUET, SHEETS, STATISTICS, TABLES, UNPACKED, ending
+from cantle.data.file_forms import ARROW, CSV, JSON_LINES, PARQUET, SHEETS, STATISTICS, TABLES, ending
 from cantle.schema import Schema
 from cantle.schema.dialect import DIALECT_KEYS
 from cantle.schema.field_keys import CONSTRAINT_KEYS, FIELD_KEYS, WRITING
+from cantle.schema.file_bytes import UNPACKED
 from cantle.schema.sets import SetSchema
 from tests.neighbours.engines import duckdb_forms, spark_forms
 from tests.neighbours.forms import IN_PROCESS
@@ -43,6 +44,8 @@ OPTIONS: dict[str, list[tuple[str, str]]] = {
     "dialect: sheetName": [("Excel", MEMORY), ("ODS", MEMORY)],
     "ending: .gz": [("CSV, packed", MEMORY), ("graph, edge list", MEMORY)],
     "ending: .zst": [("CSV, packed", MEMORY)],
+    "ending: .xz": [("CSV, packed", MEMORY)],
+    "ending: .bz2": [("CSV, packed", MEMORY)],
     "ending: .csv": [("CSV", MEMORY), ("CSV", "duckdb")],
     "ending: .tsv": [("CSV", MEMORY)],
     "ending: .parquet": [("Parquet, by pyarrow", MEMORY), ("Parquet", "duckdb")],

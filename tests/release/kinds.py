@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cantle.release import Release
+from cantle.release.structures import opened
+
 NUMBERS: dict[str, Any] = {"kind": "sets", "items": {"minimum": 1, "maximum": 30}}
 WORDS: dict[str, Any] = {"kind": "sets", "items": [f"item{i:02d}" for i in range(1, 31)]}
 GRAPH: dict[str, Any] = {"kind": "graph"}
@@ -92,3 +95,10 @@ def edge_file(folder: Path, name: str = "friends.txt", pairs: list[tuple[int, in
     lines = [f"{one}\t{two}\n" for one, two in (edges() if pairs is None else pairs)]
     (folder / name).write_text("# who knows whom\n" + "".join(lines))
     return folder / name
+
+
+def tree_lines(release: Release, depth: int = 3) -> list[str]:
+    """What was released, as `cantle show` prints it last: a tree down to a certain depth, cuts, tables, sets or
+    degrees."""
+    *_, (_, lines) = opened(release).lines(depth, True)
+    return lines

@@ -23,9 +23,9 @@ from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError
 from cantle.release import Release
 from cantle.release.answers.estimates import Estimate, Noise, rescaled
 from cantle.release.answers.table_answers import TableAsker, _there, numbers_of
-from cantle.release.answers.widths import BY_NOISE
+from cantle.release.answers.widths import BY_NOISE, TAIL, tail_errors
 from cantle.release.tables import pairs_of
-from cantle.schema.code_sets import CodeSet, OneColumn, columns_of
+from cantle.schema.code_sets import EVERYTHING, CodeSet, OneColumn, columns_of
 from cantle.schema.relations import Form
 from cantle_lab.papers import made_tables
 from cantle_lab.papers.interval_questions import Numbers, Truth, check
@@ -288,6 +288,22 @@ def test_intervals_from_measured_errors_contain_the_truth(made: Callable[[], Tab
     for name in ("1 column", "random, 2 and 3 columns", "related pair", "mean, random", "mean, related"):
         assert np.mean(classes[name]) >= 0.93, name
     assert {"covers: noise", "covers: measured"} <= set(classes)
+
+
+def test_a_mean_covers_the_noise_of_its_cells_and_a_tail_that_was_not_released() -> None:
+    """The noise of a measured error may hide that it is large, and noise empties long tails."""
+    asker = TableAsker(with_error(released(), one=0, near=0))
+    measured = asker.mean("weight", EVERYTHING, 0.95)
+    noise = asker._noise_of_mean(asker.attributes["weight"], 0.95)
+    assert measured.covers == "measured"
+    assert (measured.high - measured.low) / 2 >= min(noise, np.log(200) / 3_000) > 0
+    values, below = np.array([0.0, 1, 2, 3, 1_000]), np.array([0.6, 0.9, 1, 1])
+    own = np.full(4, 0.05)
+    above, under = tail_errors(values, below, own), tail_errors(-values[::-1], 1 - below[::-1], own)
+    np.testing.assert_allclose(above, under[::-1])
+    assert (above[:2] == 0).all()  # where records are, no tail is missing
+    assert 0.05 >= above[2] > above[3] > 0
+    assert (np.diff(values) * above).sum() == pytest.approx(0.05 * TAIL * 2, rel=0.01)  # as far again as records reach
 
 
 def test_a_table_has_one_row_per_group_and_adds_up() -> None:

@@ -20,11 +20,11 @@ import cantle
 from cantle import kernel_choice
 from cantle.release.document_fields import read, written
 from cantle.release.manifest import Receipt
-from cantle.release.show import overview, tree_lines
+from cantle.release.show import overview
 from cantle.release.storage import list_frame
 from cantle.release.verify import problems
 from tests.effort import one_in
-from tests.release.kinds import FORMS, FRAMES, NUMBERS, WORDS, as_source, baskets
+from tests.release.kinds import FORMS, FRAMES, NUMBERS, WORDS, as_source, baskets, tree_lines
 
 
 @cache

@@ -20,14 +20,14 @@ import cantle
 from cantle.drawing import records
 from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
 from cantle.methods.degrees import results as from_degrees
-from cantle.release.show import overview, tree_lines
+from cantle.release.show import overview
 from cantle.release.spending import budget_lines
 from cantle.release.statement import statement
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger
 from tests.effort import one_in, slow
 from tests.release.changes import with_manifest, with_parts
-from tests.release.kinds import DEGREES, EDGE, GRAPH, ISOLATE, edge_file, edges
+from tests.release.kinds import DEGREES, EDGE, GRAPH, ISOLATE, edge_file, edges, tree_lines
 from tests.release.test_tamper import rehash
 
 SCHEMAS = {"node": GRAPH, "isolate": ISOLATE, "edge": EDGE}
@@ -317,7 +317,7 @@ def test_bad_schemas_and_files_are_refused_with_fixed_messages(tmp_path: Path) -
     (tmp_path / "friends.parquet").write_bytes(b"PAR1 not really")
     refused(DataError, "not a readable Parquet file", tmp_path / "friends.parquet", GRAPH)
     (tmp_path / "friends.txt.gz").write_bytes(b"1 2\n")
-    refused(DataError, "cannot be read or is truncated", tmp_path / "friends.txt.gz", GRAPH)
+    refused(DataError, "cannot be unpacked", tmp_path / "friends.txt.gz", GRAPH)
     refused(DataError, "cannot be read as a graph", 7, GRAPH)
 
 

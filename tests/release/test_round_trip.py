@@ -15,8 +15,9 @@ import pytest
 import cantle
 from cantle.release.data_file import as_polars
 from cantle.release.kinds import KINDS
-from cantle.release.show import overview, tree_lines
+from cantle.release.show import overview
 from tests.effort import one_in, slow
+from tests.release.kinds import tree_lines
 
 FIRST = datetime(2025, 1, 3, 5)
 DAYS = {"minimum": "2025-01-01", "maximum": "2025-01-20"}

@@ -19,7 +19,7 @@ import cantle
 from cantle.drawing import records
 from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
 from cantle.release.data_file import as_polars, as_text, number_of
-from cantle.release.show import overview, sections, tree_lines
+from cantle.release.show import overview, sections
 from cantle.release.spending import budget_lines
 from cantle.release.statement import statement
 from cantle.release.storage import list_frame
@@ -27,7 +27,7 @@ from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger
 from tests.effort import slow
 from tests.release.changes import with_manifest, with_parts
-from tests.release.kinds import FORMS, FRAMES, NUMBERS, WORDS, as_source, baskets
+from tests.release.kinds import FORMS, FRAMES, NUMBERS, WORDS, as_source, baskets, tree_lines
 from tests.release.test_tamper import rehash
 
 SCHEMAS = {"numbers": NUMBERS, "words": WORDS}

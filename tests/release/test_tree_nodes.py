@@ -13,11 +13,12 @@ import pytest
 import cantle
 from cantle.errors import VerifyError
 from cantle.release.schemas import domain_of
-from cantle.release.show import overview, sections, tree_lines
+from cantle.release.show import overview, sections
 from cantle.release.structures.tree_nodes import Nodes, nodes_of
 from cantle.release.verify import problems
 from cantle.schema.domain import Attribute, Domain, Steps
 from tests.release.changes import with_manifest, with_parts
+from tests.release.kinds import tree_lines
 from tests.release.people import SCHEMA, people
 
 DOMAIN = Domain(

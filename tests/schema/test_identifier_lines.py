@@ -127,7 +127,7 @@ def test_truncated_and_wrongly_packed_files_are_refused_with_fixed_messages(tmp_
     pack = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}[ending]
     for content in (pack(b"canary1 canary2\n" * 500)[:-12], b"canary1 canary2\n"):
         (tmp_path / f"g{ending}").write_bytes(content)
-        with pytest.raises(DataError, match="cannot be read or is truncated") as caught:
+        with pytest.raises(DataError, match="cannot be unpacked") as caught:
             list(pieces(tmp_path / f"g{ending}"))
         assert "canary" not in str(caught.value)
         assert caught.value.__cause__ is None

@@ -16,26 +16,49 @@ import yaml
 
 from cantle.errors import SchemaError
 from cantle.schema import Schema, dialect, field_parser, graph, json_schema, sequences, sets, table
+from cantle.schema.declared_values import BLANK
 from cantle.schema.documents import parse_document
+from cantle.schema.field_keys import TYPES
 from tests.interfaces.cli.inside import Cantle, cantle  # noqa: F401 - a fixture
 from tests.schema.test_problems import WRONG
 
 ROOT = Path(__file__).parents[2]
 VALIDATOR = jsonschema.Draft7Validator(json_schema.json_schema())
+DEFINITIONS: dict[str, Any] = json_schema.json_schema()["definitions"]  # type: ignore[assignment]
 
 
 def test_it_is_a_valid_json_schema() -> None:
     jsonschema.Draft7Validator.check_schema(json.loads(json.dumps(json_schema.json_schema())))
 
 
+def properties(kind: str) -> dict[str, Any]:
+    found: dict[str, Any] = DEFINITIONS[kind]["properties"]
+    return found
+
+
 def test_it_has_the_keys_of_the_parsers_and_no_others() -> None:
-    assert json_schema.FIELD.keys() == field_parser._FIELD_KEYS
-    assert json_schema.CONSTRAINTS.keys() == field_parser._CONSTRAINT_KEYS
-    assert json_schema.DIALECT.keys() == dialect.DIALECT_KEYS.keys()
-    assert json_schema.TABLE.keys() == table._SCHEMA_KEYS
-    assert json_schema.SETS.keys() == sets.SetSchema.keys()
-    assert json_schema.SEQUENCES.keys() == sequences.SequenceSchema.keys()
-    assert json_schema.GRAPH.keys() == graph._KEYS
+    assert properties("field").keys() == field_parser._FIELD_KEYS
+    assert properties("field")["constraints"]["properties"].keys() == field_parser._CONSTRAINT_KEYS
+    assert properties("table")["dialect"]["properties"].keys() == dialect.DIALECT_KEYS.keys()
+    assert properties("table").keys() == table._SCHEMA_KEYS
+    assert properties("sets").keys() == sets.SetSchema.keys()
+    assert properties("sequences").keys() == sequences.SequenceSchema.keys()
+    assert properties("graph").keys() == graph._KEYS
+
+
+def test_it_has_the_words_and_limits_of_the_parsers() -> None:
+    assert properties("field")["type"]["enum"] == list(TYPES)
+    assert properties("table")["headerRow"]["maximum"] == dialect.MOST_ROWS
+    assert properties("sets")["form"]["enum"] == [*sets.SetSchema.FORMS, None]
+    assert properties("sequences")["form"]["enum"] == [*sequences.SequenceSchema.FORMS, None]
+    assert properties("sequences")["order"]["properties"]["type"]["enum"] == list(sequences.ORDER_TYPES)
+    assert properties("sequences")["max_length"]["maximum"] == sequences.LONGEST
+    assert properties("graph")["unit"]["enum"] == [*graph.UNITS, None]
+    assert properties("graph")["form"]["enum"] == [*graph.FORMS, None]
+    criterion = properties("table")["criteria"]["items"]["properties"]
+    assert criterion["questions"]["enum"] == list(table.QUESTIONS)
+    texts = re.findall(r'"const": "(.*?)"', json.dumps(DEFINITIONS["field"]))
+    assert set(texts) == {BLANK}
 
 
 WRITTEN_OUT = re.compile(r'"fields": \[|fields:\n|fields:\\n|"kind": "')

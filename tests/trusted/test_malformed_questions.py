@@ -15,7 +15,7 @@ from cantle.trusted.claims.specialisations import OneValue, SplitPoints, Value
 from cantle.trusted.claims.table_candidates import Dependence, Distance, Hubs, TableRound, TableSets
 from cantle.trusted.claims.table_queries import ValueSearch, are_searches
 from cantle.trusted.claims.value_trees import ValueTrees
-from cantle.trusted.core.keys import ChildSizes, GraphDomain, MergedOneWays, OneWayEach, OneWays
+from cantle.trusted.core.keys import GraphDomain, MergedOneWays, OneWayEach, OneWays
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, LabelTree, are_tables
 from cantle.trusted.geometry.value_classes import ValueClasses
@@ -139,11 +139,6 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
         OneWayEach(ints(0), 4, 3),
         lambda query: query.fits(ROOT, DOMAIN),
         [{"attribute": FLOATS}, {"attribute": ints(2)}, {"width": 3}, {"width": 4.0}, {"classes": 2}],
-    ),
-    "sizes of children": (
-        ChildSizes(Cuts(ints(0), ints(2))),
-        lambda query: query.fits(ROOT, DOMAIN),
-        [{"cuts": None}, {"cuts": Cuts(ints(0), ints(9))}],
     ),
     "split points": (
         SplitPoints((SPLIT,), 4, 3),

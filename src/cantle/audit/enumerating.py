@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from cantle.trusted.noise.base import Bools, Ints, Lanes, Noise, Rate, Runs
+from cantle.trusted.noise.base import Bools, Ints, Lanes, Noise, Rate
 
 Output = TypeVar("Output", bound=Hashable)
 Closed = Callable[[Lanes], bool]
@@ -57,20 +57,19 @@ class Enumerating(Noise):
         scores: Ints,
         starts: Ints,
         rate: Rate,
-        inverse_weights: Ints | Runs | None = None,
+        inverse_weights: Ints | None = None,
         multiplicities: Ints | None = None,
     ) -> Ints:
-        inverse = inverse_weights.spelled() if isinstance(inverse_weights, Runs) else inverse_weights
         chosen = []
         for s in range(len(lanes)):
             inside = slice(int(starts[s]), int(starts[s + 1]))
             mine = [int(score) for score in scores[inside]]
             powers = tuple(_power(rate.exact(s), max(mine) - score) for score in mine)
-            if inverse is None:
+            if inverse_weights is None:
                 law = _permute_and_flip(powers)
             else:
                 times = np.ones(len(mine), dtype=np.int64) if multiplicities is None else multiplicities[inside]
-                weights = [p * int(m) / int(w) for p, w, m in zip(powers, inverse[inside], times, strict=True)]
+                weights = [p * int(m) / int(w) for p, w, m in zip(powers, inverse_weights[inside], times, strict=True)]
                 law = [w / sum(weights) for w in weights]
             chosen.append(self._branch(law))
         return np.array(chosen, dtype=np.int64)

@@ -3,7 +3,7 @@
 A run of the shipped curator, budget, engine and method is replayed for every sequence of outcomes of its noise
 (`audit.enumerating`), in exact fractions and in base 2: one unit of epsilon (10^9 nano-units) is a factor of 2 where
 production has a factor of e. The proofs do not depend on the base. The last draws, of the leaves, are not enumerated:
-nothing depends on them, and their loss is the sum of rate * |difference| (`agrees` checks this against a full
+nothing depends on them, and their loss is the sum of rate * |difference| (tests/audit checks this against a full
 enumeration).
 """
 
@@ -18,15 +18,13 @@ from fractions import Fraction
 from functools import partial
 from itertools import combinations_with_replacement, product
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
 from cantle.audit.enumerating import Enumerating, law
 from cantle.data.engines_for_tables import AsksTable
-from cantle.framework.ask import Ask
-from cantle.framework.regions import Cut, Regions
-from cantle.framework.run import SubRoutines, TreeRun, grow
+from cantle.framework.run import TreeRun
 from cantle.interfaces.publishing import run
 from cantle.methods.base import Method
 from cantle.methods.rps.method import RPS
@@ -39,8 +37,7 @@ from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.base import Engine
 from cantle.trusted.counting.words import CHUNK_CELLS, Batch, WordEngine
-from cantle.trusted.geometry.boxes import Bools, Cuts, SetCuts
-from cantle.trusted.noise import Lanes, Rate
+from cantle.trusted.geometry.boxes import Cuts, SetCuts
 
 Record = tuple[int, ...]
 """One code per column, then the class."""
@@ -175,11 +172,8 @@ class Config(Mechanism[Table]):
 
     def run(self, table: Table, noise: Enumerating, detail: Detail) -> Shown:
         method = self.method(self.domain())
-        closing = Closing(method, enumerate_leaves=detail.leaves)
-        noise.closed = closing.closed
-        with Curator(self.engine(table, method, detail.chunk_cells), self.budget, noise) as curator:
-            grow(closing, Ask(curator, method))
-            receipt = curator.seal()
+        engine, final = self.engine(table, method, detail.chunk_cells), () if detail.leaves else ("leaf",)
+        _, receipt = heard(cast(Method, method), engine, self.budget, noise, final)
         return shown(method, noise, receipt, leaves=detail.leaves)
 
 
@@ -305,31 +299,6 @@ def _as_text(answer: object) -> str:
 # ---- one run --------------------------------------------------------------------------------------------------
 
 
-class Closing:
-    """The method, with the draws of `summarize` recorded instead of enumerated, because nothing depends on them."""
-
-    def __init__(self, method: SubRoutines, *, enumerate_leaves: bool) -> None:
-        self.method = method
-        self.enumerate_leaves, self.summarizing = enumerate_leaves, False
-
-    def closed(self, _lanes: Lanes) -> bool:
-        return self.summarizing and not self.enumerate_leaves
-
-    def begin(self, regions: Regions, ask: Ask) -> None:
-        self.method.begin(regions, ask)
-
-    def stop(self, regions: Regions, ask: Ask) -> Bools:
-        return self.method.stop(regions, ask)
-
-    def partition(self, regions: Regions, ask: Ask) -> Cut:
-        return self.method.partition(regions, ask)
-
-    def summarize(self, regions: Regions, ask: Ask) -> None:
-        self.summarizing = True
-        self.method.summarize(regions, ask)
-        self.summarizing = False
-
-
 def shown(method: TreeRun, noise: Enumerating, receipt: ReceiptFields, *, leaves: bool) -> Shown:
     """All that a release contains: tree, noisy values, one-way tables, declared count, receipt."""
     tree = method.tree
@@ -432,29 +401,6 @@ def undrawn(one: Outcome, two: Outcome) -> float:
         return math.inf
     pairs = zip(one.drawn, two.drawn, strict=True)
     return float(sum((rate * abs(mine - theirs) for (mine, rate), (theirs, _) in pairs), Fraction(0)))
-
-
-def agrees(config: Mechanism[Data], table: Data) -> bool:
-    """Whether a full enumeration gives every output the probability that the audit assumes: that of its lines without
-    the leaves, times the product of the probabilities of the leaf cells."""
-    closed, full = Audit(config).law(table), Audit(config, enumerate_leaves=True).law(table)
-    bodies = {body: outcome for (body, _), outcome in closed.items()}
-    return len({body for body, _ in full}) == len(bodies) and all(
-        outcome.probability == bodies[body].probability * _cells(bodies[body].drawn, cells, config.window)
-        for (body, cells), outcome in full.items()
-    )
-
-
-def _cells(drawn: Drawn, cells: tuple[int, ...], window: tuple[int, int]) -> Fraction:
-    """The probability that the leaf cells come out as these values."""
-    pairs = zip(drawn, cells, strict=True)
-    return math.prod((_cell_law(count, rate, window)[value] for (count, rate), value in pairs), start=Fraction(1))
-
-
-def _cell_law(count: int, rate: Fraction, window: tuple[int, int]) -> dict[int, Fraction]:
-    exact = Rate(rate.numerator, rate.denominator)
-    lanes, counts = Lanes(0, np.arange(1)), np.array([count], dtype=np.int64)
-    return law(lambda noise: int(noise.laplace(lanes, counts, exact)[0]), window=window)
 
 
 # ---- deliberate flaws ----------------------------------------------------------------------------------------------

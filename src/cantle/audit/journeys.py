@@ -5,7 +5,8 @@ divided into those of one symbol and longer ones. Whole sequences and pairs are 
 their draws are recorded instead of enumerated.
 
 A few public constants differ from the shipped ones (`changed`): `PARTS` is 6 instead of 5040, so that the rate
-per part is a whole number of units; pairs are asked for however few sequences there are, and longer strings are not.
+per part is a whole number of units; pairs are asked for twice however few sequences there are, and longer strings are
+not.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Constant, Detail, Record, Shown, Table, heard, without_own_error
 from cantle.methods.journeys.method import Journeys
 from cantle.methods.journeys.model import journey, questions
-from cantle.methods.journeys.model.questions import PAID
+from cantle.methods.journeys.model.questions import HALF, PAID
 from cantle.schema.items import Universe
 from cantle.schema.sequences import SequenceSchema
 from cantle.trusted.claims import sequence_queries
@@ -58,7 +59,7 @@ class JourneyConfig(SetConfig):
 
     def changed(self) -> Iterator[Constant]:
         yield from ((module, "PARTS", PARTS) for module in (sequence_strings, sequence_queries, journey, questions))
-        other = {"ENDS_PARTS": (3, 3, 0), "LEAST_STRENGTH": 0, "_COVERED": 2.0}
+        other = {"ENDS_PARTS": (3, 3, 0), "LEAST_STRENGTH": 0, "_COVERED": 2.0, "LONGER_LOG": 0, "PAIRS_SHARE": HALF}
         yield from ((questions, name, value) for name, value in other.items())
 
 

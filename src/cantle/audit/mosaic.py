@@ -3,7 +3,7 @@
 A whole run of mosaic cannot be enumerated: its shares are not whole units, and it asks too much. Instead, each script
 asks a few questions as the method does, in the same order, later ones depending on earlier answers, at prices in whole
 units. All answers are part of the output. The dependence on a hub is scored in steps of 1/2 instead of 1/1024 (`SCALE`
-is 2).
+is 2), and items of lists in parts of 1/2 (`PARTS` is 2).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from cantle.methods.mosaic.questions import CandidateTables, Questions, SpikeSea
 from cantle.trusted.claims import table_candidates
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.counting.words import WordEngine
+from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable, LabelTree
 from cantle.trusted.geometry.value_classes import ValueClasses
@@ -34,6 +35,7 @@ class MosaicConfig(Scripted):
 
     def changed(self) -> Iterator[Constant]:
         yield table_candidates, "SCALE", 2
+        yield item_partitions, "PARTS", 2
 
     def source(self, table: Table) -> WordEngine:
         return WordEngine([self.batch(table)], sizes=self.sizes, class_count=1)
@@ -138,6 +140,16 @@ def _label(questions: Questions, last: Callable[[], None]) -> Answers:
     return []
 
 
+def _list(questions: Questions, last: Callable[[], None]) -> Answers:
+    """The sizes of lists of two items, their pairs, and the items by a third column. A count has two parts."""
+    questions.set_cells([HALVES] * 3)
+    sizes = questions.list_sizes((0, 1), _units(1))
+    last()
+    questions.item_parts((0, 1), None, 1, _units(2))
+    questions.item_parts((0, 1), _table(2), 1, _units(2), "by a column")
+    return [sizes.tolist()]
+
+
 # ---- the list -------------------------------------------------------------------------------------------------
 
 THREE = MosaicConfig("mosaic: three cross tables", (2, 2), {}, 3, script=_three_tables, tight=True)
@@ -151,6 +163,7 @@ SUBSET = MosaicConfig(
 )  # fmt: skip
 GROW = MosaicConfig("mosaic: trees over two columns", (4, 2), {}, 7, script=_grow, records=2, quick=1)
 SPIKES = MosaicConfig("mosaic: frequent values of two columns", (4, 2), {}, 2, script=_spikes, records=2, tight=True)
+LIST = MosaicConfig("mosaic: items of a list", (2, 2, 2), {}, 5, script=_list, records=2, tight=True)
 HEAVIEST = MosaicConfig("mosaic: one frequent value", (4, 2), {}, 1, script=_heaviest, records=2)
 
 MOSAIC_CONFIGS: tuple[MosaicConfig, ...] = (
@@ -159,6 +172,7 @@ MOSAIC_CONFIGS: tuple[MosaicConfig, ...] = (
     SUBSET,
     GROW,
     SPIKES,
+    LIST,
     MosaicConfig("mosaic: frequent values, shown", (4, 2), {}, 1, script=_spikes_shown, window=(0, 2), records=2,
                  tight=True),
     HEAVIEST,

@@ -11,7 +11,7 @@ one record could end a run, or the bytes of another could become part of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import polars as pl
 
-from cantle.data.file_forms import require_files
+from cantle.data.file_forms import ARROW, ending, require_files
 from cantle.errors import DataError, ParameterError, optional, raise_alone
 
 if TYPE_CHECKING:
@@ -98,42 +98,46 @@ def load() -> tuple[ModuleType, ModuleType]:
     return duckdb, pyarrow
 
 
-def parquet_batches(path: Path, wanted: list[str]) -> Iterator[Table | RecordBatch]:
-    """The columns of a Parquet file in Arrow batches."""
+def typed_batches(path: Path, wanted: list[str]) -> Iterator[Table | RecordBatch]:
+    """The columns of a Parquet or Arrow file in Arrow batches."""
     import pyarrow
-    import pyarrow.parquet
 
     require_files([path])
+    kind, read = ("Arrow", _arrow_batches) if ending(path) in ARROW else ("Parquet", _parquet_batches)
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            _require_columns(path, file.schema_arrow.names, wanted)
-            yield file.schema_arrow.empty_table().select(wanted)
-            yield from file.iter_batches(batch_size=BATCH, columns=wanted)
+        yield from read(path, wanted)
         pyarrow.default_memory_pool().release_unused()  # it keeps about 200 MB that nobody needs any more
     except (OSError, pyarrow.ArrowException):
-        raise_alone(DataError(f"{path.name!r} is not a readable Parquet file, or is truncated; write it again."))
+        raise_alone(DataError(f"{path.name!r} is not a readable {kind} file, or is truncated; write it again."))
 
 
-def arrow_batches(path: Path, wanted: list[str]) -> Iterator[Table | RecordBatch]:
-    """The columns of an Arrow file in its own batches."""
-    import pyarrow
+def _parquet_batches(path: Path, wanted: list[str]) -> Iterator[Table | RecordBatch]:
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path) as file:
+        yield _nothing(path, file.schema_arrow, wanted)
+        yield from file.iter_batches(batch_size=BATCH, columns=wanted)
+
+
+def _arrow_batches(path: Path, wanted: list[str]) -> Iterator[Table | RecordBatch]:
     import pyarrow.ipc
 
-    require_files([path])
-    try:
-        with pyarrow.memory_map(str(path)) as source, pyarrow.ipc.open_file(source) as file:
-            _require_columns(path, file.schema.names, wanted)
-            yield file.schema.empty_table().select(wanted)
-            for number in range(file.num_record_batches):
-                yield pyarrow.Table.from_batches([file.get_batch(number)]).select(wanted)
-    except (OSError, pyarrow.ArrowException):
-        raise_alone(DataError(f"{path.name!r} is not a readable Arrow file, or is truncated; write it again."))
+    with pyarrow.memory_map(str(path)) as source, pyarrow.ipc.open_file(source) as file:
+        yield _nothing(path, file.schema, wanted)
+        for number in range(file.num_record_batches):
+            yield pyarrow.Table.from_batches([file.get_batch(number)]).select(wanted)
 
 
-def _require_columns(path: Path, known: list[str], wanted: list[str]) -> None:
+def _nothing(path: Path, schema: pa.Schema, wanted: list[str]) -> Table:
+    """The columns without a record."""
+    require_columns(f"{path.name!r}", schema.names, wanted)
+    return schema.empty_table().select(wanted)
+
+
+def require_columns(where: str, known: Container[str], wanted: Iterable[str]) -> None:
     missing = ", ".join(repr(name) for name in wanted if name not in known)
     if missing:
-        raise DataError(f"{path.name!r} has no column {missing}; correct the names in the schema.")
+        raise DataError(f"{where} has no column {missing}; correct the names in the schema.")
 
 
 def polars_of(batch: Table | RecordBatch) -> pl.DataFrame:
@@ -158,9 +162,7 @@ def read_database(path: Path, table: str | None, columns: list[str]) -> Iterator
             base.execute("SET enable_progress_bar = false")
             name = _named(base, path, table)
             known = {row[0] for row in base.execute(f"DESCRIBE {name}").fetchall()}
-            missing = ", ".join(repr(column) for column in columns if column not in known)
-            if missing:
-                raise DataError(f"table {name} has no column {missing}; correct the names in the schema.")
+            require_columns(f"table {name}", known, columns)
             listed = ", ".join(_quoted(column) for column in columns)
             batches = arrow.RecordBatchReader.from_stream(base.sql(f"SELECT {listed} FROM {name}"))
             yield batches.schema.empty_table()

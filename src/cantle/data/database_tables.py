@@ -12,6 +12,7 @@ from contextlib import closing
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from cantle.data.arrow_batches import require_columns
 from cantle.errors import DataError, EngineError, ParameterError, optional, raise_alone, replacing
 
 if TYPE_CHECKING:
@@ -117,10 +118,7 @@ def _with_timestamps(rows: pyarrow.Table, times: Sequence[int]) -> pyarrow.Table
 
 def _plain_columns(ibis: ModuleType, table: Table, wanted: Sequence[str], person: str | None) -> Table:
     """The columns as values that every program knows; timestamps become seconds since 1970."""
-    known = table.schema()
-    missing = ", ".join(repr(name) for name in wanted if name not in known)
-    if missing:
-        raise DataError(f"the table has no column {missing}; correct the names in the schema.")
+    require_columns("the table", table.schema(), wanted)
     if person is not None:
         _require_identifiers(table[person])
     return table.select(**{name: _plain(ibis, table[name]) for name in wanted})

@@ -16,7 +16,7 @@ from cantle.data.file_forms import files, is_path, is_pattern, require_files
 from cantle.errors import ParameterError
 from cantle.schema import Schema
 from cantle.trusted.counting.base import Engine
-from cantle.trusted.counting.stores import FILES
+from cantle.trusted.counting.stores import FILES, InMemory, OnDisk, Store
 
 EVERY_ENGINE = ("memory", "duckdb", "spark", "database")
 LEAST_MEMORY, USUAL_MEMORY = 1 << 30, 4_000_000_000
@@ -54,9 +54,11 @@ class EngineChoice:
         return EngineChoice(engine, None if memory is None else bytes_of(memory), table)
 
     @property
-    def files(self) -> int:
-        """Among how many files rows are divided, to be put together in memory one file after the other."""
-        return min(MOST_FILES, FILES * USUAL_MEMORY // (self.memory or USUAL_MEMORY))
+    def store(self) -> Store:
+        """Where the records are kept. On disk, rows are divided among so many files that those of one fit in memory."""
+        if self.engine == "memory":
+            return InMemory()
+        return OnDisk(min(MOST_FILES, FILES * USUAL_MEMORY // (self.memory or USUAL_MEMORY)))
 
     def require(self, data: object) -> None:
         """Refuses files that do not exist, and databases that are not supported.

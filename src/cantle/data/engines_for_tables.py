@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 import polars as pl
 
-from cantle.data.arrow_batches import arrow_batches, parquet_batches, polars_of, read_database
+from cantle.data.arrow_batches import polars_of, read_database, typed_batches
 from cantle.data.database_tables import UNREACHABLE, load_ibis, read_rows, require_encoding
-from cantle.data.engine_choice import EVERY_ENGINE, POLARS, EngineChoice, Opened, refuse_nodes
+from cantle.data.engine_choice import EVERY_ENGINE, IN_MEMORY, POLARS, EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import ARROW, PARQUET, SHEETS, STATISTICS, Paths, are_paths, ending, files, require_files
 from cantle.data.sheets import load_excel, load_statistics
 from cantle.data.tables import as_ids, read_batches
@@ -26,7 +26,7 @@ from cantle.schema.domain import Domain, Labels, unsigned
 from cantle.schema.table import TableSchema
 from cantle.trusted.bounding.persons import PERSON, bounded, with_persons
 from cantle.trusted.counting.base import TableEngine
-from cantle.trusted.counting.stores import InMemory, OnDisk, Store
+from cantle.trusted.counting.stores import InMemory, Store
 from cantle.trusted.counting.words import Batch, WordEngine
 
 if TYPE_CHECKING:
@@ -76,8 +76,12 @@ def refuse_early(data: object, schema: TableSchema, choice: EngineChoice, nodes:
 
 def open_engine(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
     """An engine that holds the table, and the kind of frame of the input."""
-    openers = {"memory": _open_memory, "duckdb": _open_duckdb, "spark": _open_spark, "database": _open_database}
-    return openers[choice.engine](data, schema, method, choice)
+    if choice.engine == "spark":
+        return POLARS, _open_spark(data, schema, method)
+    kinds: list[str] = []
+    frames = frames_in(data, schema, choice, kinds)
+    engine = _counting(frames, schema, method, choice.store)
+    return {"frame": kinds[0]} if choice.engine == "memory" else POLARS, engine
 
 
 def wanted(schema: TableSchema) -> list[str]:
@@ -89,27 +93,15 @@ def wanted(schema: TableSchema) -> list[str]:
 # ---- memory and disk ------------------------------------------------------------------------------------------
 
 
-def _open_memory(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
-    """An engine with words in memory."""
-    kinds: list[str] = []
-    engine = _counting(_batches([data], schema, method, InMemory(), kinds), method, InMemory())
-    return {"frame": kinds[0]}, engine
-
-
-def _open_duckdb(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:
-    """An engine with words on disk; DuckDB reads databases."""
-    return POLARS, _counting(_batches(sources(data, schema, choice), schema, method, OnDisk(), []), method, OnDisk())
-
-
-def _counting(batches: Iterator[Batch], method: AsksTable, store: Store) -> WordEngine:
+def _counting(frames: Iterable[pl.DataFrame], schema: TableSchema, method: AsksTable, store: Store) -> WordEngine:
+    """An engine with words in memory or on disk."""
+    batches = _batches(frames, schema, method, store)
     return WordEngine(batches, sizes=method.sizes, class_count=method.classes, store=store)
 
 
-def _batches(
-    sources: Iterable[object], schema: TableSchema, method: AsksTable, store: Store, kinds: list[str]
-) -> Iterator[Batch]:
-    """Codes and classes, with the records of each person bounded; the kinds of the frames are added to `kinds`."""
-    frames, domain = read_frames(sources, schema, kinds), method.domain
+def _batches(frames: Iterable[pl.DataFrame], schema: TableSchema, method: AsksTable, store: Store) -> Iterator[Batch]:
+    """Codes and classes, with the records of each person bounded."""
+    domain = method.domain
     if schema.person is None:
         yield from map(domain.encode_columns, frames)
         return
@@ -117,9 +109,9 @@ def _batches(
         yield bounded(group, method.classes, schema.max_records)
 
 
-def read_frames(sources: Iterable[object], schema: TableSchema, kinds: list[str]) -> Iterator[pl.DataFrame]:
-    """The columns of the sources in batches; the kinds of the frames are added to `kinds`."""
-    for source in sources:
+def frames_in(data: object, schema: TableSchema, choice: EngineChoice, kinds: list[str]) -> Iterator[pl.DataFrame]:
+    """The columns of a table in batches, wherever it is; the kinds of the frames are added to `kinds`."""
+    for source in _sources(data, schema, choice):
         for batch in read_batches(source, schema):
             kinds.append(batch.kind)
             yield batch.frame
@@ -138,9 +130,13 @@ def person_codes(frame: pl.DataFrame, schema: TableSchema, domain: Domain) -> pl
     return with_persons(ids.filter(pl.Series(known, dtype=pl.Boolean)), *domain.counted(kept, label))
 
 
-def sources(data: object, schema: TableSchema, choice: EngineChoice) -> Iterator[object]:
-    """What is read one after the other: a frame, files of text, batches of typed files or of a DuckDB database."""
-    if not are_paths(data):
+def _sources(data: object, schema: TableSchema, choice: EngineChoice) -> Iterator[object]:
+    """What is read one after the other: all data in memory; a frame, files of text, batches of typed files or of a
+    DuckDB database on disk; some rows of a database at a time."""
+    if choice.engine == "database":
+        yield from _database_frames(data, schema, choice)
+        return
+    if choice.engine == "memory" or not are_paths(data):
         yield data
         return
     for path in files(cast("Paths", data)):
@@ -149,8 +145,7 @@ def sources(data: object, schema: TableSchema, choice: EngineChoice) -> Iterator
         elif choice.table is not None:
             raise ParameterError(f"table names a table of a DuckDB database, and {path.name!r} is none; leave it out")
         elif ending(path) in PARQUET + ARROW:
-            found = parquet_batches if ending(path) in PARQUET else arrow_batches
-            yield from map(polars_of, found(path, wanted(schema)))
+            yield from map(polars_of, typed_batches(path, wanted(schema)))
         else:
             yield path
 
@@ -158,14 +153,15 @@ def sources(data: object, schema: TableSchema, choice: EngineChoice) -> Iterator
 # ---- Spark ----------------------------------------------------------------------------------------------------
 
 
-def _open_spark(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
+def _open_spark(data: object, schema: TableSchema, method: AsksTable) -> TableEngine:
     from cantle.trusted.counting import spark
 
     with spark_session(data) as (session, own):
         frame = spark.select(spark_frame(session, data, schema, wanted(schema)), wanted(schema))
-        list(_batches([polars_of(spark.nothing_of(frame))], schema, method, InMemory(), []))  # judges the types
+        nothing = frames_in(polars_of(spark.nothing_of(frame)), schema, IN_MEMORY, [])
+        list(_batches(nothing, schema, method, InMemory()))  # judges the types
         records = _spark_records(schema, method.domain)
-        return POLARS, spark.SparkEngine(frame, records, sizes=method.sizes, class_count=method.classes, own=own)
+        return spark.SparkEngine(frame, records, sizes=method.sizes, class_count=method.classes, own=own)
 
 
 @contextmanager
@@ -213,20 +209,17 @@ def spark_frame(session: SparkSession, data: object, schema: TableSchema, wanted
 # ---- databases ------------------------------------------------------------------------------------------------
 
 
-def _open_database(data: object, schema: TableSchema, method: AsksTable, choice: EngineChoice) -> Opened:  # noqa: ARG001
-    """An engine with words on disk; the database is read once, and a connection of our own is closed then."""
+def _database_frames(data: object, schema: TableSchema, choice: EngineChoice) -> Iterator[pl.DataFrame]:
+    """The columns of a table of a database, some rows at a time; a connection of our own is closed then."""
     if hasattr(data, "get_backend"):
-        return POLARS, _from_database(table_frames(data, schema), schema, method)
-    return POLARS, _from_database(database_frames(*_require_address(data, choice), schema), schema, method)
-
-
-def database_frames(url: str, place: str, schema: TableSchema) -> Iterator[pl.DataFrame]:
-    """The columns of a table of a database, some rows at a time; the connection is closed then."""
+        yield from _table_frames(data, schema)
+        return
+    url, place = _require_address(data, choice)
     backend = None
     try:
         backend = load_ibis().connect(url)
         *above, name = place.split(".")
-        yield from table_frames(backend.table(name, database=".".join(above) or None), schema)
+        yield from _table_frames(backend.table(name, database=".".join(above) or None), schema)
     except Exception as error:  # noqa: BLE001 - every backend has exceptions of its own, and some quote the URL
         if isinstance(error, CantleError):
             raise
@@ -235,6 +228,11 @@ def database_frames(url: str, place: str, schema: TableSchema) -> Iterator[pl.Da
         if backend is not None:
             with suppress(Exception):
                 backend.disconnect()
+
+
+def _table_frames(table: Table, schema: TableSchema) -> Iterator[pl.DataFrame]:
+    """The columns of an ibis table, some rows at a time."""
+    return map(polars_of, read_rows(table, wanted(schema), schema.person))
 
 
 def _require_address(data: object, choice: EngineChoice) -> tuple[str, str]:
@@ -246,12 +244,3 @@ def _require_address(data: object, choice: EngineChoice) -> tuple[str, str]:
     if choice.table is None:
         raise ParameterError("the database engine must know which table; name it with --table NAME")
     return data, choice.table
-
-
-def table_frames(table: Table, schema: TableSchema) -> Iterator[pl.DataFrame]:
-    """The columns of an ibis table, some rows at a time."""
-    return map(polars_of, read_rows(table, wanted(schema), schema.person))
-
-
-def _from_database(frames: Iterable[pl.DataFrame], schema: TableSchema, method: AsksTable) -> TableEngine:
-    return _counting(_batches(frames, schema, method, OnDisk(), []), method, OnDisk())

@@ -23,7 +23,7 @@ from cantle.data import engines_for_tables
 from cantle.data.arrow_batches import polars_of
 from cantle.data.draft_schema.families import DOCUMENTS
 from cantle.data.engine_choice import EVERY_ENGINE, IN_MEMORY, POLARS, EngineChoice, Opened, refuse_nodes
-from cantle.data.engines_for_tables import person_codes, read_frames
+from cantle.data.engines_for_tables import frames_in, person_codes
 from cantle.data.file_forms import SHEETS, TABLES, ending, is_path
 from cantle.errors import DataError, ParameterError, raise_alone
 from cantle.schema import load_schema
@@ -34,7 +34,6 @@ from cantle.trusted.bounding.families import Families, Order, as_children, famil
 from cantle.trusted.bounding.persons import PERSON
 from cantle.trusted.counting.families import FamilyEngine
 from cantle.trusted.counting.filed_families import FiledFamilies
-from cantle.trusted.counting.stores import InMemory, OnDisk, Store
 from cantle.trusted.geometry.views import FamilyDomain
 
 if TYPE_CHECKING:
@@ -70,12 +69,12 @@ def open_engine(
         return POLARS, _open_spark(sources(data, schema, choice), schema)
     kinds: list[str] = []
     domain, order = FamilyDomain(*schema.sizes, schema.max_children), order_of(schema)
-    groups = _store(choice).together(_rows(data, schema, choice, kinds), PERSON)
+    groups = choice.store.together(_rows(data, schema, choice, kinds), PERSON)
     if choice.engine == "memory":
         joined = [families_of(group, domain, order) for group in groups]
         return {"frame": kinds[0]}, FamilyEngine(lambda: joined, domain)
     with FiledFamilies(groups, domain, order) as filed:
-        return POLARS, FamilyEngine(filed, domain, _store(choice))
+        return POLARS, FamilyEngine(filed, domain, choice.store)
 
 
 def _open_spark(both: tuple[object, object], schema: FamilySchema) -> SparkFamilies:
@@ -102,10 +101,6 @@ def _encoder(table: TableSchema, domain: Domain, *, of_children: bool) -> Callab
         return as_children(rows) if of_children else rows
 
     return encode
-
-
-def _store(choice: EngineChoice) -> Store:
-    return InMemory() if choice.engine == "memory" else OnDisk(choice.files)
 
 
 def order_of(schema: FamilySchema) -> Order:
@@ -135,22 +130,13 @@ def _rows(data: object, schema: FamilySchema, choice: EngineChoice, kinds: list[
     `kinds`."""
     both = zip(*read_from(data, schema, choice), schema.domains, schema.names, (False, True), strict=True)
     for source, table, domain, name, of_children in both:
+        of_one = replace(choice, table=name) if choice.engine == "database" else choice
         try:
-            parts = [source] if choice.engine == "memory" else _frames(source, table, name, choice)
-            for frame in read_frames(parts, table, kinds):
+            for frame in frames_in(source, table, of_one, kinds):
                 rows = person_codes(frame, table, domain)
                 yield as_children(rows) if of_children else rows
         except DataError as error:
             raise_alone(DataError(f"resource {name!r}: {error}"))
-
-
-def _frames(source: object, schema: TableSchema, name: str, choice: EngineChoice) -> Iterator[object]:
-    """One table in parts, from files or a database."""
-    if choice.engine == "database":
-        if hasattr(source, "get_backend"):
-            return engines_for_tables.table_frames(source, schema)
-        return engines_for_tables.database_frames(str(source), name, schema)
-    return engines_for_tables.sources(source, schema, choice)
 
 
 def read_from(

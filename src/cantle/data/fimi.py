@@ -19,8 +19,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cantle.data.file_forms import pieces
 from cantle.schema.dialect import without_marks
+from cantle.schema.file_bytes import pieces
 from cantle.schema.items import Codes, Universe
 
 Ints = NDArray[np.int64]

@@ -133,11 +133,11 @@ def column_of_lists(values: Sequence[object]) -> pl.Series:
     >>> column_of_lists([["flu", 3, None], "flu;gout", None]).to_list()
     ['["flu", "3", null]', 'flu;gout', None]
     """
-    members = [_members(value) for value in values]
-    items = column_of(list(chain.from_iterable(one for one in members if one is not None)), exact=True)
+    held = [members(value) for value in values]
+    items = column_of(list(chain.from_iterable(one for one in held if one is not None)), exact=True)
     parts = items.struct.unnest() if items.dtype == MIXED else [items]
     texts = iter(pl.select(pl.coalesce(*map(text_of, parts))).to_series().to_list())
-    lists = [None if one is None else list(islice(texts, len(one))) for one in members]
+    lists = [None if one is None else list(islice(texts, len(one))) for one in held]
     both = list(zip(values, lists, strict=True))
     if all(value is None or one is not None for value, one in both):
         return pl.Series(lists, dtype=pl.List(pl.String))
@@ -145,12 +145,12 @@ def column_of_lists(values: Sequence[object]) -> pl.Series:
     return column_of(in_json, exact=True)
 
 
-def _members(value: object) -> list[object] | None:
-    """What a collection holds; None for any other value."""
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        return None
+def members(value: object) -> list[object] | None:
+    """What a collection holds; None for any other value, and for a text."""
+    if isinstance(value, list):
+        return value
     try:
-        return list(value)
+        return None if isinstance(value, str | bytes) else list(cast("Iterable[object]", value))
     except Exception:  # what cannot be iterated over is no collection
         return None
 

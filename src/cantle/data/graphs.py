@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat, SupportsIndex, T
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.data.arrow_batches import parquet_batches, polars_of
+from cantle.data.arrow_batches import polars_of, typed_batches
 from cantle.data.engine_choice import POLARS, EngineChoice, Opened
 from cantle.data.file_forms import PARQUET, Paths, ending, files, is_path
 from cantle.data.frames import (
@@ -48,15 +48,15 @@ from cantle.data.frames import (
 from cantle.data.tables import column_types, read_parquet
 from cantle.errors import DataError, ParameterError
 from cantle.schema.dialect import UNDECODABLE
+from cantle.schema.file_bytes import check_file, check_packing
 from cantle.schema.graph import GraphSchema, NodeRange
-from cantle.schema.identifier_lines import check_file, check_packing, matrix_market, pieces, read_fields
+from cantle.schema.identifier_lines import matrix_market, pieces, read_fields
 from cantle.schema.values import in_microseconds, text_of
 from cantle.trusted.bounding.graph_pairs import Declared, Identified, Pairs
 from cantle.trusted.bounding.graph_pairs import Degrees as Degrees
 from cantle.trusted.bounding.graph_pairs import Graph as Graph
 from cantle.trusted.bounding.node_ids import Column, Identifier, identifier
 from cantle.trusted.counting.graph import GraphEngine, count_degrees
-from cantle.trusted.counting.stores import OnDisk
 
 if TYPE_CHECKING:
     from cantle.data.frames import Series
@@ -88,7 +88,7 @@ def refuse_early(data: object, schema: GraphSchema, choice: EngineChoice, nodes:
     inputs that need memory if another engine was chosen."""
     for one in (data, nodes):
         if _is_path(one):
-            check_packing(one)
+            check_packing(Path(one), text=ending(one) not in PARQUET)
     if choice.engine == "duckdb":
         refuse_on_disk(data, schema, choice)
     if nodes is None:
@@ -405,7 +405,7 @@ def open_on_disk(data: object, schema: GraphSchema, choice: EngineChoice) -> Ope
     refuse_on_disk(data, schema, choice)
     nodes = schema.node_count
     assert nodes is not None, "a schema that protects one edge states the number of nodes"
-    return POLARS, GraphEngine(count_degrees(_parts(files(_paths(data)), schema), nodes, OnDisk(choice.files)))
+    return POLARS, GraphEngine(count_degrees(_parts(files(_paths(data)), schema), nodes, choice.store))
 
 
 def _parts(paths: list[Path], schema: GraphSchema) -> Iterator[Identified]:
@@ -423,5 +423,5 @@ def _ends_in(path: Path) -> Iterable[list[Column]]:
     check_file(path)
     if ending(path) not in PARQUET:
         return edge_columns(path, "edges")[1]
-    batches = parquet_batches(path, list(column_types(path))[:2])
+    batches = typed_batches(path, list(column_types(path))[:2])
     return (two_ends(polars_of(batch)) for batch in batches)

@@ -196,8 +196,8 @@ def column_names(path: Path) -> list[str]:
     return [one.name for one in _columns(path, _metadata(path))]
 
 
-def read_statistics(path: Path, dialect: Dialect, wanted: list[str], ids: tuple[str, ...]) -> pl.DataFrame:
-    """The wanted columns; identifiers as text."""
+def read_statistics(path: Path, dialect: Dialect, wanted: list[str]) -> pl.DataFrame:
+    """The wanted columns."""
     about = _metadata(path)
     columns = {one.name: (place, one.kind) for place, one in enumerate(_columns(path, about))}
     encoding = _known(about.file_encoding) or dialect.encoding
@@ -206,8 +206,6 @@ def read_statistics(path: Path, dialect: Dialect, wanted: list[str], ids: tuple[
     for name in wanted:
         place, kind = columns[name]
         made[name] = _column(values[place], kind, encoding, spss=ending(path) in _SPSS, moments=_ticks(path))
-        if name in ids and made[name].dtype == pl.Float64:
-            made[name] = _ids(made[name])
     return pl.DataFrame(made)
 
 
@@ -277,13 +275,6 @@ def _column(values: list[Any], kind: str, encoding: str, *, spss: bool, moments:
     seconds = numbers / moments + _DAY * (_SINCE_1582 if spss else _SINCE_1960)
     exact = pl.select(pl.when(there).then(seconds)).to_series()
     return (exact.floor().cast(pl.Int64) * 1_000_000).cast(pl.Datetime("us"))
-
-
-def _ids(numbers: pl.Series) -> pl.Series:
-    """Numbers as identifiers: whole ones below 2**53, because several larger ones may be one float."""
-    whole = (numbers == numbers.floor()) & (numbers.abs() < EXACT)
-    kept = pl.select(pl.when(whole.fill_null(False)).then(numbers)).to_series()
-    return kept.cast(pl.Int64).cast(pl.String)
 
 
 def _known(encoding: str | None) -> str | None:

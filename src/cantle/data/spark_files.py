@@ -18,13 +18,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cantle.data import sets
 from cantle.data.arrow_batches import polars_of
 from cantle.data.engine_choice import Opened
 from cantle.data.engines_for_tables import spark_frame, spark_session
 from cantle.data.file_forms import ARROW, CSV, JSON_LINES, SHEETS, STATISTICS, ending
+from cantle.data.item_lists import list_column_among, lists_of
 from cantle.data.line_grammars import CsvDialect, Grammar, objects_in
-from cantle.data.sets import check_pair
+from cantle.data.long_tables import (
+    as_long_table,
+    check_pair,
+    columns_of,
+    ids_among,
+    long_form,
+    pack,
+    pack_rows,
+    rows_of,
+)
 from cantle.data.tables import _check_columns, _csv_dialect, _split_header, parse_lines, read_batches
 from cantle.errors import ParameterError
 from cantle.schema.dialect import needs_no_decoding
@@ -53,7 +62,7 @@ def require_readable(data: object, schema: TableSchema) -> None:
     if not isinstance(data, str | os.PathLike):
         return
     path = Path(data)
-    if _ending(path) in ARROW + SHEETS + STATISTICS or path.suffix.lower() == ".zst":
+    if _ending(path) in ARROW + SHEETS + STATISTICS or path.suffix.lower() in (".zst", ".xz"):
         raise ParameterError(f"the spark engine cannot read {path.name!r}; give CSV, JSON lines, Parquet or ORC")
     if _ending(path) in CSV:
         require_header_first(schema.dialect)
@@ -195,28 +204,30 @@ TEXT = (".csv", ".tsv", ".txt", ".data", ".test", ".json")
 
 def open_spark(data: object, schema: SetSchema, engine: Callable[[Records], Engine]) -> Opened:
     """An engine that counts the records on Spark's workers, and the form of the input."""
-    table, _, _ = sets.as_long_table(schema)
+    table = as_long_table(schema)
     with spark_session(data) as (session, own):
-        form, frame, records = _chosen(spark_frame(session, data, table, sets.columns_of(schema)), data, schema)
+        form, frame, records = _chosen(spark_frame(session, data, table, columns_of(schema)), data, schema)
         return form.to_dict(), engine(SparkSets(frame, records, own=own))
 
 
 def _chosen(frame: DataFrame, data: object, schema: SetSchema) -> tuple[SetForm, DataFrame, LongRows | Lists]:
     """The form of a frame, the columns to read, and what the workers do with them."""
-    table, _, _ = sets.as_long_table(schema)
+    table = as_long_table(schema)
     text = isinstance(data, str | os.PathLike) and os.fspath(data).lower().endswith(TEXT)
     types = polars_of(spark.nothing_of(frame)).schema
     where, universe = "the Spark frame", schema.universe
-    column = None if text else sets.list_column_among(where, types, schema)
+    column = None if text else list_column_among(where, types, schema)
     if column is not None:
         frame = spark.select(frame, [column])
-        sets.lists_of(where, polars_of(spark.nothing_of(frame))[column], universe)  # judges the type
-        lists = Lists(lambda batch: sets.pack(*sets.lists_of(where, polars_of(batch)[column], universe), schema))
+        lists_of(where, polars_of(spark.nothing_of(frame))[column], universe)  # judges the type
+        lists = Lists(lambda batch: pack(*lists_of(where, polars_of(batch)[column], universe), schema))
         return SetForm(form="list", column=column), frame, lists
     check_pair(where, types, schema)
-    frame, ids = spark.select(frame, sets.columns_of(schema)), sets.ids_among(schema)
+    frame, ids = spark.select(frame, columns_of(schema)), ids_among(schema)
     list(read_batches(polars_of(spark.nothing_of(frame)), table, ids=ids))  # judges the types
     rows = LongRows(
-        lambda batch: sets.rows_of(polars_of(batch), schema), ids[-1], lambda group: sets.pack_rows(group, schema)
+        lambda batch: rows_of(polars_of(batch), schema),
+        ids[-1],
+        lambda group: pack_rows(group, schema),
     )
-    return sets.long_form(schema), frame, rows
+    return long_form(schema), frame, rows

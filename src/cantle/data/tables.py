@@ -16,10 +16,11 @@ which line of the file the header is; titles above it are skipped.
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -35,11 +36,8 @@ from cantle.data.file_forms import (
     TABLES,
     Paths,
     are_paths,
-    below,
-    check_packing,
     ending,
     files,
-    pieces,
 )
 from cantle.data.frames import (
     ANYTHING,
@@ -60,6 +58,7 @@ from cantle.data.line_grammars import BLANK_LINES, CsvDialect, Grammar, object_b
 from cantle.data.sheets import column_names, read_sheet, read_statistics
 from cantle.errors import DataError
 from cantle.schema.dialect import UNDECODABLE, without_marks
+from cantle.schema.file_bytes import check_file, pieces
 from cantle.schema.values import MIXED, in_microseconds, text_of
 from cantle.trusted.core.private import Private
 
@@ -69,6 +68,7 @@ if TYPE_CHECKING:
     from cantle.data.frames import Series
     from cantle.schema.table import Dialect, TableSchema
 
+_LINE_END = re.compile(rb"\r\n?|\n")
 _KNOWN = "numbers, text, booleans, dates or datetimes"
 _READ = (pl.Boolean, pl.String, pl.Categorical, pl.Enum, pl.Date, pl.Datetime, pl.Null)  # beside numbers
 _FEW = 8  # most columns that a message names
@@ -118,7 +118,7 @@ def _read_file(path: Path, schema: TableSchema, wanted: list[str], ids: tuple[st
         yield pl.DataFrame({name: columns[names.index(name)] for name in wanted})
     elif kind in STATISTICS:
         _check_columns(f"{path.name!r}", column_names(path), wanted)
-        yield read_statistics(path, schema.dialect, wanted, ids)
+        yield read_statistics(path, schema.dialect, wanted)
     elif kind in JSON_LINES:
         yield from object_batches(pieces(path, schema.dialect.encoding), wanted)
     else:
@@ -168,11 +168,7 @@ def header(source: str | os.PathLike[str], dialect: Dialect) -> list[str]:
 
 
 def _check_file(path: Path) -> None:
-    if os.path.isdir(path):
-        raise DataError(f"{path.name!r} is a folder; give the files in it.")
-    if not os.path.exists(path):  # also false for a text that cannot be a path
-        raise DataError(f"there is no file {path.name!r}; check the path.")
-    check_packing(path, text=ending(path) in CSV + JSON_LINES)
+    check_file(path, text=ending(path) in CSV + JSON_LINES)
     if ending(path) not in TABLES:
         raise DataError(f"{path.name!r} has an ending that is not known; give a table as {', '.join(TABLES)}.")
 
@@ -295,7 +291,20 @@ def parse_lines(text: bytes, names: list[str], dialect: CsvDialect, wanted: list
 
 
 def _pieces(path: Path, dialect: Dialect) -> Iterator[bytes]:
-    return below(pieces(path, dialect.encoding, marked=dialect.header), dialect.header_row - 1)
+    return _below(pieces(path, dialect.encoding, marked=dialect.header), dialect.header_row - 1)
+
+
+def _below(pieces: Iterator[bytes], lines: int) -> Iterator[bytes]:
+    """The bytes below so many lines of titles.
+
+    A line ends at its line end, whatever quotes are in it: a quote in a title that a later record closes would make the
+    number of lines depend on that record.
+    """
+    for piece in pieces:
+        ends = [one.end() for one in islice(_LINE_END.finditer(piece), lines)] if lines else []
+        lines -= len(ends)
+        if not lines and (rest := piece[ends[-1] :] if ends else piece):
+            yield rest
 
 
 def _split_header(pieces: Iterator[bytes], dialect: CsvDialect) -> tuple[list[str], bytes]:

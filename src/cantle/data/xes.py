@@ -9,6 +9,7 @@ The parser reads the file in pieces, and refuses document types, so that no enti
 from __future__ import annotations
 
 import codecs
+from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
 from xml.parsers import expat
@@ -16,8 +17,8 @@ from xml.parsers import expat
 import numpy as np
 import polars as pl
 
-from cantle.data.file_forms import pieces
 from cantle.errors import DataError, raise_alone
+from cantle.schema.file_bytes import pieces
 from cantle.schema.items import Codes
 from cantle.schema.sets import UNREAD, SetSchema
 from cantle.trusted.geometry.boxes import Ints
@@ -32,16 +33,19 @@ class _Refused(Exception):
 
 
 class _Events:
-    """Collects the symbol and the place of each event of a piece of the file."""
+    """Collects the symbol and the place of each event."""
 
     def __init__(self, symbol: str, place: str | None) -> None:
         self._symbol, self._place, self._depth, self.trace = symbol, place, 0, -1
         self._inside: list[str] = []
         self._event: dict[str, str] = {}
-        self.clear()
-
-    def clear(self) -> None:
         self.traces, self.symbols, self.places = list[int](), list[str | None](), list[str | None]()
+
+    def taken(self, number: int) -> tuple[list[int], list[str | None], list[str | None]]:
+        """The first events, which are kept no longer. Those of the last trace wait until no more can follow."""
+        first = self.traces[:number], self.symbols[:number], self.places[:number]
+        del self.traces[:number], self.symbols[:number], self.places[:number]
+        return first
 
     def start(self, name: str, values: dict[str, str]) -> None:
         name = name.rpartition(":")[2]
@@ -70,45 +74,26 @@ def read_xes(path: Path, schema: SetSchema) -> Iterator[tuple[Ints, Codes]]:
     decoder = codecs.getincrementaldecoder("utf-8")("replace")  # undecodable bytes spoil their own value only
     parser.StartElementHandler, parser.EndElementHandler = events.start, events.end
     parser.StartDoctypeDeclHandler = _refuse
-    kept = _Kept(schema)
     try:
         for piece in pieces(path, schema.dialect.encoding):
             parser.Parse(decoder.decode(piece), False)
-            yield from kept.whole_traces(events, last=False)
+            yield _records(events.taken(bisect_left(events.traces, events.trace)), schema)
         parser.Parse("", True)
     except (expat.ExpatError, _Refused):
         raise_alone(DataError(f"{path.name!r} {_DAMAGED}"))
-    yield from kept.whole_traces(events, last=True)
+    yield _records(events.taken(len(events.traces)), schema)
 
 
 def _refuse(*_: object) -> None:
     raise _Refused
 
 
-class _Kept:
-    """The events of the last trace wait for the next piece, because more of them may follow."""
-
-    def __init__(self, schema: SetSchema) -> None:
-        self._schema, self._before = schema, 0
-        self._waiting = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
-
-    def whole_traces(self, events: _Events, *, last: bool) -> Iterator[tuple[Ints, Codes]]:
-        schema = self._schema
-        codes = schema.universe.encode(pl.Series(events.symbols, dtype=pl.String))
-        places = np.zeros(len(codes), np.int64)
-        if schema.ordered_by is not None:
-            places = schema.ordered_by.places(pl.Series(events.places, dtype=pl.String), schema.missing_values)
-            codes = np.where(places == UNREAD, np.int32(-1), codes)
-        traces = np.array(events.traces, dtype=np.int64)
-        events.clear()
-        trace = np.concatenate([self._waiting[0], traces])
-        codes = np.concatenate([self._waiting[1], codes])
-        places = np.concatenate([self._waiting[2], places])
-        ready = np.ones(len(trace), np.bool_) if last else trace < events.trace
-        self._waiting = trace[~ready], codes[~ready], places[~ready]
-        trace, codes, places = trace[ready], codes[ready], places[ready]
-        if schema.ordered_by is not None:
-            order = np.lexsort((codes, places, trace))
-            trace, codes = trace[order], codes[order]
-        if len(trace):
-            yield trace, codes
+def _records(events: tuple[list[int], list[str | None], list[str | None]], schema: SetSchema) -> tuple[Ints, Codes]:
+    """The traces and codes of events, in the order of each trace."""
+    traces, codes = np.array(events[0], np.int64), schema.universe.encode(pl.Series(events[1], dtype=pl.String))
+    if schema.ordered_by is None:
+        return traces, codes
+    places = schema.ordered_by.places(pl.Series(events[2], dtype=pl.String), schema.missing_values)
+    codes = np.where(places == UNREAD, np.int32(-1), codes)
+    order = np.lexsort((codes, places, traces))
+    return traces[order], codes[order]

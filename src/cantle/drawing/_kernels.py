@@ -11,33 +11,6 @@ from cantle.trusted.core.arrays import Bytes, Codes, Floats, Ints, Words
 _FEW = 24  # largest region whose records are ranked by comparing all pairs
 
 
-@compiled
-def fit(
-    f: Floats, target: Floats, lo: Ints, hi: Ints, weights: Floats, floor: float, total: float, rounds: int
-) -> Floats:
-    """The masses of `drawing.counts.fit_values`, added up in the same order."""
-    below, opened, closed = np.zeros(len(f) + 1), np.empty(len(f) + 1), np.empty(len(f) + 1)
-    for _ in range(rounds):
-        for v in range(len(f)):
-            below[v + 1] = below[v] + f[v]
-        opened[:] = 0.0
-        closed[:] = 0.0
-        for i in range(len(lo)):
-            share = weights[i] / (below[hi[i]] - below[lo[i]])
-            opened[lo[i]] += share
-            closed[hi[i]] += share
-        density, whole = 0.0, 0.0
-        for v in range(len(f)):
-            density += opened[v] - closed[v]
-            shown = f[v] * density
-            f[v] *= target[v] / max(shown, floor) if shown > floor else 1.0
-            whole += f[v]
-        scale = total / max(whole, floor)
-        for v in range(len(f)):
-            f[v] = max(f[v] * scale, floor)
-    return f
-
-
 @inner
 def _sort(keys: Words, room: Words, bits: int) -> None:
     """Sorts keys in ascending order; their `bits` above bit 32 are uniform, so that each bucket holds few."""
@@ -75,7 +48,7 @@ def _guide(below: Floats, parts: int) -> NDArray[np.int32]:
 
 @compiled
 def draw(words: Words, starts: Ints, lo: Ints, hi: Ints, below: Floats, bits: int, codes: Codes) -> None:
-    """Draws the codes of all records, region by region, as `drawing.counts.draw_codes` specifies."""
+    """Draws the codes of all records, region by region, as `drawing.counts.Strata.draw` specifies."""
     most = 0
     for r in range(len(lo)):
         most = max(most, starts[r + 1] - starts[r])
@@ -109,22 +82,6 @@ def draw(words: Words, starts: Ints, lo: Ints, hi: Ints, below: Floats, bits: in
         _sort(keys[:number], room, bits)
         for k in range(number):
             codes[first + k] = drawn[np.int64(keys[k] & np.uint64(0xFFFFFFFF))]
-
-
-@compiled
-def refine(drawn: Codes, order: Codes, within: Floats, start: Ints, room: Ints, fine: Codes) -> None:
-    """Writes to `fine` each record's place on the grid, in this order, as `Attribute.fine` specifies."""
-    for i in range(len(order)):
-        code = drawn[order[i]]
-        fine[i] = start[code] + min(np.int64(within[i] * room[code]), room[code] - 1)
-
-
-@compiled
-def spread(row: Codes, lo: Ints, width: Ints, random: NDArray[np.floating], codes: Codes) -> None:
-    """Draws the codes of all records, as `drawing.counts.draw_uniform` specifies."""
-    for i in range(len(row)):
-        wide = width[row[i]]
-        codes[i] = lo[row[i]] + min(np.int64(np.float64(random[i]) * wide), wide - 1)
 
 
 @inlined

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from cantle.drawing.counts import Floats
 from cantle.schema.domain import Attribute, Plane, Steps
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.value_classes import ValueClasses
@@ -120,13 +121,15 @@ def _ladder(values: int, widths: int) -> Ints:
     return steps[(steps <= max(1, values // widths))]
 
 
-def aligned_blocks(values: int, below: Callable[[Ints], Ints], most: int) -> Ints:
+def aligned_blocks(
+    values: int, below: Callable[[Ints], Floats | Ints], most: int, part: Callable[[Ints], Ints] = np.asarray
+) -> Ints:
     """Edges of at most so many aligned blocks of a place, always halving that with most records; `below` says how many
-    records have smaller codes."""
+    records have smaller codes. A block is not halved if it has no record, or a single `part`: a code, by default."""
     edges = np.array([0, values], dtype=np.int64)
     while len(edges) <= most:
-        held = np.where(np.diff(edges) > 1, np.diff(below(edges)), -1)
-        if held.max() < 0:
+        held = np.where(np.diff(part(edges)) > 1, np.diff(below(edges)), 0)
+        if held.max() <= 0:
             break
         at = int(held.argmax())
         edges = np.insert(edges, at + 1, (edges[at] + edges[at + 1]) // 2)

@@ -23,9 +23,6 @@ from cantle.trusted.geometry.boxes import Ints
 
 Floats = npt.NDArray[np.float64]
 _BLOCK = 1 << 15  # records drawn at once by kernels
-MOST_LISTED = 1 << 18
-"""Most pairs of codes for which a table of all pairs is made."""
-
 LEAST_VARIANCE = 1e-100
 """At large rates variances and their squares would become 0, and quotients of them would not be numbers."""
 
@@ -83,21 +80,11 @@ def project_rows(x: Floats, totals: Floats) -> Floats:
     """
     if x.shape[1] == 0:
         return x
-    if x.shape[1] == 2:
-        return _project_pairs(x, totals)
     falling = -np.sort(-x, axis=1)
     excess = np.cumsum(falling, axis=1) - totals[:, None]
     number = np.arange(1, x.shape[1] + 1)
     kept = (falling - excess / number > 0).sum(axis=1).clip(min=1)
     tau = excess[np.arange(len(x)), kept - 1] / kept
-    return np.maximum(0.0, x - tau[:, None])
-
-
-def _project_pairs(x: Floats, totals: Floats) -> Floats:
-    """`project_rows` for rows of two, as in binary trees; it needs no sorting, which would take most of the time."""
-    larger, smaller = np.maximum(x[:, 0], x[:, 1]), np.minimum(x[:, 0], x[:, 1])
-    first, both = larger - totals, larger + smaller - totals
-    tau = np.where((larger - first > 0) & (smaller - both / 2 > 0), both / 2, first)
     return np.maximum(0.0, x - tau[:, None])
 
 
@@ -108,10 +95,7 @@ def round_rows(x: Floats, totals: Ints) -> Ints:
     [[1, 0, 2]]
     """
     floor = np.floor(x).astype(np.int64)
-    missing = totals - (floor[:, 0] + floor[:, 1] if x.shape[1] == 2 else floor.sum(axis=1))
-    if x.shape[1] == 2:
-        second = x[:, 0] - floor[:, 0] < x[:, 1] - floor[:, 1]  # whether the second cell has the larger remainder
-        return floor + np.stack([second < missing, ~second < missing], axis=1)
+    missing = totals - floor.sum(axis=1)
     order = np.argsort(-(x - floor), axis=1, kind="stable")
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.broadcast_to(np.arange(x.shape[1]), x.shape), axis=1)
@@ -120,19 +104,11 @@ def round_rows(x: Floats, totals: Ints) -> Ints:
 
 def distinct_spans(lo: Ints, hi: Ints, size: int) -> tuple[tuple[Ints, Ints], Ints]:
     """The distinct spans [lo, hi) of codes below size, ascending, and for each region the number of its span."""
-    key = lo * (size + 1) + hi
-    if (size + 1) ** 2 > MOST_LISTED:
-        spans, which = np.unique(key, return_inverse=True)
-    else:
-        there = np.zeros((size + 1) ** 2, dtype=np.bool_)
-        there[key] = True
-        spans, which = np.flatnonzero(there), (np.cumsum(there) - 1)[key]
+    spans, which = np.unique(lo * (size + 1) + hi, return_inverse=True)
     return (spans // (size + 1), spans % (size + 1)), which
 
 
-def fit_values(
-    target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int = 40, *, compiled: bool = False
-) -> Floats:
+def fit_values(target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int = 40) -> Floats:
     """Masses f over the codes such that regions drawing from f inside [lo, hi) together show the target.
 
     Iterative proportional fitting of one attribute: scale f(v) by target(v) / current total of v over the regions.
@@ -146,10 +122,6 @@ def fit_values(
     total = max(float(target.sum()), 1.0)
     floor = total * 1e-9  # every code keeps a little mass, so that every region has something to draw
     f = np.maximum(target, floor)
-    if compiled and not sets:
-        from cantle.drawing import _kernels
-
-        return _kernels.fit(f, target, lo, hi, weights, floor, total, rounds)
     for _ in range(rounds):
         below = np.concatenate([[0.0], np.cumsum(value_sets.along(f) if sets else f)])
         share = weights / (below[hi] - below[lo])
@@ -157,7 +129,7 @@ def fit_values(
         held = np.cumsum(edge)[: len(code)]
         shown = f * (np.bincount(code, held)[:size] if sets else held)
         f = f * np.where(shown > floor, target / np.maximum(shown, floor), 1.0)
-        whole = float(np.cumsum(f)[-1])  # added one after the other, as in the kernel
+        whole = float(np.cumsum(f)[-1])  # added one after the other
         f = np.maximum(f * (total / max(whole, floor)), floor)
     return f
 
@@ -187,7 +159,12 @@ class Strata:
         return upper | np.arange(self.total, dtype=np.uint64)
 
     def draw(self, f: Floats, lo: Ints, hi: Ints, generator: Dice) -> Codes:
-        """One code per record, as `draw_codes` specifies."""
+        """One code per record, region after region, drawn from f inside the region's span; in a narrow type.
+
+        The draw is stratified: a region with m records takes one draw from each m-th of its mass, in random order, so
+        that the records match f as closely as m records can. The upper half of a record's random word is its position
+        within its m-th, the lower half decides the order.
+        """
         below, kind = np.concatenate([[0.0], np.cumsum(f)]), np.min_scalar_type(max(len(f) - 1, 0))
         if generator.compiled:
             return self._draw_compiled(below, lo, hi, np.empty(self.total, dtype=kind), generator)
@@ -220,16 +197,6 @@ class Strata:
         return codes
 
 
-def draw_codes(f: Floats, lo: Ints, hi: Ints, counts: Ints, generator: Dice) -> Codes:
-    """One code per record, region after region, drawn from f inside the region's span; in a narrow type.
-
-    The draw is stratified: a region with m records takes one draw from each m-th of its mass, in random order, so that
-    the records match f as closely as m records can. The upper half of a record's random word is its position within
-    its m-th, the lower half decides the order.
-    """
-    return Strata(counts).draw(f, lo, hi, generator)
-
-
 def draw_uniform(lo: Ints, hi: Ints, row: Codes, size: int, generator: Dice) -> Codes:
     """One code per record, uniform in [lo, hi) of the record's row, in the narrowest type for codes below `size`."""
     kind, width = np.min_scalar_type(max(size - 1, 0)), hi - lo
@@ -237,12 +204,6 @@ def draw_uniform(lo: Ints, hi: Ints, row: Codes, size: int, generator: Dice) -> 
     if widest == 1:
         return lo.astype(kind)[row]
     random = generator.random(len(row), dtype=np.float32 if widest <= 1 << 16 else np.float64)
-    if generator.compiled:
-        from cantle.drawing import _kernels
-
-        codes = np.empty(len(row), dtype=kind)
-        _kernels.spread(row, lo, width, random, codes)
-        return codes
     within = (random * width[row]).astype(np.int64)
     return (lo[row] + np.minimum(within, width[row] - 1)).astype(kind)
 

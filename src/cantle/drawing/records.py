@@ -1,24 +1,17 @@
 """Results of a method: synthetic records as integer codes, one array per column, converted to a frame when needed.
 
 Released values only. The files are byte for byte those that polars would write (`csv_of`). Datetimes are whole seconds.
-
-Writing overlaps with encoding: `in_background` hashes and writes in a second thread, which releases the GIL, while the
-next records are encoded. The same was tried for reading lines, scoring the next regions, moving rows and drawing
-records, and gained too little on two cores, because each core must fetch what the other has just computed.
-`benchmarks/cores.py` measures it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -41,13 +34,8 @@ if TYPE_CHECKING:
     from cantle.schema.canonical_json import JSON
 
 
-Item = TypeVar("Item")
-
 LISTED = 1 << 16
 """A column of at most this many values is converted to text once, however few records there are."""
-
-LARGE = 1 << 18
-"""Records from which on starting a second thread pays off."""
 
 MOST_DRAWN, MOST_ITEMS, MOST_VALUES = 50_000_000, 150_000_000, 300_000_000
 """Most records, most items of sets, and most values of a table in one release: they fit in the memory of an ordinary
@@ -55,7 +43,6 @@ machine."""
 
 _ROWS = 1 << 14  # records written together by the kernel
 _MANY = 1 << 18  # records written together as frames
-_FEW = 1 << 12  # most whole numbers that are converted to text one by one
 
 
 ITEMS_WANTED = "items_wanted"
@@ -256,30 +243,17 @@ class Drawn:
         places = np.concatenate([table.places + (offset << 16) for table, offset in zip(tables, offsets, strict=True)])
         text = np.concatenate([table.text for table in tables])
         longest = sum(table.longest for table in tables)
-        # One room is filled while the other is written out.
-        apart = worth_a_thread(self.records)
-        rooms = [np.empty(_ROWS * longest, dtype=np.uint8) for _ in range(2 if apart else 1)]
-
-        def blocks() -> Iterator[bytes | memoryview]:
-            yield header
-            for turn, first in enumerate(range(0, self.records, _ROWS)):
-                number, room = min(_ROWS, self.records - first), rooms[turn % len(rooms)]
+        room = np.empty(_ROWS * longest, dtype=np.uint8)
+        digest = hashlib.sha256(header)
+        with path.open("wb") as file:
+            file.write(header)
+            for first in range(0, self.records, _ROWS):
+                number = min(_ROWS, self.records - first)
                 for j, codes in enumerate(self.codes):
                     block[:number, j] = codes[first : first + number]
-                yield room[: _kernels.join(block[:number], steps, places, text, room)].data
-
-        digest = hashlib.sha256()
-        with path.open("wb", buffering=0) as file:
-
-            def write(made: bytes | memoryview) -> None:
+                made = room[: _kernels.join(block[:number], steps, places, text, room)].data
                 digest.update(made)
                 file.write(made)
-
-            if apart:
-                in_background(write, blocks())
-            else:
-                for made in blocks():
-                    write(made)
         return digest.hexdigest()
 
     def _words(self) -> tuple[list[_Words], bytes] | None:
@@ -325,20 +299,6 @@ class _Words:
     @staticmethod
     def listed(attribute: Attribute, end: bytes) -> _Words | None:
         """All values and null as polars writes them; None if a value has a line break."""
-        texts = _unquoted(attribute)
-        return _Words._written(attribute, end) if texts is None else _Words._joined(texts, end)
-
-    @staticmethod
-    def _joined(texts: list[bytes], end: bytes) -> _Words | None:
-        """These texts, and an empty text for null."""
-        lengths = np.array([*map(len, texts), 0]) + 1
-        if lengths.max() >= 1 << 16:
-            return None
-        starts = np.cumsum(lengths) - lengths
-        return _Words(np.frombuffer(end.join([*texts, b"", b""]), np.uint8), starts << 16 | lengths, int(lengths.max()))
-
-    @staticmethod
-    def _written(attribute: Attribute, end: bytes) -> _Words | None:
         import polars as pl
 
         values = attribute.values(np.arange(attribute.grid + 1))
@@ -354,43 +314,6 @@ class _Words:
         if lengths.max(initial=0) >= 1 << 16:
             return None
         return _Words(text, starts << 16 | lengths, int(lengths.max(initial=1)))
-
-
-def _unquoted(attribute: Attribute) -> list[bytes] | None:
-    """The values as texts if none needs quotes, so that polars is not needed to write them; otherwise None."""
-    scale = attribute.scale
-    if isinstance(scale, Labels):
-        whole = "".join(texts := [str(label) for label in scale.labels])
-        plain = scale.type != "boolean" and all(texts) and not any(sign in whole for sign in ',"\r\n')
-        return [text.encode() for text in texts] if plain else None
-    if scale.type != "integer" or scale.grid > _FEW:
-        return None
-    return [b"%d" % value for value in range(scale.first, scale.first + scale.grid * scale.step, scale.step)]
-
-
-# ---- a second thread ------------------------------------------------------------------------------------------------
-
-
-def worth_a_thread(records: int) -> bool:
-    """Whether a second thread pays off for this many records. The choice changes the running time, never a result."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores > 1 and records >= LARGE
-
-
-def in_background(work: Callable[[Item], None], items: Iterable[Item]) -> None:
-    """Calls work(item) for each item, in order, in a second thread.
-
-    When an item is requested, the work on all items but the latest is done, so two buffers used in turn suffice.
-    """
-    before: Future[None] | None = None
-    with ThreadPoolExecutor(1) as pool:
-        for item in items:
-            coming = pool.submit(work, item)
-            if before is not None:
-                before.result()
-            before = coming
-        if before is not None:
-            before.result()
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,11 @@ import copy
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from importlib.metadata import packages_distributions, version
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from cantle.framework.regions import Cut, Regions
 from cantle.methods.base import TableMethod
 from cantle.methods.own_accuracy import OwnAccuracy
 from cantle.methods.rps.one_ways import cell_edges
-from cantle.methods.rps.results import possible_in, tree_results
+from cantle.methods.rps.results import Drawing, possible_in, tree_results
 from cantle.methods.settings import Echo
 from cantle.schema.canonical_json import JSON
 from cantle.schema.domain import Domain
@@ -38,40 +38,6 @@ MOST_LEVELS, MOST_REGIONS, MOST_REHEARSED = 200, 1 << 23, 1 << 20
 """A partitioning that goes on beyond these levels, or regions of a level in a run or a rehearsal, is stopped."""
 
 Answer = TypeVar("Answer")
-
-
-class SubRoutines(Protocol):
-    """The three sub-routines of RPS 3.1, and the questions before them."""
-
-    def begin(self, regions: Regions, ask: Ask) -> None: ...
-
-    def stop(self, regions: Regions, ask: Ask) -> Bools: ...
-
-    def partition(self, regions: Regions, ask: Ask) -> Cut: ...
-
-    def summarize(self, regions: Regions, ask: Ask) -> None: ...
-
-
-def grow(method: SubRoutines, ask: Ask) -> None:
-    """Grows the tree of a run level by level with these sub-routines; noisy answers are kept in the tree."""
-    run, regions = ask.run, ask.root()
-    method.begin(regions, ask)
-    ask.decide()
-    while len(regions):
-        # The level and the number of regions follow from noisy answers, so they are public.
-        logging.getLogger("cantle").info("level %d: %d regions", regions.depth, len(regions))
-        run.tree.add_level(regions.nodes)
-        leaf = run.closed(regions)
-        if not leaf.all():
-            leaf[~leaf] = method.stop(regions.take(~leaf) if leaf.any() else regions, ask)
-        if leaf.any():
-            method.summarize(regions.take(leaf), ask)
-        rest = regions.take(~leaf)
-        if not len(rest):
-            return
-        cut = method.partition(rest, ask)
-        run.tree.note_cuts(rest.nodes, cut.rule)
-        regions = ask.split(Cut(rest, cut.rule))
 
 
 class TreeRun(TableMethod, ABC):
@@ -92,8 +58,28 @@ class TreeRun(TableMethod, ABC):
         self.oneways: Noisy | None = None
 
     def run(self, curator: Curator) -> None:
-        """Asks all questions, level by level."""
-        grow(self, Ask(curator, self))
+        """Asks all questions, level by level (RPS 3.1, Algorithm 1); noisy answers are kept in the tree."""
+        ask = Ask(curator, self)
+        regions = ask.root()
+        self.begin(regions, ask)
+        ask.decide()
+        while len(regions):
+            # The level and the number of regions follow from noisy answers, so they are public.
+            logging.getLogger("cantle").info("level %d: %d regions", regions.depth, len(regions))
+            self.tree.add_level(regions.nodes)
+            leaf = self.closed(regions)
+            if not leaf.all():
+                leaf[~leaf] = self.stop(regions.take(~leaf) if leaf.any() else regions, ask)
+            if leaf.any():
+                self.summarize(regions.take(leaf), ask)
+            rest = regions.take(~leaf)
+            if not len(rest):
+                return
+            cut = self.partition(rest, ask)
+            self.tree.note_cuts(rest.nodes, cut.rule)
+            regions = ask.split(Cut(rest, cut.rule))
+
+    # ---- the three sub-routines of RPS 3.1, and the questions before them ---------------------------------
 
     @abstractmethod
     def begin(self, regions: Regions, ask: Ask) -> None: ...
@@ -127,16 +113,6 @@ class TreeRun(TableMethod, ABC):
     def tables(self) -> tuple[list[Ints], Noisy] | None:
         """The cells of the one-way tables and their noisy counts, if they were asked for."""
         return None if self.oneways is None else (self.cells, self.oneways)
-
-
-@dataclass(frozen=True)
-class _Drawing:
-    """How records follow from the noisy tree of a partitioning."""
-
-    values: str
-    consistency: bool = True
-    summary: str = "counts"
-    label: str = "counts"
 
 
 class PartitioningRun(TreeRun):
@@ -188,7 +164,7 @@ class PartitioningRun(TreeRun):
         """Records and groups from the noisy tree, and what readers need of them."""
         values = "uniform" if self.oneways is None else "fitted"
         frame, depth = spans_frame(self.domain, self.tree), self.tree.levels[-1].depth
-        made = tree_results(self.domain, self.tree, frame, self.tables, _Drawing(values), depth, generator)
+        made = tree_results(self.domain, self.tree, frame, self.tables, Drawing(values), depth, generator)
         read: dict[str, JSON] = {
             "name": "tree",
             "version": 1,

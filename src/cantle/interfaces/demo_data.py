@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from cantle.release import Release
-    from cantle.release.answers.estimates import Estimate
+from cantle.release import Release
+from cantle.release.answers.estimates import Estimate
 
 PEOPLE = 24_000
 REGIONS = ("North", "East", "South", "West", "Islands")
@@ -34,8 +32,6 @@ SCHEMA: Any = {
 
 def population(seed: int = 2012, people: int = PEOPLE) -> pl.DataFrame:
     """The table that the demo treats as private; the same seed gives the same people."""
-    import polars as pl
-
     dice = np.random.default_rng(seed)
     age = np.clip(dice.normal(46, 19, people), 16, 99).astype(int)
     region = dice.choice(5, people, p=[0.34, 0.26, 0.2, 0.15, 0.05])
@@ -76,8 +72,6 @@ class Compared:
 
 def comparison(truth: pl.DataFrame, release: Release) -> list[Compared]:
     """A few counts, and means of a column, each as the answer to a question about the release."""
-    import polars as pl
-
     everybody, employed, ill = pl.lit(True), pl.col("employed"), pl.col("diabetes") == "yes"
     asked: list[tuple[str, str, pl.Expr, str | None]] = [
         ("people", "", everybody, None),

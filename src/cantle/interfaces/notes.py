@@ -40,48 +40,133 @@ class Run:
     def summary(self) -> dict[str, int]:
         return self.results.summary
 
+    @property
+    def records(self) -> int:
+        return self.summary["records"]
+
+    @property
+    def noun(self) -> str:
+        """What a record is called."""
+        return {"sets": "set", "sequences": "sequence"}.get(self.schema.kind, "record")
+
 
 def notes_of(schema: Schema, method: str, results: Results, epsilon: float, persons: int) -> tuple[str, ...]:
     """All notes; `persons` is the number of records per person, by which the noise grows."""
-    strength = results.summary["records"] * epsilon / persons
-    return tuple(KINDS[schema.kind](Run(schema, method, results, strength)))
+    run = Run(schema, method, results, results.summary["records"] * epsilon / persons)
+    return tuple(note for look in KINDS[schema.kind] for note in look(run))
 
 
-def _of_table(run: Run) -> Iterator[str]:
-    yield from _strength(run.summary["records"], run.strength)
-    yield from _fewer_records(run.summary)
-    yield from _missing(run.results.drawn)
-    if run.method == "mosaic" and run.schema.target is None:
-        yield from _no_target(run.strength)
+def _nothing(run: Run) -> Iterator[str]:
+    if not run.records:
+        yield (
+            "Nothing was released: no count stood out from the noise. "
+            "Check whether the schema fits the data, or raise epsilon."
+        )
 
 
-def _of_sets(run: Run) -> Iterator[str]:
-    yield from _nothing(run.summary["records"])
-    yield from _fewer_sets(run.summary)
-    if run.method == "baskets":
-        yield from _noise_alone(run.strength)
-    yield from _filled_in(run.summary)
+def _fewer_drawn(run: Run) -> Iterator[str]:
+    """A note if fewer records were drawn than were counted."""
+    if (share := share_drawn(run.summary)) == 1:
+        return
+    if ITEMS_WANTED in run.summary:
+        wanted = f"{run.summary[ITEMS_WANTED]:,} items, and a release holds at most {MOST_ITEMS:,}"
+        advice = "If the data has fewer items, epsilon is too small for it."
+    else:
+        most = f"{run.records:,} are the most that a release of this table holds"
+        wanted = f"{run.summary[RECORDS_WANTED]:,} records, and {most}"
+        advice = "If the data has fewer records, these settings leave little but noise: raise epsilon, or make fewer "
+        advice += "regions."
+    yield (
+        f"The noisy counts call for {wanted}: each released {run.noun} stands for {1 / share:.3g} {run.noun}s. "
+        f"Multiply counts by that; `cantle query` does so. {advice}"
+    )
 
 
-def _of_families(run: Run) -> Iterator[str]:
-    yield from _strength(run.summary["records"], run.strength)
-    yield from _fewer_records(run.summary)
+def _fewer_nodes(run: Run) -> Iterator[str]:
+    """A note if fewer degrees were drawn than nodes were counted."""
+    if "nodes_wanted" in run.summary:
+        yield (
+            f"The noisy counts call for {run.summary['nodes_wanted']:,} nodes, more than a release holds: "
+            f"{run.records:,} degrees stand for them. If the graph has fewer nodes, epsilon is too small for it."
+        )
 
 
-def _of_graph(run: Run) -> Iterator[str]:
-    yield from _nothing(run.summary["records"])
-    yield from _fewer_nodes(run.summary)
-    if run.schema.unit == "node" and run.schema.node_count is None:
-        yield from _unlisted(run.summary)
+def _noise_alone(run: Run) -> Iterator[str]:
+    """A note if the released records may be nothing but noise."""
+    if run.method != "diffpart" and 0 < run.strength < NONE:
+        yield (
+            f"Noise alone may make as many {run.noun}s as were released. Either the data is tiny for this epsilon, or "
+            "hardly any item fits the schema."
+        )
 
 
-def _of_sequences(run: Run) -> Iterator[str]:
+def _filled_in(run: Run) -> Iterator[str]:
+    """A note if most records of diffpart were drawn for groups of items that were too small to cut further."""
+    share = run.summary.get("refilled", 0) / max(1, run.records)
+    if share > MOST_FILLED_IN:
+        yield (
+            f"{100 * share:.0f} % of the records are filled in at random: the sets that they stand for are too rare "
+            "to be counted at this epsilon. Method baskets keeps items, pairs and sizes of such data."
+        )
+
+
+def _unlisted(run: Run) -> Iterator[str]:
+    """A note if a list of the nodes would help: without one, their number is known only through their edges."""
+    summary, asked = run.summary, run.schema.unit == "node" and run.schema.node_count is None
+    if asked and not summary.get("nodes_listed", 1):
+        error = f": it may be off by about {summary['nodes_error']:,}" if "nodes_error" in summary else ""
+        yield (
+            "No list of the nodes was given, so nodes were counted by their edges. That needs more noise than counting "
+            f"a list{error}. Nodes without edges are missing, and so are nodes whose edges were all removed by the "
+            "bound on degrees: many, if most neighbours of a hub have no other edge. If you have a list of the nodes, "
+            "give it with --nodes (in Python: nodes=…)."
+        )
+
+
+def _strength(run: Run) -> Iterator[str]:
+    """A note if there are few records for this amount of noise."""
+    if run.strength < NONE:
+        yield (
+            f"Only {run.records:,} records were released, and noise alone may make as many. Either the data is tiny "
+            "for this epsilon, or hardly any record fits the schema: a record without a required value is dropped. "
+            "Check names, categories, bounds and formats."
+        )
+    elif run.strength < SMALL:
+        yield (
+            "The table is small for this epsilon: single columns are known roughly, and most connections between "
+            f"columns are lost. Records times epsilon is {run.strength:,.0f}; a table is small below {SMALL:,}. Use "
+            "more records, a higher epsilon, or fewer and coarser columns."
+        )
+
+
+def _missing(run: Run) -> Iterator[str]:
+    """A note about columns that are mostly null in the release."""
+    drawn = run.results.drawn
+    if not isinstance(drawn, Drawn) or not drawn.records:
+        return
+    for attribute, codes in zip(drawn.attributes, drawn.codes, strict=True):
+        share = np.count_nonzero(codes == attribute.grid) / drawn.records if attribute.nullable else 0.0
+        if share > MOST_MISSING:
+            yield (
+                f"Column {attribute.name}: {100 * share:.0f} % of the released values are missing. If the data has "
+                "more values than that, they do not fit the schema: check type, format, categories and their case."
+            )
+
+
+def _no_target(run: Run) -> Iterator[str]:
+    if run.method == "mosaic" and run.schema.target is None and run.strength < NEEDS_TARGET:
+        yield (
+            "No column is declared as the target (role: target). In a table of this size a column may come out "
+            "unrelated to the others. Declare the column that matters most as the target: its connection with each of "
+            "the others is then measured."
+        )
+
+
+def _no_order(run: Run) -> Iterator[str]:
+    """A note about sequences if it is not known well which symbol follows which."""
     from cantle.methods.journeys.model.questions import SMALL_LOG  # other releases load no model of sequences
 
-    yield from _nothing(run.summary["records"])
-    yield from _fewer_sets(run.summary, "sequence")
-    yield from _noise_alone(run.strength, "sequences")
-    if run.summary["records"] and run.summary["order"] == 1:
+    if run.records and run.summary["order"] == 1:
         yield (
             "No order of symbols was measured: the sequences are too few for this epsilon. The release knows lengths "
             "and how frequent symbols are, but not which symbol follows which."
@@ -94,120 +179,11 @@ def _of_sequences(run: Run) -> Iterator[str]:
         )
 
 
-KINDS: dict[str, Callable[[Run], Iterator[str]]] = {
-    "table": _of_table,
-    "sets": _of_sets,
-    "sequences": _of_sequences,
-    "graph": _of_graph,
-    "families": _of_families,
+KINDS: dict[str, tuple[Callable[[Run], Iterator[str]], ...]] = {
+    "table": (_strength, _fewer_drawn, _missing, _no_target),
+    "sets": (_nothing, _fewer_drawn, _noise_alone, _filled_in),
+    "sequences": (_nothing, _fewer_drawn, _noise_alone, _no_order),
+    "graph": (_nothing, _fewer_nodes, _unlisted),
+    "families": (_strength, _fewer_drawn),
 }
 """For each kind of data its notes."""
-
-
-def _nothing(records: int) -> Iterator[str]:
-    if not records:
-        yield (
-            "Nothing was released: no count stood out from the noise. "
-            "Check whether the schema fits the data, or raise epsilon."
-        )
-
-
-def _fewer_sets(summary: dict[str, int], noun: str = "set") -> Iterator[str]:
-    """A note if fewer sets or sequences were drawn than were counted."""
-    if (share := share_drawn(summary)) < 1:
-        wanted = f"{summary[ITEMS_WANTED]:,} items, and a release holds at most {MOST_ITEMS:,}"
-        yield _thinned(wanted, share, noun) + "If the data has fewer items, epsilon is too small for it."
-
-
-def _fewer_records(summary: dict[str, int]) -> Iterator[str]:
-    """A note if fewer records of a table were drawn than were counted."""
-    if (share := share_drawn(summary)) < 1:
-        most = f"{summary['records']:,} are the most that a release of this table holds"
-        wanted = f"{summary[RECORDS_WANTED]:,} records, and {most}"
-        advice = "these settings leave little but noise: raise epsilon, or make fewer regions."
-        yield f"{_thinned(wanted, share, 'record')}If the data has fewer records, {advice}"
-
-
-def _thinned(wanted: str, share: float, noun: str) -> str:
-    return (
-        f"The noisy counts call for {wanted}: each released {noun} stands for {1 / share:.3g} {noun}s. "
-        "Multiply counts by that; `cantle query` does so. "
-    )
-
-
-def _fewer_nodes(summary: dict[str, int]) -> Iterator[str]:
-    """A note if fewer degrees were drawn than nodes were counted."""
-    if "nodes_wanted" in summary:
-        yield (
-            f"The noisy counts call for {summary['nodes_wanted']:,} nodes, more than a release holds: "
-            f"{summary['records']:,} degrees stand for them. If the graph has fewer nodes, epsilon is too small for it."
-        )
-
-
-def _noise_alone(strength: float, noun: str = "sets") -> Iterator[str]:
-    """A note if the released records may be nothing but noise."""
-    if 0 < strength < NONE:
-        yield (
-            f"Noise alone may make as many {noun} as were released. Either the data is tiny for this epsilon, or "
-            "hardly any item fits the schema."
-        )
-
-
-def _filled_in(summary: dict[str, int]) -> Iterator[str]:
-    """A note if most records of diffpart were drawn for groups of items that were too small to cut further."""
-    share = summary.get("refilled", 0) / max(1, summary["records"])
-    if share > MOST_FILLED_IN:
-        yield (
-            f"{100 * share:.0f} % of the records are filled in at random: the sets that they stand for are too rare "
-            "to be counted at this epsilon. Method baskets keeps items, pairs and sizes of such data."
-        )
-
-
-def _unlisted(summary: dict[str, int]) -> Iterator[str]:
-    """A note if a list of the nodes would help: without one, their number is known only through their edges."""
-    if not summary.get("nodes_listed", 1):
-        error = f": it may be off by about {summary['nodes_error']:,}" if "nodes_error" in summary else ""
-        yield (
-            "No list of the nodes was given, so nodes were counted by their edges. That needs more noise than counting "
-            f"a list{error}. Nodes without edges are missing, and so are nodes whose edges were all removed by the "
-            "bound on degrees: many, if most neighbours of a hub have no other edge. If you have a list of the nodes, "
-            "give it with --nodes (in Python: nodes=…)."
-        )
-
-
-def _strength(records: int, strength: float) -> Iterator[str]:
-    """A note if there are few records for this amount of noise."""
-    if strength < NONE:
-        yield (
-            f"Only {records:,} records were released, and noise alone may make as many. Either the data is tiny for "
-            "this epsilon, or hardly any record fits the schema: a record without a required value is dropped. "
-            "Check names, categories, bounds and formats."
-        )
-    elif strength < SMALL:
-        yield (
-            "The table is small for this epsilon: single columns are known roughly, and most connections between "
-            f"columns are lost. Records times epsilon is {strength:,.0f}; a table is small below {SMALL:,}. Use more "
-            "records, a higher epsilon, or fewer and coarser columns."
-        )
-
-
-def _missing(drawn: object) -> Iterator[str]:
-    """A note about columns that are mostly null in the release."""
-    if not isinstance(drawn, Drawn) or not drawn.records:
-        return
-    for attribute, codes in zip(drawn.attributes, drawn.codes, strict=True):
-        share = np.count_nonzero(codes == attribute.grid) / drawn.records if attribute.nullable else 0.0
-        if share > MOST_MISSING:
-            yield (
-                f"Column {attribute.name}: {100 * share:.0f} % of the released values are missing. If the data has "
-                "more values than that, they do not fit the schema: check type, format, categories and their case."
-            )
-
-
-def _no_target(strength: float) -> Iterator[str]:
-    if strength < NEEDS_TARGET:
-        yield (
-            "No column is declared as the target (role: target). In a table of this size a column may come out "
-            "unrelated to the others. Declare the column that matters most as the target: its connection with each of "
-            "the others is then measured."
-        )

@@ -22,14 +22,6 @@ from cantle.trusted.ledger import Ledger
 
 
 @dataclass(frozen=True)
-class Payer:
-    """The ledger that pays, and the data set that is charged there."""
-
-    ledger: Ledger
-    dataset: str
-
-
-@dataclass(frozen=True)
 class Order:
     """A requested release that has passed all checks that need no data."""
 
@@ -40,7 +32,8 @@ class Order:
     choice: EngineChoice
     nodes: object
     insecure_seed: int | None
-    account: Payer | None
+    account: tuple[Ledger, str] | None
+    """The ledger that pays, and the data set that is charged there."""
     facts: Facts = field(default_factory=Facts)
 
     @property
@@ -120,9 +113,9 @@ def _check_seed(seed: int | None) -> None:
         )
 
 
-def _account(ledger: Ledger | str | os.PathLike[str] | None, dataset: str | None) -> Payer | None:
+def _account(ledger: Ledger | str | os.PathLike[str] | None, dataset: str | None) -> tuple[Ledger, str] | None:
     if ledger is None and dataset is None:
         return None
     if ledger is None or dataset is None:
         raise ParameterError("a ledger needs the name of the data set, and a data set its ledger; give both or neither")
-    return Payer(ledger if isinstance(ledger, Ledger) else Ledger(ledger), dataset)
+    return ledger if isinstance(ledger, Ledger) else Ledger(ledger), dataset

@@ -166,9 +166,9 @@ def _charge(order: Order) -> Ticket | None:
     """Charges the ledger, if there is one. All checks that need no data come before it (`preflight`)."""
     if order.account is None:
         return None
-    dataset = order.account.dataset
+    ledger, dataset = order.account
     try:
-        return order.account.ledger.charge(
+        return ledger.charge(
             dataset,
             epsilon_nano=order.epsilon_nano,
             unit=order.accounted,

@@ -10,7 +10,9 @@ import numpy as np
 import polars as pl
 
 from cantle.data.fimi import token_texts
-from cantle.data.sets import Baskets, as_long_table, read_baskets, set_column
+from cantle.data.item_lists import set_column
+from cantle.data.long_tables import as_long_table, columns_of
+from cantle.data.sets import Baskets, read_baskets
 from cantle.data.tables import as_ids, read_batches
 from cantle.internal.findings import Checked, Examples, Finding, Section
 from cantle.schema.sequences import SequenceSchema
@@ -123,8 +125,8 @@ def _count(path: Path, schema: SetSchema, baskets: Baskets, look: Look = lambda 
         found.add(text_of(flat), universe.encode(flat))
         found.records = len(series)
     elif form == "long":
-        (table, of, what), ids = as_long_table(schema), list[pl.Series]()
-        for raw in read_batches(path, table, ids=(of,)):
+        (of, what, *_), ids = columns_of(schema), list[pl.Series]()
+        for raw in read_batches(path, as_long_table(schema), ids=(of,)):
             codes = universe.encode(raw.frame[what])
             ids.append(as_ids(raw.frame[of], schema.missing_values))
             found.add(text_of(raw.frame[what]), codes)

@@ -137,6 +137,7 @@ class _Tally:
         if isinstance(scale, Lists):
             items, _, missing = scale.spread(series)
             items = items.drop_nulls()
+            self.known += len(items)
             self.absent += int(missing.sum())
             self.undeclared.add(text_of(items.filter(pl.Series(scale.items.encode(items) < 0))))
             self.above += int((_sizes(series, scale) > scale.most).sum())
@@ -186,7 +187,7 @@ class _Tally:
         becomes = self._unknown("left out of its list")
         findings = (
             Finding("missing", self.absent, read, problem=False, becomes=missing),
-            Finding("items not declared", count, read, becomes=becomes, distinct=distinct, examples=shown),
+            Finding("items not declared", count, self.known, becomes=becomes, distinct=distinct, examples=shown),
             Finding(f"lists of more than {scale.most} items", self.above, read, becomes="the first of those declared"),
         )
         return Section(self.attribute.name, findings, f"lists of {scale.items.size} items")

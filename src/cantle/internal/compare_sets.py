@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
 from cantle.data.sets import read_baskets
 from cantle.drawing.counts import public_dice
 from cantle.internal.check_sets import SEQUENCE, SET, Nouns
-from cantle.internal.comparison import Comparison, Distribution, Fact, Matrices
+from cantle.internal.comparison import Comparison, Distribution, Fact, Matrices, of_pairs
 from cantle.internal.questions import QUESTIONS, Asked, answer
 from cantle.release import Release
 from cantle.release.answers.estimates import HELD
@@ -31,25 +29,6 @@ SHOWN = 20
 """Most items, and most sizes, that are shown one by one."""
 MOST_ASKED = 100
 Patterns = tuple[Ints, Ints]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ItemsTogether(Matrices):
-    """Shares of sets that hold both items of a pair."""
-
-    explained: ClassVar[str] = "Share of sets that hold both items."
-    with_numbers: ClassVar[bool] = False
-
-    @property
-    def most(self) -> float:
-        shares = (self.off_diagonal(part).max() for part in (self.private, self.released))
-        return max(1e-9, float(max(shares)))
-
-    def lines(self) -> Iterator[str]:
-        change = self.change()
-        mean, most = f"{100 * change.mean():.2f} %", f"{100 * change.max():.2f} %"
-        about = f"{len(change):,} pairs of items: the share of sets that hold both differs by"
-        yield f"{about} {mean} on average, at most {most}"
 
 
 def compare_sets(path: Path, release: Release) -> Comparison:
@@ -115,7 +94,13 @@ def _item_pairs(released: SetView, top: Ints, patterns: tuple[Patterns, Patterns
         pair_counts(one, len(top)) / max(1, view.records) for one, view in zip(patterns, (raw, released), strict=True)
     ]
     names = tuple(released.label(code) for code in top)
-    return ItemsTogether(names, shares[0], shares[1], np.abs(shares[0] - shares[1]))
+    distances = np.abs(shares[0] - shares[1])
+    change, most = of_pairs(distances), max(float(of_pairs(one).max(initial=1e-9)) for one in shares)
+    lines = []
+    if len(change):
+        about = f"{len(change):,} pairs of items: the share of sets that hold both differs by"
+        lines = [f"{about} {100 * change.mean():.2f} % on average, at most {100 * change.max():.2f} %"]
+    return Matrices(names, shares[0], shares[1], distances, tuple(lines), "Share of sets that hold both items.", most)
 
 
 def _asked_of_sets(view: SetView, top: Ints, patterns: tuple[Patterns, Patterns], asker: SetAsker) -> Iterator[Asked]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,13 +13,12 @@ from numpy.typing import NDArray
 from cantle.data.tables import as_ids, read_batches
 from cantle.drawing.counts import public_dice
 from cantle.errors import ParameterError, install_command
-from cantle.internal.comparison import BEFORE, Comparison, Distribution, Fact, Matrices, Trained
+from cantle.internal.comparison import BEFORE, Comparison, Distribution, Fact, Matrices, Trained, of_pairs
 from cantle.internal.questions import ask, ask_related
 from cantle.methods.own_error.table_workload import coded
 from cantle.release import Release
 from cantle.release.answers.regression import Model
-from cantle.release.answers.table_answers import TableAsker
-from cantle.release.report.groupings import middle_of
+from cantle.release.answers.table_answers import TableAsker, numbers_of
 from cantle.release.report.pairs import Floats, associations, cross_table, distance, thinned
 from cantle.release.report.tables import TableView
 from cantle.release.schemas import schema_as
@@ -34,25 +32,7 @@ MOST_COLUMNS = 40
 """Most columns of which all pairs are compared."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ConnectedColumns(Matrices):
-    """How strongly pairs of columns are connected: Cramér's V, from 0 to 1."""
-
-    explained: ClassVar[str] = (
-        "Strength of connection (Cramér's V). The third map shows the difference; it is darkest from 0.3 on."
-    )
-    with_numbers: ClassVar[bool] = True
-
-    @property
-    def most(self) -> float:
-        return 1.0
-
-    def lines(self) -> Iterator[str]:
-        distances, change = self.off_diagonal(self.distances), self.change()
-        pairs = f"{len(distances):,} pairs of columns"
-        yield f"{pairs}: mean distance {distances.mean():.3f}, largest {distances.max():.3f}"
-        differs = f"{change.mean():.3f} on average, at most {change.max():.3f}"
-        yield f"Strength of connection (Cramer's V) differs by {differs}"
+EXPLAINED = "Strength of connection (Cramér's V). The third map shows the difference; it is darkest from 0.3 on."
 
 
 def compare_table(data: object, release: Release) -> Comparison:
@@ -92,7 +72,7 @@ def read_used(data: object, schema: TableSchema) -> Used:
     """The records that `publish` would use: those that fit the schema, bounded per person."""
     domain = schema.domain().with_target_as_column()
     attributes, counted = domain.on_places.read.attributes, domain.attributes
-    numbers = [one for one in attributes if middle_of(one) is not None]
+    numbers = [one for one in attributes if isinstance(one.scale, Steps) and one.scale.type in ("integer", "number")]
     parts, given, ids = [], [], []
     for batch in read_batches(data, schema):
         parts.append([one.encode(one.given(batch.frame)) for one in attributes])
@@ -129,8 +109,9 @@ def _facts(
     attribute: Attribute, private: Codes, released: Codes, means: tuple[float, float] | None
 ) -> tuple[Fact, ...]:
     facts = []
-    if means is not None and (mean := middle_of(attribute)) is not None:
-        facts.append(Fact("mean", means[0], mean(released)))
+    if means is not None:
+        known = numbers_of(attribute, released[released < attribute.bins])
+        facts.append(Fact("mean", means[0], float(known.mean()) if len(known) else float("nan")))
         if means[1] != means[0]:
             facts.append(Fact(BEFORE, means[1], None))
     if attribute.nullable:
@@ -140,6 +121,7 @@ def _facts(
 
 
 def _matrices(view: TableView, raw: Sequence[Codes]) -> Matrices:
+    """How strongly pairs of columns are connected: Cramér's V, from 0 to 1."""
     groupings = view.shown[:MOST_COLUMNS]
     sizes = [one.size for one in groupings]
     private = thinned([one.of(codes) for one, codes in zip(groupings, raw, strict=False)])
@@ -150,7 +132,15 @@ def _matrices(view: TableView, raw: Sequence[Codes]) -> Matrices:
             tables = [cross_table(one[a], one[b], sizes[a], sizes[b]) for one in (private, released)]
             distances[a, b] = distances[b, a] = distance(*tables)
     names = tuple(one.name for one in groupings)
-    return ConnectedColumns(names, associations(private, sizes), associations(released, sizes), distances)
+    strength, far = [associations(one, sizes) for one in (private, released)], of_pairs(distances)
+    change, lines = np.abs(of_pairs(strength[0] - strength[1])), list[str]()
+    if len(far):
+        differs = f"{change.mean():.3f} on average, at most {change.max():.3f}"
+        lines = [
+            f"{len(far):,} pairs of columns: mean distance {far.mean():.3f}, largest {far.max():.3f}",
+            f"Strength of connection (Cramer's V) differs by {differs}",
+        ]
+    return Matrices(names, strength[0], strength[1], distances, tuple(lines), EXPLAINED, with_numbers=True)
 
 
 MOST_RECORDS = 30_000

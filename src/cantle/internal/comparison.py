@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -61,37 +59,30 @@ class Distribution:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Matrices(ABC):
+class Matrices:
     """A number per pair of columns or items, in the data and in the release, and how far their tables differ."""
 
     names: tuple[str, ...]
     private: Floats
     released: Floats
     distances: Floats
-    explained: ClassVar[str]
+    lines: tuple[str, ...]
+    """How far data and release differ, as text."""
+    explained: str
     """What the numbers are, for people who read a heat map of them."""
-    with_numbers: ClassVar[bool]
+    most: float = 1.0
+    """The number at which a heat map is darkest."""
+    with_numbers: bool = False
     """Whether a heat map shows the numbers."""
-
-    @property
-    @abstractmethod
-    def most(self) -> float:
-        """The number at which a heat map is darkest."""
-
-    @abstractmethod
-    def lines(self) -> Iterator[str]:
-        """How far data and release differ, as text."""
 
     def to_dict(self) -> dict[str, object]:
         parts = {"private": self.private, "released": self.released, "distances": self.distances}
         return {"names": list(self.names)} | {name: part.round(4).tolist() for name, part in parts.items()}
 
-    def off_diagonal(self, part: Floats) -> Floats:
-        return part[np.triu_indices(len(self.names), 1)]
 
-    def change(self) -> Floats:
-        """How far the number of each pair differs between data and release."""
-        return np.abs(self.off_diagonal(self.private) - self.off_diagonal(self.released))
+def of_pairs(part: Floats) -> Floats:
+    """The numbers of a matrix, each pair once."""
+    return part[np.triu_indices(len(part), 1)]
 
 
 @dataclass(frozen=True)
@@ -155,7 +146,7 @@ class Comparison(Shown):
         yield from _distance_lines(self.distributions)
         yield "Distance: the share of records that would have to change to make both alike (total variation)."
         if self.matrices is not None and len(self.matrices.names) > 1:
-            yield from ("", *self.matrices.lines())
+            yield from ("", *self.matrices.lines)
         if self.asked:
             yield from ("", *_error_lines(self.asked, KINDS[self.kind].part))
         if self.trained is not None:

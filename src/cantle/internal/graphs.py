@@ -3,6 +3,7 @@ ones), read as `publish` would read it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,8 @@ from cantle.release import Release
 from cantle.release.data_file import as_polars
 from cantle.release.schemas import schema_as
 from cantle.schema.graph import GraphSchema
-from cantle.trusted.bounding.graph_pairs import HEADERS, Bools, Declared
-from cantle.trusted.bounding.node_ids import Column, Ints, identifier
+from cantle.trusted.bounding.graph_pairs import Declared, Identified, Pairs
+from cantle.trusted.bounding.node_ids import Column, Ints
 
 
 def check_graph(path: Path, schema: GraphSchema, nodes: Path | None) -> Checked:
@@ -46,59 +47,30 @@ def _degree_facts(degrees: Ints) -> dict[str, int | float]:
 
 def _count_pairs(path: Path, schema: GraphSchema) -> tuple[int, int, int, int]:
     """The numbers of pairs, loops, distinct edges, and pairs with a node that is missing or not declared."""
-    declared, texts = declared_nodes(schema), _Texts()
+    declared = declared_nodes(schema)
     read = loops = unknown = 0
-    kept = [np.zeros((0, 2), dtype=np.int64)]
-    for one, two in edge_columns(path, schema.form)[1]:
-        (a, a_text), (b, b_text) = texts.numbers(one), texts.numbers(two)
-        known = texts.may_occur(a, a_text, declared) & texts.may_occur(b, b_text, declared)
-        titles = texts.are_titles(a, b, a_text & b_text)
-        read, unknown = read + int((~titles).sum()), unknown + int((~known & ~titles).sum())
-        # texts become odd numbers and numbers even ones, so that a text is never mistaken for a number
-        ends = np.stack([2 * a + a_text, 2 * b + b_text], axis=1)[known & ~titles]
-        same = ends[:, 0] == ends[:, 1]
-        loops += int(same.sum())
-        kept.append(np.sort(ends[~same], axis=1))
-    return read, loops, len(np.unique(np.concatenate(kept), axis=0)), unknown
+    numbers, texts = [np.zeros((0, 2), dtype=np.int64)], set[tuple[bytes, ...]]()
+    for columns in edge_columns(path, schema.form)[1]:
+        titles = _size(_clean(columns, None, titles=False)) - _size(_clean(columns, None, titles=True))
+        clean = _clean(columns, declared, titles=True)
+        here, named = len(columns[0].numbers) - titles, list(zip(*clean.texts, strict=True))
+        read, unknown = read + here, unknown + here - _size(clean)
+        same = clean.numbers[:, 0] == clean.numbers[:, 1]
+        loops += int(same.sum()) + sum(one == two for one, two in named)
+        numbers.append(np.sort(clean.numbers[~same], axis=1))
+        texts |= {tuple(sorted(pair)) for pair in named if pair[0] != pair[1]}
+    return read, loops, len(np.unique(np.concatenate(numbers), axis=0)) + len(texts), unknown
 
 
-class _Texts:
-    """Numbers for the identifiers that are texts, in the order in which they first occur."""
+def _clean(columns: Sequence[Column], declared: Declared | None, *, titles: bool) -> Identified:
+    """The pairs of declared nodes, loops and repeats included, without a header if `titles` are left out."""
+    pairs = Pairs(titles=titles)
+    pairs.add(list(columns))
+    return pairs.identified(declared)
 
-    def __init__(self) -> None:
-        self._place: dict[bytes, int] = {}
 
-    def __repr__(self) -> str:
-        return "Texts(private)"
-
-    def numbers(self, column: Column) -> tuple[Ints, Bools]:
-        """The number of each identifier, -1 for a missing text; and which identifiers are texts."""
-        ids, is_text = column.numbers.copy(), column.other.copy()
-        for at, text in zip(np.flatnonzero(column.other).tolist(), column.texts, strict=True):
-            known = identifier(text)
-            is_text[at] = not isinstance(known, int)
-            if isinstance(known, int):
-                ids[at] = known
-            else:
-                ids[at] = -1 if known is None else self._place.setdefault(known, len(self._place))
-        return ids, is_text
-
-    def may_occur(self, numbers: Ints, is_text: Bools, declared: Declared | None) -> Bools:
-        if declared is None:
-            return ~is_text | (numbers >= 0)
-        good = np.array([*(text in declared.texts for text in self._place), False], dtype=bool)
-        return np.where(is_text, good[np.where(is_text, numbers, -1)], declared.has_numbers(numbers))
-
-    def are_titles(self, a: Ints, b: Ints, both: Bools) -> Bools:
-        """Which pairs are usual titles of two columns, that is a header and not an edge."""
-        places: dict[bytes, list[int]] = {}
-        for text, place in self._place.items():
-            places.setdefault(text.lower(), []).append(place)
-        titles = np.zeros(len(a), dtype=bool)
-        for one, two in HEADERS:
-            if one in places and two in places:
-                titles |= both & np.isin(a, places[one]) & np.isin(b, places[two])
-        return titles
+def _size(pairs: Identified) -> int:
+    return len(pairs.numbers) + len(pairs.texts[0])
 
 
 def compare_graph(path: Path, release: Release, nodes: Path | None) -> Comparison:

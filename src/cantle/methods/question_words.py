@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cantle.methods.mosaic.model.answers import FIRST
+from cantle.methods.mosaic.model.answers import FIRST, LIST_ITEMS, LIST_PAIRS, LIST_SIZES, LIST_TABLE
 from cantle.methods.mosaic.model.bands import ALONE
 from cantle.methods.mosaic.model.items import ITEMS
 from cantle.methods.own_error.accuracy import WHY as ACCURACY
@@ -37,6 +37,10 @@ _QUESTIONS = {
     "choice of tables": "choosing tables of several columns",
     "tables": "counts of tables of several columns",
     ITEMS: "items of groups, each by itself",
+    LIST_SIZES: "how long lists are",
+    LIST_ITEMS: "items of lists, each by itself",
+    LIST_PAIRS: "items of lists, two by two",
+    f"{LIST_TABLE}s": "items of lists by other columns",
     "places": "where places are",
     ALONE: "the target by itself",
     "leaves by class": "the target in groups of similar records",

@@ -76,16 +76,9 @@ def _excel(release: Release, frame: pl.DataFrame, target: Path) -> None:
             sheet.write_excel(book, name, autofit=name != "statement")
 
 
-def _spss(release: Release, frame: pl.DataFrame, target: Path) -> None:
-    _statistics(release, frame, target, "write_sav", {"row_compress": True})
-
-
-def _stata(release: Release, frame: pl.DataFrame, target: Path) -> None:
-    _statistics(release, frame, target, "write_dta", {})
-
-
-def _statistics(release: Release, frame: pl.DataFrame, target: Path, writer: str, options: dict[str, object]) -> None:
+def _statistics(release: Release, frame: pl.DataFrame, target: Path) -> None:
     """Writes a file of SPSS or Stata. Their names of columns are narrower than ours."""
+    of_stata = target.suffix.lower() == ".dta"
     if find_spec("pyreadstat") is None:
         raise MissingExtra(f"this needs the package pyreadstat; install it with: {install_command('statistics')}")
     import pyreadstat
@@ -96,14 +89,14 @@ def _statistics(release: Release, frame: pl.DataFrame, target: Path, writer: str
                 f"column {name!r} has a name that this format does not allow (up to 32 letters, digits, _): use .xlsx"
             )
     labels = labels_of(release.manifest)
-    if writer == "write_dta":  # Stata labels whole numbers only
+    if of_stata:  # Stata labels whole numbers only
         labels = {name: some for name, some in labels.items() if all(type(value) is int for value in some)}
     flags = [name for name, kind in frame.schema.items() if kind == pl.Boolean]
     labels |= {name: {0: "false", 1: "true"} for name in flags}
     numbers = frame.with_columns(pl.col(flags).cast(pl.Int8))
-    getattr(pyreadstat, writer)(
-        numbers, str(target), column_labels=_titles(release, frame), variable_value_labels=labels, **options
-    )
+    options = {} if of_stata else {"row_compress": True}
+    write: Callable[..., None] = pyreadstat.write_dta if of_stata else pyreadstat.write_sav
+    write(numbers, str(target), column_labels=_titles(release, frame), variable_value_labels=labels, **options)
 
 
 def _r_script(release: Release, frame: pl.DataFrame, target: Path) -> None:  # noqa: ARG001 - it reads any release
@@ -114,8 +107,8 @@ def _r_script(release: Release, frame: pl.DataFrame, target: Path) -> None:  # n
 
 WRITERS: dict[str, Callable[[Release, pl.DataFrame, Path], None]] = {
     ".xlsx": _excel,
-    ".sav": _spss,
-    ".dta": _stata,
+    ".sav": _statistics,
+    ".dta": _statistics,
     ".r": _r_script,
 }
 """What writes the file, by its ending."""

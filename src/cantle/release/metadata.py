@@ -106,14 +106,7 @@ def croissant(manifest: Manifest) -> str:
         raise_alone(MissingExtra(needed))
     facts = manifest.facts
     _need(manifest, "title", "licence", "source")
-    files, record_sets = [], []
-    for stem in files_of(manifest):
-        name = next(one for one in sorted(manifest.files) if f".{stem}." in f".{one}")
-        file, fields = _croissant_file(mlc, manifest, stem, name)
-        files.append(file)
-        if fields:
-            called = "records" if stem == "data" else stem
-            record_sets.append(mlc.RecordSet(id=called, name=called, fields=fields))
+    described = [_described(mlc, manifest, stem) for stem in files_of(manifest)]
     made = mlc.Metadata(
         name=facts.title,
         description=f"{facts.description or facts.title}. {manifest.guarantee}, epsilon {manifest.epsilon}.",
@@ -123,25 +116,20 @@ def croissant(manifest: Manifest) -> str:
         keywords=list(facts.keywords) or None,
         creators=[mlc.Organization(name=one) for one in facts.curator] or None,
         date_published=_day(manifest),
-        distribution=files,
-        record_sets=record_sets,
+        distribution=[file for file, _ in described],
+        record_sets=[one for _, records in described for one in records],
     )
     return json.dumps(made.to_json(), indent=2, ensure_ascii=False, default=str) + "\n"
 
 
-def _croissant_file(mlc: ModuleType, manifest: Manifest, stem: str, name: str) -> tuple[Any, list[Any]]:
-    """A data file, and its fields."""
-    stored, texts = name.rsplit(".", 1)[-1], texts_of(manifest)
-    file = mlc.FileObject(
-        id=name,
-        name=name,
-        content_url=name,
-        encoding_formats=[MEDIA[stored]],
-        sha256=manifest.files[name],
-    )
-    described = (texts.resources.get(stem) or texts.stored[stored]).get("schema")
-    listed: Any = described.get("fields", []) if isinstance(described, Mapping) else []
-    called = "records" if stem == "data" else stem
+def _described(mlc: ModuleType, manifest: Manifest, stem: str) -> tuple[Any, list[Any]]:
+    """A data file, and its records if they have fields."""
+    name = next(one for one in sorted(manifest.files) if f".{stem}." in f".{one}")
+    stored, texts, called = name.rsplit(".", 1)[-1], texts_of(manifest), "records" if stem == "data" else stem
+    kind, sha256 = [MEDIA[stored]], manifest.files[name]
+    file = mlc.FileObject(id=name, name=name, content_url=name, encoding_formats=kind, sha256=sha256)
+    schema = (texts.resources.get(stem) or texts.stored[stored]).get("schema")
+    listed: Any = schema.get("fields", []) if isinstance(schema, Mapping) else []
     fields = [
         mlc.Field(
             id=f"{called}/{one['name']}",
@@ -152,7 +140,7 @@ def _croissant_file(mlc: ModuleType, manifest: Manifest, stem: str, name: str) -
         )
         for one in listed
     ]
-    return file, fields
+    return file, [mlc.RecordSet(id=called, name=called, fields=fields)] if fields else []
 
 
 _TYPES = {

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -18,12 +17,10 @@ from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
 from cantle.release.storage import ListStorage
 from cantle.release.structures import traits_of
 from cantle.release.words import Right, Uses, declared_names, drawn_records, groups, percent, points, sentence, worst_of
+from cantle.schema.canonical_json import JSON
+from cantle.schema.code_sets import Key
 from cantle.schema.items import Universe
-
-if TYPE_CHECKING:
-    from cantle.schema.canonical_json import JSON
-    from cantle.schema.code_sets import Key
-    from cantle.trusted.core.arrays import Ints
+from cantle.trusted.core.arrays import Ints
 
 WEAKER = "Connections between items tend to come out weaker than they are."
 

@@ -59,10 +59,8 @@ def overview(release: Release) -> list[tuple[str, str]]:
 def facts(release: Release) -> dict[str, JSON]:
     """The main facts as values for programs: numbers and names, no sentences."""
     m, line = release.manifest, release.manifest.ledger
-    ledger: dict[str, JSON] | None = None
-    if line is not None:
-        ledger = {"dataset": line.dataset, "sequence": line.sequence}
-        ledger |= {"spent_nano": line.spent_nano, "cap_nano": line.cap_nano}
+    kept = ("dataset", "sequence", "spent_nano", "cap_nano")
+    ledger: dict[str, JSON] | None = None if line is None else {name: getattr(line, name) for name in kept}
     return {
         "kind": m.kind,
         "private": m.private,
@@ -88,15 +86,6 @@ def _account(manifest: Manifest) -> list[tuple[str, str]]:
     spent, cap = line.spent_nano, line.cap_nano
     left = "no cap is set" if cap is None else f"{words_of(cap - spent)} left of {words_of(cap)}"
     return [("ledger", f"{line.dataset}, release {line.sequence}: epsilon {words_of(spent)} spent, {left}")]
-
-
-# ----------------------------------------------------------------------------------------------- the structure
-
-
-def tree_lines(release: Release, depth: int = 3) -> list[str]:
-    """What was released, as lines: a tree down to a certain depth, cuts, tables, sets or degrees."""
-    *_, (_, lines) = opened(release).lines(depth, True)
-    return lines
 
 
 def _ranges(manifest: Manifest) -> dict[str, int]:

@@ -9,17 +9,15 @@ from __future__ import annotations
 import base64
 import json
 import os
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rfc8785
 
 from cantle.errors import MissingExtra, OutputError, ParameterError, VerifyError, install_command, raise_alone
 from cantle.release import mark_of
 from cantle.release.load import load
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 SIGNATURE = "signature.json"
 PURPOSE = b"cantle release "
@@ -52,7 +50,7 @@ def sign(folder: Path, key: Path) -> Path:
     """Signs a release that verifies; returns the path of the signature."""
     from cantle.release.verify import verify_folder
 
-    secret = _private(key)
+    secret = _read(key, private=True)
     if found := verify_folder(folder):
         raise VerifyError(f"a damaged release is not signed: {'; '.join(found)}")
     manifest = load(folder).manifest
@@ -68,7 +66,7 @@ def sign(folder: Path, key: Path) -> Path:
 
 def signature_problems(folder: Path, key: Path) -> list[str]:
     """What is wrong with the signature of a release, judged by the signer's public key."""
-    public = _public(key)
+    public = _read(key, private=False)
     manifest = load(folder).manifest
     name = mark_of(manifest) + SIGNATURE
     if not (folder / name).is_file():
@@ -87,43 +85,28 @@ def signature_problems(folder: Path, key: Path) -> list[str]:
     return []
 
 
-def _private(path: Path) -> Ed25519PrivateKey:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    key = _read(path, private=True)
-    if not isinstance(key, Ed25519PrivateKey):
-        raise ParameterError(f"{path} is no Ed25519 key; make one with `cantle sign --new-key FILE`")
-    return key
-
-
-def _public(path: Path) -> Ed25519PublicKey:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    key = _read(path, private=False)
-    if not isinstance(key, Ed25519PublicKey):
-        raise ParameterError(f"{path} is no Ed25519 key; ask the signer for the file that ends in .pub")
-    return key
-
-
 def _read(path: Path, *, private: bool) -> Any:
-    """The key in a PEM file. Messages do not quote the file, which may be secret."""
+    """The Ed25519 key in a PEM file. Messages do not quote the file, which may be secret."""
     _require()
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
     what = "private" if private else "public"
     try:
         content = path.read_bytes()
-        return load_pem_private_key(content, None) if private else load_pem_public_key(content)
+        key = load_pem_private_key(content, None) if private else load_pem_public_key(content)
     except OSError:
         raise_alone(ParameterError(f"{path} cannot be read; check the name and its permissions"))
     except (ValueError, TypeError):
         raise_alone(ParameterError(f"{path} does not hold a {what} key without a passphrase, in the form PEM"))
     except Exception:  # an algorithm that this installation does not know
         raise_alone(ParameterError(f"{path} holds a {what} key of an unknown kind"))
+    if not isinstance(key, Ed25519PrivateKey if private else Ed25519PublicKey):
+        ask, make = "ask the signer for the file that ends in .pub", "make one with `cantle sign --new-key FILE`"
+        raise ParameterError(f"{path} is no Ed25519 key; {make if private else ask}")
+    return key
 
 
 def _require() -> None:
-    from importlib.util import find_spec
-
     if find_spec("cryptography") is None:
         raise MissingExtra(f"signatures need the package cryptography; install it with: {install_command('sign')}")

@@ -18,7 +18,7 @@ from cantle.release.accuracy import DOUBT, ShareErrors, bound_of, noise_scale, s
 from cantle.release.answers.asking import bins_of
 from cantle.release.manifest import Manifest
 from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
-from cantle.release.schemas import schema_as
+from cantle.release.schemas import domain_of, schema_as
 from cantle.release.storage import TableStorage
 from cantle.release.structures import traits_of
 from cantle.release.words import Right, Uses, drawn_records, groups, points, printable, sentence
@@ -66,9 +66,6 @@ class Connections:
     @staticmethod
     def of(manifest: Manifest) -> Connections:
         """The connections of a release."""
-        from cantle.release.schemas import schema_as  # which imports the package
-        from cantle.schema.table import TableSchema
-
         every, together = pairs_of(manifest)
         errors = share_errors(manifest.accuracy, records_meant(manifest.summary))
         has_target = any(one.role == "target" for one in schema_as(manifest, TableSchema).fields)
@@ -112,8 +109,6 @@ class Connections:
 
 def pairs_of(manifest: Manifest) -> tuple[set[Pair], set[Pair]]:
     """All pairs of columns of a release of a table, and those that it measured together."""
-    from cantle.release.schemas import domain_of  # which imports the package
-
     every = all_pairs(released_columns(domain_of(manifest)))
     return every, every & measured_pairs(manifest.structure)
 

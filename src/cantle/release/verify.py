@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import rfc8785
+from polars.exceptions import PanicException, PolarsError
 
 from cantle.errors import CantleError
 from cantle.methods.own_error.accuracy import KINDS as KINDS_OF_NUMBERS
@@ -28,6 +29,8 @@ from cantle.release.load import load, read_document
 from cantle.release.manifest import Manifest, Receipt
 from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
+from cantle.release.report.page import REPORT as REPORT
+from cantle.release.report.page import report_problems as report_problems
 from cantle.release.schemas import schema_of
 from cantle.release.sign import SIGNATURE, signature_problems
 from cantle.release.statement import statement
@@ -102,11 +105,6 @@ def _workload(asker: Asker, release: Release, accuracy: Accuracy) -> Iterator[st
         yield "the questions of the accuracy are not those that the stated seed draws for these records"
 
 
-REPORT = "report.html"
-"""A page that anyone can make from the release. Its hash is not recorded: it must be the page that the release makes.
-"""
-
-
 @dataclass(frozen=True)
 class Findings:
     """What is wrong with a saved release, and what this installation could not check."""
@@ -137,15 +135,6 @@ def findings(folder: Path, key: Path | None = None) -> Findings:
     return Findings(bad, unchecked)
 
 
-def report_problems(folder: Path, release: Release, unchecked: list[str]) -> list[str]:
-    """All problems with the report in the folder of a release; `unchecked` receives what could not be checked."""
-    from cantle.release.report.page import report_findings
-
-    bad, more = report_findings(folder, release)
-    unchecked += more
-    return bad
-
-
 def file_problems(folder: Path) -> list[str]:
     """All problems with the files of a saved release."""
     return _found(lambda: list(_files(folder, read_document(folder))))
@@ -167,8 +156,6 @@ def _checks(release: Release) -> Iterator[str]:
 def _found(look: Callable[[], list[str]]) -> list[str]:
     """The problems that a check finds. If a release cannot be read, that is a problem too, whatever exception a library
     raises: polars has errors of its own for missing columns, and panics on some damaged files."""
-    from polars.exceptions import PanicException, PolarsError
-
     try:
         return look()
     except CantleError as error:

@@ -97,6 +97,24 @@ def integer(where: str, key: str, value: object) -> int:
     return int(number)
 
 
+def whole(where: str, key: str, value: object, least: int, most: int, fix: str = "correct it") -> int:
+    """A whole number within limits."""
+    if type(value) is not int or not least <= value <= most:
+        fail(where, f"`{key}` is not a whole number from {least:,} to {most:,}", fix, key)
+    return value
+
+
+def bounds(where: str, given: Mapping[str, object]) -> tuple[int, int]:
+    """The whole numbers under `minimum` and `maximum`."""
+    check_keys(where, given, ("minimum", "maximum"))
+    if set(given) != {"minimum", "maximum"}:
+        fail(where, "bounds have a `minimum` and a `maximum`, and nothing else", "write both")
+    low, high = (whole(where, key, given[key], -MAX_INTEGER, MAX_INTEGER) for key in ("minimum", "maximum"))
+    if low > high:
+        fail(where, f"minimum {low} is above maximum {high}", "swap them")
+    return low, high
+
+
 def day(where: str, key: str, value: object) -> date:
     """A date; a datetime must be the start of its day."""
     start = moment(where, key, value)

@@ -219,7 +219,8 @@ class Domain:
 
     `rules` are about places on the full grids, whatever the widths of the attributes. With `relations`, the attributes
     are those that are counted, and frames have the declared columns. `groups` are those of the schema; `scores` are the
-    groups whose scores are among the attributes, which are not released.
+    groups whose scores are among the attributes, which are not released; `listed` are the items of lists that stand
+    after other columns.
     """
 
     attributes: tuple[Attribute, ...]
@@ -229,6 +230,7 @@ class Domain:
     relations: Relations | None = None
     groups: tuple[Group, ...] = ()
     scores: tuple[Group, ...] = ()
+    listed: tuple[str, ...] = ()
 
     def coarsen(self, codes: int) -> Domain:
         """The domain with at most `codes` codes for every attribute; the target keeps its classes."""
@@ -242,12 +244,22 @@ class Domain:
         return replace(self, attributes=tuple(every[name] for name in self.columns), target=None)
 
     def with_scores(self) -> Domain:
-        """The domain with the scores of its groups after other columns, and their items last."""
+        """The domain with the scores of its groups after other columns, then the items of lists, if there are other
+        columns, and those of groups last."""
         named = {one.name: one for one in self.attributes}
         items = [name for group in self.groups for name in group.items]
         made = [group.attribute(named) for group in self.groups]
-        others = [one for name, one in named.items() if name not in items]
-        return replace(self, attributes=(*others, *made, *(named[name] for name in items)), scores=self.groups)
+        listed = [] if self.relations is None else [name for one in self.relations.lists for name in one.items]
+        others = [one for name, one in named.items() if name not in {*items, *listed}]
+        if not others and not made:
+            others, listed = [named[name] for name in listed], []
+        last = (named[name] for name in (*listed, *items))
+        return replace(self, attributes=(*others, *made, *last), scores=self.groups, listed=tuple(listed))
+
+    @property
+    def related(self) -> int:
+        """How many columns come before the items of lists and of groups."""
+        return len(self.attributes) - len(self.listed) - sum(len(group.items) for group in self.scores)
 
     @property
     def on_places(self) -> Domain:

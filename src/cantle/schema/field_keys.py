@@ -1,6 +1,6 @@
 """A table of all keys of a declared column, and which columns may have them.
 
-The parser of fields accepts no other keys of ours; the JSON Schema (cantle.schema.json_schema) says what they hold.
+The parser of fields accepts no other keys of ours; schema_keys.yaml says what they hold.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ _WORDS = {
     "boolean": "bool boolean logical binary",
     "date": "date",
     "datetime": "datetime timestamp datetime64 time",
-    LIST: "array set multiple multiselect select_multiple",
+    LIST: "list array set multiple multiselect select_multiple",
     PLACE: "point geo place location coordinates latlon geopoint geography geometry geojson",
 }
 TYPE_WORDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}

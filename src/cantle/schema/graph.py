@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, ClassVar
 from cantle.errors import DataError
 from cantle.schema.base import Schema, require_guarantee
 from cantle.schema.canonical_json import JSON
-from cantle.schema.declared_values import BLANK, Folder, check_blanks, check_keys, plain_mapping
+from cantle.schema.declared_values import BLANK, Folder, bounds, check_blanks, check_keys, plain_mapping, whole
 from cantle.schema.documents import MAX_INTEGER, MAX_SIZE, Problems, check_values, fail
 from cantle.schema.identifier_lines import pieces, read_fields
 from cantle.trusted.bounding.node_ids import identifier
@@ -115,7 +115,7 @@ class GraphSchema(Schema):
             _check_unit(unit, form, nodes)
             listed = None if nodes in (None, BLANK) else _nodes(unit, nodes, base_dir)
         bound = document.get("max_degree")
-        most = None if bound is None else problems.value(1, _whole, "max_degree", bound, 1, MOST_NODES)
+        most = None if bound is None else problems.value(1, whole, "schema", "max_degree", bound, 1, MOST_NODES)
         inferred = problems.value(False, require_guarantee, document)
         problems.refuse()
         extra = plain_mapping(document, without=_OURS)
@@ -186,27 +186,14 @@ def _nodes(unit: str, nodes: object, base_dir: Folder) -> Nodes:
         return _range(unit, nodes)
     if isinstance(nodes, list | tuple):
         return _listed(nodes)
-    return _whole("nodes", nodes, 1, MOST_NODES)
-
-
-def _whole(key: str, value: object, least: int, most: int) -> int:
-    if type(value) is not int or not least <= value <= most:
-        fix = _DECLARE if key == "nodes" else f"write one from {least} to {most}"
-        fail("schema", f"`{key}` is not a whole number from {least} to {most}", fix, key)
-    return value
+    return whole("schema", "nodes", nodes, 1, MOST_NODES, _DECLARE)
 
 
 def _range(unit: str, nodes: Mapping[str, object]) -> NodeRange:
-    check_keys("nodes", nodes, ("minimum", "maximum"))
-    if set(nodes) != {"minimum", "maximum"}:
-        fail("nodes", "bounds have a `minimum` and a `maximum`, and nothing else", "write both")
-    low, high = (_whole(f"nodes.{key}", nodes[key], -MAX_INTEGER, MAX_INTEGER) for key in ("minimum", "maximum"))
-    if low > high:
-        fail("nodes", f"minimum {low} is above maximum {high}", "swap them")
+    low, high = bounds("nodes", nodes)
     if unit != "node" and high - low >= MOST_NODES:
-        fail(
-            "nodes", f"under `unit: {unit}` all numbers in the bounds are nodes, and these are too many", "narrow them"
-        )
+        rule = f"under `unit: {unit}` all numbers in the bounds are nodes, and these are too many"
+        fail("nodes", rule, "narrow them")
     return NodeRange(low, high)
 
 

@@ -1,8 +1,8 @@
 """Groups of items: columns that ask about one thing, and the score of a record, which is the sum of its answers.
 
 Items are ordered columns of the same number of values, such as answers from 1 to 5. The score, in steps if there are
-many sums, follows from one record
-by a public rule, whatever the others are, so it may be counted like any column. It is not released.
+many sums, follows from one record by a public rule, whatever the others are, so it may be counted like any column. It
+is not released.
 """
 
 from __future__ import annotations

@@ -12,31 +12,22 @@ number of up to 16 digits are returned as bytes.
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import os
 import re
-import zlib
-from collections.abc import Callable, Iterator
-from io import BufferedIOBase
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cantle.errors import DataError, raise_alone
+from cantle.errors import DataError
+from cantle.schema import file_bytes
 from cantle.schema.dialect import without_marks
+from cantle.schema.file_bytes import check_file, whole_lines
 from cantle.trusted.bounding.node_ids import Column, Ints
 
 _PIECE = 1 << 23  # bytes parsed together
-_UNPACK: dict[str, Callable[[Path], BufferedIOBase]] = {
-    ".gz": gzip.GzipFile,
-    ".xz": lzma.LZMAFile,
-    ".bz2": bz2.BZ2File,
-}
-_PACKED = (".zip", ".zst", ".7z", ".lz4")  # whose bytes would be read as identifiers
 _TOKEN, _BLANK, _MARK, _END = range(4)
 _KIND = np.full(256, _TOKEN, dtype=np.uint8)
 _KIND[list(b" \t\v\f")] = _BLANK
@@ -52,42 +43,11 @@ _LONGEST = 2 * _WIDTH
 # ------------------------------------------------------------------------------------------------------- files
 
 
-def check_file(path: Path) -> None:
-    """Refuses a path that is not a file, also a text that cannot be a path, such as a name that is too long."""
-    if os.path.isdir(path):
-        raise DataError(f"{path.name!r} is a folder; give one file.")
-    if not os.path.exists(path):
-        raise DataError(f"there is no file {path.name!r}; check the path.")
-
-
-def check_packing(source: str | os.PathLike[str]) -> None:
-    """Refuses a file that is packed in a way that is not unpacked while reading."""
-    path = Path(source)
-    if path.suffix.lower() in _PACKED:
-        raise DataError(f"{path.name!r} is compressed; unpack it first (edges and nodes may be .gz, .xz or .bz2).")
-
-
 def pieces(source: str | os.PathLike[str]) -> Iterator[bytes]:
-    """The file in pieces of whole lines, unpacked (.gz, .xz, .bz2) and without byte order marks."""
-    path, held = Path(source), list[bytes]()  # a single line may be very long, so its pieces are joined once
+    """The file in pieces of whole lines, unpacked and without byte order marks."""
+    path = Path(source)
     check_file(path)
-    try:
-        with _open(path) as file:
-            while piece := file.read(_PIECE):
-                end = max(piece.rfind(b"\n"), piece.rfind(b"\r")) + 1
-                if end:
-                    yield without_marks(b"".join((*held, piece[:end])))
-                    held = []
-                held.append(piece[end:])
-    except (OSError, EOFError, zlib.error, lzma.LZMAError):
-        raise_alone(DataError(f"{path.name!r} cannot be read or is truncated; check it and its permissions."))
-    if rest := b"".join(held):
-        yield without_marks(rest)
-
-
-def _open(path: Path) -> BufferedIOBase:
-    unpack = _UNPACK.get(path.suffix.lower())
-    return path.open("rb") if unpack is None else unpack(path)
+    return map(without_marks, whole_lines(file_bytes.pieces(path, "utf-8", _PIECE)))
 
 
 def read_fields(parts: Iterator[bytes], many: int) -> Iterator[list[Column]]:

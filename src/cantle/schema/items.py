@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeGuard
 
 import numpy as np
 import polars as pl
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 
 from cantle.errors import ParameterError
 from cantle.schema.canonical_json import JSON
-from cantle.schema.declared_values import BLANK, Folder, repeated
+from cantle.schema.declared_values import BLANK, Folder, bounds, repeated
 from cantle.schema.documents import MAX_INTEGER, fail, quote, read_text
 from cantle.schema.values import by_kind, label_text, truth_words
 
@@ -174,7 +173,9 @@ def _whole(series: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
 def parse_items(declared: object, base_dir: Folder = None) -> Universe:
     """The universe under `items:`; file paths are relative to `base_dir`. Raises SchemaError with rule and fix."""
     if isinstance(declared, Mapping):
-        return Universe(_range(declared))
+        low, high = bounds("items", declared)
+        _check_size(high - low + 1)
+        return Universe(range(low, high + 1))
     if declared == BLANK or (isinstance(declared, list | tuple) and BLANK in declared):
         fail("items", f"they are still blank ({BLANK})", "fill them in, from what could occur, not from the data")
     if isinstance(declared, str | os.PathLike):
@@ -182,22 +183,6 @@ def parse_items(declared: object, base_dir: Folder = None) -> Universe:
     if not isinstance(declared, list | tuple):
         fail("items", "they are neither bounds nor a list nor a file", DECLARE)
     return _tidy([_item(one) for one in declared])
-
-
-def _range(declared: Mapping[str, object]) -> range:
-    for key in ("minimum", "maximum"):
-        if not _is_integer(declared.get(key)):
-            fail("items", f"{key} must be an integer", "write `items: {minimum: 1, maximum: 17}`, or list the items")
-    for key in declared:
-        if key not in ("minimum", "maximum"):
-            fail("items", f"key {key!r} is not known", "write `items: {minimum: …, maximum: …}`, or list the items")
-    low, high = _item(declared["minimum"]), _item(declared["maximum"])
-    assert isinstance(low, int)
-    assert isinstance(high, int)
-    if low > high:
-        fail("items", f"minimum {low} is above maximum {high}", "swap them")
-    _check_size(high - low + 1)
-    return range(low, high + 1)
 
 
 def _from_file(name: str, base: Path) -> list[int | str]:
@@ -222,16 +207,12 @@ def _refuse_table(name: str, lines: list[str]) -> None:
                 fail("items", rule, "give a file with the items alone, one per line and without a header")
 
 
-def _is_integer(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 def _item(value: object) -> int | str:
-    if _is_integer(value):
+    if isinstance(value, int) and not isinstance(value, bool):
         if abs(value) > MAX_INTEGER:
             rule = f"{quote(value)} is 2**53 or larger (or -2**53 or smaller)"
             fail("items", rule, "put such items in quotes, as texts")
-        return int(value)
+        return value
     if not isinstance(value, str) or not value:
         fail("items", f"{quote(value)} is neither an integer nor a text", "put it in quotes; an empty text is missing")
     try:

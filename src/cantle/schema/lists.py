@@ -1,7 +1,7 @@
 """Columns of lists: each record has a set of items, such as the diagnoses of a patient.
 
 The code of a list has a bit per item of a public universe, so the order of its items and their repeats mean nothing.
-Lists are counted item by item, as columns of truth values: a public bijection of each record by itself, like those that
+Lists are counted as columns of truth values, one per item: a public bijection of each record by itself, like those that
 rules make (cantle.schema.relations).
 
 In texts, items stand between delimiters (`flu;gout`) or in a list of JSON (`["flu", "gout"]`); `[]` is the empty list,
@@ -30,8 +30,8 @@ from cantle.trusted.core.arrays import Bools, Ints
 if TYPE_CHECKING:
     from cantle.schema.taxonomy import Label
 
-MOST_ITEMS = 24
-"""Most items that are counted one by one."""
+MOST_ITEMS = 60
+"""Most items of a list: a code has a bit for each."""
 
 EMPTY = "[]"
 """The empty list, as text."""
@@ -185,9 +185,7 @@ def items_of(
     with problems.during("items"):
         items = _of_type(where, entry.get("itemType"), parse_items(entry["items"], base_dir))
         if items.size > MOST_ITEMS:
-            rule = (
-                f"each item is counted by itself, so a list has at most {MOST_ITEMS} different ones, not {items.size:,}"
-            )
+            rule = f"each item is a column, so a list has at most {MOST_ITEMS} different ones, not {items.size:,}"
             fail(where, rule, "declare groups of items, or publish the lists alone, with `kind: sets`")
         for label in map(str, items.items):
             _check_item(where, label, ("", *missing), delimiter)

@@ -11,7 +11,7 @@ everywhere in the box. `and` takes the smallest of the verdicts, `or` the larges
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -140,6 +140,14 @@ class Rules:
     def places(self) -> list[Key]:
         """The places that rules name with an area."""
         return list(dict.fromkeys(key for one in self.broken for key, _ in areas_in(one)))
+
+    def among(self, keys: Collection[Key]) -> Rules | None:
+        """The rules that name these columns only; None if there is none."""
+        both = [one for one in zip(self.texts, self.broken, strict=True) if {*columns_of(one[1])} <= {*keys}]
+        if not both:
+            return None
+        texts, broken = zip(*both, strict=True)
+        return Rules(texts, broken, tuple(one for one in self.sizes if one[0] in keys))
 
     def on_cells(self, edges: Mapping[Key, Ints]) -> Rules:
         """The rules over cells, given the edges of each column's cells; a cell breaks a rule if all its points do.

@@ -24,7 +24,7 @@ import polars as pl
 
 from cantle.errors import DataError
 from cantle.schema.canonical_json import JSON
-from cantle.schema.declared_values import Folder
+from cantle.schema.declared_values import Folder, whole
 from cantle.schema.documents import Problems, fail
 from cantle.schema.field_parser import formats_of
 from cantle.schema.sets import UNREAD, SetSchema, column_name
@@ -152,8 +152,6 @@ def _order(declared: object) -> Order | None:
 
 
 def _longest(declared: object) -> int:
-    if type(declared) is not int or not 1 <= declared <= LONGEST:
-        fail("schema", f"`max_length` must be a whole number from 2 to {LONGEST:,}", "correct it", "max_length")
     if declared == 1:
         fail("schema", "with `max_length: 1` these are single values", "publish a table instead", "max_length")
-    return declared
+    return whole("schema", "max_length", declared, 2, LONGEST)

@@ -63,3 +63,19 @@ def test_files_from_a_private_release_keep_their_names(tmp_path: Path, cantle: C
     assert json.loads(cantle("graph", "out", "-o", "graph.txt", "--json").out)["private"] is True
     assert (tmp_path / "more.csv").exists()
     assert "PRIVATE" not in (tmp_path / "graph.txt").read_text()
+
+
+@pytest.mark.parametrize("made", [
+    ("graph",), ("sample", "-n", "3"), ("query", "degree >= 1"), ("statement",)
+])  # fmt: skip
+def test_a_file_made_from_a_release_is_not_put_among_its_files(
+    tmp_path: Path,
+    cantle: Cantle,  # noqa: F811
+    made: tuple[str, ...],
+) -> None:
+    pytest.importorskip("jinja2", reason="jinja2 is not installed (extra report)")
+    publish(cantle, tmp_path, "graph", None)
+    done = cantle(made[0], "out", *made[1:], "-o", "out/more.csv")
+    assert done.code == 1
+    assert "choose a file outside of its folder" in done.err
+    assert cantle("verify", "out").code == 0

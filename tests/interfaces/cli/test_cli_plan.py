@@ -44,6 +44,16 @@ def test_errors_have_the_unit_of_the_data(tmp_path: Path, cantle: Cantle, schema
     assert "records" not in shown.split("Budget")[0]
 
 
+def test_a_data_package_is_the_schema_itself(asked: Cantle) -> None:
+    """As for check and publish."""
+    told = [
+        asked("plan", *named, "--records", "5000", "--epsilon", "1", "2")
+        for named in (["--schema", "s.json"], ["s.json"])
+    ]
+    assert told[0].out == told[1].out
+    assert [done.code for done in told] == [0, 0]
+
+
 def test_epsilon_is_found_for_a_wanted_accuracy(asked: Cantle) -> None:
     done = asked("plan", "--schema", "s.json", "--records", "50000", "--want", "one-way 0.5%", "--json")
     (plan,) = json.loads(done.out)["plans"]

@@ -119,7 +119,7 @@ def test_a_column_is_checked_while_typing_and_written_when_saved(site: Site) -> 
     site.post("/columns/1", seen=seen, **right)
     text = (site.folder / "schema.yaml").read_text()
     assert "# A comment that people wrote." in text
-    assert "{name: age, type: integer, constraints: {minimum: 17, maximum: 90, required: true}}" in text
+    assert '{name: "age", type: integer, constraints: {minimum: 17, maximum: 90, required: true}}' in text
     load_schema(site.folder / "schema.yaml")
 
 
@@ -137,7 +137,7 @@ def test_a_code_book_fills_in_what_is_blank_and_rules_are_checked(site: Site) ->
     assert "income &gt; 5" in wrong.text, "what was typed is not lost"
     site.post("/columns/table", rules="age < 18 -> town == 'Graz'", missing="NA\n?")
     text = (site.folder / "schema.yaml").read_text()
-    assert 'missingValues: ["", NA, "?"]' in text
+    assert 'missingValues: ["", "NA", "?"]' in text
     assert load_schema(site.folder / "schema.yaml").to_dict()["rules"] == ["age < 18 -> town == 'Graz'"]
 
 

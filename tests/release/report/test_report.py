@@ -318,14 +318,15 @@ def test_a_measured_error_below_zero_is_not_called_zero() -> None:
 
 @pytest.mark.parametrize(("epsilon", "good"), [("0.2", "rough ideas"), ("1000", "how many nodes")])
 def test_a_small_graph_is_not_called_good_for_numbers_that_noise_hides(epsilon: str, good: str) -> None:
-    from cantle.release.report.page import verdict
+    from cantle.release.graphs import uses
+    from cantle.release.report.page import tiles
 
     ring = [(k, (k + 1) % 60) for k in range(60)]
     for _ in range(5):
         release = library.publish(ring, {"kind": "graph", "unit": "node"}, epsilon=epsilon)
-        sentences, nodes = verdict(release), release.manifest.summary["records"]
-        assert sentences.good[0].startswith(good if nodes else "nothing")
-        assert (sentences.tiles[-1].name == "accuracy") == (nodes > 0)
+        nodes = release.manifest.summary["records"]
+        assert uses(release).good[0].startswith(good if nodes else "nothing")
+        assert (tiles(release)[-1].name == "accuracy") == (nodes > 0)
 
 
 def test_in_python_a_report_is_a_page_that_notebooks_frame() -> None:

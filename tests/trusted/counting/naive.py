@@ -5,27 +5,29 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 
 from cantle.trusted.core.keys import (
-    ChildSizes,
+    CellKey,
     Classes,
     CodeTable,
     GridBins,
     GridCells,
+    ItemParts,
     Key,
     LeafCounts,
+    ListSizes,
     OneWayEach,
     OneWays,
     Sizes,
-    TableCounts,
 )
 from cantle.trusted.counting.base import Tables
 from cantle.trusted.geometry.boxes import BoxRule, SetCuts, Slices
 from cantle.trusted.geometry.cross_tables import CrossTable, LabelTree
 from cantle.trusted.geometry.grid import Grid
+from cantle.trusted.geometry.item_partitions import PARTS
 from cantle.trusted.geometry.subset import PRIME, Subset
 from cantle.trusted.geometry.workloads import TableWorkload
 
@@ -57,8 +59,6 @@ class NaiveEngine(Tables):
             return [0]
         if isinstance(key, Classes):
             return [label]
-        if isinstance(key, ChildSizes):
-            return [int(code[key.cuts.attribute[i]] >= key.cuts.point[i])]
         second = label if key.classes > 1 else 0
         if isinstance(key, OneWayEach):
             return [code[key.attribute[i]] * key.classes + second]
@@ -106,13 +106,16 @@ class NaiveEngine(Tables):
             counts[grid_cell(self.grid, code), label, key.number[place]] += 1
         return counts
 
-    def _cell_counts(self, key: TableCounts | LeafCounts) -> np.ndarray:
+    def _cell_counts(self, key: CellKey) -> np.ndarray:
         counts, seen = np.zeros(key.cells, dtype=np.int64), Counter[Codes]()
         for code, _ in self.records():
             seen[code] += 1
             cells = [span_of(edges, one) for edges, one in zip(key.within.edges, code, strict=True)]
             if isinstance(key, LeafCounts):
                 counts[leaf_of(key.tree, cells) * key.classes + cells[key.target]] += 1
+            elif isinstance(key, ListSizes):
+                for cell, parts in parts_of(key, cells):
+                    counts[cell] += parts
             elif key.subset is None or hashed(key.subset, code, seen[code]) < key.subset.below:
                 for first, table in zip(firsts(key.tables), key.tables, strict=True):
                     counts[first + entry_of(table, cells)] += 1
@@ -131,6 +134,17 @@ class NaiveEngine(Tables):
             found = Counter(entry_of(table, cells) for cells in records)
             counts += [found[cell] for cell in range(table.cells)]
         return np.array(counts, dtype=np.int64)
+
+
+def parts_of(key: ListSizes, cells: list[int]) -> Iterator[tuple[int, int]]:
+    """The cells in which a record counts for a list, and with how many parts."""
+    held = [place for place, item in enumerate(key.items) if cells[item]]
+    if not isinstance(key, ItemParts):
+        yield len(held), 1
+        return
+    rows = [b * (b - 1) // 2 + a for a, b in combinations(held, 2)] if key.pairs else held
+    for row in rows:
+        yield row * key.by.cells + entry_of(key.by, cells), min(PARTS, PARTS * key.most // len(rows))
 
 
 def points_of(rule: BoxRule, i: int) -> list[int]:

@@ -26,7 +26,7 @@ from cantle.trusted.claims.table_queries import CrossTables, LabelCounts, Spikes
 from cantle.trusted.claims.value_trees import ValueTrees
 from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
-from cantle.trusted.core.keys import LeafCounts, TableCounts
+from cantle.trusted.core.keys import ItemParts, LeafCounts, ListSizes, TableCounts
 from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry import count_tables
@@ -67,6 +67,9 @@ TABLES = (
     CrossTable((3, 0), maps([0, 0, 0, 1, 1, 1, 1, 2, 2], [0, 1])),
     CrossTable((2, 1, 3), maps([0], [0, 0, 1, 1, 1], [0, 1, 2, 3, 4, 5, 6, 7, 8])),
 )
+HALVED = ColumnCells((np.array([0, 1, 2]), np.array([0, 50, 200]), np.array([0, 1, 3]), np.array([0, 4, 9])))
+"""Cells in which every column may be an item of a list."""
+
 NOTHING = np.zeros(0, dtype=np.bool_)
 TREE = LabelTree(
     np.array([3, -1, 1, -1, -1]),
@@ -81,6 +84,9 @@ KEYS: dict[str, Any] = {
     "half of the records": TableCounts(WITHIN, TABLES, Subset(3, Fraction(1, 2))),
     "a tenth of the records": TableCounts(WITHIN, TABLES, Subset(2**62 + 5, Fraction(1, 10))),
     "leaves": LeafCounts(WITHIN, TREE, 0),
+    "sizes of lists": ListSizes(HALVED, (3, 1, 0)),
+    "items of lists": ItemParts(HALVED, (0, 3, 1), CrossTable((2,), maps([0, 1])), 2),
+    "pairs of items": ItemParts(HALVED, (2, 0, 3, 1), CrossTable((1,), maps([0, 0])), 4, pairs=True),
 }
 
 
@@ -151,13 +157,6 @@ def test_tables_of_many_records_are_counted_by_kernels(monkeypatch: pytest.Monke
     monkeypatch.setattr("cantle.kernel_choice.FROM", 50)
     monkeypatch.setattr(count_tables, "count_tables_plainly", lambda *_: pytest.fail("it was counted without kernels"))
     assert count_tables.count_tables(cells, TABLES).tolist() == expected
-
-
-def test_the_kernel_finds_leaves_like_the_plain_code() -> None:
-    kernels = pytest.importorskip("cantle.trusted.geometry._count_kernels", reason="numba is not installed")
-    for n in (1, 500):
-        cells = list(WITHIN.locate(columns_of(records(n, seed=n))[0]))
-        assert np.array_equal(kernels.locate_leaves(TREE, cells), TREE.locate_plainly(cells))
 
 
 def test_cells_of_very_many_codes_are_searched() -> None:

@@ -15,7 +15,7 @@ from cantle.errors import ParameterError
 from cantle.schema.graph import GraphSchema
 from cantle.trusted.bounding.graph_pairs import Degrees, Pairs
 from cantle.trusted.bounding.node_ids import identifier
-from cantle.trusted.bounding.projection import order, project
+from cantle.trusted.bounding.projection import Projector, order
 from cantle.trusted.claims.degree_queries import Nodes
 from cantle.trusted.counting.graph import GraphEngine
 
@@ -36,7 +36,7 @@ def test_projected_degrees_and_kept_edges_agree(edges: list[Any], theta: int) ->
     assert degrees.max(initial=0) <= theta
     assert degrees.sum() == 2 * store.kept(theta)
     graph = read_graph(np.array(edges).reshape(-1, 2), GraphSchema())
-    want, _ = project(graph.ends[order(graph)], graph.nodes, theta)  # type: ignore[union-attr, arg-type]
+    want, _ = Projector(graph.ends[order(graph)], graph.nodes).project(theta)  # type: ignore[union-attr, arg-type]
     assert degrees.tolist() == sorted(want.tolist())
 
 

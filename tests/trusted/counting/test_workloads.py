@@ -39,7 +39,7 @@ PAIRS = (
     CrossTable((3, 1), (np.arange(3, dtype=np.uint8), np.array([0, 0, 1, 1, 2], dtype=np.uint8))),
     CrossTable((0, 2), (np.arange(2, dtype=np.uint8), np.array([0, 0, 0, 0, 1, 1, 2, 2, 2], dtype=np.uint8))),
 )
-ALONE = tuple(CrossTable((one,), (np.arange(WITHIN.sizes[one], dtype=np.uint16),)) for one in range(4))
+ALONE = tuple(CrossTable((one,), (np.arange(WITHIN.shape[one], dtype=np.uint16),)) for one in range(4))
 ASKED = Rectangles(np.arange(7), *(np.full(6, fill) for fill in (0, 1, 0, 1, WHOLE)))
 WORKLOAD = TableWorkload(WITHIN, (*ALONE, *PAIRS), np.array([0, 0, 0, 0, 1, 2]), ASKED)
 

@@ -8,7 +8,6 @@ import numpy as np
 from hypothesis import strategies as st
 
 from cantle.trusted.core.keys import (
-    ChildSizes,
     Classes,
     CodeTable,
     GridBins,
@@ -18,7 +17,7 @@ from cantle.trusted.core.keys import (
     OneWays,
     Sizes,
 )
-from cantle.trusted.geometry.boxes import Cuts, Frontier
+from cantle.trusted.geometry.boxes import Frontier
 from cantle.trusted.geometry.grid import Grid
 from tests.laws.strategies import Table, able, rule_of
 from tests.trusted.counting.naive import NaiveEngine
@@ -42,14 +41,12 @@ def keys(draw: st.DrawFn, table: Table, n: int) -> list[Key]:
     attributes = len(table.sizes)
     picked = tuple(draw(st.lists(st.integers(0, attributes - 1), min_size=1, max_size=4)))
     each = np.array([draw(st.integers(0, attributes - 1)) for _ in range(n)], dtype=np.int64)
-    point = np.array([draw(st.integers(0, 6)) for _ in range(n)], dtype=np.int64)
     classes = draw(st.sampled_from(sorted({1, table.classes})))
     return [
         Sizes(),
         Classes(table.classes),
         OneWays(picked, tuple(table.sizes[a] for a in picked), classes),
         OneWayEach(each, max(table.sizes), classes),
-        ChildSizes(Cuts(each, point)),
     ]
 
 

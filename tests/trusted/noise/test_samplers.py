@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cantle.trusted.noise import Lanes, Noise, Rate, Runs, Secure, Seeded, exact, samplers
+from cantle.trusted.noise import Lanes, Noise, Rate, Secure, Seeded, exact, samplers
 from cantle.trusted.noise.base import Words
 from cantle.trusted.noise.samplers import Sampler
 from tests.effort import slow as left_out
@@ -563,10 +563,3 @@ def test_a_binomial_draw_beyond_all_steps_is_undecided() -> None:
     """A draw that rounds to 1 lies above every running sum."""
     sizes, sure = samplers._invert_binomial(np.ones(1), np.array([1000]), np.array([0.016]), np.array([0.0161]))
     assert (sizes.tolist(), sure.tolist()) == ([samplers._PIECE_STEPS], [False])
-
-
-@pytest.mark.parametrize("times", [[1, 1], [1, 3]])
-def test_runs_that_do_not_cover_the_candidates_are_refused(times: list[int]) -> None:
-    runs = Runs(np.array([1, 2]), np.array(times))
-    with pytest.raises(ValueError, match="cover all candidates"):
-        Seeded(5).select(Lanes(3, np.arange(1)), np.zeros(3, np.int64), np.array([0, 3]), Rate(1, 1), runs)

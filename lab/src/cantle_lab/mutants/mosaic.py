@@ -19,7 +19,8 @@ from cantle.trusted.claims.value_trees import ValueTrees
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.keys import TableCounts
 from cantle.trusted.core.stop_test import PrivTree
-from cantle.trusted.counting import words
+from cantle.trusted.counting import list_counts, words
+from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
 from cantle.trusted.geometry.subset import Subset
 from cantle_lab.mutants.patches import INFINITE, Call, inside, instead, variant
@@ -89,6 +90,12 @@ def _by_position() -> Iterator[None]:
         yield
 
 
+@variant
+def _whole(original: Call, size: Ints, most: int) -> Ints:
+    """Every item of a record counts in full, however many it holds."""
+    return np.full_like(original(size, most), item_partitions.PARTS)
+
+
 # ---- the table ------------------------------------------------------------------------------------------------------
 
 _TWICE: Table = ((0, 0, 0),) * 2
@@ -110,4 +117,6 @@ MOSAIC_BREAKAGES: tuple[Breakage, ...] = (
              7.1, instead(Curator, "grow", _charged_once)),
     Breakage("mosaic: only values that occur", "2.1: public candidates", configs.HEAVIEST, (), (0, 0, 0),
              INFINITE, instead(HeavyValues, "exact_scores", _observed_values)),
+    Breakage("mosaic: a whole count for every item of a list", "Claim 72: parts", configs.LIST, (), (1, 1, 0, 0),
+             7.0, instead(list_counts, "item_parts", _whole)),
 )  # fmt: skip

@@ -22,7 +22,7 @@ from cantle.trusted.core.keys import Classes, OneWays, Sizes
 from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier, Ints, SetCuts
-from cantle.trusted.noise import Lanes, Rate, Runs
+from cantle.trusted.noise import Lanes, Rate
 from cantle_lab.mutants.patches import INFINITE, Call, exact_of, inside, instead, leak, variant
 
 
@@ -50,7 +50,7 @@ def _doubled_flip(
     scores: Ints,
     starts: Ints,
     rate: Rate,
-    weights: Ints | Runs | None = None,
+    weights: Ints | None = None,
     many: Ints | None = None,
 ) -> Ints:
     fast = Rate(2 * rate.num, rate.den) if weights is None else rate

@@ -20,7 +20,7 @@ from cantle.methods.mosaic.model import fitted
 from cantle_lab.papers import made_tables, table_measures, table_sets
 from cantle_lab.papers.coding import Coded, Coder
 from cantle_lab.papers.generalised import halves
-from cantle_lab.papers.harness import Options, Row, Setting
+from cantle_lab.papers.harness import Options, Row, Setting, rows
 from cantle_lab.papers.table_figures import split_seed
 
 Part = tuple[tuple[type | ModuleType, str, object], ...]
@@ -73,15 +73,15 @@ def _of_tables(
     """The scores of releases of halves of these tables."""
     for table in some:
         coder = Coder(table.schema)
-        for epsilon in setting.pick(EPSILONS, (1,)):
-            for repeat in range(setting.repeats):
-                learn, held = halves(table.frame.height, split_seed(setting, repeat))
-                truth, test = coder.encode(table.frame[learn]), coder.encode(table.frame[held])
-                for name, (options, part) in series.items():
-                    with without(part):
-                        release = setting.release(table.frame[learn], table.schema, epsilon, options, repeat)
-                    scores = of_table(coder, truth, coder.encode(pl.DataFrame(release.records)), test, repeat)
-                    yield from _rows(figure, table.name, name, epsilon, repeat, scores, OF_TABLES)
+        for epsilon, repeat in setting.points(EPSILONS):
+            learn, held = halves(table.frame.height, split_seed(setting, repeat))
+            truth, test = coder.encode(table.frame[learn]), coder.encode(table.frame[held])
+            for name, (options, part) in series.items():
+                with without(part):
+                    release = setting.release(table.frame[learn], table.schema, epsilon, options, repeat)
+                scores = of_table(coder, truth, coder.encode(pl.DataFrame(release.records)), test, repeat)
+                shown = {measure: scores[measure] for measure in OF_TABLES if measure in scores}
+                yield from rows(figure, f"{table.name}: {{}}", name, epsilon, repeat, shown)
 
 
 def of_table(coder: Coder, truth: Coded, release: Coded, test: Coded, seed: int) -> dict[str, float]:
@@ -104,11 +104,3 @@ def without(part: Part) -> ExitStack:
     for owner, name, new in part:
         stack.enter_context(replaced(owner, name, new))
     return stack
-
-
-def _rows(
-    figure: str, data: str, series: str, epsilon: float, repeat: int, scores: dict[str, float], names: tuple[str, ...]
-) -> Iterator[Row]:
-    for name in names:
-        if name in scores:
-            yield Row(figure, f"{data}: {name}", series, epsilon, repeat, scores[name])

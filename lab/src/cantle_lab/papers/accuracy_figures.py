@@ -31,11 +31,10 @@ def accuracy(setting: Setting) -> Iterator[Row]:
     """How far released records are off, in records: as the release measured it privately, and in truth."""
     for table in table_sets.present(setting.data_dir, FIGURE, setting.echo):
         for name, options in setting.pick(list(SERIES.items()), list(SERIES.items())[:1]):
-            for epsilon in setting.pick((1, 3), (1,)):
-                for repeat in range(setting.repeats):
-                    release = setting.release(table.frame, table.schema, epsilon, {"accuracy_share": "1/25", **options},
-                                              repeat)  # fmt: skip
-                    yield from beside_the_truth(release, table, name, epsilon, repeat)
+            for epsilon, repeat in setting.points((1, 3)):
+                given = {"accuracy_share": "1/25", **options}
+                release = setting.release(table.frame, table.schema, epsilon, given, repeat)
+                yield from beside_the_truth(release, table, name, epsilon, repeat)
 
 
 def beside_the_truth(release: Any, table: TableSet, name: str, epsilon: float, repeat: int) -> Iterator[Row]:

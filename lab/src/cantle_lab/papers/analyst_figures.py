@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations, product
 from pathlib import Path
 from time import process_time
@@ -11,10 +11,11 @@ import numpy as np
 import polars as pl
 
 from cantle.errors import ParameterError
-from cantle_lab.papers import analyst_tables, regression, table_measures, table_sets
+from cantle.methods.mosaic import plan
+from cantle_lab.papers import ablation, analyst_tables, regression, table_measures, table_sets
 from cantle_lab.papers.coding import Coded, Coder
 from cantle_lab.papers.generalised import halves
-from cantle_lab.papers.harness import Options, Row, Setting
+from cantle_lab.papers.harness import Options, Row, Schema, Setting
 from cantle_lab.papers.table_figures import split_seed
 from cantle_lab.papers.table_sets import TableSet
 
@@ -62,17 +63,33 @@ def surveys(setting: Setting) -> Iterator[Row]:
     made = [analyst_tables.survey(*size, shared=part) for size in sizes for part in (0, 0.4)]
     for table in (*made, table_sets.latent_classes(), analyst_tables.taxis()):
         given = {"mosaic": table.schema} | ({"mosaic, groups": table.published} if table.published else {})
-        coder = Coder(table.schema)
-        truth = coder.encode(table.frame)
         for epsilon, (series, schema), repeat in product(
             setting.pick(EPSILONS, (1,)), given.items(), range(setting.repeats)
         ):
-            started = process_time()
-            release = setting.release(table.frame, schema, epsilon, MOSAIC, repeat)
-            spent = process_time() - started
-            codes = coder.encode(pl.DataFrame(release.records))
-            scores = _fidelity(coder, truth, codes) | correlations(table, truth, codes) | {"CPU seconds": spent}
+            scores = _kept(setting, table, schema, (epsilon, repeat))
             yield from _rows("analysts-surveys", table.name, series, (epsilon, repeat), scores)
+
+
+HUBS: Mapping[str, ablation.Part] = {"hub column": (), "no hub column": ((plan, "HUB_COLUMNS", 10**9),)}
+
+
+def hubs(setting: Setting) -> Iterator[Row]:
+    """Wide tables without groups and with many records per cell, with and without a hub column."""
+    made = [analyst_tables.survey(50_000, 80, shared=part) for part in (0, 0.4)]
+    made += [table_sets.latent_classes(), table_sets.latent_classes(50_000, 100, seed=1)]
+    for table, repeat, (series, part) in product(made, range(setting.repeats), HUBS.items()):
+        with ablation.without(part):
+            scores = _kept(setting, table, table.schema, (1, repeat))
+        yield from _rows("analysts-hubs", table.name, series, (1, repeat), scores)
+
+
+def _kept(setting: Setting, table: TableSet, schema: Schema, at: tuple[float, int]) -> Scores:
+    """What a release of a whole table keeps."""
+    coder, started = Coder(table.schema), process_time()
+    release = setting.release(table.frame, schema, at[0], MOSAIC, at[1])
+    spent = process_time() - started
+    truth, codes = coder.encode(table.frame), coder.encode(pl.DataFrame(release.records))
+    return _fidelity(coder, truth, codes) | correlations(table, truth, codes) | {"CPU seconds": spent}
 
 
 def correlations(table: TableSet, truth: Coded, release: Coded) -> Scores:

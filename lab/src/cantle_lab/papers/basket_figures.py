@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from time import process_time
 
 import numpy as np
 import polars as pl
@@ -18,7 +17,8 @@ from cantle_lab.papers import sets
 from cantle_lab.papers.baselines import basic, clipped
 from cantle_lab.papers.coding import Floats
 from cantle_lab.papers.diffpart_figures import BASKETS, DEFAULT, SEED, stand_in_for
-from cantle_lab.papers.harness import Options, Row, Setting
+from cantle_lab.papers.harness import Options, Row, Setting, rows
+from cantle_lab.papers.metrics import variation_of_codes
 from cantle_lab.papers.setqueries import (
     FEW_ITEMS,
     GROUPS,
@@ -61,30 +61,25 @@ def compare(setting: Setting) -> Iterator[Row]:
         about = f"{len(data):,} records, {data.size:,} items, mean {data.lengths.mean():.2f}, max {data.longest}"
         setting.echo(f"{FIGURE}: {name}, {about}")
         yard = Yardstick(data, 200 if setting.quick else 2000)
-        yield from _rows(name, "empty release", 0, yard.scores(Nothing(data.size)))
-        for epsilon in setting.pick(BUDGETS, (1.0,)):
-            for repeat in range(setting.repeats):
-                yield from _of_one_budget(setting, name, yard, epsilon, repeat)
+        panel = f"{name}: {{}} by budget"
+        yield from rows(FIGURE, panel, "empty release", None, 0, yard.scores(Nothing(data.size)))
+        for epsilon, repeat in setting.points(BUDGETS):
+            for series, scores in _of_one_budget(setting, yard, epsilon, repeat):
+                yield from rows(FIGURE, panel, f"{series}, B = {epsilon:g}", None, repeat, scores)
 
 
-def _of_one_budget(setting: Setting, name: str, yard: Yardstick, epsilon: float, repeat: int) -> Iterator[Row]:
-    """The rows of Basic (if there are few items) and of all methods at one budget."""
+def _of_one_budget(
+    setting: Setting, yard: Yardstick, epsilon: float, repeat: int
+) -> Iterator[tuple[str, dict[str, float]]]:
+    """The scores of Basic (if there are few items) and of all methods at one budget."""
     if yard.data.size <= FEW_ITEMS:
         rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
         released = clipped(basic(yard.data, epsilon, rng))
-        yield from _rows(name, f"Basic, B = {epsilon:g}", repeat, yard.scores(released))
+        yield "Basic", yard.scores(released)
     for method, options in METHODS.items():
-        began = process_time()
-        release = setting.release(yard.data.frame, yard.data.schema(), epsilon, options, repeat)
-        cost = process_time() - began
+        release, cost = setting.timed(yard.data.frame, yard.data.schema(), epsilon, options, repeat)
         records = sets.from_frame(pl.DataFrame(release.records), yard.data.size)
-        scores = yard.scores(answers_of(records), records) | {"CPU s": cost}
-        yield from _rows(name, f"{method}, B = {epsilon:g}", repeat, scores)
-
-
-def _rows(name: str, series: str, repeat: int, scores: dict[str, float]) -> Iterator[Row]:
-    for measure, value in scores.items():
-        yield Row(FIGURE, f"{name}: {measure} by budget", series, None, repeat, value)
+        yield method, yard.scores(answers_of(records), records) | {"CPU s": cost}
 
 
 def _data(setting: Setting) -> Iterator[tuple[str, Sets]]:
@@ -175,9 +170,7 @@ class Yardstick:
         scores = {"true mass": mass / max(1, len(self.data))}
         if released is None:
             return scores
-        longest = max(self.data.longest, released.longest) + 1
-        shares = [np.bincount(one.lengths, minlength=longest) / max(1, len(one)) for one in (self.data, released)]
-        return {"sizeTV": float(np.abs(shares[0] - shares[1]).sum() / 2)} | scores
+        return {"sizeTV": variation_of_codes(self.data.lengths, released.lengths)} | scores
 
 
 @dataclass(frozen=True)

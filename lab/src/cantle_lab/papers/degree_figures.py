@@ -64,12 +64,11 @@ def degrees(setting: Setting) -> Iterator[Row]:
         )
     rng = np.random.default_rng(setting.seed)
     for graph in readable:
-        for epsilon in setting.pick(EPSILONS, (1,)):
-            for repeat in range(setting.repeats):
-                for panel, series in releases(setting, graph, epsilon, repeat, rng).items():
-                    for (name, released), metric in product(series.items(), (metrics.ks, *metrics.MOVED)):
-                        title = f"{graph.name}, {panel}: {SHORT.get(metric.name, metric.name)}"
-                        yield Row(FIGURE, title, name, epsilon, repeat, metric(graph.degrees, released))
+        for epsilon, repeat in setting.points(EPSILONS):
+            for panel, series in releases(setting, graph, epsilon, repeat, rng).items():
+                for (name, released), metric in product(series.items(), (metrics.ks, *metrics.MOVED)):
+                    title = f"{graph.name}, {panel}: {SHORT.get(metric.name, metric.name)}"
+                    yield Row(FIGURE, title, name, epsilon, repeat, metric(graph.degrees, released))
 
 
 def releases(

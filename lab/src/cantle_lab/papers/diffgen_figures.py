@@ -14,14 +14,13 @@ from time import perf_counter
 import numpy as np
 import polars as pl
 
-from cantle.data.tables import read_columns
 from cantle.errors import ParameterError
-from cantle.schema.table import TableSchema
 from cantle_lab.documents import TableDocument
 from cantle_lab.papers import adult, classify, generalised
 from cantle_lab.papers.coding import Coded, Coder
 from cantle_lab.papers.diffp import DiffPC45
-from cantle_lab.papers.harness import Options, Row, Setting
+from cantle_lab.papers.harness import Options, Row, Setting, rows
+from cantle_lab.papers.stages import stages
 from cantle_lab.papers.tds import tds
 
 Scores = Mapping[str, float]
@@ -66,14 +65,14 @@ def fig3(setting: Setting) -> Iterator[Row]:
         }
         for panel in panels:
             for series, scores in levels.items():
-                yield from _rows("diffgen-fig3", panel, series, None, repeat, scores)
+                yield from rows("diffgen-fig3", f"{panel} {{}}", series, None, repeat, scores)
     for panel, choices in panels.items():
         for series, options in choices.items():
             for epsilon in setting.pick((0.1, 0.25, 0.5, 1), (1,)):
                 for repeat, (learn, held) in enumerate(splits):
                     release = setting.release(table[learn], schema, epsilon, options, repeat)
                     scores = generalised.measure(release, table[held], schema)
-                    yield from _rows("diffgen-fig3", panel, series, epsilon, repeat, scores)
+                    yield from rows("diffgen-fig3", f"{panel} {{}}", series, epsilon, repeat, scores)
 
 
 # ---------------------------------------------------------------------------------------------- figure 4
@@ -92,18 +91,18 @@ def fig4(setting: Setting) -> Iterator[Row]:
         pairs = generalised.folds(table.height, 3 if setting.quick else 10, repeat)
         for series, measure in levels.items():
             scores = [measure(table[learn], table[held]) for learn, held in pairs]
-            yield from _rows("diffgen-fig4", "", series, None, repeat, _mean(scores))
+            yield from rows("diffgen-fig4", "{}", series, None, repeat, _mean(scores))
         for epsilon in setting.pick((0.75, 1, 2, 3, 4), (1,)):
             for series, options in {"paper, h = 15": paper(15), **OURS}.items():
                 scores = []
                 for fold, (learn, held) in enumerate(pairs):
                     release = setting.release(table[learn], schema, epsilon, options, 1_000 * repeat + fold)
                     scores.append(generalised.measure(release, table[held], schema))
-                yield from _rows("diffgen-fig4", "", series, epsilon, repeat, _mean(scores))
+                yield from rows("diffgen-fig4", "{}", series, epsilon, repeat, _mean(scores))
             for series, joint in {"DiffP-C4.5, one choice": True, "DiffP-C4.5, split first": False}.items():
                 rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
                 scores = [_diffp(table[a], table[b], raw_schema, epsilon, joint, rng) for a, b in pairs]
-                yield from _rows("diffgen-fig4", "", series, epsilon, repeat, _mean(scores))
+                yield from rows("diffgen-fig4", "{}", series, epsilon, repeat, _mean(scores))
 
 
 def _diffp(
@@ -144,29 +143,10 @@ def _runtimes(setting: Setting, figure: str, sizes: Iterable[int]) -> Iterator[R
             blow_up(table, schema, size, data, np.random.default_rng(setting.seed or 0))
             for panel, options in panels.items():
                 for repeat in range(setting.repeats):
-                    seconds = stages(setting, data, schema, options, repeat)
-                    for stage, value in seconds.items():
+                    read, *work, written = stages(setting, data, schema, options, repeat, perf_counter)
+                    seconds = read, sum(work), written, read + sum(work) + written
+                    for stage, value in zip(STAGES, seconds, strict=True):
                         yield Row(figure, f"{panel}: seconds by records", stage, float(size), repeat, value)
-
-
-def stages(setting: Setting, data: Path, schema: TableDocument, options: Options, salt: int) -> dict[str, float]:
-    """Seconds of each stage of `cantle publish`: `publish` for a file, then `save`.
-
-    Reading is timed separately and subtracted from the time of `publish`; the rest is anonymisation.
-    """
-    started = perf_counter()
-    read_columns(data, TableSchema.from_dict(dict(schema)))
-    reading = perf_counter() - started
-    started = perf_counter()
-    release = setting.release(data, schema, 1, options, salt)
-    publishing = perf_counter() - started
-    with tempfile.TemporaryDirectory() as folder:
-        started = perf_counter()
-        release.save(Path(folder) / "release")
-        writing = perf_counter() - started
-    reading = min(reading, publishing)
-    times = (reading, publishing - reading, writing, publishing + writing)
-    return dict(zip(STAGES, times, strict=True))
 
 
 def blow_up(table: pl.DataFrame, schema: TableDocument, records: int, path: Path, rng: np.random.Generator) -> None:
@@ -206,11 +186,6 @@ def _say(setting: Setting, figure: str, records: int) -> None:
     assert setting.data_dir is not None
     setting.echo(str(classify.gate(setting.data_dir, *setting.pick((), (1,)))))
     setting.echo(f"{figure}: {records:,} records (paper: 45,222), raw score beside every result")
-
-
-def _rows(figure: str, panel: str, series: str, x: float | None, repeat: int, scores: Scores) -> Iterator[Row]:
-    for name, value in scores.items():
-        yield Row(figure, f"{panel} {name}".strip(), series, x, repeat, value)
 
 
 def _mean(scores: list[Scores]) -> Scores:

@@ -12,7 +12,9 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 import polars as pl
@@ -21,10 +23,11 @@ from cantle.errors import ParameterError
 from cantle.methods.diffpart.method import PRESETS, SMALL, DiffPartSettings, smallest_constant
 from cantle.methods.settings import read_settings
 from cantle.trusted.geometry.item_partitions import ItemTree
+from cantle_lab.bench.passes import peak
 from cantle_lab.papers import sets
 from cantle_lab.papers.baselines import basic, clipped
 from cantle_lab.papers.coding import Floats
-from cantle_lab.papers.harness import Options, Row, Setting
+from cantle_lab.papers.harness import Options, Row, Setting, rows
 from cantle_lab.papers.setqueries import (
     FEW_ITEMS,
     GROUPS,
@@ -46,7 +49,7 @@ from cantle_lab.papers.setqueries import (
     workload,
 )
 from cantle_lab.papers.sets import Sets, Town
-from cantle_lab.papers.setstages import STAGES, stages
+from cantle_lab.papers.stages import STAGES, forget_peak, stages
 
 Scores = Mapping[str, float]
 
@@ -58,6 +61,7 @@ UNIVERSE_RECORDS = 800_000  # section 5.2
 QUERIES = 10_000  # in each group: 50,000 in five
 SHORT = 10  # the longest query of figure 6
 SEED = 2011
+PEAK = "peak MB"
 
 PUBLISHED = ("msnbc", "bms-webview-1", "bms-webview-2", "retail", "kosarak-5-25", "tags-math-sx")
 """The data sets on which the paper's settings are tried."""
@@ -220,22 +224,21 @@ def _compare(
         "exact supports, independent": Independent(case.data),
     }
     for series, answers in levels.items():
-        yield from _rows(figure, case, "budget", series, None, 0, case.scores(answers))
+        yield from rows(figure, f"{case.name}: {{}} by budget", series, None, 0, case.scores(answers))
     if case.data.size <= FEW_ITEMS:
         yield from _basics(setting, figure, case, budgets)
     for series, options in (every(case.data) | dict(more or {})).items():
         for epsilon in budgets:
             for repeat, scores in _releases(setting, figure, case, series, options, epsilon):
-                yield from _rows(figure, case, "budget", series, epsilon, repeat, scores)
+                yield from rows(figure, f"{case.name}: {{}} by budget", series, epsilon, repeat, scores)
 
 
 def _basics(setting: Setting, figure: str, case: Case, budgets: Sequence[float]) -> Iterator[Row]:
-    for epsilon in budgets:
-        for repeat in range(setting.repeats):
-            rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
-            noisy = basic(case.data, epsilon, rng)
-            for series, answers in {"Basic, raw": noisy, "Basic, records": clipped(noisy)}.items():
-                yield from _rows(figure, case, "budget", series, epsilon, repeat, case.scores(answers))
+    for epsilon, repeat in product(budgets, range(setting.repeats)):
+        rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
+        noisy = basic(case.data, epsilon, rng)
+        for series, answers in {"Basic, raw": noisy, "Basic, records": clipped(noisy)}.items():
+            yield from rows(figure, f"{case.name}: {{}} by budget", series, epsilon, repeat, case.scores(answers))
 
 
 # ---------------------------------------------------------------------------------------------- by size
@@ -245,7 +248,9 @@ def fig5(setting: Setting) -> Iterator[Row]:
     """Relative error by fan-out, for queries of up to 60 % of max|t|."""
     for name, data in _pair(setting, "diffpart-fig5"):
         case = Case(name, data, _errors(setting, data, (60,)))
-        yield from _rows("diffpart-fig5", case, "fan-out", "empty release", None, 0, case.scores(Nothing(data.size)))
+        yield from rows(
+            "diffpart-fig5", f"{case.name}: {{}} by fan-out", "empty release", None, 0, case.scores(Nothing(data.size))
+        )
         # By default all sets of few items are published at once, and fan-out has no effect then.
         printed, _ = both(data).items()
         series = dict([printed, ("default, cells = tree", {**DEFAULT, "cells": "tree"})])
@@ -274,7 +279,7 @@ def fig7(setting: Setting) -> Iterator[Row]:
 
 
 def _at(setting: Setting, figure: str, case: Case, axis: str, x: float) -> Iterator[Row]:
-    yield from _rows(figure, case, axis, "empty release", x, 0, case.scores(Nothing(case.data.size)))
+    yield from rows(figure, f"{case.name}: {{}} by {axis}", "empty release", x, 0, case.scores(Nothing(case.data.size)))
     yield from _by(setting, figure, case, axis, x, both(case.data))
 
 
@@ -285,7 +290,7 @@ def _by(
         for epsilon in setting.pick(BUDGETS, (1,)):
             line = f"{series}, B = {epsilon:g}"
             for repeat, scores in _releases(setting, figure, case, line, options, epsilon):
-                yield from _rows(figure, case, axis, line, x, repeat, scores)
+                yield from rows(figure, f"{case.name}: {{}} by {axis}", line, x, repeat, scores)
 
 
 # ---------------------------------------------------------------------------------------------- run time
@@ -308,12 +313,19 @@ def _timed(setting: Setting, panel: str, axis: str, data: Sets, x: float) -> Ite
         data.write(path)
         for series, options in both(data).items():
             label = f"diffpart-fig4: {panel}, {x:,.15g} {axis}, {series}"
-            measure = partial(stages, setting, data, path, options)
-            for repeat, cost in _attempts(setting, label, measure, STAGES):
+            measure = partial(_cost, setting, data, path, options)
+            for repeat, cost in _attempts(setting, label, measure, (*STAGES, PEAK)):
                 for stage, value in cost.items():
-                    kind = stage if stage == "peak MB" else "core-seconds"
-                    line = series if stage == "peak MB" else f"{series}, {stage}"
+                    kind = stage if stage == PEAK else "core-seconds"
+                    line = series if stage == PEAK else f"{series}, {stage}"
                     yield Row("diffpart-fig4", f"{panel}, {kind} by {axis}", line, x, repeat, value)
+
+
+def _cost(setting: Setting, data: Sets, path: Path, options: Options, salt: int) -> Scores:
+    """Core-seconds by stage, and peak memory, which includes what the evaluation itself holds."""
+    forget_peak()
+    times = stages(setting, path, data.schema(), options, salt, process_time)
+    return {**dict(zip(STAGES, times, strict=True)), PEAK: peak(with_children=False)}
 
 
 # ---------------------------------------------------------------------------------------------- shared
@@ -387,10 +399,3 @@ def _attempts(
             yield repeat, dict.fromkeys(names, np.nan)
             return
         yield repeat, scores
-
-
-def _rows(
-    figure: str, case: Case, axis: str, series: str, x: float | None, repeat: int, scores: Scores
-) -> Iterator[Row]:
-    for measure, value in scores.items():
-        yield Row(figure, f"{case.name}: {measure} by {axis}", series, x, repeat, value)

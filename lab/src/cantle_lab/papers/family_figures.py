@@ -10,7 +10,6 @@ import lzma
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from time import process_time
 from typing import Any, cast
 
 import numpy as np
@@ -21,8 +20,9 @@ from cantle.release.structures import opened
 from cantle.schema import as_schema
 from cantle.schema.families import FamilySchema
 from cantle.trusted.core.arrays import Codes, Ints
-from cantle_lab.papers.harness import Row, Setting
+from cantle_lab.papers.harness import Row, Setting, rows
 from cantle_lab.papers.made_families import CLINIC, SHOP, clinic, package, shop
+from cantle_lab.papers.metrics import variation
 
 FIGURE = "families"
 LATER, FEWEST = 6, 1000
@@ -44,17 +44,13 @@ def families(setting: Setting) -> Iterator[Row]:
         schema = cast(FamilySchema, as_schema(data.document))
         truth = read_families(dict(data.tables), schema)
         raw = Rows([*truth.parent], truth.size, [*truth.child], schema)
-        for epsilon in setting.pick((0.1, 1, 3, 10), (1,)):
-            for repeat in range(setting.repeats):
-                before = process_time()
-                options = {"method": "families", "accuracy_share": "1/25"}
-                release = setting.release(dict(data.tables), data.document, epsilon, options, 100 * number + repeat)
-                spent = process_time() - before
-                found: Any = opened(release)
-                parents, size, children = found.codes
-                made = Rows(parents, size, children, schema)
-                for panel, value in {**distances(raw, made), "core-seconds": spent}.items():
-                    yield Row(FIGURE, f"{data.name}: {panel}", "families", epsilon, repeat, value)
+        for epsilon, repeat in setting.points((0.1, 1, 3, 10)):
+            options = {"method": "families", "accuracy_share": "1/25"}
+            release, spent = setting.timed(dict(data.tables), data.document, epsilon, options, 100 * number + repeat)
+            found: Any = opened(release)
+            parents, size, children = found.codes
+            scores = distances(raw, Rows(parents, size, children, schema)) | {"core-seconds": spent}
+            yield from rows(FIGURE, f"{data.name}: {{}}", "families", epsilon, repeat, scores)
 
 
 def present(setting: Setting) -> Iterator[FamilySet]:
@@ -120,7 +116,7 @@ def distances(raw: Rows, made: Rows) -> dict[str, float]:
         first, second = (
             np.bincount(a.astype(np.int64) * sizes[1] + b, minlength=sizes[0] * sizes[1]) for a, b in tables
         )
-        return _distance(first, second)
+        return variation(first, second)
 
     both, sizes, sides = (joined(raw), joined(made)), [*parents, *children], (raw, made)
     size_counts = [np.bincount(one.size, minlength=most) for one in sides]
@@ -132,7 +128,7 @@ def distances(raw: Rows, made: Rows) -> dict[str, float]:
         pair(([one.child[a][i], one.child[b][j]] for one, (i, j) in together), (children[a], children[b]))
         for a, b in product(below, below)
     ]
-    found = {"sizes": _distance(*size_counts), "joined pairs": float(np.mean(pairs))}
+    found = {"sizes": variation(*size_counts), "joined pairs": float(np.mean(pairs))}
     found |= {"size and parent": float(np.mean(own)), "siblings": float(np.mean(siblings))}
     for a in below:
         for later, word in ((1, "second"), (2, "third")):
@@ -147,7 +143,7 @@ def distances(raw: Rows, made: Rows) -> dict[str, float]:
             for one in (raw, made):
                 here = one.starts()[one.size > position] + position
                 counts.append(np.bincount(one.child[ordered][here], minlength=children[ordered]))
-            drift.append(_distance(*counts) if counts[0].sum() >= FEWEST else 0.0)
+            drift.append(variation(*counts) if counts[0].sum() >= FEWEST else 0.0)
         found[f"{names[ordered]} by position, worst"] = max(drift)
     return found
 
@@ -161,7 +157,3 @@ def _pairs(one: Rows) -> tuple[Ints, Ints]:
         second.append(here + b)
     nothing = np.zeros(0, dtype=np.int64)
     return np.concatenate([nothing, *first]), np.concatenate([nothing, *second])
-
-
-def _distance(one: Ints, other: Ints) -> float:
-    return float(np.abs(one / max(1, one.sum()) - other / max(1, other.sum())).sum() / 2)

@@ -26,6 +26,7 @@ from cantle_lab.papers import (
     diffgen_figures,
     diffpart_figures,
     family_figures,
+    family_interval_coverage,
     interval_coverage,
     list_figures,
     place_figures,
@@ -66,6 +67,7 @@ FIGURES: Mapping[str, Figure] = {
     "tables": _of_tables(table_figures.tables),
     "tables-more": _of_tables(table_figures.more),
     "intervals": Figure(interval_coverage.intervals, table=interval_coverage.overview),
+    "intervals-families": Figure(family_interval_coverage.intervals_of_families, table=interval_coverage.overview),
     "intervals-sets": Figure(set_interval_coverage.intervals_of_sets, table=interval_coverage.overview),
     "places": Figure(place_figures.places),
     "plan": Figure(plan_check.predictions),
@@ -76,6 +78,7 @@ FIGURES: Mapping[str, Figure] = {
     "analysts-numbers": Figure(analyst_figures.numbers),
     "analysts-regressions": Figure(analyst_figures.regressions),
     "analysts-surveys": Figure(analyst_figures.surveys),
+    "analysts-hubs": Figure(analyst_figures.hubs),
 }
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from time import process_time
 from typing import NamedTuple, Protocol, TypeVar
 
 import polars as pl
@@ -27,6 +29,14 @@ class Row(NamedTuple):
     x: float | None
     repeat: int
     value: float
+
+
+def rows(
+    figure: str, panel: str, series: str, x: float | None, repeat: int, scores: Mapping[str, float]
+) -> Iterator[Row]:
+    """A row for each score; `{}` in the name of the panel stands for the name of the score."""
+    for name, value in scores.items():
+        yield Row(figure, panel.format(name), series, x, repeat, value)
 
 
 class Publish(Protocol):
@@ -64,17 +74,15 @@ class Setting:
             chosen["insecure_seed"] = 1_000_003 * self.seed + salt
         return self.publish(data, schema, epsilon=epsilon, **chosen)
 
-    def sweep(
-        self,
-        epsilons: Sequence[float],
-        series: Mapping[str, Options],
-        measure: Callable[[float, Options, int], float],
-    ) -> Iterator[tuple[str, float, int, float]]:
-        """(series, epsilon, repeat, value) for every series, epsilon and repeat."""
-        for name, options in series.items():
-            for epsilon in epsilons:
-                for repeat in range(self.repeats):
-                    yield name, epsilon, repeat, measure(epsilon, options, repeat)
+    def timed(self, data: object, schema: Schema, epsilon: float, options: Options, salt: int) -> tuple[Release, float]:
+        """A release, and the core-seconds that it took."""
+        before = process_time()
+        release = self.release(data, schema, epsilon, options, salt)
+        return release, process_time() - before
+
+    def points(self, epsilons: Sequence[float], few: Sequence[float] = (1,)) -> Iterator[tuple[float, int]]:
+        """(epsilon, repeat) for every epsilon, or for these few in the short form, and every repeat."""
+        return product(self.pick(epsilons, few), range(self.repeats))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from cantle.release.answers.estimates import Estimate
 from cantle.release.answers.table_answers import TableAsker, numbers_of
 from cantle.release.report.pairs import associations
-from cantle.schema.code_sets import CodeSet, Key, OneColumn, Question, columns_of, holds, join, negated
+from cantle.schema.code_sets import EVERYTHING, CodeSet, Key, OneColumn, Question, columns_of, holds, join, negated
 from cantle.schema.domain import Attribute
 from cantle.schema.scales import Steps
 from cantle.schema.table import TableSchema
@@ -150,6 +150,7 @@ def _means(
     for mine, other in ((truth.attributes[a], b) for one in related for a, b in (one, one[::-1])):
         for _ in range(numbers.related_means if mine in able else 0):
             yield mine.name, condition(truth, other, dice), "mean, related"
+    yield from ((mine.name, EVERYTHING, "mean, all records") for mine in able)
 
 
 def _counted(asker: TableAsker, truth: Truth, question: Question, name: str) -> Checked:
@@ -171,8 +172,10 @@ def _mean(asker: TableAsker, truth: Truth, mine: Attribute, question: Question, 
     codes = truth.codes(mine.name)
     unit = float(numbers_of(mine, codes[codes < mine.grid]).std()) or 1.0
     if estimate.value == estimate.value and exact == exact:
-        apart = "together" if asker.widths.are_together([mine.name, *columns_of(question)]) else "apart"
-        yield Checked((name, f"{name}, {apart}", f"means cover: {estimate.covers}"), estimate, exact, unit)
+        columns = [mine.name, *columns_of(question)]
+        apart = "together" if asker.widths.are_together(columns) else "apart"
+        classes = (name, f"{name}, {apart}") if len(columns) > 1 else (name,)
+        yield Checked((*classes, f"means cover: {estimate.covers}"), estimate, exact, unit)
 
 
 # ---- questions ------------------------------------------------------------------------------------------------

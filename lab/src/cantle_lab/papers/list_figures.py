@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
-from time import process_time
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import polars as pl
 
 from cantle.trusted.core.arrays import Ints
 from cantle_lab.papers.harness import Row, Setting
+from cantle_lab.papers.metrics import variation_of_codes
 
 FIGURE = "lists"
 PATIENTS, GROUPS = 50_000, 10
@@ -33,11 +33,9 @@ def lists(setting: Setting) -> Iterator[Row]:
             table, held = patients(PATIENTS, number, repeat)
             whole = table.with_columns(_as_lists(held))
             fields, name = [_field(column) for column in COLUMNS], f"{number} items"
-            before = process_time()
-            with_lists = setting.release(
-                whole, {"fields": [*fields, _lists(number)]}, epsilon, {"method": "mosaic"}, repeat
-            )
-            yield Row(FIGURE, f"{name}: core-seconds", "mosaic", epsilon, repeat, process_time() - before)
+            schema = {"fields": [*fields, _lists(number)]}
+            with_lists, spent = setting.timed(whole, schema, epsilon, {"method": "mosaic"}, repeat)
+            yield Row(FIGURE, f"{name}: core-seconds", "mosaic", epsilon, repeat, spent)
             alone = setting.release(table, {"fields": fields}, epsilon, {"method": "mosaic"}, repeat)
             sets = setting.release(_as_lists(held).to_frame(), _sets(number), epsilon, {"method": "baskets"}, repeat)
             made = with_lists.records
@@ -112,18 +110,12 @@ def _grouped(table: pl.DataFrame, name: str) -> Ints:
     return values if size <= GROUPS else values * GROUPS // size
 
 
-def _distance(both: Sequence[Ints], cells: int) -> float:
-    """The total variation distance of the raw and the released codes."""
-    one, other = (np.bincount(codes, minlength=cells) / max(1, len(codes)) for codes in both)
-    return float(np.abs(one - other).sum() / 2)
-
-
 def _pairs(raw: pl.DataFrame, made: pl.DataFrame) -> float:
     """The mean distance of two columns."""
     found = []
     for a, b in combinations(COLUMNS, 2):
         both = [_grouped(table, a) * GROUPS + _grouped(table, b) for table in (raw, made)]
-        found.append(_distance(both, GROUPS * GROUPS))
+        found.append(variation_of_codes(*both))
     return float(np.mean(found))
 
 
@@ -131,9 +123,9 @@ def _crossed(raw: tuple[pl.DataFrame, Ints], made: tuple[pl.DataFrame, Ints], co
     """The mean distance of a column by each item."""
     codes = [(_grouped(table, column), held) for table, held in (raw, made)]
     items = range(raw[1].shape[1])
-    return float(np.mean([_distance([2 * one + held[:, item] for one, held in codes], 2 * GROUPS) for item in items]))
+    return float(np.mean([variation_of_codes(*(2 * one + held[:, item] for one, held in codes)) for item in items]))
 
 
 def _joint(raw: Ints, made: Ints, pair: tuple[int, int]) -> float:
     """The distance of two items."""
-    return _distance([2 * held[:, pair[0]] + held[:, pair[1]] for held in (raw, made)], 4)
+    return variation_of_codes(*(2 * held[:, pair[0]] + held[:, pair[1]] for held in (raw, made)))

@@ -62,6 +62,18 @@ def _w1(truth: Numbers, release: Numbers) -> float:
     return _moved(truth, release, 1)
 
 
+def variation(truth: npt.ArrayLike, release: npt.ArrayLike) -> float:
+    """The total variation distance of two lists of counts: half the sum of the differences of their shares."""
+    p, q = (np.asarray(counts, dtype=np.float64) for counts in (truth, release))
+    return float(np.abs(p / max(1.0, p.sum()) - q / max(1.0, q.sum())).sum() / 2)
+
+
+def variation_of_codes(truth: Ints, release: Ints) -> float:
+    """The same of two lists of codes."""
+    size = int(max(truth.max(initial=0), release.max(initial=0))) + 1
+    return variation(np.bincount(truth, minlength=size), np.bincount(release, minlength=size))
+
+
 def _tvd1(truth: Ints, release: Ints) -> float:
     distances = []
     for i in range(truth.shape[1]):

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from cantle.drawing.counts import Floats
 from cantle.trusted.geometry.boxes import Ints
 from cantle_lab.papers.harness import Row, Setting
+from cantle_lab.papers.metrics import variation_of_codes
 
 FIGURE = "places"
 GRID, RECTANGLES, RECORDS = 256, 2_000, 100_000
@@ -43,19 +42,16 @@ def places(setting: Setting) -> Iterator[Row]:
     if folder is None or not (folder / f"{MAPS[0]}.npz").exists():
         setting.echo("places: skipped, because it needs --data DIR with DIR/places/checkin.npz (DPBench)")
         return
-    for epsilon in setting.pick((0.1, 1), (1,)):
-        for repeat in range(setting.repeats):
-            for name in setting.pick(MAPS, MAPS[:1]):
-                cells = drawn(folder / f"{name}.npz", RECORDS, repeat)
-                for series, options in (("mosaic", "mosaic"), ("rps", "rps"), ("as two columns", "mosaic")):
-                    frame, fields = coordinates(cells, series)
-                    before = process_time()
-                    release = setting.release(frame, {"fields": fields}, epsilon, {"method": options}, repeat)
-                    spent = process_time() - before
-                    error = range_error(cells, cells_of(release.records), repeat)
-                    yield Row(FIGURE, f"{name}: range error, %", series, epsilon, repeat, error)
-                    yield Row(FIGURE, f"{name}: core-seconds", series, epsilon, repeat, spent)
-            yield from _table(setting, drawn(folder / f"{MAPS[0]}.npz", RECORDS, repeat), epsilon, repeat)
+    for epsilon, repeat in setting.points((0.1, 1)):
+        for name in setting.pick(MAPS, MAPS[:1]):
+            cells = drawn(folder / f"{name}.npz", RECORDS, repeat)
+            for series, options in (("mosaic", "mosaic"), ("rps", "rps"), ("as two columns", "mosaic")):
+                frame, fields = coordinates(cells, series)
+                release, spent = setting.timed(frame, {"fields": fields}, epsilon, {"method": options}, repeat)
+                error = range_error(cells, cells_of(release.records), repeat)
+                yield Row(FIGURE, f"{name}: range error, %", series, epsilon, repeat, error)
+                yield Row(FIGURE, f"{name}: core-seconds", series, epsilon, repeat, spent)
+        yield from _table(setting, drawn(folder / f"{MAPS[0]}.npz", RECORDS, repeat), epsilon, repeat)
 
 
 def _table(setting: Setting, cells: Ints, epsilon: float, repeat: int) -> Iterator[Row]:
@@ -71,8 +67,8 @@ def _table(setting: Setting, cells: Ints, epsilon: float, repeat: int) -> Iterat
         schema, options = {"fields": [*place, *mine]}, {"method": "mosaic"}
         records = setting.release(frame.hstack(made), schema, epsilon, options, repeat).records
         now = cells_of(records)
-        near = [_distance(_pair(cells, made, one), _pair(now, records, one)) for one in OTHERS]
-        rest = [_distance(_two(made, *two), _two(records, *two)) for two in combinations(OTHERS, 2)]
+        near = [variation_of_codes(_pair(cells, made, one), _pair(now, records, one)) for one in OTHERS]
+        rest = [variation_of_codes(_two(made, *two), _two(records, *two)) for two in combinations(OTHERS, 2)]
         yield Row(FIGURE, "table: range error, %", series, epsilon, repeat, range_error(cells, now, repeat))
         yield Row(FIGURE, "table: place 8 x 8 by column", series, epsilon, repeat, sum(near) / len(near))
         yield Row(FIGURE, "table: pairs of the others", series, epsilon, repeat, sum(rest) / len(rest))
@@ -92,7 +88,7 @@ def _trips(setting: Setting, cells: Ints, epsilon: float, repeat: int) -> Iterat
     yield Row(FIGURE, "trips: range error, %", "from", epsilon, repeat, range_error(cells, ends[0], repeat))
     yield Row(FIGURE, "trips: range error, %", "to", epsilon, repeat, range_error(to, ends[1], repeat))
     both = [(_blocks(one) * 64 + _blocks(two)) for one, two in ((cells, to), ends)]
-    yield Row(FIGURE, "trips: from and to, 8 x 8 each", "pair", epsilon, repeat, _distance(*both))
+    yield Row(FIGURE, "trips: from and to, 8 x 8 each", "pair", epsilon, repeat, variation_of_codes(*both))
 
 
 def drawn(path: Path, records: int, repeat: int) -> Ints:
@@ -161,10 +157,3 @@ def _pair(cells: Ints, frame: pl.DataFrame, name: str) -> Ints:
 
 def _two(frame: pl.DataFrame, one: str, other: str) -> Ints:
     return _grouped(frame, one) * 16 + _grouped(frame, other)
-
-
-def _distance(true: Ints, released: Ints) -> float:
-    """The total variation distance of two lists of groups."""
-    size = int(max(true.max(), released.max())) + 1
-    shares: list[Floats] = [np.bincount(one, minlength=size) / max(1, len(one)) for one in (true, released)]
-    return float(np.abs(shares[0] - shares[1]).sum() / 2)

@@ -6,7 +6,6 @@ Nothing here is private, because releases are compared with the raw records.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from time import process_time
 from typing import Any
 
 import numpy as np
@@ -37,23 +36,20 @@ def predictions(setting: Setting) -> Iterator[Row]:
     demo = TableSet("demo", demo_data.population(), demo_data.SCHEMA)
     tables = [demo, *(table_sets.present(setting.data_dir, FIGURE, setting.echo) if setting.data_dir else ())]
     for table in tables:
-        for epsilon in setting.pick((0.3, 1, 3), (1,)):
-            for repeat in range(setting.repeats):
-                before = process_time()
-                release = setting.release(table.frame, table.schema, epsilon, {"method": "mosaic"}, repeat)
-                spent = process_time() - before
-                yield Row(FIGURE, f"{table.name}: core-seconds", "measured", epsilon, repeat, spent)
-                outline = plan(table.schema, epsilon=epsilon, records=len(table.frame)).outline
-                yield Row(FIGURE, f"{table.name}: core-seconds", "predicted", epsilon, repeat, outline.seconds or 0.0)
-                known = outline.relations
-                if known is not None:
-                    what = f"{table.name}: pairs of columns measured together, of {known.pairs}"
-                    yield Row(FIGURE, what, "predicted", epsilon, repeat, known.together)
-                    together = len(measured_pairs(release.manifest.structure))
-                    yield Row(FIGURE, what, "measured", epsilon, repeat, together)
-                for name, (predicted, measured) in compared(release, table, epsilon, seed=repeat).items():
-                    yield Row(FIGURE, f"{table.name}: predicted error in records", name, epsilon, repeat, predicted)
-                    yield Row(FIGURE, f"{table.name}: measured error in records", name, epsilon, repeat, measured)
+        for epsilon, repeat in setting.points((0.3, 1, 3)):
+            release, spent = setting.timed(table.frame, table.schema, epsilon, {"method": "mosaic"}, repeat)
+            yield Row(FIGURE, f"{table.name}: core-seconds", "measured", epsilon, repeat, spent)
+            outline = plan(table.schema, epsilon=epsilon, records=len(table.frame)).outline
+            yield Row(FIGURE, f"{table.name}: core-seconds", "predicted", epsilon, repeat, outline.seconds or 0.0)
+            known = outline.relations
+            if known is not None:
+                what = f"{table.name}: pairs of columns measured together, of {known.pairs}"
+                yield Row(FIGURE, what, "predicted", epsilon, repeat, known.together)
+                together = len(measured_pairs(release.manifest.structure))
+                yield Row(FIGURE, what, "measured", epsilon, repeat, together)
+            for name, (predicted, measured) in compared(release, table, epsilon, seed=repeat).items():
+                yield Row(FIGURE, f"{table.name}: predicted error in records", name, epsilon, repeat, predicted)
+                yield Row(FIGURE, f"{table.name}: measured error in records", name, epsilon, repeat, measured)
 
 
 def compared(release: Any, table: TableSet, epsilon: float, seed: int) -> dict[str, tuple[float, float]]:

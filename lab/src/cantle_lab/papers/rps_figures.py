@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -63,10 +63,21 @@ def fig1(setting: Setting) -> Iterator[Row]:
             "literal, epsilon for each question": paper(depth=50, literal=True, times=QUESTIONS),
         },
     }
-    for panel, series in panels.items():
-        for point in setting.sweep(setting.pick(EPSILONS, (0.1, 1)), series, measure):
-            yield Row("rps-fig1", panel, *point)
+    yield from _swept(setting, "rps-fig1", panels, measure)
     yield from _privelet(setting, table, schema, next(iter(panels)))
+
+
+def _swept(
+    setting: Setting,
+    figure: str,
+    panels: Mapping[str, Mapping[str, Options]],
+    measure: Callable[[float, Options, int], float],
+) -> Iterator[Row]:
+    """The value of every series at every epsilon."""
+    for panel, series in panels.items():
+        for name, options in series.items():
+            for epsilon, repeat in setting.points(EPSILONS, (0.1, 1)):
+                yield Row(figure, panel, name, epsilon, repeat, measure(epsilon, options, repeat))
 
 
 def _privelet(setting: Setting, table: pl.DataFrame, schema: TableDocument, panel: str) -> Iterator[Row]:
@@ -74,11 +85,10 @@ def _privelet(setting: Setting, table: pl.DataFrame, schema: TableDocument, pane
     attribute = TableSchema.from_dict(dict(schema)).domain().attributes[0]
     codes = attribute.encode(table["x"])
     counts = np.bincount(codes, minlength=attribute.grid).astype(np.int64)
-    for epsilon in setting.pick(EPSILONS, (0.1, 1)):
-        for repeat in range(setting.repeats):
-            rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
-            released = attribute.values(baselines.released_codes(counts, epsilon, rng)).to_numpy()
-            yield Row("rps-fig1", panel, "Privelet", epsilon, repeat, emd(table["x"].to_numpy(), released))
+    for epsilon, repeat in setting.points(EPSILONS, (0.1, 1)):
+        rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
+        released = attribute.values(baselines.released_codes(counts, epsilon, rng)).to_numpy()
+        yield Row("rps-fig1", panel, "Privelet", epsilon, repeat, emd(table["x"].to_numpy(), released))
 
 
 def fig2(setting: Setting) -> Iterator[Row]:
@@ -102,9 +112,7 @@ def fig2(setting: Setting) -> Iterator[Row]:
         "b: purity by stopping count, depth 10": stops(setting.pick((1, 3, 5, 10), (5,)), depth=10),
         "c: purity by partition method": halves | OURS,
     }
-    for panel, series in panels.items():
-        for point in setting.sweep(setting.pick(EPSILONS, (0.1, 1)), series, measure):
-            yield Row("rps-fig2", panel, *point)
+    yield from _swept(setting, "rps-fig2", panels, measure)
 
 
 def regions(groups: pl.DataFrame, table: pl.DataFrame) -> Ints:
@@ -129,10 +137,9 @@ def fig3(setting: Setting) -> Iterator[Row]:
         "fixed midpoints": paper(attributes="midpoint", depth=50, stop="count:5"),
     } | OURS
     for name, options in series.items():
-        for epsilon in setting.pick((0.1, 0.5, 1, 2, 5, 10), (1,)):
-            for repeat in range(setting.repeats):
-                publisher = _by_release(setting, schema, epsilon, options, repeat)
-                yield from _scores(table, schema, publisher, name, epsilon, repeat)
+        for epsilon, repeat in setting.points((0.1, 0.5, 1, 2, 5, 10)):
+            publisher = _by_release(setting, schema, epsilon, options, repeat)
+            yield from _scores(table, schema, publisher, name, epsilon, repeat)
 
 
 def _levels(setting: Setting, table: pl.DataFrame, schema: TableDocument) -> Iterator[Row]:

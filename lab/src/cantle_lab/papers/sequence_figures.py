@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from cantle.release import Release
-from cantle_lab.papers.harness import Row, Setting
+from cantle_lab.papers.harness import Row, Setting, rows
 from cantle_lab.papers.sequences import BASELINES, Sequences, load, long_log, measures
 
 FIGURE = "journeys"
@@ -19,18 +19,10 @@ BUDGETS = (0.1, 1.0)
 def compare(setting: Setting) -> Iterator[Row]:
     """Journeys and every baseline on every data set; distances are best at 0."""
     for name, data in _data(setting):
-        for epsilon in setting.pick(BUDGETS, (1.0,)):
-            for repeat in range(setting.repeats):
-                for series, made in _made(setting, data, epsilon, repeat):
-                    for measure, value in measures(data, made).items():
-                        yield Row(
-                            FIGURE,
-                            f"{name} at epsilon {epsilon:g}: {measure} by method",
-                            series,
-                            epsilon,
-                            repeat,
-                            value,
-                        )
+        for epsilon, repeat in setting.points(BUDGETS):
+            panel = f"{name} at epsilon {epsilon:g}: {{}} by method"
+            for series, made in _made(setting, data, epsilon, repeat):
+                yield from rows(FIGURE, panel, series, epsilon, repeat, measures(data, made))
 
 
 def _data(setting: Setting) -> Iterator[tuple[str, Sequences]]:

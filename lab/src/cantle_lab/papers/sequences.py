@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from cantle_lab.papers.metrics import variation
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 LEVELS = 5
@@ -110,10 +112,10 @@ def strings(data: Sequences, size: int) -> tuple[Ints, Ints]:
 def distance(one: tuple[Ints, Ints], two: tuple[Ints, Ints]) -> float:
     """Half the sum of differences of shares."""
     keys = np.union1d(one[0], two[0])
-    shares = np.zeros((2, len(keys)))
-    for row, (cells, number) in zip(shares, (one, two), strict=True):
-        row[np.searchsorted(keys, cells)] = number / max(1, number.sum())
-    return float(np.abs(shares[0] - shares[1]).sum() / 2)
+    counts = np.zeros((2, len(keys)))
+    for row, (cells, number) in zip(counts, (one, two), strict=True):
+        row[np.searchsorted(keys, cells)] = number
+    return variation(*counts)
 
 
 def top(data: Sequences, most: int = 100) -> set[tuple[int, int]]:

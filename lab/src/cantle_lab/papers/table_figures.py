@@ -11,7 +11,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from time import process_time
 
 import polars as pl
 
@@ -19,7 +18,7 @@ from cantle.interfaces import demo_data
 from cantle_lab.papers import report, table_figures, table_measures, table_sets
 from cantle_lab.papers.coding import Coder
 from cantle_lab.papers.generalised import halves
-from cantle_lab.papers.harness import Row, Setting
+from cantle_lab.papers.harness import Row, Setting, rows
 from cantle_lab.papers.table_sets import TableSet
 
 Figures = Mapping[str, float]
@@ -156,11 +155,12 @@ def _wide(setting: Setting, table: TableSet) -> Iterator[Row]:
     for repeat in range(setting.repeats):
         seed = split_seed(setting, repeat)
         mixed = coder.encode(table_sets.shuffled(table, seed))
-        yield from _rows(table.name, SHUFFLED, None, repeat, dict(table_measures.fidelity(coder, truth, mixed, seed)))
+        values = dict(table_measures.fidelity(coder, truth, mixed, seed))
+        yield from rows(FIGURE, f"{table.name}: {{}}", SHUFFLED, None, repeat, values)
         for method in ("mosaic", "rps"):
             release, spent = _released(setting, table, table.frame, method, 1, repeat)
             values = dict(table_measures.fidelity(coder, truth, coder.encode(release), seed))
-            yield from _rows(table.name, method, 1, repeat, values | {CPU: spent})
+            yield from rows(FIGURE, f"{table.name}: {{}}", method, 1, repeat, values | {CPU: spent})
 
 
 def measure(setting: Setting, table: TableSet, method: str, epsilon: float) -> Iterator[Row]:
@@ -173,16 +173,15 @@ def measure(setting: Setting, table: TableSet, method: str, epsilon: float) -> I
         release = coder.encode(frame)
         values = dict(table_measures.fidelity(coder, truth, release, split_seed(setting, repeat)))
         values |= dict(table_measures.model_scores(coder, release, coder.encode(table.frame[held])))
-        yield from _rows(table.name, method, epsilon, repeat, values | {CPU: spent})
+        yield from rows(FIGURE, f"{table.name}: {{}}", method, epsilon, repeat, values | {CPU: spent})
 
 
 def _released(
     setting: Setting, table: TableSet, records: pl.DataFrame, method: str, epsilon: float, repeat: int
 ) -> tuple[pl.DataFrame, float]:
     """The published records, and the CPU seconds of publishing them, reading of the frame included."""
-    started = process_time()
-    release = setting.release(records, table.published or table.schema, epsilon, {"method": method}, repeat)
-    return pl.DataFrame(release.records), process_time() - started
+    release, spent = setting.timed(records, table.published or table.schema, epsilon, {"method": method}, repeat)
+    return pl.DataFrame(release.records), spent
 
 
 def measure_raw(setting: Setting, table: TableSet) -> Iterator[Row]:
@@ -191,17 +190,19 @@ def measure_raw(setting: Setting, table: TableSet) -> Iterator[Row]:
     for repeat in range(setting.repeats):
         learn, held = halves(table.frame.height, split_seed(setting, repeat))
         train, test = (coder.encode(table.frame[part]) for part in (learn, held))
-        yield from _rows(table.name, RAW, None, repeat, dict(table_measures.model_scores(coder, train, test)))
+        scores = dict(table_measures.model_scores(coder, train, test))
+        yield from rows(FIGURE, f"{table.name}: {{}}", RAW, None, repeat, scores)
 
 
 def demo_means(setting: Setting) -> Iterator[Row]:
     """Three conditional means of the demo's made-up population, 24 releases per method."""
     people = demo_data.population()
-    yield from _rows(DEMO, RAW, None, 0, _facts(people))
+    panel = f"{DEMO}: {{}}"
+    yield from rows(FIGURE, panel, RAW, None, 0, _facts(people))
     for method in METHODS:
         for repeat in range(*setting.pick((DEMO_REPEATS,), (1,))):
             released = setting.release(people, demo_data.SCHEMA, DEMO_EPSILON, {"method": method}, repeat)
-            yield from _rows(DEMO, method, DEMO_EPSILON, repeat, _facts(pl.DataFrame(released.records)))
+            yield from rows(FIGURE, panel, method, DEMO_EPSILON, repeat, _facts(pl.DataFrame(released.records)))
 
 
 def split_seed(setting: Setting, repeat: int) -> int:
@@ -218,11 +219,6 @@ def _warm(setting: Setting, table: TableSet, method: str) -> None:
     """Makes one release that is not measured, so that kernels are compiled before times are taken."""
     learn, _ = halves(table.frame.height, split_seed(setting, 0))
     setting.release(table.frame[learn], table.schema, 1, {"method": method}, setting.repeats)
-
-
-def _rows(table: str, series: str, epsilon: float | None, repeat: int, values: dict[str, float]) -> Iterator[Row]:
-    for name, value in values.items():
-        yield Row(FIGURE, f"{table}: {name}", series, epsilon, repeat, value)
 
 
 # ----------------------------------------------------------------------------------------------- printing

@@ -14,6 +14,7 @@ import numpy as np
 
 from cantle_lab.papers.classify import C45, SCORES, Classifier
 from cantle_lab.papers.coding import Coded, Coder, Floats, Grid, Ints
+from cantle_lab.papers.metrics import variation_of_codes
 
 BINS = 16
 MOST_PAIRS, MOST_TRIPLES = 300, 60
@@ -52,12 +53,8 @@ def distance(truth: Ints, release: Ints, sizes: list[int], width: int, most: int
 def total_variation(truth: Ints, release: Ints, sizes: list[int], columns: tuple[int, ...]) -> float:
     """The total variation distance of one table of these columns."""
     shape = [sizes[column] for column in columns]
-    cells = [
-        np.bincount(np.ravel_multi_index([codes[:, column] for column in columns], shape), minlength=np.prod(shape))
-        / max(len(codes), 1)
-        for codes in (truth, release)
-    ]
-    return float(np.abs(cells[0] - cells[1]).sum() / 2)
+    cells = (np.ravel_multi_index([codes[:, column] for column in columns], shape) for codes in (truth, release))
+    return variation_of_codes(*cells)
 
 
 def distances(grids: list[Grid], truth: Ints, release: Ints, rng: np.random.Generator) -> dict[str, float]:

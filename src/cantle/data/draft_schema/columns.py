@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import MAXYEAR, MINYEAR, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from cantle.data.frames import as_frame
 from cantle.data.sheets import book_of
 from cantle.data.tables import column_types, header, read_columns
 from cantle.errors import DataError, ParameterError
-from cantle.schema.canonical_json import JSON
+from cantle.schema.code_books.columns import BookColumn
 from cantle.schema.declared_values import plain
 from cantle.schema.dialect import MOST_ROWS, Dialect
 from cantle.schema.field_keys import LIST, LISTED
@@ -39,9 +39,8 @@ def prepared(name: str) -> str:
     return (Path(__file__).parent / "texts" / f"{name}.yaml").read_text(encoding="utf-8")
 
 
-Known = dict[str, JSON]
-"""What is known of a column: its role, categories, step, multipleOf, minimum and maximum, if any."""
-Column = tuple[str, str | None, Known]  # name, type, what is known of it
+Known = dict[str, Any]
+"""What the values of a column say about it, as fields of `BookColumn`."""
 
 WESTERN = "cp1252"
 """The encoding of a header that is not UTF-8: that of Excel in Western Europe."""
@@ -64,19 +63,7 @@ def event_log(names: Sequence[str]) -> list[str] | None:
     return [some[0] for some in found] if apart and all(len(some) == 1 for some in found) else None
 
 
-def require_file(path: Path) -> None:
-    """Refuses a path where there is nothing."""
-    if not os.path.exists(path):
-        raise DataError(f"there is no file {path.name!r}; check the path.")
-
-
-def declared_columns(path: Path, header_row: int | None) -> tuple[list[tuple[str, str | None]], Dialect]:
-    """The name of each column, its type if the file declares one, and the dialect; no value is read."""
-    columns, dialect = declared(path, header_row)
-    return [(name, kind) for name, kind, _ in columns], dialect
-
-
-def declared(path: Path, header_row: int | None) -> tuple[list[Column], Dialect]:
+def declared(path: Path, header_row: int | None) -> tuple[list[BookColumn], Dialect]:
     """Names and declared types of the columns, and the dialect; its delimiter is the one that the line uses most.
 
     `header_row` is the line that holds the names (True is the first one), or 0 if there is none. A column without a
@@ -86,9 +73,9 @@ def declared(path: Path, header_row: int | None) -> tuple[list[Column], Dialect]
         rule = "the names in a file of JSON lines are part of its records"
         raise ParameterError(f"{path.name!r}: {rule}; write the schema from a code book")
     if ending(path) in STATISTICS:
-        return [(one.name, one.type, {}) for one in book_of(path)], Dialect()
+        return book_of(path), Dialect()
     if names_its_columns(path):
-        return [(name, type_of(dtype), {}) for name, dtype in column_types(path).items()], Dialect()
+        return [BookColumn(name=name, type=type_of(dtype)) for name, dtype in column_types(path).items()], Dialect()
     if header_row is None:
         rule = "nothing in it says whether the first line holds column names or a record"
         raise ParameterError(f"{path.name!r}: {rule}; say which: header=True, header=False or its line")
@@ -109,22 +96,19 @@ def declared(path: Path, header_row: int | None) -> tuple[list[Column], Dialect]
         _check_names(path, names)
     else:
         names = [f"column_{number}" for number in range(1, len(names) + 1)]
-    return [(name, None, {}) for name in names], dialect
+    return [BookColumn(name=name) for name in names], dialect
 
 
-def frame_columns(data: object) -> list[Column]:
+def frame_columns(data: object) -> list[BookColumn]:
     """Names and types of a frame's columns. Types of pandas depend on the values, so they are left out."""
-    words = {"Boolean": "boolean", "Date": "date", "Datetime": "datetime"}
+    words = {"Boolean": "boolean", "Date": "date", "Datetime": "datetime", "List": LIST, "Array": LIST}
     words |= dict.fromkeys(("String", "Categorical", "Enum"), "string")
-    frame, columns = as_frame(data), list[Column]()
+    frame, columns = as_frame(data), list[BookColumn]()
     if frame.implementation.is_pandas_like():
-        return [(name, None, {}) for name in frame.columns]
+        return [BookColumn(name=name) for name in frame.columns]
     for name, dtype in frame.collect_schema().items():
-        if type(dtype).__name__ in ("List", "Array"):
-            columns.append((name, LIST, {}))
-            continue
         kind = "integer" if dtype.is_integer() else "number" if dtype.is_numeric() else words.get(type(dtype).__name__)
-        columns.append((name, kind, {}))
+        columns.append(BookColumn(name=name, type=kind))
     return columns
 
 
@@ -161,20 +145,22 @@ _UNITS = {"1d": "1d", "1h": "1h", "1min": "1m", "1s": "1s"}
 """Distances of datetimes as a schema and as polars has them, the longest first."""
 
 
-def inferred(path: str | os.PathLike[str], columns: list[Column], dialect: Dialect) -> tuple[list[Column], list[str]]:
+def inferred(
+    path: str | os.PathLike[str], columns: list[BookColumn], dialect: Dialect
+) -> tuple[list[BookColumn], list[str]]:
     """Columns with types and all blanks filled in from the values, and the missing-value marks that occur."""
     import polars as pl
 
     some = Universe(range(1))  # of lists, whatever they hold
-    fields = (Field(name=name, items=some if kind == LIST else None) for name, kind, _ in columns)
+    fields = (Field(name=one.name, items=some if one.type == LIST else None) for one in columns)
     schema = TableSchema(fields=tuple(fields), dialect=dialect)
     frame = read_columns(path, schema).frame
     texts = [series for series in frame if series.dtype == pl.String]
     marks = ["", *(mark for mark in _MARKS if any((series == mark).any() for series in texts))]
-    return [(series.name, *_guess(series, marks)) for series in frame], marks
+    return [BookColumn(name=series.name, **_guess(series, marks)) for series in frame], marks
 
 
-def _guess(series: pl.Series, marks: list[str]) -> tuple[str | None, Known]:
+def _guess(series: pl.Series, marks: list[str]) -> Known:
     """The narrowest type that reads every value of a column, and its bounds or categories."""
     import polars as pl
 
@@ -184,9 +170,9 @@ def _guess(series: pl.Series, marks: list[str]) -> tuple[str | None, Known]:
     if values.dtype.is_float():
         values = values.filter(values.is_finite())
     if values.is_empty():
-        return None, {"role": "identifier"}
+        return {"role": "identifier"}
     if values.dtype.is_nested():
-        return _of_items(values.list.explode(), {}) or (None, {"role": "identifier"})
+        return _of_items(values.list.explode(), {}) or {"role": "identifier"}
     if values.dtype != pl.String:
         kind = type_of(values.dtype) or "string"
         return _filled(values, kind)
@@ -195,26 +181,26 @@ def _guess(series: pl.Series, marks: list[str]) -> tuple[str | None, Known]:
     return next(filled for filled in [*tried, _filled_from_text(values, "string")] if filled)
 
 
-def _of_delimited(texts: pl.Series, mark: str) -> tuple[str | None, Known] | None:
+def _of_delimited(texts: pl.Series, mark: str) -> Known | None:
     """The column read as lists with this delimiter; None if its texts are not made of much fewer items."""
     parts = texts.str.split(mark).list.explode().str.strip_chars()
     items = parts.filter(~parts.is_in(["", EMPTY]))
     return _of_items(items, {"delimiter": mark}) if 2 * items.n_unique() <= texts.n_unique() else None
 
 
-def _of_items(items: pl.Series, more: Known) -> tuple[str | None, Known] | None:
+def _of_items(items: pl.Series, more: Known) -> Known | None:
     """A column of lists with these items; None if they are too many."""
     items = items.drop_nulls().unique().sort()
     few = 0 < len(items) <= MOST_ITEMS and type_of(items.dtype) in LISTED
-    return (LIST, {"items": items.to_list(), **more}) if few else None
+    return {"type": LIST, "items": items.to_list(), **more} if few else None
 
 
-def _filled_from_text(texts: pl.Series, kind: str) -> tuple[str | None, Known] | None:
+def _filled_from_text(texts: pl.Series, kind: str) -> Known | None:
     """The column read as type `kind`; None if a value cannot be read so."""
     import polars as pl
 
     if kind == "boolean":
-        return ("boolean", {}) if texts.str.to_lowercase().is_in(["true", "false"]).all() else None
+        return {"type": kind} if texts.str.to_lowercase().is_in(["true", "false"]).all() else None
     if kind == "integer":
         values = texts.cast(pl.Int64, strict=False)
     elif kind == "number":
@@ -232,27 +218,28 @@ def _filled_from_text(texts: pl.Series, kind: str) -> tuple[str | None, Known] |
     return None if values.null_count() else _filled(values, kind)
 
 
-def _filled(values: pl.Series, kind: str) -> tuple[str | None, Known]:
+def _filled(values: pl.Series, kind: str) -> Known:
     """The type of a column, and its bounds or categories, from its values; too many texts make it an identifier."""
     low, high = values.min(), values.max()
     if kind == "boolean":
-        return kind, {}
+        return {"type": kind}
     if kind == "string":
         listed = sorted(values.unique().to_list())
-        return (kind, {"categories": listed}) if len(listed) <= _MANY else (None, {"role": "identifier"})
+        return {"type": kind, "categories": listed} if len(listed) <= _MANY else {"role": "identifier"}
     if kind == "number":
         step = _decimal_step(values)
-        return kind, {
-            "multipleOf" if _all_multiples(values, step) else "step": float(step),
+        return {
+            "type": kind,
+            "multiple_of" if _all_multiples(values, step) else "step": float(step),
             "minimum": float((Decimal(str(low)) / step).to_integral_value(ROUND_FLOOR) * step),
             "maximum": float((Decimal(str(high)) / step).to_integral_value(ROUND_CEILING) * step),
         }
     if isinstance(low, datetime) and isinstance(high, datetime):
         first, last = (moment.replace(microsecond=0, tzinfo=None) for moment in (low, high))
-        bounds: Known = {"minimum": first.isoformat(), "maximum": last.isoformat()}
+        bounds: Known = {"type": kind, "minimum": first.isoformat(), "maximum": last.isoformat()}
         whole = next((ours for ours, theirs in _UNITS.items() if (values.dt.truncate(theirs) == values).all()), None)
-        return kind, {"step": "1s", **bounds} if whole is None else {"multipleOf": whole, **bounds}
-    return kind, {"minimum": plain(low), "maximum": plain(high)}
+        return bounds | ({"step": "1s"} if whole is None else {"multiple_of": whole})
+    return {"type": kind, "minimum": plain(low), "maximum": plain(high)}
 
 
 def _all_multiples(values: pl.Series, step: Decimal) -> bool:

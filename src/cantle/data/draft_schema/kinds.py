@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cantle.data.draft_schema import families, tables
-from cantle.data.draft_schema.columns import declared, event_log, prepared, require_file
+from cantle.data.draft_schema.columns import declared, event_log, prepared
 from cantle.data.file_forms import PARQUET
 from cantle.data.file_forms import ending as ending_of
 from cantle.data.tables import column_types
@@ -20,9 +20,9 @@ from cantle.schema import DEFAULT
 from cantle.schema.declared_values import BLANK
 from cantle.schema.dialect import Dialect
 from cantle.schema.documents import one_line
+from cantle.schema.file_bytes import UNPACKED, check_file
 from cantle.schema.json_schema import EDITOR_LINE
 
-_PACKED = (".gz", ".xz", ".bz2")
 LONG_TABLES = (".csv", ".tsv")
 """Endings of the files that may start with column names."""
 
@@ -62,7 +62,7 @@ def kind_of(path: Path, asked: str | None) -> str:
             *first, last = KINDS
             raise ParameterError(f"--kind must be {', '.join(first)} or {last}, got {asked!r}")
         return asked
-    packed = path.suffix.lower() in _PACKED
+    packed = path.suffix.lower() in UNPACKED
     ending = (path.with_suffix("") if packed else path).suffix.lower()
     if ending == ".txt" and not packed:  # as a table, its first line would become column names
         fix = "say which: --kind table, sets, sequences or graph"
@@ -82,13 +82,13 @@ def _text(kind: str, columns: str = "", dialect: Dialect | None = None) -> str:
 
 def _named(path: Path, header_row: int | None) -> tuple[list[str], Dialect]:
     """The names of the columns of a long table, if they are in a line of it."""
-    require_file(path)
+    check_file(path)
     columns, dialect = declared(path, header_row) if header_row else ([], Dialect())
-    return [one_line(name) for name, _, _ in columns], dialect
+    return [one_line(one.name) for one in columns], dialect
 
 
 def _draft_graph(path: Path, _: int | None) -> str:
-    require_file(path)
+    check_file(path)
     return _text("graph")
 
 

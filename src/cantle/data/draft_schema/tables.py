@@ -14,7 +14,6 @@ from pathlib import Path
 
 from cantle.data.draft_schema.columns import (
     WESTERN,
-    Known,
     declared,
     event_log,
     frame_columns,
@@ -23,14 +22,12 @@ from cantle.data.draft_schema.columns import (
     prepared,
 )
 from cantle.data.file_forms import STATISTICS, ending
-from cantle.data.sheets import book_of
 from cantle.errors import ParameterError
 from cantle.schema.canonical_json import JSON
 from cantle.schema.code_books.columns import BookColumn
 from cantle.schema.declared_values import BLANK
 from cantle.schema.dialect import Dialect
 from cantle.schema.documents import one_line
-from cantle.schema.field_keys import LIST
 from cantle.schema.json_schema import EDITOR_LINE
 from cantle.schema.question_columns import quoted
 
@@ -188,30 +185,10 @@ def text_of(
     return "\n".join(parts)
 
 
-def entry_of(name: str, kind: str | None, known: Known) -> dict[str, JSON]:
-    """One field with what is known about it, and blanks for the rest."""
-    if known.get("role"):  # it has no values, or too many different ones to be published as categories
-        return {"name": name, "role": "identifier"}
-    if kind is None:
-        return {"name": name, "type": BLANK}
-    if kind == "string":
-        return {"name": name, "type": kind, "categories": known.get("categories", BLANK)}
-    if kind == "boolean":
-        return {"name": name, "type": kind}
-    if kind == LIST:
-        delimiter: dict[str, JSON] = {"delimiter": known["delimiter"]} if "delimiter" in known else {}
-        return {"name": name, "type": kind, "items": known.get("items", BLANK), **delimiter}
-    multiple: dict[str, JSON] = {"multipleOf": known["multipleOf"]} if "multipleOf" in known else {}
-    needed = kind in ("number", "datetime") and not multiple
-    step: dict[str, JSON] = {"step": known.get("step", BLANK)} if needed else {}
-    bounds: dict[str, JSON] = {key: known.get(key, BLANK) for key in ("minimum", "maximum")} | multiple
-    return {"name": name, "type": kind, **step, "constraints": bounds}
-
-
-def flow(value: JSON | Mapping[str, JSON], key: str = "") -> str:
+def flow(value: object, key: str = "") -> str:
     """A value as YAML on one line, with plain keys; a blank (???) needs quotes there."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(name)}: {flow(one, name)}" for name, one in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(str(name))}: {flow(one, str(name))}" for name, one in value.items()) + "}"
     if isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
         return "[" + ", ".join(map(flow, value)) + "]"
     return str(value) if key in ("type", "role") and value != BLANK else one_line(value)
@@ -275,12 +252,12 @@ def draft(
     else:
         columns, dialect = declared(Path(data), header)
         if not book and ending(data) in STATISTICS:  # its labels are its code book
-            book = book_of(Path(data))
+            book = columns
     marks = [""]
     if infer:
         columns, marks = inferred(str(data), columns, dialect)
-    known = {one.name: one.entry() for one in book}
-    fields = [known.get(name) or entry_of(name, kind, facts) for name, kind, facts in columns]
+    known = {one.name: one for one in book}
+    fields = [known.get(one.name, one).entry() for one in columns]
     if dialect.header:  # otherwise fields stand for columns by their order
         fields = with_places(fields)
     return text_of(fields, marks, dialect, inferred=infer)

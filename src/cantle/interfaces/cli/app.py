@@ -41,8 +41,10 @@ from cantle.interfaces.cli.options import (
     NodesFile,
     Parameters,
     SchemaFile,
+    argument,
     chosen,
     needed,
+    option,
     output,
     print_result,
     progress,
@@ -50,6 +52,7 @@ from cantle.interfaces.cli.options import (
     schema_for,
     settings_of,
     speak_utf8,
+    switch,
 )
 from cantle.interfaces.cli.release import (
     apply_command,
@@ -155,61 +158,47 @@ def _complain(error: CantleError) -> None:
 
 @app.command("publish")
 def publish_command(
-    data: Annotated[
-        str,
-        typer.Argument(metavar="DATA", help="A table (CSV, Excel, Parquet), sets of items (FIMI lines, …), or edges."),
-    ],
+    data: Annotated[str, argument("A table (CSV, Excel, Parquet), sets of items (FIMI lines, …), or edges.", "DATA")],
     schema: SchemaFile = None,
-    epsilon: Annotated[str | None, typer.Option(metavar="E", help="The whole privacy budget of this release.")] = None,
+    epsilon: Annotated[str | None, option("The whole privacy budget of this release.", "E")] = None,
     method: MethodName = None,
     preset: Preset = "default",
     to: Annotated[Path | None, output("A new folder. Default: release.", "DIR")] = None,
     engine: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            autocompletion=lambda: ["memory", "duckdb", "spark", "database"],
-            help="memory (default), duckdb, spark or database.",
+        option(
+            "memory (default), duckdb, spark or database.", "NAME", choices=("memory", "duckdb", "spark", "database")
         ),
     ] = None,
     memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE", help="Memory that engine duckdb may use to put sets and edges together, such as 4GB."
-        ),
+        str | None, option("Memory that engine duckdb may use to put sets and edges together, such as 4GB.", "SIZE")
     ] = None,
-    table: Annotated[str | None, typer.Option(metavar="NAME", help="The table (databases only).")] = None,
+    table: Annotated[str | None, option("The table (databases only).", "NAME")] = None,
     form: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "csv, parquet, fimi (for sets and sequences) or xes. Default: csv, or the form of the data.",
+            "NAME",
             "--format",
-            metavar="NAME",
-            autocompletion=lambda: ["csv", "parquet", "fimi", "xes"],
-            help="csv, parquet, fimi (for sets and sequences) or xes. Default: csv, or the form of the data.",
+            choices=("csv", "parquet", "fimi", "xes"),
         ),
     ] = None,
     nodes: NodesFile = None,
     settings: Parameters = [],  # noqa: B006
     ledger: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The ledger to charge first: a SQLite file or postgresql:// URL.")
+        str | None, option("The ledger to charge first: a SQLite file or postgresql:// URL.", "FILE")
     ] = None,
     dataset: DataSet = None,
     statement: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Public facts for the statement (curator, purpose, licence, …), YAML."),
+        Path | None, option("Public facts for the statement (curator, purpose, licence, …), YAML.", "FILE")
     ] = None,
-    insecure_seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Make the release repeatable and NOT PRIVATE, for tests.")
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Publish even with an epsilon above 20.")] = False,
+    insecure_seed: Annotated[int | None, option("Make the release repeatable and NOT PRIVATE, for tests.", "N")] = None,
+    yes: Annotated[bool, switch("Publish even with an epsilon above 20.", "--yes")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything and show the plan; read no data, spend nothing.")
+        bool, switch("Check everything and show the plan; read no data, spend nothing.", "--dry-run")
     ] = False,
     records: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", help="With --dry-run: about how many records there are, from public knowledge."
-        ),
+        int | None, option("With --dry-run: about how many records there are, from public knowledge.", "N", min=1)
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -327,7 +316,7 @@ for command in (
 
 
 @app.callback(invoke_without_command=True)
-def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+def _root(version: Annotated[bool, switch("Print the version.", "--version")] = False) -> None:
     if version:
         from importlib.metadata import version as of
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cantle.errors import MissingExtra
-from cantle.interfaces.cli.options import Json, print_result, progress, table
+from cantle.interfaces.cli.options import Json, option, print_result, progress, switch, table
 
 if TYPE_CHECKING:
     from cantle.audit import Row
@@ -51,12 +51,11 @@ def unloaded() -> None:
     """Stands in the list of commands for one of the lab."""
 
 
-All = Annotated[bool, typer.Option("--all", help="All small data sets instead of the smallest; takes minutes.")]
+All = Annotated[bool, switch("All small data sets instead of the smallest; takes minutes.", "--all")]
 Sampled = Annotated[
-    bool,
-    typer.Option("--statistical", help="Also audit the publisher from outside, with its real noise; takes minutes."),
+    bool, switch("Also audit the publisher from outside, with its real noise; takes minutes.", "--statistical")
 ]
-Runs = Annotated[int | None, typer.Option(min=50, metavar="N", help="Runs per data set, with --statistical.")]
+Runs = Annotated[int | None, option("Runs per data set, with --statistical.", "N", min=50)]
 
 _KINDS: dict[str, tuple[str, str, tuple[str, ...], tuple[str, str]]] = {
     "exact": (
@@ -178,14 +177,6 @@ def _words(loss: float) -> str:
 
 def _facts(row: Row) -> dict[str, object]:
     """A row for JSON; infinity becomes a text, because JSON has no number for it."""
-
-    def number(loss: float) -> float | str:
-        return "infinite" if math.isinf(loss) else loss
-
-    facts: dict[str, object] = {
-        "name": row.name,
-        "claimed": number(row.claimed),
-        "measured": number(row.measured),
-        "ok": row.ok,
-    }
-    return facts | ({"note": row.note} if row.note else {})
+    losses = {"claimed": row.claimed, "measured": row.measured}
+    finite: dict[str, object] = {name: "infinite" if math.isinf(loss) else loss for name, loss in losses.items()}
+    return {"name": row.name, **finite, "ok": row.ok} | ({"note": row.note} if row.note else {})

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cantle.errors import MissingExtra, OutputError, ParameterError, install_command, raise_alone
-from cantle.interfaces.cli.options import Json, new_file, output, print_result, progress, table, write_file
+from cantle.interfaces.cli.options import (
+    Json,
+    argument,
+    new_file,
+    option,
+    output,
+    print_result,
+    progress,
+    table,
+    write_file,
+)
 
 if TYPE_CHECKING:
     from cantle.release import Release
@@ -18,7 +28,7 @@ if TYPE_CHECKING:
 
 def demo_command(
     to: Annotated[Path | None, output("The folder for the release. Default: cantle-demo.", "DIR")] = None,
-    epsilon: Annotated[str, typer.Option(metavar="E", help="The privacy budget.")] = "1",
+    epsilon: Annotated[str, option("The privacy budget.", "E")] = "1",
     as_json: Json = False,
 ) -> None:
     """Publish a small made-up population.
@@ -96,13 +106,11 @@ def _free_name(stem: str) -> Path:
 
 
 def studio_command(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A project folder (made if it is new), or a finished release.")
-    ] = Path("."),
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="N", help="A port of this machine; 0: any that is free.")
-    ] = 0,
-    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+    folder: Annotated[Path, argument("A project folder (made if it is new), or a finished release.", "DIR")] = Path(
+        "."
+    ),
+    port: Annotated[int, option("A port of this machine; 0: any that is free.", "N", min=0, max=65535)] = 0,
+    browser: Annotated[bool, option("Open a browser.")] = True,
 ) -> None:
     """Make a release, or look at one, in a browser.
 

@@ -12,14 +12,18 @@ import typer
 
 from cantle.errors import ParameterError
 from cantle.interfaces.cli.options import (
+    PACKAGES,
     DataSet,
     Json,
     Parameters,
     Scalar,
     SchemaFile,
+    argument,
     chosen,
     needed,
+    option,
     print_result,
+    schema_for,
     settings_of,
     table,
 )
@@ -32,24 +36,17 @@ if TYPE_CHECKING:
 METHODS = ["auto", "mosaic", "rps", "diffgen", "baskets", "diffpart", "journeys", "degrees", "families"]
 MethodName = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
-        autocompletion=lambda: METHODS,
-        help="auto (default), mosaic, rps, diffgen, baskets, diffpart, journeys, families or degrees; or your own, "
-        "package.module:Class.",
+    option(
+        f"{', '.join(METHODS[:-1])} or {METHODS[-1]} (default: {METHODS[0]}); or your own, package.module:Class.",
+        "NAME",
+        choices=METHODS,
     ),
 ]
 Preset = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        autocompletion=lambda: ["default", "paper"],
-        help="default, or paper: a method from a paper as it was published.",
-    ),
+    str, option("default, or paper: a method from a paper as it was published.", "NAME", choices=("default", "paper"))
 ]
 Records = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="N", help="About how many records (sets, nodes) there are, from public knowledge."),
+    int | None, option("About how many records (sets, nodes) there are, from public knowledge.", "N", min=1)
 ]
 
 
@@ -60,17 +57,12 @@ NAMED = 8
 def plan_command(
     schema: SchemaFile = None,
     epsilons: Annotated[
-        list[str] | None, typer.Argument(metavar="EPSILON", help="More values, for comparison.")
+        list[str] | None, argument("More values, for comparison; or a data package, which is the schema.", "EPSILON")
     ] = None,
     records: Records = None,
-    epsilon: Annotated[
-        str | None, typer.Option(metavar="E", help="The privacy budget; give several to compare them.")
-    ] = None,
+    epsilon: Annotated[str | None, option("The privacy budget; give several to compare them.", "E")] = None,
     want: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ERROR", help='Find epsilon: "one-way 0.5%", "group-1% 50", "group-10% 1%", "smallest 200".'
-        ),
+        str | None, option('Find epsilon: "one-way 0.5%", "group-1% 50", "group-10% 1%", "smallest 200".', "ERROR")
     ] = None,
     method: MethodName = None,
     preset: Preset = "default",
@@ -84,12 +76,15 @@ def plan_command(
     Example: cantle plan --schema schema.yaml --records 50000 --epsilon 0.5 1 2
 
     Example: cantle plan --schema schema.yaml --records 50000 --want "one-way 0.5%"
+
+    Example: cantle plan datapackage.yaml --records 5000 --epsilon 1
     """
     parameters = settings_of(settings, preset)
     if records is None:
         raise ParameterError("plan needs --records N: about how many records there are, from public knowledge")
-    public, method = Path(needed(schema, "schema", "--schema")), method_named(method)
-    values = [*([epsilon] if epsilon is not None else []), *(epsilons or [])]
+    package = next((one for one in epsilons or [] if one.lower().endswith(PACKAGES)), "")
+    public, method = Path(schema_for(package, schema)), method_named(method)
+    values = [one for one in (epsilon, *(epsilons or [])) if one is not None and one != package]
     if not values and want is None:
         values = [one for one in (chosen(None, "epsilon"),) if one is not None]
     if bool(values) == (want is not None):
@@ -211,8 +206,8 @@ ledger_app = typer.Typer(
     help="Keep account of what each data set has spent, across releases.", no_args_is_help=True, rich_markup_mode=None
 )
 
-Where = Annotated[str | None, typer.Option("--ledger", metavar="FILE", help="A SQLite file or a postgresql:// URL.")]
-AnyName = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Default: all data sets.")]
+Where = Annotated[str | None, option("A SQLite file or a postgresql:// URL.", "FILE", "--ledger")]
+AnyName = Annotated[str | None, option("Default: all data sets.", "NAME", "--dataset")]
 
 _SHOWN = ("data set", "unit", "cap", "spent", "left", "releases", "charges without release")
 
@@ -247,7 +242,7 @@ def show_command(ledger: Where = None, dataset: AnyName = None, as_json: Json = 
 
 @ledger_app.command("cap")
 def cap_command(
-    epsilon: Annotated[str, typer.Argument(metavar="N", help="The largest total epsilon of the data set.")],
+    epsilon: Annotated[str, argument("The largest total epsilon of the data set.", "N")],
     ledger: Where = None,
     dataset: DataSet = None,
     as_json: Json = False,

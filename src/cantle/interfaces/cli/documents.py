@@ -6,28 +6,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from cantle.errors import OutputError, ParameterError
+from cantle.errors import ParameterError
 from cantle.interfaces.cli.internal import warn
 from cantle.interfaces.cli.options import (
     DataSet,
     Json,
     defaults,
     internal_file,
+    option,
     output,
     print_or_write,
     print_result,
     write_file,
     write_internal,
 )
-from cantle.interfaces.cli.release import (
-    ReleaseDirOrDefault,
-    marked_file,
-    outside,
-    release_folder,
-    warn_unless_private,
-)
+from cantle.interfaces.cli.release import ReleaseDirOrDefault, made_file, opened, release_folder
 
 if TYPE_CHECKING:
     from cantle.release import Release
@@ -38,14 +31,11 @@ def report_command(
     given: ReleaseDirOrDefault = None,
     to: Annotated[Path | None, output("Default: report.html in the release folder.")] = None,
     against: Annotated[
-        Path | None,
-        typer.Option(metavar="DATA", help="The private data: makes the INTERNAL edition, report.internal.html."),
+        Path | None, option("The private data: makes the INTERNAL edition, report.internal.html.", "DATA")
     ] = None,
-    nodes: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --against: file listing all nodes (graphs only).")
-    ] = None,
+    nodes: Annotated[Path | None, option("With --against: file listing all nodes (graphs only).", "FILE")] = None,
     ledger: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Show what the data set has spent up to now, from this ledger.")
+        str | None, option("Show what the data set has spent up to now, from this ledger.", "FILE")
     ] = None,
     dataset: DataSet = None,
     as_json: Json = False,
@@ -90,10 +80,7 @@ def _public_file(folder: Path, to: Path | None, release: Release) -> Path:
     name = mark_of(release.manifest) + REPORT
     if to is None or to.resolve() == (folder / name).resolve():
         return folder / name
-    marked = marked_file(to, release)
-    if folder.resolve() in marked.resolve().parents:
-        raise OutputError(f"in a release folder the report is called {name}; leave -o out, or choose another folder")
-    return marked
+    return made_file(to, release)
 
 
 def _account(ledger: str | None, dataset: str | None, release: Release) -> Spending | None:
@@ -109,12 +96,11 @@ def _account(ledger: str | None, dataset: str | None, release: Release) -> Spend
         raise ParameterError("a ledger needs the name of the data set, and a data set its ledger; give both or neither")
     if ledger is None or dataset is None:
         return None
-    from cantle.release.report.budget_section import Spending, Spent
+    from cantle.release.report.budget_section import Spending, spent
     from cantle.trusted.ledger import Ledger
 
     account = Ledger(ledger).account(dataset)
-    spent = [Spent(one.sequence, one.time, one.method, one.epsilon_nano) for one in account.entries]
-    return Spending(account.dataset, spent, account.cap_nano)
+    return Spending(account.dataset, account.cap_nano, [*map(spent, account.entries)])
 
 
 def statement_command(
@@ -128,22 +114,19 @@ def statement_command(
 
     Example: cantle statement release -o statement.html
     """
-    from cantle.release import Release
     from cantle.release.report.page import printable_statement
 
-    folder = release_folder(given)
-    release = Release.load(folder)
-    target = outside(marked_file(to or Path("statement.html"), release), folder)
+    release = opened(given)
+    target = made_file(to or Path("statement.html"), release)
     write_file(target, printable_statement(release))
     print_result(as_json, {"file": str(target)}, lambda: print(f"wrote {target}: open it in a browser and print it"))
 
 
 def sign_command(
     folder: ReleaseDirOrDefault = None,
-    key: Annotated[Path | None, typer.Option(metavar="FILE", help="The private key that signs.")] = None,
+    key: Annotated[Path | None, option("The private key that signs.", "FILE")] = None,
     new_key: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Make a new key, and FILE.pub for those who verify; signs nothing."),
+        Path | None, option("Make a new key, and FILE.pub for those who verify; signs nothing.", "FILE")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -171,7 +154,7 @@ def sign_command(
 def metadata_command(
     given: ReleaseDirOrDefault = None,
     form: Annotated[
-        str, typer.Option("--format", metavar="NAME", autocompletion=lambda: ["datacite", "croissant"])
+        str, option("datacite or croissant.", "NAME", "--format", choices=("datacite", "croissant"))
     ] = "datacite",
     to: Annotated[Path | None, output("A new file. Default: print.")] = None,
     as_json: Json = False,
@@ -182,15 +165,13 @@ def metadata_command(
 
     Example: cantle metadata release --format datacite -o datacite.json
     """
-    from cantle.release import Release
     from cantle.release.metadata import FORMATS
 
     if form not in FORMATS:
         raise ParameterError(f"--format must be {' or '.join(FORMATS)}, got {form!r}")
-    folder = release_folder(given)
-    release = Release.load(folder)
+    release = opened(given)
     text = FORMATS[form](release.manifest)
-    target = None if to is None else outside(marked_file(to, release), folder)
+    target = None if to is None else made_file(to, release)
     print_or_write(text, "metadata", target, {"format": form}, as_json)
 
 
@@ -206,12 +187,9 @@ def bundle_command(
 
     Example: cantle bundle release -o release.xlsx
     """
-    from cantle.release import Release
     from cantle.release.bundle import bundle
 
-    folder = release_folder(given)
-    release = Release.load(folder)
-    target = outside(marked_file(to, release), folder)
-    warn_unless_private(release)
+    release = opened(given)
+    target = made_file(to, release)
     bundle(release, target)
     print_result(as_json, {"file": str(target)}, lambda: print(f"wrote {target}"))

@@ -13,7 +13,9 @@ from cantle.interfaces.cli.options import (
     Json,
     NodesFile,
     SchemaFile,
+    argument,
     internal_file,
+    option,
     output,
     print_result,
     schema_for,
@@ -23,11 +25,10 @@ from cantle.interfaces.cli.release import ReleaseDirOrDefault, release_folder
 
 
 def check_command(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="A file: a table, sets of items, or edges.")],
+    data: Annotated[Path, argument("A file: a table, sets of items, or edges.", "DATA")],
     schema: SchemaFile = None,
     limit: Annotated[
-        str,
-        typer.Option(metavar="SHARE", help="Exit with 1 if a larger share of values or records is changed or lost."),
+        str, option("Exit with 1 if a larger share of values or records is changed or lost.", "SHARE")
     ] = "5%",
     nodes: NodesFile = None,
     to: Annotated[Path | None, output("A new file named *.internal.json or *.internal.txt.")] = None,
@@ -66,7 +67,7 @@ def check_command(
 
 
 def evaluate_command(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="The file that was published.")],
+    data: Annotated[Path, argument("The file that was published.", "DATA")],
     folder: ReleaseDirOrDefault = None,
     nodes: NodesFile = None,
     as_json: Json = False,

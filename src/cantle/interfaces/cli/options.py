@@ -131,13 +131,33 @@ def settings_of(pairs: list[str], preset: str) -> dict[str, Scalar]:
     return settings
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
-SchemaFile = Annotated[Path | None, typer.Option("--schema", metavar="FILE", help="The public schema, YAML or JSON.")]
-NodesFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="File listing all nodes, one per line (graphs only).")
-]
-Parameters = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the method.")]
-DataSet = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="The data set's name in the ledger.")]
+def option(words: str, metavar: str | None = None, *flags: str, choices: Sequence[str] = (), **more: Any) -> Any:
+    """An option of a command: what it says of itself and of its value, its flags if they are not its name, and the
+    values that a shell offers."""
+    offered = (lambda: list(choices)) if choices else None
+    return typer.Option(*flags, metavar=metavar, help=words, autocompletion=offered, **more)
+
+
+def switch(words: str, flag: str) -> Any:
+    """An option without a value, that cannot be switched off."""
+    return option(words, None, flag)
+
+
+def argument(words: str, metavar: str, **more: Any) -> Any:
+    """A value of a command that has no flag."""
+    return typer.Argument(metavar=metavar, help=words, **more)
+
+
+def output(words: str, metavar: str = "FILE") -> Any:
+    """The option -o; what it says of the file or folder."""
+    return option(words, metavar, "-o", "--output")
+
+
+Json = Annotated[bool, switch("Print one JSON object for machines.", "--json")]
+SchemaFile = Annotated[Path | None, option("The public schema, YAML or JSON.", "FILE", "--schema")]
+NodesFile = Annotated[Path | None, option("File listing all nodes, one per line (graphs only).", "FILE")]
+Parameters = Annotated[list[str], option("A parameter of the method.", "KEY=VALUE", "--set")]
+DataSet = Annotated[str | None, option("The data set's name in the ledger.", "NAME", "--dataset")]
 
 
 def speak_utf8() -> None:
@@ -214,11 +234,6 @@ def _each_phase(show: Callable[[str], None]) -> Iterator[None]:
 
 
 # ---- files ----------------------------------------------------------------------------------------------------
-
-
-def output(words: str, metavar: str = "FILE") -> Any:
-    """The option -o; what it says of the file or folder."""
-    return typer.Option("-o", "--output", metavar=metavar, help=words)
 
 
 def new_file(target: Path, what: str = "file") -> Path:

@@ -12,12 +12,15 @@ import typer
 from cantle.errors import OutputError, ParameterError, VerifyError
 from cantle.interfaces.cli.options import (
     Json,
+    argument,
     chosen,
     internal_file,
     new_file,
+    option,
     output,
     print_or_write,
     print_result,
+    switch,
     table,
     write_file,
     write_internal,
@@ -30,9 +33,9 @@ if TYPE_CHECKING:
     from cantle.release import Release
 
 
-ReleaseDir = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
+ReleaseDir = Annotated[Path, argument("A release folder.", "DIR")]
 ReleaseDirOrDefault = Annotated[
-    Path | None, typer.Argument(metavar="DIR", help="A release folder. Default: `out` in cantle.toml, or release.")
+    Path | None, argument("A release folder. Default: `out` in cantle.toml, or release.", "DIR")
 ]
 
 
@@ -43,9 +46,9 @@ def release_folder(given: Path | None) -> Path:
 
 def show_command(
     folder: ReleaseDirOrDefault = None,
-    depth: Annotated[int, typer.Option(min=0, metavar="N", help="Number of levels of the tree to draw.")] = 3,
+    depth: Annotated[int, option("Number of levels of the tree to draw.", "N", min=0)] = 3,
     everything: Annotated[
-        bool, typer.Option("--all", help="All columns and noisy tables; by default the first ones of many.")
+        bool, switch("All columns and noisy tables; by default the first ones of many.", "--all")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -71,7 +74,7 @@ def show_command(
 
 def verify_command(
     folder: ReleaseDirOrDefault = None,
-    key: Annotated[Path | None, typer.Option(metavar="FILE", help="The public key of who signed the release.")] = None,
+    key: Annotated[Path | None, option("The public key of who signed the release.", "FILE")] = None,
     as_json: Json = False,
 ) -> None:
     """Check a release: receipt, hashes, schema, statement, counts, report and, with a key, who signed it.
@@ -100,15 +103,13 @@ def verify_command(
 
 
 def sample_command(
-    n: Annotated[int, typer.Option("-n", min=0, metavar="N", help="Number of records (graphs: of degrees).")],
+    n: Annotated[int, option("Number of records (graphs: of degrees).", "N", "-n", min=0)],
     folder: ReleaseDirOrDefault = None,
     to: Annotated[Path | None, output("A new CSV file (sets: FIMI lines), or FILE.parquet. Default: print.")] = None,
     where: Annotated[
-        str | None, typer.Option(metavar="QUESTION", help="Tables: only records such as \"age >= 65 and sex == 'F'\".")
+        str | None, option("Tables: only records such as \"age >= 65 and sex == 'F'\".", "QUESTION")
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Random seed. Sampling uses no privacy budget.")
-    ] = None,
+    seed: Annotated[int | None, option("Random seed. Sampling uses no privacy budget.", "N", min=0)] = None,
     as_json: Json = False,
 ) -> None:
     """Draw more synthetic records from a release. This uses no privacy budget.
@@ -122,7 +123,8 @@ def sample_command(
     """
     from cantle.release.data_file import as_text, number_of, write
 
-    release, target = opened(folder, to)
+    release = opened(folder)
+    target = None if to is None else made_file(to, release)
     records = release.sample(n, seed=seed, where=where)
     drawn = number_of(records, release.manifest)
     facts = {"records": drawn, "private": release.private, "guarantee": release.manifest.guarantee}
@@ -138,42 +140,32 @@ def sample_command(
     print_result(as_json, facts | {"file": str(target)}, lambda: print(f"wrote {target}: {drawn:,} records"))
 
 
-def opened(folder: Path | None, to: Path | None) -> tuple[Release, Path | None]:
-    """A release, with a warning if it is not private, and the path of a new file made from it, if there will be one."""
+def opened(given: Path | None) -> Release:
+    """A release, with a warning if it is not private, because printed CSV lines cannot carry the mark."""
     from cantle.release import Release
 
-    release = Release.load(release_folder(folder))
-    warn_unless_private(release)
-    return release, None if to is None else marked_file(to, release)
+    release = Release.load(release_folder(given))
+    if not release.private:
+        print(f"{release.manifest.guarantee}; this also holds for what is made from the release", file=sys.stderr)
+    return release
 
 
-def marked_file(to: Path, release: Release) -> Path:
-    """The path of a new file made from a release; its name is marked NOT-PRIVATE if those of the release are."""
+def made_file(to: Path, release: Release) -> Path:
+    """The path of a new file made from a release, outside of its folder; its name is marked NOT-PRIVATE if those of the
+    release are."""
     from cantle.release import mark_of
 
     mark = mark_of(release.manifest)
-    return new_file(to if to.name.startswith(mark) else to.with_name(mark + to.name))
-
-
-def outside(target: Path, folder: Path) -> Path:
-    """The path of a new file, which must not lie in the folder of the release."""
-    if folder.resolve() in target.resolve().parents:
+    target = new_file(to if to.name.startswith(mark) else to.with_name(mark + to.name))
+    if release.folder is not None and release.folder.resolve() in target.resolve().parents:
         raise OutputError(f"{target.name} is not one of the files of the release; choose a file outside of its folder")
     return target
-
-
-def warn_unless_private(release: Release) -> None:
-    """Warns on stderr that drawn records have no guarantee, because printed CSV lines cannot carry the mark."""
-    if not release.private:
-        print(f"{release.manifest.guarantee}; this also holds for what is made from the release", file=sys.stderr)
 
 
 def graph_command(
     folder: ReleaseDir,
     to: Annotated[Path, output("A new edge list.")],
-    seed: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Random seed. The degrees are already public.")
-    ] = None,
+    seed: Annotated[int | None, option("Random seed. The degrees are already public.", "N", min=0)] = None,
     as_json: Json = False,
 ) -> None:
     """Make a random graph with the released degrees. Who is connected to whom is made up, and so is clustering.
@@ -181,16 +173,14 @@ def graph_command(
     Example: cantle graph release -o graph.txt
     """
     from cantle.drawing.random_graph import regenerate, write_edges
-    from cantle.release import Release
     from cantle.release.data_file import as_polars
 
-    release = Release.load(folder)
+    release = opened(folder)
     if release.manifest.method != "degrees":
         raise ParameterError(
             "only a release by method degrees can be turned into a graph; this one was made by another method"
         )
-    target = marked_file(to, release)
-    warn_unless_private(release)
+    target = made_file(to, release)
     degrees = as_polars(release.records, release.manifest)["degree"].to_numpy()
     edges = regenerate(degrees, seed)
     with writing(target):
@@ -204,7 +194,7 @@ def graph_command(
 def map_command(
     folder: ReleaseDirOrDefault = None,
     to: Annotated[Path | None, output("A new GeoJSON file.")] = None,
-    place: Annotated[str | None, typer.Option(metavar="NAME", help="Which place, if there are several.")] = None,
+    place: Annotated[str | None, option("Which place, if there are several.", "NAME")] = None,
     as_json: Json = False,
 ) -> None:
     """Write a place of a table as GeoJSON: rectangles with their counts, intervals and densities.
@@ -213,14 +203,15 @@ def map_command(
     """
     from cantle.release.maps import geojson
 
-    release, target = opened(folder, to)
+    release = opened(folder)
+    target = None if to is None else made_file(to, release)
     facts = {"private": release.private, "guarantee": release.manifest.guarantee}
     print_or_write(geojson(release, place), "geojson", target, facts, as_json)
 
 
 def apply_command(
     folder: ReleaseDir,
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Another table with the same schema.")],
+    data: Annotated[Path, argument("Another table with the same schema.", "DATA")],
     to: Annotated[Path | None, output("A new file named *.internal.csv.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -240,30 +231,19 @@ def apply_command(
 
 def query_command(
     folder: ReleaseDir,
-    question: Annotated[
-        str, typer.Argument(metavar="QUESTION", help="Such as \"age >= 65 and diabetes == 'yes'\". Default: all.")
-    ] = "",
-    by: Annotated[
-        list[str],
-        typer.Option("--by", metavar="COLUMN", help="One row per value (of tables); may be repeated."),
-    ] = [],  # noqa: B006
-    mean: Annotated[
-        str | None, typer.Option("--mean", metavar="COLUMN", help="The mean of a column of numbers, not a count.")
-    ] = None,
+    question: Annotated[str, argument("Such as \"age >= 65 and diabetes == 'yes'\". Default: all.", "QUESTION")] = "",
+    by: Annotated[list[str], option("One row per value (of tables); may be repeated.", "COLUMN", "--by")] = [],  # noqa: B006
+    mean: Annotated[str | None, option("The mean of a column of numbers, not a count.", "COLUMN", "--mean")] = None,
     weighted: Annotated[
-        bool, typer.Option("--weighted", help="Each record counts for its weight (role: weight in the schema).")
+        bool, switch("Each record counts for its weight (role: weight in the schema).", "--weighted")
     ] = False,
     regress: Annotated[
-        str | None,
-        typer.Option("--regress", metavar="FORMULA", help='A linear regression, such as "income ~ age + sex".'),
+        str | None, option('A linear regression, such as "income ~ age + sex".', "FORMULA", "--regress")
     ] = None,
     itemsets: Annotated[
-        float | None,
-        typer.Option("--itemsets", metavar="SUPPORT", help="Sets: list what this share (or number) of the sets holds."),
+        float | None, option("Sets: list what this share (or number) of the sets holds.", "SUPPORT", "--itemsets")
     ] = None,
-    confidence: Annotated[
-        float, typer.Option(metavar="SHARE", help="In what share of cases the interval holds the true value.")
-    ] = 0.95,
+    confidence: Annotated[float, option("In what share of cases the interval holds the true value.", "SHARE")] = 0.95,
     to: Annotated[Path | None, output("A new CSV file. Default: print.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -302,83 +282,61 @@ def query_command(
         raise ParameterError(f"query writes CSV; choose a name that ends in .csv, not {to.name!r}")
     if itemsets is not None and (question or by or mean or weighted):
         raise ParameterError("--itemsets lists groups of items; it goes with --confidence and -o, and nothing else")
-    release, target = opened(folder, to)
+    beside = {"a question": question, "--by": by, "--mean": mean, "--weighted": weighted, "--itemsets": itemsets}
+    if regress is not None and (given := [name for name, value in beside.items() if value]):
+        raise ParameterError(f"--regress uses all records as they are; leave out {' and '.join(given)}")
+    release = opened(folder)
+    target = None if to is None else made_file(to, release)
     facts: dict[str, object] = {"question": question, "mean": mean, "weighted": weighted, "confidence": confidence}
-    given, answer = confidence, dict[str, object]()
     estimate: Any = partial(release.mean, mean) if mean else release.count
+    told: Any = None
     if regress is not None:
-        beside = {"a question": question, "--by": by, "--mean": mean, "--weighted": weighted, "--itemsets": itemsets}
-        if given_too := [name for name, value in beside.items() if value]:
-            raise ParameterError(f"--regress uses all records as they are; leave out {' and '.join(given_too)}")
-        fit = release.regress(regress, confidence=given)
-        rows, answer = fit.frame(), {"regress": regress, "records": fit.records, "notes": list(fit.notes)}
-        answer |= {"confidence": given, "rows": _plain(rows)}
-    elif itemsets is not None:
-        by, rows = ["items"], release.itemsets(itemsets, confidence=given)
-        stated = None if set(rows["covers"]) & set(WITHOUT_CONFIDENCE) else given
-        answer = {"itemsets": itemsets, "confidence": stated, "rows": _plain(rows)}
-        rows = rows.with_columns(pl.col("items").cast(pl.List(pl.String)).list.join(", "))
-    elif by:
-        rows = estimate(question, by=by, confidence=given, weighted=weighted)
-        asker = asker_of(release)
-        if said := asker.cut_steps(asker.parse(question)):
-            print(f"note: {said}", file=sys.stderr)
-        stated = None if set(rows["covers"]) & set(WITHOUT_CONFIDENCE) else given
-        answer = facts | {"by": by, "confidence": stated, "rows": _plain(rows)}
+        told = release.regress(regress, confidence=confidence)
+        rows, facts = told.frame(), {"regress": regress, "records": told.records, "notes": list(told.notes)}
+        facts |= {"confidence": confidence, "rows": _plain(rows).to_dicts()}
+    elif by or itemsets is not None:
+        if itemsets is None:
+            rows, facts = estimate(question, by=by, confidence=confidence, weighted=weighted), facts | {"by": by}
+            asker = asker_of(release)
+            if said := asker.cut_steps(asker.parse(question)):
+                print(f"note: {said}", file=sys.stderr)
+        else:
+            rows, facts, by = release.itemsets(itemsets, confidence=confidence), {"itemsets": itemsets}, ["items"]
+        unsure = set(rows["covers"]) & set(WITHOUT_CONFIDENCE)
+        facts |= {"confidence": None if unsure else confidence, "rows": _plain(rows).to_dicts()}
     else:
-        one = estimate(question, confidence=given, weighted=weighted)
-        rows = pl.DataFrame({name: [getattr(one, name)] for name in ("value", "low", "high", "covers")})
-        answer = facts | one.to_dict()
+        told = estimate(question, confidence=confidence, weighted=weighted)
+        rows = pl.DataFrame({name: [getattr(told, name)] for name in ("value", "low", "high", "covers")})
+        facts |= told.to_dict()
     if NOISE_ONLY in rows["covers"]:
         print(f"note: {KINDS[release.manifest.kind].noise_note}", file=sys.stderr)
     if by and LIMITS in rows["covers"]:
         print(f"note: rows marked {LIMITS} were never counted by themselves; no 95 % interval exists", file=sys.stderr)
-    answer |= {"private": release.private, "guarantee": release.manifest.guarantee}
+    facts |= {"private": release.private, "guarantee": release.manifest.guarantee}
+    if itemsets is not None:
+        rows = rows.with_columns(pl.col("items").cast(pl.List(pl.String)).list.join(", "))
     if target is not None:
-        _write(rows, target)
-        print_result(as_json, answer | {"file": str(target)}, lambda: print(f"wrote {target}: {len(rows)} rows"))
+        write_file(target, _plain(rows).write_csv())
+        print_result(as_json, facts | {"file": str(target)}, lambda: print(f"wrote {target}: {len(rows)} rows"))
         return
-    told = fit if regress is not None else None if by else one
-    print_result(as_json, answer, lambda: _show(release, rows, by, confidence) if told is None else print(told))
+    print_result(as_json, facts, lambda: _show(release, rows, by, confidence) if told is None else print(told))
 
 
-def _plain(rows: pl.DataFrame) -> list[dict[str, object]]:
-    """Rows for JSON: dates become texts, and NaN becomes null."""
+def _plain(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows for JSON and CSV: dates become texts, and NaN becomes null."""
     import polars as pl
     import polars.selectors as cs
 
     from cantle.drawing.records import SECONDS
 
     texts = cs.datetime().dt.strftime(SECONDS), cs.date().cast(pl.String)
-    return rows.with_columns(cs.float().fill_nan(None), *texts).to_dicts()
-
-
-def _write(rows: pl.DataFrame, target: Path) -> None:
-    import polars.selectors as cs
-
-    from cantle.drawing.records import SECONDS
-
-    write_file(target, rows.with_columns(cs.float().fill_nan(None)).write_csv(datetime_format=SECONDS))
+    return rows.with_columns(cs.float().fill_nan(None), *texts)
 
 
 def _show(release: Release, rows: pl.DataFrame, by: list[str], confidence: float) -> None:
     """Prints the rows of a table of estimates."""
-    from cantle.release.answers.estimates import WITHOUT_CONFIDENCE, in_words
-    from cantle.release.words import value_in_words
+    from cantle.release.answers.groups import rows_in_words
 
-    captions = release.schema.captions()
-    unsure = set(rows["covers"]) & set(WITHOUT_CONFIDENCE)
-    columns = (
-        *by,
-        "value",
-        "from" if unsure else f"{100 * confidence:g} % from",
-        "to",
-        *(["covers"] if unsure else []),
-    )
-    lines = []
-    for row in rows.iter_rows(named=True):
-        width = row["high"] - row["low"]
-        words = [value_in_words(row[name], captions.get(name, {})) for name in by]
-        numbers = [in_words(row[name], width) for name in ("value", "low", "high")]
-        lines.append((*words, *numbers, *([row["covers"]] if unsure else [])))
-    table("", columns, lines)
+    sure, lines = rows_in_words(release.schema, rows, by)
+    low = f"{100 * confidence:g} % from" if sure else "from"
+    table("", (*by, "value", low, "to", *(() if sure else ("covers",))), lines)

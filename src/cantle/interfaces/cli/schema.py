@@ -12,14 +12,13 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from cantle.errors import ParameterError, SchemaError
-from cantle.interfaces.cli.options import Json, new_file, output, print_result, writing
+from cantle.interfaces.cli.options import Json, argument, new_file, option, output, print_result, switch, writing
 from cantle.schema.canonical_json import JSON
-from cantle.schema.code_books.columns import number_of
 from cantle.schema.declared_values import BLANK
 
 _MOST_NAMED = 8
@@ -29,47 +28,36 @@ _MOST_NAMED = 8
 def init_command(
     data: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="DATA",
+        argument(
+            "A table (CSV, Excel, Parquet), sets of items (FIMI lines, …), or edges. Not needed with --codebook.",
+            "DATA",
             show_default=False,
-            help="A table (CSV, Excel, Parquet), sets of items (FIMI lines, …), or edges. Not needed with --codebook.",
         ),
     ] = None,
     to: Annotated[Path | None, output("A new file. Default: print the schema.")] = None,
     child: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The second of two linked tables, whose rows belong to rows of DATA."),
+        Path | None, option("The second of two linked tables, whose rows belong to rows of DATA.", "FILE")
     ] = None,
     key: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="With --child: the column that links both tables (or PARENT=CHILD)."),
+        str | None, option("With --child: the column that links both tables (or PARENT=CHILD).", "COLUMN")
     ] = None,
-    kind: Annotated[
-        str | None, typer.Option(metavar="table|sets|sequences|graph", help="Default: by the file's name.")
-    ] = None,
+    kind: Annotated[str | None, option("Default: by the file's name.", "table|sets|sequences|graph")] = None,
     header: Annotated[
         str | None,
-        typer.Option(
-            metavar="yes|no|LINE",
-            help="CSV and Excel files: whether the first line holds column names, or the line that does.",
-        ),
+        option("CSV and Excel files: whether the first line holds column names, or the line that does.", "yes|no|LINE"),
     ] = None,
     codebook: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Tables: a public description of the columns: a CSV table of name, type, min, max, values; a "
+        option(
+            "Tables: a public description of the columns: a CSV table of name, type, min, max, values; a "
             "Frictionless schema; SDV or SmartNoise metadata; a NIST data dictionary; DDI XML.",
+            "FILE",
         ),
     ] = None,
-    ask: Annotated[
-        bool, typer.Option("--ask", help="Tables: ask about each column in the terminal. No value is read.")
-    ] = False,
+    ask: Annotated[bool, switch("Tables: ask about each column in the terminal. No value is read.", "--ask")] = False,
     infer: Annotated[
         bool,
-        typer.Option(
-            help="Tables: guess bounds and categories from the data. Releases made with this schema are NOT private."
-        ),
+        option("Tables: guess bounds and categories from the data. Releases made with this schema are NOT private."),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -135,7 +123,7 @@ def _draft(
 ) -> str:
     """The text of the draft."""
     from cantle.data.draft_schema import draft
-    from cantle.data.draft_schema.columns import declared_columns
+    from cantle.data.draft_schema.columns import declared
     from cantle.data.draft_schema.kinds import KINDS, kind_of
     from cantle.data.draft_schema.tables import text_of
     from cantle.data.file_forms import STATISTICS, ending
@@ -164,16 +152,13 @@ def _draft(
         return drafted.draft_of(data, 0 if header is None else _header_row(data, header, as_json))
     named = _header_row(data, header, as_json) if drafted.needs_header(data) else None
     if ask:
-        from cantle.interfaces.cli.schema import ask_about
-
-        columns, dialect = declared_columns(data, named)
-        return text_of(ask_about(columns), dialect=dialect)
+        columns, dialect = declared(data, named)
+        return text_of(ask_about([(one.name, one.type) for one in columns]), dialect=dialect)
     return draft(data, header=named, infer=infer, book=book)
 
 
 def _to_do(output: Path, data: Path | None, infer: bool, *, package: bool) -> str:
     """A sentence that says what is left to do with a draft."""
-    from cantle.errors import SchemaError
     from cantle.schema import load_schema
 
     schema = shlex.quote(str(output))
@@ -291,6 +276,8 @@ def _ask_until_right(title: str, name: str, kind: str | None) -> dict[str, JSON]
 
 def _ask_once(title: str, name: str, kind: str | None) -> dict[str, JSON]:
     """The schema entry of a column from one round of questions."""
+    from cantle.interfaces.studio.column_form import entry_of  # the same boxes, filled in
+
     letter = _ask(f"{title}: type", _LETTERS.get(kind or "", "")).lower()
     chosen = _KINDS.get(_LETTERS.get(letter, letter))
     if chosen is None:
@@ -298,24 +285,21 @@ def _ask_once(title: str, name: str, kind: str | None) -> dict[str, JSON]:
         return _ask_once(title, name, kind)
     if chosen == "identifier":
         return {"name": name, "role": "identifier"}
-    entry: dict[str, JSON] = {"name": name, "type": chosen}
-    constraints: dict[str, JSON] = {}
+    form = {"type": "" if chosen == BLANK else chosen}
     if chosen == "string":
-        entry |= _categories(_ask("  every value that could occur, separated by commas, or a hierarchy file (job.csv)"))
+        answer = _ask("  every value that could occur, separated by commas, or a hierarchy file (job.csv)")
+        is_file = "," not in answer and answer.lower().endswith(_HIERARCHIES)
+        form |= {"hierarchy_file": answer} if is_file else {"categories": answer.replace(",", "\n")}
     elif chosen not in ("boolean", BLANK):
-        constraints["minimum"] = number_of(_ask("  lowest value that could occur"))
-        constraints["maximum"] = number_of(_ask("  highest value that could occur"))
+        form["minimum"] = _ask("  lowest value that could occur")
+        form["maximum"] = _ask("  highest value that could occur")
         if chosen in ("number", "datetime"):
             example = "0.1" if chosen == "number" else "15min"
-            entry["step"] = number_of(_ask(f"  precision worth keeping, such as {example}"))
+            form["step"] = _ask(f"  precision worth keeping, such as {example}")
     if chosen != BLANK:
         may = _ask("  may it be missing? (yes or no; with no, records without it are dropped)", "yes").lower()
-        constraints |= {"required": True} if may in ("no", "n") else {}
-    return {**entry, "constraints": constraints} if constraints else entry
+        form["required"] = "yes" if may in ("no", "n") else ""
+    return cast("dict[str, JSON]", entry_of(form, {"name": name}))
 
 
-def _categories(answer: str) -> dict[str, JSON]:
-    """The schema entry for an answer: a hierarchy file, or categories separated by commas."""
-    if "," not in answer and answer.lower().endswith((".csv", ".txt", ".hchy", ".hrc", ".yaml", ".yml", ".json")):
-        return {"hierarchy": answer}
-    return {"categories": [one.strip() for one in answer.split(",") if one.strip()]}
+_HIERARCHIES = (".csv", ".txt", ".hchy", ".hrc", ".yaml", ".yml", ".json")

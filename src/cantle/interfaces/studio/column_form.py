@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
+from cantle.data.draft_schema.tables import flow
 from cantle.errors import SchemaError
-from cantle.interfaces.studio.project import flow
 from cantle.schema.declared_values import BLANK
 from cantle.schema.documents import parse_document
 
@@ -233,14 +233,19 @@ def outline_of(hierarchy: object) -> str:
         return flow(hierarchy)
 
 
-def _lines(group: object, depth: int) -> list[str]:
-    lines = []
+def _members(group: object) -> Iterator[tuple[object, object]]:
+    """The names in a hierarchy, each with what is below it; the name of a list inside a list is None."""
     for item in [group] if isinstance(group, Mapping) else group if isinstance(group, list) else []:
         if isinstance(item, Mapping):
-            for name, inside in item.items():
-                lines += [_outline_line(name, depth), *_lines(inside, depth + 1)]
+            yield from item.items()
         else:
-            lines.append(_outline_line(item, depth))
+            yield (None, item) if isinstance(item, list) else (item, None)
+
+
+def _lines(group: object, depth: int) -> list[str]:
+    lines = []
+    for name, inside in _members(group):
+        lines += [_outline_line(name, depth), *_lines(inside, depth + 1)]
     return lines
 
 
@@ -287,16 +292,11 @@ def tree_of(hierarchy: object, most: int = 400) -> list[Node]:
 
     def below(group: object) -> list[Node]:
         nodes: list[Node] = []
-        items: Sequence[object] = [group] if isinstance(group, Mapping) else group if isinstance(group, list) else []
-        for item in items:
-            pairs = (
-                item.items() if isinstance(item, Mapping) else [("(a group)" if isinstance(item, list) else item, item)]
-            )
-            for name, inside in pairs:
-                if left[0] <= 0:
-                    return nodes
-                left[0] -= 1
-                nodes.append((str(name), below(inside) if isinstance(inside, list | Mapping) else []))
+        for name, inside in _members(group):
+            if left[0] <= 0:
+                break
+            left[0] -= 1
+            nodes.append(("(a group)" if name is None else str(name), below(inside)))
         return nodes
 
     return below(hierarchy)

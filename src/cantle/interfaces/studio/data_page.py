@@ -17,12 +17,13 @@ from cantle.interfaces.studio.pages import Visit, go, page
 from cantle.interfaces.studio.project import KINDS, SCHEMA, write
 from cantle.interfaces.studio.studio import Studio
 from cantle.schema import DEFAULT, PACKAGE
+from cantle.schema.file_bytes import UNPACKED
 from cantle.schema.json_schema import FILE_NAME, json_schema
 
 _TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".sav", ".dta", ".sas7bdat", ".xlsx", ".arrow", ".jsonl")
 _PACKAGE = "datapackage.yaml"
 _PACKAGES = tuple(f"datapackage{ending}" for ending in DOCUMENTS)
-_ENDINGS = (*_TABLES, *_PACKAGES, ".dat", ".mtx", ".edges", ".edgelist", ".gz", ".xz", ".bz2")
+_ENDINGS = (*_TABLES, *_PACKAGES, ".dat", ".mtx", ".edges", ".edgelist", *UNPACKED)
 _MOST_SHOWN = 500
 
 

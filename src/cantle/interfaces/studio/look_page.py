@@ -22,12 +22,9 @@ from cantle.interfaces.studio.pages import Visit, go, page, part, safe_name
 from cantle.interfaces.studio.project import KINDS, stamp
 from cantle.interfaces.studio.studio import Opened, Studio
 from cantle.release import mark_of
-from cantle.release.answers.estimates import WITHOUT_CONFIDENCE, in_words
+from cantle.release.answers.groups import rows_in_words
 from cantle.release.data_file import as_text
-from cantle.release.schemas import schema_as
 from cantle.release.show import overview
-from cantle.release.words import value_in_words
-from cantle.schema.table import TableSchema
 
 More = ParamSpec("More")
 PageOf: TypeAlias = Callable[Concatenate[Studio, Visit, More], Response]
@@ -57,7 +54,7 @@ def _of_release(answer: Callable[Concatenate[Studio, Visit, Opened, More], Respo
         if folder is None:
             return refusal(404)
         try:
-            release = studio.shelf.open(folder)
+            release = studio.open(folder)
         except CantleError as error:
             return page(studio, "nothing", "look", error=str(error))
         return answer(studio, visit, release, *more, **given)
@@ -138,12 +135,7 @@ def _answer(one: Opened, visit: Visit) -> dict[str, object]:
         value = release.mean(mean, question) if mean else release.count(question)
         return {"value": str(value), "covers": value.covers}
     rows = one.release.mean(mean, question, by=by) if mean else one.release.count(question, by=by)
-    captions, lines = schema_as(one.release.manifest, TableSchema).captions()[by], []
-    sure = not set(rows["covers"]) & set(WITHOUT_CONFIDENCE)
-    for row in rows.head(_MOST_ROWS).iter_rows(named=True):
-        width = row["high"] - row["low"]
-        numbers = (in_words(row[key], width) for key in ("value", "low", "high"))
-        lines.append((value_in_words(row[by], captions), *numbers, *([] if sure else [row["covers"]])))
+    sure, lines = rows_in_words(one.release.schema, rows.head(_MOST_ROWS), [by])
     return {"by": by, "rows": lines, "sure": sure, "more": max(0, len(rows) - _MOST_ROWS)}
 
 

@@ -19,10 +19,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cantle.data.draft_schema.tables import flow
 from cantle.errors import CantleError, OutputError, ParameterError, SchemaError, raise_alone
 from cantle.schema import DEFAULT, PACKAGE, Schema
 from cantle.schema.declared_values import BLANK
-from cantle.schema.documents import one_line, parse_document, with_lines
+from cantle.schema.documents import parse_document, with_lines
 
 Value = str | int
 
@@ -93,16 +94,11 @@ class Project:
     def settings(self) -> Settings:
         """The settings as they are now."""
         read, own = self._read(SETTINGS), self._read(OWN)
+        given = {name: read.get(name) for name in ("schema", "ledger", "dataset", "epsilon")}
+        given |= {name: own.get(name) for name in ("data", "kind")}
+        words = {name: word for name, value in given.items() if (word := _word(value))}
         records = own.get("records")
-        return Settings(
-            schema=_word(read.get("schema")) or SCHEMA,
-            ledger=_word(read.get("ledger")),
-            dataset=_word(read.get("dataset")),
-            epsilon=_word(read.get("epsilon")),
-            data=_word(own.get("data")),
-            kind=_word(own.get("kind")) or "table",
-            records=records if isinstance(records, int) and records > 0 else None,
-        )
+        return Settings(**words, records=records if isinstance(records, int) and records > 0 else None)
 
     def _read(self, name: str) -> dict[str, object]:
         try:
@@ -236,8 +232,6 @@ UNKNOWN = StudioKind()
 
 
 WIDTH = 118
-_WORD = re.compile(r"[A-Za-z][A-Za-z_]*")
-_MISREAD = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}  # booleans and null in some version of YAML
 
 
 def schema_text(document: Mapping[str, object], intro: str = "") -> str:
@@ -245,7 +239,7 @@ def schema_text(document: Mapping[str, object], intro: str = "") -> str:
 
     >>> print(schema_text({"fields": [{"name": "age", "constraints": {"minimum": 0}}], "title": "no"}), end="")
     fields:
-      - {name: age, constraints: {minimum: 0}}
+      - {name: "age", constraints: {minimum: 0}}
     title: "no"
     """
     lines = []
@@ -269,10 +263,10 @@ def field_lines(entry: object) -> list[str]:
 
 
 def _pair(key: object, value: object, indent: str) -> list[str]:
-    line = f"{indent}{flow(key)}: {flow(value)}"
-    if len(line) <= WIDTH or not isinstance(value, list | tuple):
+    line = indent + flow({key: value})[1:-1]
+    if len(line) <= WIDTH or not isinstance(value, list):
         return [line]
-    lines, current = [f"{indent}{flow(key)}: ["], f"{indent}  "
+    lines, current = [indent + flow({key: []})[1:-2]], f"{indent}  "
     for one in value:
         word = f"{flow(one)}, "
         if len(current) + len(word) > WIDTH and current.strip():
@@ -280,22 +274,6 @@ def _pair(key: object, value: object, indent: str) -> list[str]:
             current = f"{indent}  "
         current += word
     return [*lines, current.rstrip().removesuffix(","), f"{indent}]"]
-
-
-def flow(value: object) -> str:
-    """A value on one line.
-
-    >>> flow({"categories": ["Graz", "no", "1e5", "a: b"], "step": 0.5, "required": True})
-    '{categories: [Graz, "no", "1e5", "a: b"], step: 0.5, required: true}'
-    """
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{flow(key)}: {flow(one)}" for key, one in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(flow, value)) + "]"
-    if isinstance(value, str):
-        plain = _WORD.fullmatch(value) is not None and value.lower() not in _MISREAD
-        return value if plain else one_line(value)
-    return one_line(value)
 
 
 _OTHER = {"name": "another column of the table", "type": "boolean"}

@@ -13,43 +13,37 @@ from pathlib import Path
 
 from starlette.responses import Response
 
+from cantle.data.draft_schema.tables import flow
 from cantle.errors import CantleError, ParameterError
 from cantle.interfaces.studio import commands
 from cantle.interfaces.studio.pages import Visit, page, part
-from cantle.interfaces.studio.project import LEDGER, Project, flow
+from cantle.interfaces.studio.project import LEDGER, Project
 from cantle.interfaces.studio.studio import Studio
 from cantle.methods.epsilon_in_words import DEPLOYMENTS, RECKLESS, caution, like
 from cantle.methods.planning import plan
-from cantle.methods.planning.outline import Plan
-from cantle.release.report.charts import Svg, share_text, stacked, steps
-from cantle.trusted.core.budget import NANO, nano_of, words_of
+from cantle.release.report.budget_section import Spending, bar_of_shares, spent, stair
+from cantle.trusted.core.budget import nano_of, words_of
 from cantle.trusted.ledger import Account, Ledger, check_name
 
 
 @dataclass(frozen=True)
 class Standing:
-    """The account of the data set, or the reason why it cannot be shown."""
+    """The account of the data set, and the reason if it is empty because it cannot be shown, or does not exist yet."""
 
-    account: Account | None = None
+    account: Account
     problem: str = ""
     missing: bool = False
-    """Whether there is no ledger yet, or the ledger does not have the data set."""
 
     @property
-    def spent(self) -> str:
-        return "0" if self.account is None else words_of(self.account.spent_nano)
+    def words(self) -> Mapping[str, str | int | None]:
+        """What was spent, the cap, what is left and so on."""
+        return self.account.to_dict()
 
-    @property
-    def cap(self) -> str:
-        return "" if self.account is None or self.account.cap_nano is None else words_of(self.account.cap_nano)
-
-    @property
-    def left(self) -> str:
-        return "" if self.account is None or self.account.left_nano is None else words_of(self.account.left_nano)
-
-    @property
-    def charges(self) -> int:
-        return 0 if self.account is None else len(self.account.entries)
+    def over(self, nano: int) -> str:
+        """Says what is left, if a charge would pass the cap."""
+        left = self.account.left_nano
+        over = left is not None and nano > left
+        return f"only {self.words['left']} is left of the cap of {self.words['cap']}" if over else ""
 
 
 def accounts_of(project: Project) -> list[Account]:
@@ -60,23 +54,12 @@ def accounts_of(project: Project) -> list[Account]:
 
 def standing(project: Project) -> Standing:
     """The account of the project's data set, as it is now."""
+    name = project.settings.dataset
     try:
-        account = next((one for one in accounts_of(project) if one.dataset == project.settings.dataset), None)
+        known = next((one for one in accounts_of(project) if one.dataset == name), None)
     except CantleError as error:
-        return Standing(problem=str(error))
-    return Standing(account, missing=account is None)
-
-
-def stair(account: Account) -> Svg:
-    """What a data set has spent, as a stair up to its cap."""
-    spent, total = [], 0
-    for entry in account.entries:
-        total += entry.epsilon_nano
-        spent.append(total / NANO)
-    cap = None if account.cap_nano is None else account.cap_nano / NANO
-    bound = "no cap is set" if account.cap_nano is None else f"the cap is {words_of(account.cap_nano)}"
-    words = f"Spending of {account.dataset} after each of {len(spent)} charges: epsilon {words_of(total)}; {bound}."
-    return steps(spent, cap, words)
+        return Standing(Account(name, None, (), ()), str(error))
+    return Standing(known or Account(name, None, (), ()), missing=known is None)
 
 
 def show_ledger(studio: Studio, visit: Visit) -> Response:
@@ -101,13 +84,11 @@ def show_ledger(studio: Studio, visit: Visit) -> Response:
 
 
 def _shown(account: Account) -> dict[str, object]:
-    total, rows = 0, []
-    for entry in account.entries:
-        total += entry.epsilon_nano
-        outcome = entry.sha256[:16] if entry.sha256 else entry.state
-        rows.append((entry.sequence, entry.time, entry.method, words_of(entry.epsilon_nano), words_of(total), outcome))
+    made = stair(Spending(account.dataset, account.cap_nano, [*map(spent, account.entries)]))
+    outcomes = [entry.sha256[:16] if entry.sha256 else entry.state for entry in account.entries]
+    rows = [(*row, outcome) for row, outcome in zip(made.rows, outcomes, strict=True)]
     caps = [(time, words_of(nano)) for time, nano in account.caps]
-    return account.to_dict() | {"rows": rows, "caps": caps, "chart": stair(account) if rows or caps else None}
+    return account.to_dict() | {"rows": rows, "caps": caps, "chart": made.svg if rows or caps else None}
 
 
 def show(studio: Studio, visit: Visit, error: str = "") -> Response:
@@ -123,7 +104,7 @@ def show(studio: Studio, visit: Visit, error: str = "") -> Response:
         "protect",
         visit,
         error,
-        commands=[commands.cap(visit.text("cap") or now.cap or "3", ledger, dataset)],
+        commands=[commands.cap(visit.text("cap") or str(now.words["cap"] or "3"), ledger, dataset)],
         yaml=f"# in {settings.schema}\nunit: {flow(unit if unit is not None else 'record')}",
         unit_in_schema=schema.kind.unit,
         names=names,
@@ -183,49 +164,28 @@ def set_cap(studio: Studio, visit: Visit) -> None:
 
 
 DEFAULT = "1"
-_MOST_PARTS = 7
 
 
-@dataclass(frozen=True)
-class Outlook:
-    """A plan for a page, or the reason why there is none."""
-
-    plan: Plan | None = None
-    problem: str = ""
-    caution: str = ""
-    like: str = ""
-    bar: Svg | None = None
-    parts: tuple[tuple[str, str, str], ...] = ()
-    over: str = ""
-    command: str = ""
-
-
-def outlook(studio: Studio, epsilon: str, records: str) -> Outlook:
-    """The plan for a release, from the schema and public numbers alone."""
+def outlook(studio: Studio, epsilon: str, records: str) -> dict[str, object]:
+    """The plan for a release, from the schema and public numbers alone; or the problem, why there is none."""
     try:
         number = _records(records)
         nano = nano_of(epsilon)
         forecast = plan(studio.schema.load(), epsilon=epsilon, records=number)
     except CantleError as error:
-        return Outlook(problem=str(error))
-    now = standing(studio.project)
-    left = None if now.account is None else now.account.left_nano
-    over = f"only {now.left} is left of the cap of {now.cap}" if left is not None and nano > left else ""
+        return {"problem": str(error)}
     budget = sorted(forecast.outline.budget, key=lambda one: -one.share)
-    shown = [(one.question, one.share) for one in budget[:_MOST_PARTS]]
-    if budget[_MOST_PARTS:]:
-        shown.append(("other questions", sum(one.share for one in budget[_MOST_PARTS:])))
-    spoken = "; ".join(f"{name} {share_text(share)}" for name, share in shown)
-    parts = tuple((f"c{number % 8}", name, share_text(share)) for number, (name, share) in enumerate(shown))
-    return Outlook(
-        forecast,
-        caution=caution(forecast.epsilon) or "",
-        like=like(forecast.epsilon),
-        bar=stacked(shown, f"Budget: {spoken}."),
-        parts=parts,
-        over=over,
-        command=commands.shown(commands.plan(studio.settings.schema, epsilon, number)),
-    )
+    bar, parts = bar_of_shares([(one.question, one.share) for one in budget])
+    return {
+        "problem": "",
+        "plan": forecast,
+        "caution": caution(forecast.epsilon),
+        "like": like(forecast.epsilon),
+        "bar": bar,
+        "parts": parts,
+        "over": standing(studio.project).over(nano),
+        "command": commands.shown(commands.plan(studio.settings.schema, epsilon, number)),
+    }
 
 
 def _records(text: str) -> int:

@@ -55,12 +55,10 @@ def _ledger_line(studio: Studio, now: Standing, nano: int) -> Line:
     if now.problem or now.missing:
         problem = now.problem or "the ledger does not know this data set yet; set its cap"
         return Line("Ledger", settings.ledger, problem, "/protect")
-    left = None if now.account is None else now.account.left_nano
-    known = f"{settings.ledger}, data set {settings.dataset}: epsilon {now.spent} spent"
-    if left is None:
-        return Line("Ledger", f"{known}, no cap")
-    over = f"only {now.left} is left of the cap of {now.cap}" if nano > left else ""
-    return Line("Ledger", f"{known}, {now.left} left of {now.cap}", over, "/budget")
+    facts = now.words
+    left = f"{facts['left']} left of {facts['cap']}" if facts["cap"] else "no cap"
+    known = f"{settings.ledger}, data set {settings.dataset}: epsilon {facts['spent']} spent, {left}"
+    return Line("Ledger", known, now.over(nano), "/budget")
 
 
 def show(studio: Studio, visit: Visit, error: str = "") -> Response:
@@ -103,7 +101,7 @@ def _shown(studio: Studio, now: Standing) -> str:
     """A hash of all that the form shows. If something has changed since, this form does not publish it: another tab may
     have set a larger epsilon, or made the release already."""
     arguments = _arguments(studio, studio.data, studio.project.free_release())
-    return stamp([studio.schema.text, *arguments, now.charges])
+    return stamp([studio.schema.text, *arguments, now.words["charges"]])
 
 
 def start(studio: Studio, visit: Visit) -> Response | None:
@@ -132,7 +130,7 @@ def _job(studio: Studio, shown: str) -> Job:
         studio.private.lock,
         _seconds(studio),
     )
-    job.out, job.charges_before = out, now.charges
+    job.out, job.charges_before = out, len(now.account.entries)
     return job
 
 
@@ -159,25 +157,18 @@ def cancel(studio: Studio, _: Visit) -> Response:
     return go("/publish")
 
 
-@dataclass(frozen=True)
-class Ended:
-    """The result of a run."""
-
-    state: str
-    words: str
-    charge: str
-    release: str = ""
-
-
-def _ended(studio: Studio) -> Ended | None:
+def _ended(studio: Studio) -> dict[str, str] | None:
+    """The result of a run; None while there is none."""
     job = studio.desk.job
     if job is None or job.running:
         return None
     if job.code == 0:
-        return Ended("done", f"The release is in {job.out}/.", _charge(studio, job), job.out)
-    state = "stopped" if job.asked_to_stop else "failed"
-    words = "It was stopped. Nothing was released." if job.asked_to_stop else job.complaint
-    return Ended(state, words, _charge(studio, job))
+        state, words = "done", f"The release is in {job.out}/."
+    elif job.asked_to_stop:
+        state, words = "stopped", "It was stopped. Nothing was released."
+    else:
+        state, words = "failed", job.complaint
+    return {"state": state, "words": words, "charge": _charge(studio, job), "release": job.out}
 
 
 def _charge(studio: Studio, job: Job) -> str:
@@ -187,9 +178,9 @@ def _charge(studio: Studio, job: Job) -> str:
     now = standing(studio.project)
     if now.problem:
         return f"The ledger cannot be read: {now.problem}"
-    if now.account is None or now.charges <= job.charges_before:
+    if len(now.account.entries) <= job.charges_before:
         return "Nothing was charged to the ledger."
     entry = now.account.entries[job.charges_before]
     stands = "" if entry.sha256 else " The charge stands, because the data may have been opened."
-    left = f" {now.left} is left of the cap of {now.cap}." if now.left else ""
+    left = f" {now.words['left']} is left of the cap of {now.words['cap']}." if now.words["cap"] else ""
     return f"Epsilon {words_of(entry.epsilon_nano)} was charged to data set {now.account.dataset}.{stands}{left}"

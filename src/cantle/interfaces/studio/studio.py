@@ -10,12 +10,11 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import threading
 import zipfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from cantle.errors import ParameterError
@@ -126,23 +125,10 @@ class Opened:
             archive.writestr(f"{self.folder.name}/{report}", self.report)
 
 
-class Shelf:
-    """Keeps the release that was looked at last in memory; others are read again."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._key: tuple[Path, int] | None = None
-        self._opened: Opened | None = None
-
-    def open(self, folder: Path) -> Opened:
-        """The release in a folder; raises CantleError if it is damaged."""
-        manifest = next(folder / name for name in MANIFESTS if (folder / name).is_file())
-        key = (folder, manifest.stat().st_mtime_ns)
-        with self._lock:
-            if self._opened is None or key != self._key:
-                self._opened, self._key = None, None
-                self._opened, self._key = Opened(folder, Release.load(folder)), key
-            return self._opened
+@lru_cache(maxsize=1)
+def _opened(folder: Path, changed: int) -> Opened:  # noqa: ARG001
+    """The release in a folder that was changed last at this time; the one that was looked at last stays in memory."""
+    return Opened(folder, Release.load(folder))
 
 
 MOST_UPLOAD = 4 * 2**30
@@ -158,7 +144,6 @@ class Studio:
     launch: Sequence[str] = LAUNCH
     most_upload: int = MOST_UPLOAD
     desk: Desk = field(default_factory=Desk)
-    shelf: Shelf = field(default_factory=Shelf)
     upload: Path | None = None
     checked: dict[str, object] | None = None
     """What `check` found: private, in memory only."""
@@ -202,6 +187,11 @@ class Studio:
     def releases(self) -> dict[str, Path]:
         """The releases that can be looked at, by name."""
         return {self.folder.name: self.folder} if self.reads_only else self.project.releases()
+
+    def open(self, folder: Path) -> Opened:
+        """The release in a folder; raises CantleError if it is damaged."""
+        manifest = next(folder / name for name in MANIFESTS if (folder / name).is_file())
+        return _opened(folder, manifest.stat().st_mtime_ns)
 
     def take(self, upload: Path | None) -> None:
         """Switches to another data file; an earlier upload is deleted, unless a job is reading it."""

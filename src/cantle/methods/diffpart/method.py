@@ -81,7 +81,7 @@ def chance(constant: float, height: int, most_rate: float) -> float:
     return math.exp(-ROOT2 * constant * height) / (1 + math.exp(-most_rate))
 
 
-def threshold(constant: float, rate: Floats, patterns: Ints, eta: float | None, height: Ints) -> Ints:
+def threshold(constant: float, rate: Floats, patterns: Ints, eta: Fraction | None, height: Ints) -> Ints:
     """The smallest count that passes a test.
 
     It is at least C * height standard deviations of the noise (the paper's rule) and, if eta is given, so large that on
@@ -89,7 +89,7 @@ def threshold(constant: float, rate: Floats, patterns: Ints, eta: float | None, 
     """
     least = np.ceil(ROOT2 * constant * height / rate)
     if eta is not None:
-        least = np.maximum(least, np.ceil(np.log(patterns / ((1 + np.exp(-rate)) * eta)) / rate))
+        least = np.maximum(least, np.ceil(np.log(patterns / ((1 + np.exp(-rate)) * float(eta))) / rate))
     return np.maximum(1, least).astype(np.int64)
 
 
@@ -233,11 +233,9 @@ class DiffPart(Configured):
             self.own_accuracy.decide(curator, whole)
         else:
             self.own_accuracy.decide(curator, self.sizes.whole, self.sizes.noisy_records)
-        return self._cut(curator, self.sizes) if self.cuts_by_size and self.sizes else curator.root()
-
-    def _cut(self, curator: Curator, sizes: AskedSizes) -> Partitions:
-        """Cuts records to a number of items that follows from the noisy sizes."""
-        self.most = min(self.tree.size, items_kept(sizes.sizes))
+        if self.sizes is None or not self.cuts_by_size:
+            return curator.root()
+        self.most = min(self.tree.size, items_kept(self.sizes.sizes))
         return curator.split(curator.root(), ShorterSets(self.most))
 
     # ---- one round ----------------------------------------------------------------------------------------
@@ -257,7 +255,7 @@ class DiffPart(Configured):
         paid = np.concatenate([price[noisy.rows], np.zeros(len(free), np.int64)])
         order = np.lexsort((mask, rows))
         rows, mask, value, paid = rows[order], mask[order], value[order], paid[order]
-        keep = _largest(value, paid > 0, self.settings.max_cells)
+        keep = _affordable(value, paid > 0, np.ones(len(value)), self.settings.max_cells)
         likely = self._next_empty(Kept(rows[keep], mask[keep]), nodes, curator, leaf_budget)
         affordable = _affordable(value[keep], paid[keep] > 0, likely, self.settings.max_cells - self.empty)
         self.empty += float(likely[affordable].sum())
@@ -281,12 +279,12 @@ class DiffPart(Configured):
         price = left // self._operations(nodes)
         rate = price / (NANO * max_records)
         s = self.settings
-        return price, threshold(float(s.c2), rate, nodes.patterns, _float(s.eta), nodes.height)
+        return price, threshold(float(s.c2), rate, nodes.patterns, s.eta, nodes.height)
 
     def _leaf_threshold(self, nodes: Partitions, left: Ints, max_records: int) -> Ints:
         """The threshold of leaves, which are counted with all that is left."""
         rate, s = left / (NANO * max_records), self.settings
-        return threshold(float(s.c1), rate, nodes.patterns, _float(s.eta), np.ones(len(nodes), np.int64))
+        return threshold(float(s.c1), rate, nodes.patterns, s.eta, np.ones(len(nodes), np.int64))
 
     def _count_leaves(self, nodes: Partitions, curator: Curator) -> None:
         """Counts leaf partitions once with all that is left, without a test."""
@@ -397,21 +395,6 @@ class DiffPart(Configured):
             f"to pass their tests, more than max_cells={s.max_cells}; "
             + (f"use {' or '.join(ways)}, or preset default" if ways else "use preset default")
         )
-
-
-def _float(share: Fraction | None) -> float | None:
-    return None if share is None else float(share)
-
-
-def _largest(value: Ints, tested: Bools, most: int) -> Ints:
-    """All positions or, if there are more than `most`, those of the largest noisy counts.
-
-    Sub-partitions that were not tested come first. Only released values are used.
-    """
-    if len(value) <= most:
-        return np.arange(len(value))
-    score = np.where(tested, value, np.iinfo(np.int64).max)
-    return np.sort(np.argsort(-score, kind="stable")[:most])
 
 
 def _affordable(value: Ints, tested: Bools, cost: Floats, most: float) -> Ints:

@@ -13,7 +13,6 @@ Post-processing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -23,7 +22,7 @@ from cantle.methods.baskets.model.item_supports import SizeModel
 from cantle.methods.diffpart.tree import CountedParts
 from cantle.schema.items import Codes
 from cantle.trusted.core.answers import Noisy
-from cantle.trusted.geometry.boxes import Bools, Ints
+from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import ItemTree, Partitions, append, bits_of, find_pairs, gather
 
 ATTEMPTS = 8
@@ -115,12 +114,9 @@ def sizes_frame(edges: Ints, noisy: Noisy, sizes: SizeModel) -> pl.DataFrame:
 SMOOTHING = 0.1
 """Mass that is added to each child, as a share of the average mass at its height."""
 
-_PARTS = 64  # equal parts of a node's mass; a table lists the child in which each part begins
-_FEW = 8  # up to this many shares are compared one by one
-_LISTED = 12  # most children of which all subsets are listed
-_MARKED = 1 << 23  # most entries of a table that marks sets of children, for all partitions of one height
-
 Ragged = tuple[Ints, Ints]
+Pairs = tuple[Ints, Ints]
+"""Partitions and their kept sets of children, sorted."""
 
 
 class _Level:
@@ -132,8 +128,6 @@ class _Level:
         self._base = self._below[self.first]
         self._mass = self._below[self._last] - self._base
         self._shares = np.cumsum(shown) / max(float(shown.sum()), 1e-300)
-        self._end = self._below[1:].copy()
-        self._end[self._last - 1] = np.inf  # the last child takes what rounding leaves
         self._bit = np.int64(1) << (np.arange(len(mass)) - np.repeat(self.first, self.fan))
 
     def draw(self, node: Ints, most: Ints, dice: Dice) -> Ints:
@@ -147,37 +141,13 @@ class _Level:
     def _numbers(self, node: Ints, most: Ints, random: Floats) -> Ints:
         """How many children to draw for each node."""
         limit = np.maximum(1, np.minimum(most, self.fan[node]))
-        shares = self._shares[: limit.max() - 1]
-        if len(shares) > _FEW:
-            return np.minimum(np.searchsorted(shares, random, side="right") + 1, limit)
-        number = np.ones(len(node), np.int8)
-        for share in shares:
-            number += random >= share
-        return np.minimum(number, limit)
+        return np.minimum(np.searchsorted(self._shares, random, side="right") + 1, limit)
 
     def _children(self, node: Ints, dice: Dice) -> Ints:
         """A random child of each node, drawn by mass."""
-        random = dice.random(len(node))
-        at = random * self._mass[node]
+        at = dice.random(len(node)) * self._mass[node]
         at += self._base[node]
-        if len(node) < _PARTS * len(self.fan):
-            return np.clip(np.searchsorted(self._below, at, side="right") - 1, self.first[node], self._last[node] - 1)
-        random *= _PARTS
-        part = random.astype(np.int64)
-        part += node * _PARTS
-        child = self._guide[part]
-        late = np.flatnonzero(self._end[child] <= at)
-        while len(late):
-            child[late] += 1
-            late = late[self._end[child[late]] <= at[late]]
-        return child
-
-    @cached_property
-    def _guide(self) -> Ints:
-        """For each part of each node's mass, the child in which the part begins."""
-        at = self._base[:, None] + np.arange(_PARTS) / _PARTS * self._mass[:, None]
-        child = np.searchsorted(self._below, at, side="right") - 1
-        return np.clip(child, self.first[:, None], self._last[:, None] - 1).reshape(-1)
+        return np.clip(np.searchsorted(self._below, at, side="right") - 1, self.first[node], self._last[node] - 1)
 
 
 class ItemFrequencies:
@@ -194,48 +164,6 @@ class ItemFrequencies:
             pairs, numbers = np.unique(owner * len(edge) + above, return_counts=True)
             owner, node = np.divmod(pairs, len(edge))
             self.levels.append(_Level(edge, mass, np.bincount(numbers, weight[owner], 2)[1:].astype(float)))
-        self.widest = max(int(level.fan.max()) for level in self.levels)
-
-    def members(self, mask: Ints, first: Ints) -> Ragged:
-        """The members of each mask, numbered from `first`, as a ragged table."""
-        if self.widest > _LISTED:
-            return bits_of(mask, first)
-        listed, size, member = self._subsets
-        sizes = size[mask]
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-        owner = np.repeat(np.arange(len(mask)), sizes)
-        place = (listed[mask] - starts[:-1])[owner]
-        place += np.arange(len(owner))
-        children = member[place]
-        children += first[owner]
-        return starts, children
-
-    @cached_property
-    def _subsets(self) -> tuple[Ints, Ints, Ints]:
-        """The members of all masks: where those of each mask begin in a list, how many there are, and the list."""
-        starts, member = bits_of(np.arange(1 << self.widest), np.zeros(1 << self.widest, np.int64))
-        return starts[:-1], np.diff(starts), member
-
-
-class _Counted:
-    """The kept sets of children of all partitions of one height."""
-
-    def __init__(self, nodes: Partitions, parent: Ints, mask: Ints, widest: int) -> None:
-        """`parent` and `mask` are the kept sets of all partitions, sorted; `widest` is the most children of a node."""
-        near = slice(*np.searchsorted(parent, [nodes.ids[0], nodes.ids[-1] + 1]))
-        row = np.searchsorted(nodes.ids, parent[near])
-        mine = nodes.ids[row] == parent[near]
-        self._row, self._mask, self._width = row[mine], mask[near][mine], widest
-        self._marked: Bools | None = None
-        if len(nodes) << widest <= _MARKED:
-            self._marked = np.zeros(len(nodes) << widest, np.bool_)
-            self._marked[(self._row << widest) | self._mask] = True
-
-    def among(self, row: Ints, mask: Ints) -> Ints:
-        """The positions of those given sets that were kept."""
-        if self._marked is not None:
-            return np.flatnonzero(self._marked[(row << self._width) | mask])
-        return np.flatnonzero(find_pairs(self._row, self._mask, row, mask) < len(self._row))
 
 
 def refill(
@@ -246,20 +174,18 @@ def refill(
     `kept` lists the kept sets of children of all partitions.
     """
     order = np.lexsort((kept.mask, kept.parent))
-    parent, mask = kept.parent[order], kept.mask[order]
+    sorted_kept = kept.parent[order], kept.mask[order]
     tables = []
     for nodes in rounds:
         number = missing[nodes.ids]
         rows = np.flatnonzero((number > 0) & (nodes.height > 0))
         for height in np.unique(nodes.height[rows]).tolist():
             here = rows[nodes.height[rows] == height]
-            some = nodes.take(here)
-            counted = _Counted(some, parent, mask, frequencies.widest)
-            tables.append(_of_height(frequencies, some, counted, number[here], dice))
+            tables.append(_of_height(frequencies, nodes.take(here), sorted_kept, number[here], dice))
     return tables
 
 
-def _of_height(frequencies: ItemFrequencies, nodes: Partitions, counted: _Counted, missing: Ints, dice: Dice) -> Ragged:
+def _of_height(frequencies: ItemFrequencies, nodes: Partitions, kept: Pairs, missing: Ints, dice: Dice) -> Ragged:
     """Records of the partitions of one height: first their next node is expanded, then the other nodes of this height,
     then the heights below.
 
@@ -269,12 +195,12 @@ def _of_height(frequencies: ItemFrequencies, nodes: Partitions, counted: _Counte
     height = int(nodes.height[0])
     level = frequencies.levels[height - 1]
     cut = _Cut(nodes, level)
-    starts, place = _places(cut.starts, rows)
+    starts, place = gather(cut.starts, np.arange(cut.starts[-1]), rows)
     mask = np.ones(len(place), np.int64)
-    mask[starts[:-1] + cut.next[rows]] = _first(level, nodes, counted, rows, dice)
+    mask[starts[:-1] + cut.next[rows]] = _first(level, nodes, kept, rows, dice)
     wait = np.flatnonzero(cut.waits[place])
     mask[wait] = level.draw(cut.node[place[wait]], cut.room[place[wait]], dice)
-    member_starts, members = frequencies.members(mask, cut.first[place])
+    member_starts, members = bits_of(mask, cut.first[place])
     below = member_starts[starts], members
     for lower in range(height - 1, 0, -1):
         below = _expand(frequencies, lower, below, nodes.most, dice)
@@ -303,27 +229,23 @@ class _Cut:
         self.next = np.diff(nodes.below_starts)
 
 
-def _places(starts: Ints, rows: Ints) -> Ragged:
-    """The positions of the values of these rows of a ragged table, as a ragged table."""
-    sizes = np.diff(starts)[rows]
-    row_starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    place = np.repeat(starts[:-1][rows] - row_starts[:-1], sizes)
-    place += np.arange(len(place))
-    return row_starts, place
-
-
-def _first(level: _Level, nodes: Partitions, counted: _Counted, rows: Ints, dice: Dice) -> Ints:
+def _first(level: _Level, nodes: Partitions, kept: Pairs, rows: Ints, dice: Dice) -> Ints:
     """Sets of children of the next node, avoiding the kept ones, whose records are counted already."""
-    node, room = nodes.node[rows], nodes.room[rows]
+    ids, node, room = nodes.ids[rows], nodes.node[rows], nodes.room[rows]
     mask = level.draw(node, room, dice)
-    again = counted.among(rows, mask)
+    again = _known(kept, ids, mask)
     for _ in range(ATTEMPTS):
         if not len(again):
             break
         drawn = level.draw(node[again], room[again], dice)
         mask[again] = drawn
-        again = again[counted.among(rows[again], drawn)]
+        again = again[_known(kept, ids[again], drawn)]
     return mask
+
+
+def _known(kept: Pairs, ids: Ints, mask: Ints) -> Ints:
+    """The positions of those sets of children of these partitions that were kept."""
+    return np.flatnonzero(find_pairs(*kept, ids, mask) < len(kept[0]))
 
 
 def _expand(frequencies: ItemFrequencies, height: int, cut: Ragged, most: int, dice: Dice) -> Ragged:
@@ -332,5 +254,5 @@ def _expand(frequencies: ItemFrequencies, height: int, cut: Ragged, most: int, d
     sizes = np.diff(starts)
     room = most - np.repeat(sizes, sizes) + 1
     level = frequencies.levels[height - 1]
-    member_starts, members = frequencies.members(level.draw(node, room, dice), level.first[node])
+    member_starts, members = bits_of(level.draw(node, room, dice), level.first[node])
     return member_starts[starts], members

@@ -7,6 +7,7 @@ import polars as pl
 
 from cantle.drawing.counts import Dice, Floats, dot
 from cantle.drawing.records import Results, share_drawn, wanted_items
+from cantle.drawing.set_frames import to_frame
 from cantle.methods.diffpart.refill import Cut, ItemFrequencies, Ragged, lengthen, longer_size, refill
 from cantle.methods.diffpart.tree import CountedParts, KeptPartitions, agree
 from cantle.methods.diffpart.walsh import fill_in
@@ -17,8 +18,6 @@ from cantle.trusted.geometry.item_partitions import ItemTree, bits_of, gather
 
 REFILLED_ITEMS = 3
 """Assumed number of items of a filled-in record, for an estimate of the memory needed."""
-
-_BLOCK = 1 << 14  # records put together at once
 
 
 def kept_sets(
@@ -47,7 +46,7 @@ def kept_sets(
         summary["items_per_record"] = cut.most
         if fill:
             drawn = lengthen(*drawn, universe.size, cut, dice)
-    return Results(_frame(*drawn, universe), groups, {}, summary | wanted, sets=drawn)
+    return Results(to_frame(*drawn, universe), groups, {}, summary | wanted, sets=drawn)
 
 
 def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results:
@@ -63,7 +62,7 @@ def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results
     groups = _groups(universe, item_sets, np.arange(len(value)), columns, estimate)
     drawn = _drawn(item_sets, count, [], dice)
     summary = {"records": len(drawn[0]) - 1, "leaves": len(value), "refilled": 0, **wanted}
-    return Results(_frame(*drawn, universe), groups, {}, summary, sets=drawn)
+    return Results(to_frame(*drawn, universe), groups, {}, summary, sets=drawn)
 
 
 def _frequencies(tree: ItemTree, item_sets: Ragged, estimate: Floats) -> ItemFrequencies:
@@ -110,15 +109,9 @@ def _groups(
     universe: Universe, item_sets: Ragged, order: Ints, columns: dict[str, Ints], estimate: Floats
 ) -> pl.DataFrame:
     """One row per set: items, noisy count, its rate, estimate and released count."""
-    groups = _frame(*gather(*item_sets, order), universe)
+    groups = to_frame(*gather(*item_sets, order), universe)
     series = {name: pl.Series(name, column[order]) for name, column in columns.items()}
     return groups.with_columns(*series.values(), pl.Series("estimate", estimate[order]))
-
-
-def _frame(starts: Ints, items: Ints | Codes, universe: Universe) -> pl.DataFrame:
-    from cantle.drawing.set_frames import to_frame
-
-    return to_frame(starts, items, universe)
 
 
 def _drawn(item_sets: Ragged, count: Ints, extra: list[Ragged], dice: Dice) -> tuple[Ints, Codes]:
@@ -127,17 +120,4 @@ def _drawn(item_sets: Ragged, count: Ints, extra: list[Ragged], dice: Dice) -> t
     starts = np.concatenate([np.zeros(1, np.int64), *(np.diff(table[0]) for table in tables)])
     starts, items = np.cumsum(starts, out=starts), np.concatenate([table[1] for table in tables], dtype=np.int32)
     rows = np.concatenate([np.repeat(np.arange(len(count)), count), np.arange(len(count), len(starts) - 1)])
-    return _picked(starts, items, rows[dice.permutation(len(rows))])
-
-
-def _picked(starts: Ints, codes: Codes, rows: Ints) -> tuple[Ints, Codes]:
-    """The result of `gather`, computed for some rows at a time, so that arrays stay in the cache."""
-    picked_starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(starts)[rows])])
-    picked = np.empty(picked_starts[-1], codes.dtype)
-    for first in range(0, len(rows), _BLOCK):
-        mine = rows[first : first + _BLOCK]
-        begin, end = picked_starts[first : first + len(mine)], picked_starts[first + 1 : first + len(mine) + 1]
-        place = np.repeat(starts[mine] - begin, end - begin)
-        place += np.arange(begin[0], end[-1])
-        picked[begin[0] : end[-1]] = codes[place]
-    return picked_starts, picked
+    return gather(starts, items, rows[dice.permutation(len(rows))])

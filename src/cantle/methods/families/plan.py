@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, isqrt
 
@@ -26,6 +26,10 @@ SIBLING_GROUPS = 16
 SIBLING_WEIGHT = Fraction(3, 2)
 """How much more a table of siblings weighs than a first table of as many cells: they alone tell who is with whom."""
 
+ORDERS_PART = 3
+"""In long chains, one of so many chosen tables makes room for the order's table of siblings: an error in a gap moves
+all later children."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -39,6 +43,20 @@ class Plan:
     count: int
     rounds: int
     cap: int
+
+    def in_long_chains(self, order: int) -> Plan:
+        """The plan for long chains, in which some chosen tables make room for the order's table of siblings."""
+        moved = self.count // ORDERS_PART
+        kept = Fraction(self.count - moved, max(1, self.count))
+        siblings = list(self.siblings)
+        siblings[order] += (self.tables + self.selection) * (1 - kept)
+        return replace(
+            self,
+            siblings=tuple(siblings),
+            selection=self.selection * kept,
+            tables=self.tables * kept,
+            count=self.count - moved,
+        )
 
 
 def shape_share(start: Opening) -> Fraction:

@@ -45,8 +45,9 @@ LEAST_PARTS, SPLIT_FROM = 2, 128
 LONG = 2.0
 """From so many later children per family on, gaps in the order depend on how many are to come."""
 
-MOST_LEFT = 5
-"""Groups of the number of children left in the order's table of siblings: gaps depend on what is still to come."""
+LEFT_GROUPS, LEAST_BY_LEFT = 6, 1_500
+"""Groups of the number of children left in the order's table of siblings of long chains, if the noise allows the table
+so many cells: gaps depend on what is still to come."""
 
 
 @dataclass
@@ -123,39 +124,47 @@ class FamilyRun:
 
     def _siblings(self) -> None:
         """Measures each column of the children together with its value at the child before."""
+        if (chained := self._order_of_long_chains()) is not None:
+            changed = self.plan.in_long_chains(chained)
+            if self._cells(chained, float(changed.siblings[chained] * self.epsilon)) >= LEAST_BY_LEFT:
+                self.plan = changed
         last = len(self.plan.siblings) - 1 if not self.plan.count else -1
         later = self.fit[LATER]
         for child, share in enumerate(self.plan.siblings):
             price = self.questions.left() if child == last else self._price(share)
-            columns, groups = self._sibling_groups(child, float(price))
+            columns, groups = self._sibling_groups(child, self._cells(child, float(price)), by_left=child == chained)
             asked = question(columns, groups, later.groupings)
             answer = self.questions.table(LATER, asked, price, f"siblings table {child + 1}")
             later.add(table_of(answer, columns, groups))
         self.fit.use_tables()
 
-    def _sibling_groups(self, child: int, price: float) -> Grouped:
-        """How finely: by stage, or for the order by the number of children left, and in all cells where the noise
-        allows it."""
+    def _cells(self, child: int, price: float) -> float:
+        """How many cells a table of siblings may have at this price; the order empties half of its own."""
+        order = self.layout.order
+        return max(4.0, self.fit[LATER].total * price / 4) * (2 if order is not None and order[0] == child else 1)
+
+    def _sibling_groups(self, child: int, cap: float, *, by_left: bool) -> Grouped:
+        """How finely: by stage, or `by_left`, the number of children left, and in all cells where the noise allows
+        it."""
         layout, later = self.layout, self.fit[LATER]
-        number, own = len(layout.parent), layout.own(LATER, child)
+        within, own = len(layout.parent) + (not by_left), layout.own(LATER, child)
         cells, grouping = later.sizes[own], later.groupings[own]
-        ordered = layout.order is not None and layout.order[0] == child
-        cap = max(4.0, later.total * price / 4) * (2 if ordered else 1)  # the order empties half of the cells
-        within, most = (number, MOST_LEFT) if ordered and self._long() else (number + 1, STAGES)
-        if cells in grouping.sizes and cells**2 <= cap / LEAST_PARTS:
-            groups, parts = cells, min(most, int(cap / cells**2))
+        if by_left and cap >= LEAST_BY_LEFT:
+            groups, parts = grouping.at_most(int((cap / LEFT_GROUPS / LEAST_PARTS) ** 0.5)), LEFT_GROUPS
+        elif cells in grouping.sizes and cells**2 <= cap / LEAST_PARTS:
+            groups, parts = cells, min(STAGES, int(cap / cells**2))
         else:
-            parts = min(most, LEAST_PARTS) if cap >= SPLIT_FROM else 1
+            parts = LEAST_PARTS if cap >= SPLIT_FROM else 1
             groups = grouping.at_most(min(SIBLING_GROUPS, int((cap / parts) ** 0.5)))
         groups, parts = max(groups, min(2, cells)), later.groupings[within].at_most(parts)
         pair = layout.previous(child), own
         return (pair, (groups, groups)) if parts == 1 else ((within, *pair), (parts, groups, groups))
 
-    def _long(self) -> bool:
-        """Whether families with two children have two later ones on average, or more."""
+    def _order_of_long_chains(self) -> int | None:
+        """The column of the order, if families with two children have two later ones on average, or more."""
         sizes = self.fit[PARENTS].one_way[len(self.layout.parent)][2:]
         later = (sizes * np.arange(1, len(sizes) + 1)).sum()
-        return bool(later >= LONG * sizes.sum())
+        return self.layout.order[0] if self.layout.order is not None and later >= LONG * sizes.sum() else None
 
     # ---- chosen tables ------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from cantle.drawing.records import Results
 from cantle.errors import SchemaError
 from cantle.methods.base import TableMethod
 from cantle.methods.mosaic.model.items import items_of
+from cantle.methods.mosaic.model.lists import listed_of
 from cantle.methods.mosaic.questions import Questions
 from cantle.methods.mosaic.results import mosaic_results
 from cantle.methods.mosaic.run import MosaicRun
@@ -50,11 +51,11 @@ class Mosaic(TableMethod):
         self.preset = preset
         self.domain = domain.with_target_as_column().with_scores()
         self.groups = items_of(self.domain)
-        items = sum(len(group.items) for group in self.groups)
-        self.columns: list[Column] = [
-            column_of(one) for one in self.domain.attributes[: len(self.domain.attributes) - items]
-        ]
-        self.items = [one.size for one in self.domain.attributes[len(self.columns) :]]
+        self.lists = listed_of(self.domain)
+        related = self.domain.related
+        self.columns: list[Column] = [column_of(one) for one in self.domain.attributes[:related]]
+        self.listed = [column_of(one) for one in self.domain.attributes[related:][: len(self.domain.listed)]]
+        self.items = [one.size for one in self.domain.attributes[related + len(self.listed) :]]
         names = [column.name for column in self.columns]
         self.target = None if domain.target is None else names.index(domain.target.name)
         for column in self.columns:
@@ -72,7 +73,7 @@ class Mosaic(TableMethod):
 
     def run(self, curator: Curator) -> None:
         """Asks all questions, and draws the records from their answers."""
-        self._questions = Questions(curator, self.items)
+        self._questions = Questions(curator, [*(one.codes for one in self.listed), *self.items])
         whole = int(curator.left(curator.root())[0])
         self._run = MosaicRun(
             self._questions,
@@ -84,6 +85,8 @@ class Mosaic(TableMethod):
             lambda noisy: self.own_accuracy.decide(curator, whole, noisy),
             rules=self.domain.rules_on_codes,
             groups=self.groups,
+            lists=self.lists,
+            listed=self.listed,
         )
         self._records = self._run.run()
 
@@ -99,5 +102,6 @@ class Mosaic(TableMethod):
         edges = list(self._run.edges)
         if bands is not None and self._run.lead is not None:
             edges[self._run.lead] = bands.edges
-        edges += [np.arange(size + 1, dtype=np.int64) for size in self.items]
+        sizes = [*(one.codes for one in self.listed), *self.items]
+        edges += [np.arange(size + 1, dtype=np.int64) for size in sizes]
         return mosaic_results(self.domain, edges, self._records, answers, lead, classes, places, bands)

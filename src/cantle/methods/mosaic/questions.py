@@ -14,7 +14,8 @@ from math import ceil, log
 import numpy as np
 
 from cantle.drawing.column_cells import Column
-from cantle.methods.mosaic.model.answers import CellsOf, NoisyAnswer, TreeNode
+from cantle.methods.mosaic.model.answers import LIST_PAIRS, LIST_SIZES, CellsOf, NoisyAnswer, TreeNode
+from cantle.trusted.claims.list_queries import PartsOfLists, SizesOfLists
 from cantle.trusted.claims.queries import Size
 from cantle.trusted.claims.table_candidates import (
     Dependence,
@@ -75,7 +76,7 @@ class Questions:
     """Asks a curator questions about all records, and keeps the noisy answers, which are released."""
 
     def __init__(self, curator: Curator, items: Sequence[int] = ()) -> None:
-        """`items` are the numbers of codes of the columns after those that are related, which are items of groups."""
+        """`items` are the numbers of codes of the columns after those that are related: items of lists and groups."""
         self._curator, self._items = curator, [np.arange(codes + 1, dtype=np.int64) for codes in items]
         self._root: Frontier = curator.root()
         domain = curator.domain
@@ -159,6 +160,24 @@ class Questions:
             {"columns": list(table.columns), "edges": group_edges(self.within, table)} for table in tables
         ]
         return self._keep(why, noisy, [table.cells for table in tables], about)
+
+    def list_sizes(self, items: Sequence[int], price: Fraction) -> Ints:
+        """The noisy numbers of records with 0, 1, 2, … of these items."""
+        noisy = self._curator.measure(self._root, SizesOfLists(self.within, tuple(items)), nano(price), why=LIST_SIZES)
+        return self._keep(LIST_SIZES, noisy, [len(items) + 1], [{"of": list(items)}])[0]
+
+    def item_parts(
+        self, items: Sequence[int], by: CrossTable | None, most: int, price: Fraction, why: str = LIST_PAIRS
+    ) -> Ints:
+        """The noisy parts of each of these items by the cells of a table of one column; without a name (`why`) of each
+        two of them."""
+        everyone = CrossTable((items[0],), (np.zeros(2, dtype=np.uint8),))
+        asked = PartsOfLists(self.within, tuple(items), by or everyone, most, why == LIST_PAIRS)
+        noisy = self._curator.measure(self._root, asked, nano(price), why=why)
+        about: CellsOf = {"of": list(items), "most": most}
+        if by is not None:
+            about |= {"by": list(by.columns), "edges": group_edges(self.within, by)}
+        return self._keep(why, noisy, [asked.key.cells], [about])[0]
 
     def choose_table(self, candidates: CandidateTables, surviving: Ints, price: Fraction) -> int:
         """The surviving candidate whose counts are farthest from its model, chosen with noise."""

@@ -128,8 +128,9 @@ def _answer_frame(number: int, answer: NoisyAnswer) -> pl.DataFrame:
 def with_names(about: CellsOf, names: Sequence[str]) -> dict[str, JSON]:
     """The description with names of columns instead of their numbers."""
     named = cast("dict[str, JSON]", dict(about))
-    if "columns" in about:
-        named["columns"] = [names[number] for number in about["columns"]]
+    for key in ("columns", "of", "by"):
+        if key in about:
+            named[key] = [names[number] for number in about[key]]
     if "column" in about:
         named["column"] = names[about["column"]]
     if "tree" in about:

@@ -29,12 +29,29 @@ from cantle.drawing.column_cells import (
 from cantle.drawing.counts import Dice, Floats
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.model import table_sets
-from cantle.methods.mosaic.model.answers import PARTS, PLACE, SCORES
+from cantle.methods.mosaic.model.answers import (
+    LIST_ITEMS,
+    LIST_PAIRS,
+    LIST_SIZES,
+    LIST_TABLE,
+    NESTED,
+    PLACE,
+    SCORES,
+)
 from cantle.methods.mosaic.model.bands import ALONE, Bands
 from cantle.methods.mosaic.model.classes import predict
 from cantle.methods.mosaic.model.draft_pool import DraftPool
 from cantle.methods.mosaic.model.fitted import Learned, empty_cells, first_tables
 from cantle.methods.mosaic.model.items import ITEMS, Items, with_items
+from cantle.methods.mosaic.model.lists import (
+    ListAnswers,
+    Listed,
+    ListSizes,
+    PartTable,
+    groups_of,
+    related_columns,
+    with_lists,
+)
 from cantle.methods.mosaic.model.nested import steps_below, steps_between
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, identity, laplace_variance, question, whole_table
 from cantle.methods.mosaic.model.place_cells import LEVELS, SPLIT, Level, Place, estimated, first_edges, next_edges
@@ -45,6 +62,7 @@ from cantle.schema.rules import Rules
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable
+from cantle.trusted.geometry.item_partitions import PARTS
 
 POOL = 10_000
 SUBSET = 200_000
@@ -73,6 +91,8 @@ class MosaicRun:
     edges: list[Ints] = field(default_factory=list)
     rules: Rules | None = None
     groups: Sequence[Items] = ()
+    lists: Listed | None = None
+    listed: Sequence[Column] = ()
     places: dict[int, Place] = field(default_factory=dict)
     measured: Fraction = Fraction(0)
     """How many tables were measured, where finer counts of a pair are a part of one."""
@@ -81,6 +101,8 @@ class MosaicRun:
         """Codes of the synthetic records, one array per column; also sets `edges`, `plan`, `fitted`, `learned`."""
         noisy = self.questions.size(self._price(rules.SIZE))
         self.lead = rules.usable_target(self.columns, self.target)
+        names = {column.name for column in self.columns}
+        self.first_rules = None if self.rules is None else self.rules.among(names)
         self._open(noisy)
         self._shape_cells()
         self._make_bands()
@@ -122,7 +144,15 @@ class MosaicRun:
         rate = float(self.epsilon) / self.persons
         banded = self.lead is not None and not rules.few(self.columns[self.lead])
         self.start = rules.opening(
-            noisy, rate, len(self.wide), self._other_sizes(), self.accuracy(noisy), banded, self.columns, self._items
+            noisy,
+            rate,
+            len(self.wide),
+            self._other_sizes(),
+            self.accuracy(noisy),
+            banded,
+            self.columns,
+            self._items,
+            self.lists is not None,
         )
 
     def _shape_cells(self) -> None:
@@ -153,7 +183,7 @@ class MosaicRun:
                 asked = CrossTable((number,), (np.arange(len(edges) - 1, dtype=np.uint16),))
                 (noisy,) = self.questions.cross_tables([asked], paid, f"{PLACE} {3 * len(self.places) + step + 1}")
                 levels.append(Level(edges, noisy.astype(np.float64), laplace_variance(self._rate(paid, 1))))
-            self.places[number] = estimated(column, levels, empty_cells(self.rules, column, edges))
+            self.places[number] = estimated(column, levels, empty_cells(self.first_rules, column, edges))
             self.edges[number] = self.places[number].blocks
 
     def _starting_edges(self, column: Column) -> Ints:
@@ -233,14 +263,14 @@ class MosaicRun:
         size = noisy, laplace_variance(self._rate(self._price(rules.SIZE), 1))
         first = [(answers[place], variances[place]) for place in range(len(others))]
         self.fitted = first_tables(
-            self.columns, self.edges, self.lead, size, first, self.rules, self.bands, self.places
+            self.columns, self.edges, self.lead, size, first, self.first_rules, self.bands, self.places
         )
         self.classes_win = self.plan.count == 0
         self.errors = [0.0, 0.0]
 
     def _remainder(self, *to_come: Fraction) -> Fraction:
         """What is left after the prices that are still to be paid; the last table gets it."""
-        return self.questions.left() - sum(to_come) - self._price(self.plan.label) - self._price(self.start.items)
+        return self.questions.left() - sum(to_come) - self._price(self.plan.label) - self._price(self.start.later)
 
     def _pairs_of_scores(self) -> None:
         """Counts each pair of scores together, if there are enough records."""
@@ -344,7 +374,7 @@ class MosaicRun:
         paid = [part] * (len(steps) - 1) + [price - part * (len(steps) - 1)]
         return [
             self._measured(members, groups, each, name)
-            for groups, each, name in zip(steps, paid, PARTS[-len(steps) :], strict=True)
+            for groups, each, name in zip(steps, paid, NESTED[-len(steps) :], strict=True)
         ]
 
     def _next_price(self, more: Fraction = Fraction(0), part: Fraction = Fraction(1)) -> Fraction:
@@ -369,9 +399,12 @@ class MosaicRun:
 
     def _draw(self) -> list[Codes]:
         """Draws the cells of the records, then their values."""
-        fitted, dice = self.fitted, self.dice["records"]
+        dice, self.learned = self.dice["records"], self._learned("classes")
+        if self.lists is not None:
+            answers = self._ask_lists(self.lists)
+            self.fitted = with_lists(self.fitted, self.listed, self.lists, answers, self.rules)
+        fitted = self.fitted
         records = max(0, round(fitted.noisy_total))
-        self.learned = self._learned("classes")
         cells = fitted.draw_cells(max(1, records), self.learned, dice)
         if self.plan.label:
             cells = self._relabel(cells)
@@ -390,6 +423,39 @@ class MosaicRun:
         noisy = self.questions.cross_tables(asked, price, ITEMS)
         variance = laplace_variance(self._rate(price, len(asked)))
         return with_items(codes, self.groups, noisy, variance, self.fitted.total, self.dice["records"])
+
+    def _ask_lists(self, listed: Listed) -> ListAnswers:
+        """The noisy answers about lists: how many items records have, items in pairs and by columns, then each alone,
+        for all that is left."""
+        left = self._price(self.start.lists)
+        price = {what: rules.price(share, left) for what, share in rules.LIST_SHARES.items()}
+        noisy, noise = self.questions.list_sizes(listed.items, price[LIST_SIZES]), self._rate(price[LIST_SIZES], 1)
+        sizes = ListSizes.of(noisy, laplace_variance(noise), self.fitted.total, listed.longest)
+        left, pairs = left - price[LIST_SIZES], None
+        if len(listed.items) > 1:
+            pairs = self._parts(listed, None, sizes.usual(pairs=True), price[LIST_PAIRS], LIST_PAIRS)
+            left -= price[LIST_PAIRS]
+        by_column = self._by_columns(listed, sizes, price[LIST_TABLE])
+        left -= price[LIST_TABLE] if by_column else 0
+        most = sizes.most(len(listed.items), self._rate(left, 1))
+        return ListAnswers(sizes, self._parts(listed, None, most, left, LIST_ITEMS), by_column, pairs)
+
+    def _by_columns(self, listed: Listed, sizes: ListSizes, paid: Fraction) -> list[PartTable]:
+        """Counts of the items by the groups of other columns."""
+        most, by_column = sizes.usual(), list[PartTable]()
+        count, rate = sizes.counted(most) / len(listed.items), self._rate(paid, most)
+        related = related_columns(self.fitted, listed, count, rate)
+        for number, column in enumerate(related, 1):
+            groups = groups_of(self.fitted, column, count, rate / len(related))
+            by, each = question((column,), (groups,), self.fitted.groupings), Fraction(1, len(related))
+            by_column.append(self._parts(listed, by, most, rules.price(each, paid), f"{LIST_TABLE} {number}"))
+        return by_column
+
+    def _parts(self, listed: Listed, by: CrossTable | None, most: int, price: Fraction, why: str) -> PartTable:
+        noisy = self.questions.item_parts(listed.items, by, most, price, why)
+        rows = len(noisy) // (1 if by is None else by.cells)
+        variance = laplace_variance(self._rate(price, most * PARTS))
+        return PartTable.of(noisy, rows, variance, most, None if by is None else by.columns[0])
 
     def _relabel(self, cells: list[Codes]) -> list[Codes]:
         """Draws the target of the drawn records again, from noisy counts of classes in the leaves of a tree."""

@@ -15,13 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cantle.drawing.counts import variance
 from cantle.errors import ParameterError
+from cantle.methods.mosaic.model.answers import LIST_PAIRS
 from cantle.schema.domain import Attribute
 from cantle.schema.taxonomy import table
 from cantle.trusted.core.arrays import Floats, Ints
@@ -239,9 +240,13 @@ def _of(columns: Iterable[str]) -> Iterator[Pair]:
 
 
 def _in_tables(tables: Iterable[Mapping[str, Any]]) -> Iterator[Pair]:
-    """A table relates all its columns; a tree over cells relates its column to each column that it cuts."""
+    """A table relates all its columns; counts of items each item to a column, or each two of them; a tree over cells
+    its column to each column that it cuts."""
     for about in tables:
         yield from _of(about.get("columns", ()))
+        yield from map(frozenset, product(about.get("of", ()), about.get("by", ())))
+        if about.get("why") == LIST_PAIRS:
+            yield from _of(about["of"])
         for node in about.get("tree", ()):
             if "column" in node:
                 yield from _of((about["column"], node["column"]))

@@ -18,7 +18,6 @@ from itertools import combinations
 
 import numpy as np
 
-from cantle import kernel_choice
 from cantle.drawing.column_cells import aligned_blocks
 from cantle.drawing.counts import Dice
 from cantle.drawing.records import Drawn
@@ -26,7 +25,6 @@ from cantle.methods.own_error.accuracy import LARGE, Pair, largest_spread, refer
 from cantle.schema.domain import Attribute, Domain, Plane, Steps
 from cantle.trusted.core.arrays import Bytes, Codes, Floats
 from cantle.trusted.geometry.boxes import Bools, Ints
-from cantle.trusted.geometry.count_tables import count_codes
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.workloads import (
     APART,
@@ -167,8 +165,7 @@ class _Ordered:
         self._below, self._sorted = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         self._counted = codes <= len(released)
         if self._counted:
-            each = count_codes(released, codes, compiled=kernel_choice.worth_loading(len(released)))
-            self._below = np.concatenate([np.zeros(1, np.int64), np.cumsum(each)])
+            self._below = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(released, minlength=codes))])
         else:
             self._sorted = np.sort(released).astype(np.int64)
 

@@ -63,7 +63,9 @@ def plan(
     chosen = make_method(public, method, preset, parameters)
     exact, unit = nano_of(epsilon) / NANO, Unit(*public.protects)
     outline = _planner(chosen)(chosen, exact, records, unit.max_records)
-    return Plan.of(exact, records, unit.describe(), replace(outline, remarks=(*outline.remarks, *_of_weights(public))))
+    asked = tuple(part for part in outline.budget if part.share > 0)
+    outline = replace(outline, budget=asked, remarks=(*outline.remarks, *_of_weights(public)))
+    return Plan.of(exact, records, unit.describe(), outline)
 
 
 def _of_weights(schema: Schema) -> list[str]:

@@ -49,7 +49,7 @@ def plan_families(method: Families, epsilon: float, records: int, persons: int) 
     remarks.append(f"at most {layout.most} {second} of a family count; noise does not grow with that number")
     return Outline(
         method="families",
-        budget=tuple(part for part in parts if part.share > 0),
+        budget=tuple(parts),
         value_noise=each,
         one_way=MEAN_ERROR * each,
         cells=1.0,

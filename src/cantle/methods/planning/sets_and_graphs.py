@@ -116,7 +116,7 @@ def _of_items(name: str, budget: list[Part], noise: float, records: int, univers
     start, per_set, least, bytes_per_set = _COSTS["compiled" if name == "baskets" and records >= COMPILED else name]
     return Outline(
         method=name,
-        budget=tuple(part for part in budget if part.share > 0),
+        budget=tuple(budget),
         value_noise=noise,
         one_way=min(MEAN_ERROR * noise, ITEMS_PER_SET * records / universe),
         cells=1.0,
@@ -153,7 +153,7 @@ def plan_degrees(method: DegreeSequence, epsilon: float, records: int, persons: 
     ]
     rest = 1 - sum(part.share for part in asked)
     noise = noise_of(rest * epsilon / ((bound + 1) if unit == "node" else 2 * bound))
-    budget = [*(part for part in asked if part.share), Part("nodes by degree", rest, noise)]
+    budget = [*asked, Part("nodes by degree", rest, noise)]
     given = "as given" if s.theta else "assumed; the run chooses it"
     return _of_degrees(budget, noise, [f"with a bound of {bound} on degrees ({given}); the noise grows with the bound"])
 
@@ -189,7 +189,7 @@ def plan_journeys(method: Journeys, epsilon: float, records: int, persons: int) 
         remarks.append("few sequences for this epsilon: which symbol follows which is known roughly at best")
     return Outline(
         method="journeys",
-        budget=tuple(part for part in budget if part.share > 0),
+        budget=tuple(budget),
         value_noise=noise,
         one_way=min(MEAN_ERROR * noise, records / symbols),
         cells=1.0,

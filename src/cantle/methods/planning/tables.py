@@ -16,7 +16,7 @@ from cantle.drawing.counts import variance
 from cantle.methods.diffgen.method import DiffGen
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.method import Mosaic
-from cantle.methods.mosaic.model.answers import PLACE, SCORES
+from cantle.methods.mosaic.model.answers import LIST_ITEMS, PLACE, SCORES
 from cantle.methods.mosaic.model.bands import ALONE
 from cantle.methods.mosaic.model.items import ITEMS
 from cantle.methods.mosaic.model.place_cells import LEVELS
@@ -79,7 +79,8 @@ def foreseen(method: Mosaic, epsilon: float, records: int, persons: int, kept: i
     wide = [column for column in every if column.wide]
     accuracy: Fraction = method.own_accuracy.expected(round(epsilon * rules.NANO), records, persons)
     banded = target is not None and not rules.few(target)
-    start = rules.opening(records, rate, len(wide), _cells(others, WIDTHS), accuracy, banded, every, len(method.items))
+    cells, items, lists = _cells(others, WIDTHS), len(method.items), method.lists is not None
+    start = rules.opening(records, rate, len(wide), cells, accuracy, banded, every, items, lists)
     cells = _refined(others, _cells(others, LOW_WIDTHS if start.low else WIDTHS), start)
     few = [size for size in cells if 3 <= size <= MOST_CLASSES]
     hub = target is None and rules.hub_leads(start, cells) and bool(few)
@@ -160,7 +161,8 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
         for size, noise in zip(cells, first, strict=True)
     ]
     of_items = _each(start.items, len(method.items), rate) or 0.0
-    every = [*known, *(of_items for _ in method.items)]
+    of_lists = _of_lists(method, start, rate)
+    every = [*known, *(of_items for _ in method.items), *of_lists]
     value_noise = sqrt(sum(noise**2 for noise in every) / len(every))
     budget = [
         Part("number of records", float(rules.SIZE), noise_of(float(rules.SIZE) * rate)),
@@ -183,13 +185,15 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
         ),
         Part(question_in_words("leaves by class"), float(shares.label), _each(shares.label, 1, rate)),
         Part(question_in_words(ITEMS), float(start.items), of_items or None),
+        Part(LIST_ITEMS, float(start.lists), max(of_lists, default=None)),
     ]
     parts = zip(others, cells, known, strict=True)
     errors = [_column_error(column, size, records, noise) for column, size, noise in parts]
     errors += [min(MEAN_ERROR * of_items, records / size) for size in method.items]
+    errors += [min(MEAN_ERROR * noise, records / 2) for noise in of_lists]
     return Outline(
         method="mosaic",
-        budget=_whole(budget),
+        budget=tuple(budget),
         value_noise=value_noise,
         one_way=sum(errors) / len(errors),
         cells=sum(cells) / len(cells),
@@ -197,8 +201,20 @@ def plan_mosaic(method: Mosaic, epsilon: float, records: int, persons: int) -> O
         too_fine=_fine(others, records, value_noise),
         remarks=(*_grouped(others, cells), *_mosaic_remarks(start), *_banded(target, start), *_items(method)),
         relations=relations_of(method, epsilon, records, persons),
-        **table_cost("mosaic", records, made.columns + len(method.items), shares.count),
+        **table_cost("mosaic", records, made.columns + len(method.items) + len(method.listed), shares.count),
     )
+
+
+ITEMS_PER_LIST = 4
+"""Assumed number of items of a record that count in full."""
+
+
+def _of_lists(method: Mosaic, start: rules.Opening, rate: float) -> list[float]:
+    """The noise in the count of each item of lists."""
+    if method.lists is None:
+        return []
+    most = min(method.lists.longest, ITEMS_PER_LIST)
+    return [noise_of(float(start.lists * rules.LIST_ITEMS) * rate / most)] * len(method.listed)
 
 
 def _first_noise(cells: Sequence[int], shares: rules.Plan, rate: float) -> list[float]:
@@ -275,12 +291,17 @@ ALIKE = 10
 
 
 def _items(method: Mosaic) -> list[str]:
-    """What becomes of the items of groups, and which columns look like items that are in no group."""
+    """What becomes of the items of groups and of lists, and which columns look like items that are in no group."""
     said = []
     if method.groups:
         said.append(
             f"{len(method.items)} items in {len(method.groups)} groups are counted one by one: answers of a group hang "
             "together as its sum says, and are related to other columns through it"
+        )
+    if method.lists is not None:
+        said.append(
+            f"{len(method.listed)} items of lists are counted together for {float(rules.LISTS):.0%} of epsilon, as if "
+            f"no record had more than {ITEMS_PER_LIST} of them"
         )
     related = method.domain.attributes[: len(method.columns) - len(method.groups)]
     ordered = [one for one in related if one.scale.ordered and one.cell == 1 and 2 < one.grid <= MOST_VALUES]
@@ -352,18 +373,13 @@ def _by_columns(
     fine = [text for one in attributes for text in too_fine(one.name, one.bins, records, noise)]
     return Outline(
         method=name,
-        budget=_whole(budget),
+        budget=tuple(budget),
         value_noise=noise,
         one_way=sum(errors) / max(1, len(errors)),
         cells=sum(sizes) / max(1, len(sizes)),
         too_fine=tuple(fine),
         **table_cost(name, records, len(sizes), 0),
     )
-
-
-def _whole(budget: Sequence[Part]) -> tuple[Part, ...]:
-    """The questions that are asked: those with a share."""
-    return tuple(part for part in budget if part.share > 0)
 
 
 def table_cost(method: str, records: int, columns: int, tables: int) -> dict[str, Any]:

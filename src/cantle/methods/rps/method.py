@@ -20,7 +20,7 @@ from cantle.errors import ParameterError, SchemaError
 from cantle.framework.ask import Ask
 from cantle.framework.regions import Cut, Regions
 from cantle.framework.run import TreeRun
-from cantle.methods.rps.results import tree_results
+from cantle.methods.rps.results import Drawing, tree_results
 from cantle.methods.rps.settings import LITERAL, PRESETS, RpsSettings, defaults_for
 from cantle.methods.settings import portion, read_settings, refuse_literal
 from cantle.schema.domain import Domain, Labels
@@ -147,7 +147,9 @@ class RPS(TreeRun):
     def results(self, generator: Dice) -> Results:
         """Records and groups from the noisy tree."""
         nodes = (spans_frame if any(self.sets) else tree_frame)(self.domain, self.tree)
-        return tree_results(self.domain, self.tree, nodes, self.tables, self.settings, self.depth, generator)
+        s = self.settings
+        drawing = Drawing(s.values, s.consistency, s.summary, s.label)
+        return tree_results(self.domain, self.tree, nodes, self.tables, drawing, self.depth, generator)
 
     # ---- budget -------------------------------------------------------------------------------------------
 

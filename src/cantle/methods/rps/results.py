@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Protocol
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -33,20 +32,14 @@ from cantle.trusted.geometry.boxes import Ints
 _BLOCK = 1 << 15  # records at a time, so that intermediate arrays stay in the cache
 
 
-class TreeSettings(Protocol):
-    """The settings that say how records follow from the noisy tree."""
+@dataclass(frozen=True)
+class Drawing:
+    """How records follow from the noisy tree: four settings of rps."""
 
-    @property
-    def consistency(self) -> bool: ...
-
-    @property
-    def summary(self) -> str: ...
-
-    @property
-    def label(self) -> str: ...
-
-    @property
-    def values(self) -> str: ...
+    values: str
+    consistency: bool = True
+    summary: str = "counts"
+    label: str = "counts"
 
 
 def tree_results(
@@ -54,7 +47,7 @@ def tree_results(
     tree: Tree,
     nodes: pl.DataFrame,
     oneways: tuple[Sequence[Ints], Noisy] | None,
-    settings: TreeSettings,
+    settings: Drawing,
     depth: int,
     generator: Dice,
 ) -> Results:
@@ -76,7 +69,7 @@ def tree_results(
     if settings.values == "set":
         records: Drawn | pl.DataFrame = draw_generalised(domain, leaves, generator)
     else:
-        within = masses(domain, leaves, settings.values, tables, compiled=generator.compiled)
+        within = masses(domain, leaves, settings.values, tables)
         records = drawn_records(domain, leaves, settings.values, within, generator)
     summary = {"records": len(records), "leaves": len(leaves.ids), "depth": depth} | wanted
     return Results(records, groups_frame(domain, leaves), frames, summary)
@@ -179,19 +172,14 @@ def _least_squares(tree: Tree, leaf: Ints, value: Ints, cell_variance: Floats, m
     return consistent(tree.by_level(), cells, size, spread, may)
 
 
-def masses(
-    domain: Domain, leaves: Leaves, values: str, tables: OneWayTables | None, *, compiled: bool = False
-) -> list[Floats]:
+def masses(domain: Domain, leaves: Leaves, values: str, tables: OneWayTables | None) -> list[Floats]:
     """For each attribute the masses of its codes, fitted to its one-way table, or uniform over the grid."""
     if values != "fitted" or tables is None:
         return [_grid_mass(attribute) for attribute in domain.attributes]
     count = leaves.count.sum(axis=1)
     some, total = np.flatnonzero(count), float(count.sum())
     lo, hi, weight = leaves.lo[some], leaves.hi[some], count[some].astype(float)
-    return [
-        fit_values(table, lo[:, a], hi[:, a], weight, compiled=compiled)
-        for a, table in enumerate(estimated(domain, tables, total))
-    ]
+    return [fit_values(table, lo[:, a], hi[:, a], weight) for a, table in enumerate(estimated(domain, tables, total))]
 
 
 def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floats], generator: Dice) -> Drawn:
@@ -256,12 +244,7 @@ def _fine(attribute: Attribute, drawn: Codes, place: Floats | None, order: Ints,
     fine = np.empty(len(order), dtype=unsigned(attribute.grid + 1))
     for first in range(0, len(order), _BLOCK):
         some, within = order[first : first + _BLOCK], generator.random(min(_BLOCK, len(order) - first))
-        if generator.compiled:
-            from cantle.drawing import _kernels
-
-            _kernels.refine(drawn, some, within, *attribute.rooms, fine[first : first + _BLOCK])
-        else:
-            fine[first : first + _BLOCK] = attribute.fine(drawn[some], within)
+        fine[first : first + _BLOCK] = attribute.fine(drawn[some], within)
     return fine
 
 

@@ -151,7 +151,7 @@ def _sum_of_distances(
     beyond = _beyond(question, bound, _has(groups, "sorted"))
     asked = np.broadcast_to(holds(question, lambda _: np.arange(bound + 1)), bound + 1)
     distance = np.where(asked, np.arange(bound + 1) - mean, 0.0)
-    weight, total, noise = np.diff(distance), 0.0, Noise(0.0, 0.0)
+    weight, total, noise = np.diff(distance), 0.0, Noise()
     edges = groups.filter(groups["question"] == "kept edges")
     if beyond and len(edges):  # each edge adds 2 to the sum of all degrees
         total, noise = 2.0 * edges["noisy"][0], Noise.of(float(variances(edges)[0]), 2.0)

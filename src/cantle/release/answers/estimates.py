@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log, sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from cantle.methods.own_error.accuracy import PairError, QuestionError
 from cantle.release.accuracy import WORST_DOUBT, noise_scale
 from cantle.schema.code_sets import CodeSet
 from cantle.schema.taxonomy import table
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MEASURED = "measured"
 NOISE = "noise"
@@ -87,8 +85,6 @@ class Estimate:
 
 def columns_of_estimates(made: Sequence[Estimate]) -> list[pl.Series]:
     """Estimates as columns of a frame: value, low, high, covers."""
-    import polars as pl
-
     kinds = {"value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "covers": pl.String}
     return [pl.Series(name, [getattr(one, name) for one in made], dtype=kind) for name, kind in kinds.items()]
 
@@ -109,8 +105,8 @@ HELD = CodeSet((1, 2), 2)
 class Noise:
     """The law of a sum of independent Laplace noises, by its variance and fourth cumulant."""
 
-    variance: float
-    fourth: float
+    variance: float = 0.0
+    fourth: float = 0.0
 
     @staticmethod
     def of(variance: float, coefficient: float = 1.0, times: float = 1.0) -> Noise:

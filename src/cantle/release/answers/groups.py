@@ -9,7 +9,9 @@ import numpy as np
 import polars as pl
 
 from cantle.errors import ParameterError
-from cantle.release.answers.estimates import Estimate, columns_of_estimates
+from cantle.release.answers.estimates import WITHOUT_CONFIDENCE, Estimate, columns_of_estimates, in_words
+from cantle.release.words import value_in_words
+from cantle.schema import Schema
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.domain import Attribute, Lists
 from cantle.schema.scales import Labels
@@ -84,3 +86,15 @@ def grouped(groups: Sequence[Groups], codes: Sequence[Codes], answer: Answer) ->
     ]
     labels = [one.labels.gather(rows[:, j]).alias(one.column) for j, one in enumerate(groups)]
     return pl.DataFrame([*labels, *columns_of_estimates(made)])
+
+
+def rows_in_words(schema: Schema, rows: pl.DataFrame, by: Sequence[str]) -> tuple[bool, list[tuple[str, ...]]]:
+    """Whether all rows of a table of answers have a confidence, and their texts: groups, value, low, high, and what an
+    interval covers, unless all have one."""
+    captions, sure = schema.captions(), not set(rows["covers"]) & set(WITHOUT_CONFIDENCE)
+    lines = list[tuple[str, ...]]()
+    for row in rows.iter_rows(named=True):
+        words = (value_in_words(row[name], captions.get(name, {})) for name in by)
+        numbers = (in_words(row[name], row["high"] - row["low"]) for name in ("value", "low", "high"))
+        lines.append((*words, *numbers, *([] if sure else [row["covers"]])))
+    return sure, lines

@@ -37,17 +37,14 @@ Share = Callable[[Box], float]
 
 
 def sum_of(noises: Iterable[Noise]) -> Noise:
-    total = Noise(0.0, 0.0)
-    for noise in noises:
-        total += noise
-    return total
+    return sum(noises, Noise())
 
 
 def worst_of_columns(question: Question, share: Share, noise: Callable[[Key, AnySet], Noise]) -> Noise:
     """The largest noise of what a question names, scaled by the share of its records for which it holds."""
     box = hull(question)
     scaled = (noise(key, box[key]).scaled(share({key: box[key]})) for key in columns_of(question) if key in box)
-    return max(scaled, key=lambda one: one.variance, default=Noise(0.0, 0.0))
+    return max(scaled, key=lambda one: one.variance, default=Noise())
 
 
 def variances(groups: pl.DataFrame) -> Floats:
@@ -165,10 +162,12 @@ class DirectAnswer:
 
 @dataclass(frozen=True)
 class Tables:
-    """All noisy tables of a release; `size` is the noisy number of records, if it was measured by itself."""
+    """All noisy tables of a release; `size` is the noisy number of records, if it was measured by itself. From tables
+    `behind` records were drawn too, but they answer nothing by themselves."""
 
     tables: Sequence[NoisyTable]
     size: NoisyTable | None
+    behind: Sequence[NoisyTable] = ()
 
     def answer(self, question: Question) -> DirectAnswer | None:
         """The mean of the answers of all tables that answer the question, weighted by precision; None if no table does.
@@ -178,22 +177,16 @@ class Tables:
         """
         able = [table for table in self.tables if table.answers(question)]
         parts = [_Part.of(table, question, self.size) for table in able]
-        if self.size is not None and not columns_of(question) and self._asks_all(question):
+        if self.size is not None and not columns_of(question) and holds(question, lambda _: np.array(0)):
             parts.append(_Part(float(self.size.counts), Noise.of(self.size.variance), 0.0))
         if not parts:
             return None
         precision = [1 / max(part.own.variance, 1e-12) for part in parts]
         weights = [one / sum(precision) for one in precision]
         value = sum(w * part.value for w, part in zip(weights, parts, strict=True))
-        noise = Noise(0.0, 0.0)
-        for w, part in zip(weights, parts, strict=True):
-            noise += part.own.scaled(w)
+        noise = sum_of(part.own.scaled(w) for w, part in zip(weights, parts, strict=True))
         common = sum(w * part.common for w, part in zip(weights, parts, strict=True))
-        return DirectAnswer(value, noise + (Noise.of(self.size.variance, common) if self.size else Noise(0.0, 0.0)))
-
-    @staticmethod
-    def _asks_all(question: Question) -> bool:
-        return bool(holds(question, lambda _: np.array(0)))
+        return DirectAnswer(value, noise + (Noise.of(self.size.variance, common) if self.size else Noise()))
 
     def noise_behind(self, question: Question, share: Callable[[Box], float]) -> Noise:
         """The noise in the tables that the records of a question were drawn from.
@@ -202,9 +195,9 @@ class Tables:
         each column, the table with most of the question's columns is used; the largest noise counts.
         """
         box = hull(question)
-        worst = Noise(0.0, 0.0)
+        worst = Noise()
         for key in columns_of(question):
-            known = [table for table in self.tables if key in table.columns]
+            known = [table for table in (*self.tables, *self.behind) if key in table.columns]
             noises = [_noise_in(table, box, share) for table in known]
             if noises:
                 most = max(number for number, _ in noises)

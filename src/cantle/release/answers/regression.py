@@ -12,25 +12,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import combinations_with_replacement
 from math import nan
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
-from cantle.errors import ParameterError, raise_alone
+from cantle.errors import ParameterError
 from cantle.release.answers.asking import check_confidence
 from cantle.release.answers.estimates import LIMITS, MEASURED, Estimate, columns_of_estimates
 from cantle.release.answers.table_answers import TableAsker, numbers_of
-from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
+from cantle.schema.code_sets import CodeSet, OneColumn, join
 from cantle.schema.domain import Attribute
-from cantle.schema.question_columns import Misfit
 from cantle.schema.scales import Steps
 from cantle.trusted.core.arrays import Codes, Floats
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MODEST, SHRUNK = 0.4, 0.1
 MOST_TERMS = 200
@@ -63,8 +59,6 @@ class Regression:
 
     def frame(self) -> pl.DataFrame:
         """One row per coefficient: term, value, low, high, covers."""
-        import polars as pl
-
         terms = pl.Series("term", list(self.coefficients))
         return pl.DataFrame([terms, *columns_of_estimates(list(self.coefficients.values()))])
 
@@ -123,7 +117,7 @@ class Model:
 
     @staticmethod
     def of(asker: TableAsker, outcome: str, columns: Sequence[str]) -> Model:
-        attributes = {name: _attribute(asker, name) for name in (outcome, *columns)}
+        attributes = {name: asker.column(name) for name in (outcome, *columns)}
         terms = tuple(term for name in columns for term in _terms(attributes[name], asker.codes(name)))
         if len(terms) > MOST_TERMS:
             raise ParameterError(f"these columns have {len(terms)} numbers and categories, {MOST_TERMS} are allowed")
@@ -146,15 +140,15 @@ def regress(asker: TableAsker, formula: str, confidence: float) -> Regression:
     outcome, *columns = _names(formula)
     model = Model.of(asker, outcome, columns)
     fit, terms = model.fit(asker.codes), model.terms
-    errors = _Errors(asker, (model.outcome, *terms), confidence)
     apart = [name for name in columns if not asker.widths.are_together([outcome, name])]
-    measured = not apart and errors.known
-    margins = fit.margins(errors.relative, confidence) if measured else np.full(len(terms), nan)
+    relative = np.array(nan) if apart else _relative_errors(asker, (model.outcome, *terms), confidence)
+    measured = not np.isnan(relative).any()
+    margins = fit.margins(relative, confidence) if measured else np.full(len(terms), nan)
     made = zip(("intercept", *(term.words for term in terms)), fit.coefficients, (nan, *margins), strict=True)
-    coefficients = {
-        term: Estimate(float(value), float(value - margin), float(value + margin), confidence, _covers(margin))
-        for term, value, margin in made
-    }
+    coefficients = dict[str, Estimate]()
+    for term, value, margin in made:
+        covers = LIMITS if np.isnan(margin) else MEASURED
+        coefficients[term] = Estimate(float(value), float(value - margin), float(value + margin), confidence, covers)
     notes = tuple(_notes(outcome == asker.target, outcome, apart, measured))
     return Regression(model.outcome.words, fit.records, coefficients, notes)
 
@@ -172,14 +166,6 @@ def _names(formula: str) -> list[str]:
     return names
 
 
-def _attribute(asker: TableAsker, name: str) -> Attribute:
-    try:
-        asker.vocabulary.column(name)
-    except Misfit as why:
-        raise_alone(ParameterError(str(why)))
-    return asker.attributes[name]
-
-
 def _terms(attribute: Attribute, codes: Codes) -> list[Term]:
     """A column of numbers or dates is one term; categories are one each, but for the most frequent one."""
     if isinstance(attribute.scale, Steps):
@@ -195,10 +181,6 @@ def _outcome(attribute: Attribute) -> Term:
         rule = "an outcome is a number, a date, or one of two categories"
         raise ParameterError(f"the outcome {attribute.name!r} has {attribute.grid} categories; {rule}")
     return Term(attribute, 1)
-
-
-def _covers(margin: float) -> str:
-    return LIMITS if np.isnan(margin) else MEASURED
 
 
 def _notes(is_target: bool, outcome: str, apart: Sequence[str], measured: bool) -> Iterator[str]:
@@ -253,40 +235,19 @@ class LeastSquares:
         return np.asarray(np.sqrt((MODEST * noise) ** 2 + by_drawing**2) + SHRUNK * np.abs(slopes))
 
 
-class _Errors:
-    """How far the correlations of columns are off at most, from the measured errors of counts."""
-
-    def __init__(self, asker: TableAsker, terms: Sequence[Term], confidence: float) -> None:
-        self._asker, self._terms, self._confidence = asker, terms, confidence
-        self._asked = [self._question(term) for term in terms]
-        shares = np.array([asker.drawn(one) / max(1, asker.records) for one in self._asked])
-        self._shares, self._scales = shares, np.sqrt(np.maximum(shares * (1 - shares), 1e-4))
-
-    def _question(self, term: Term) -> Question:
-        asked = OneColumn(term.column, term.part(self._asker.codes(term.column)))
-        return self._asker.counted_question(asked)
-
-    @property
-    def known(self) -> bool:
-        return not np.isnan(self.relative).any()
-
-    @cached_property
-    def relative(self) -> Floats:
-        """The errors, NaN where none was measured."""
-        size = len(self._terms)
-        found = np.zeros((size, size))
-        for one in range(size):
-            for other in range(one, size):
-                found[one, other] = found[other, one] = self._off(one, other)
-        return found
-
-    def _off(self, one: int, other: int) -> float:
-        """Two categories of one column exclude each other, so that only their shares can be off."""
-        same = self._terms[one].column == self._terms[other].column
-        asked = self._asked[one] if same else join(True, (self._asked[one], self._asked[other]))
-        margin = self._asker.widths.margin(asked, self._confidence)
-        if margin is None:
-            return nan
-        share = margin / max(1.0, self._asker.records / self._asker.share_drawn)
-        part = 1.0 if not same else abs(1 - 2 * self._shares[one]) if one == other else self._shares[other]
-        return float(share * part / (self._scales[one] * self._scales[other]))
+def _relative_errors(asker: TableAsker, terms: Sequence[Term], confidence: float) -> Floats:
+    """How far the correlations of pairs of columns are off at most, from the measured errors of counts; NaN where none
+    was measured."""
+    asked = [asker.counted_question(OneColumn(term.column, term.part(asker.codes(term.column)))) for term in terms]
+    shares = np.array([asker.drawn(one) / max(1, asker.records) for one in asked])
+    scales = np.sqrt(np.maximum(shares * (1 - shares), 1e-4))
+    found = np.full((len(terms), len(terms)), nan)
+    for one, other in combinations_with_replacement(range(len(terms)), 2):
+        # two categories of one column exclude each other, so that only their shares can be off
+        same = terms[one].column == terms[other].column
+        margin = asker.widths.margin(asked[one] if same else join(True, (asked[one], asked[other])), confidence)
+        if margin is not None:
+            share = margin / max(1.0, asker.records / asker.share_drawn)
+            part = 1.0 if not same else abs(1 - 2 * shares[one]) if one == other else shares[other]
+            found[one, other] = found[other, one] = share * part / (scales[one] * scales[other])
+    return found

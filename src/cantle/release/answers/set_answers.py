@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from cantle.methods.own_error.set_workload import CountedPairs, set_workload
 from cantle.release import Release
@@ -33,10 +34,6 @@ from cantle.release.structures.checks import OfItems
 from cantle.schema.code_sets import Joined, Key, OneColumn, Question, columns_of, is_box, join
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.workloads import SetWorkload
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 UNMEASURED = 0.2
 """The share of the records by which an item's count may be off if that was not measured: with so few records, cutting
@@ -70,8 +67,6 @@ class SetAsker(Asker):
         return set_workload((self._codes.starts, self._codes.items), self._pairs)
 
     def itemsets(self, min_support: float, longest: int | None, confidence: float) -> pl.DataFrame:
-        import polars as pl
-
         require(min_support, longest)
         check_confidence(confidence)
         least = min_support * self.records if min_support < 1 else min_support * self.share_drawn

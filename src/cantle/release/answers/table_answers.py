@@ -18,6 +18,7 @@ from cantle.methods.own_error.accuracy import Pair, affordable
 from cantle.methods.own_error.table_workload import columns_of as columns_to_ask
 from cantle.methods.own_error.table_workload import released_columns, table_workload
 from cantle.release import Release
+from cantle.release.accuracy import DOUBT, MOST_DOUBT
 from cantle.release.answers.asking import (
     Asker,
     Bins,
@@ -25,6 +26,7 @@ from cantle.release.answers.asking import (
     check_confidence,
     inside_and_around,
     no_numbers,
+    steps_cut,
     sums_inside_and_around,
 )
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
@@ -42,13 +44,12 @@ from cantle.schema.code_sets import (
     Question,
     areas_in,
     columns_of,
-    edges_of,
     holds,
     join,
     sums_in,
 )
 from cantle.schema.domain import Attribute
-from cantle.schema.question_columns import Misfit, Numeric, quoted, tokens_of
+from cantle.schema.question_columns import Misfit, quoted, tokens_of
 from cantle.schema.questions import parse_sum
 from cantle.schema.relations import Form, Unfolded
 from cantle.schema.scales import Steps
@@ -231,19 +232,10 @@ class TableAsker(Asker):
         return self.widths.within_limits(known, question, margin, confidence)
 
     def weighing(self) -> TableAsker:
-        from cantle.release.answers.weighted import WeightedAsker  # which extends this class
-
         return WeightedAsker(self._release)
 
     def cut_steps(self, question: Question) -> str:
-        """Says which steps a question cuts, and which bounds are exact; empty if it cuts none."""
-        cut = [
-            f"{one.name} cuts a step of {one.step_in_words}; bounds at {' and '.join(around)} (< or >=) are exact"
-            for key in columns_of(question)
-            if isinstance(one := self.vocabulary.columns.get(str(key)), Numeric)
-            for around in one.exact_around_all(edges_of(question, key))
-        ]
-        return "; ".join(cut)
+        return steps_cut(question, self.vocabulary)
 
     # ---- means --------------------------------------------------------------------------------------------
 
@@ -251,8 +243,9 @@ class TableAsker(Asker):
         """The mean of a column of numbers over the records that a question holds for and that have a value.
 
         The mean is a sum over thresholds t of the share of values that are at least t. The error of each share follows
-        from the measured errors of counts, and is at most twice the smaller of the two sides of t. A value beyond the
-        largest released one is not allowed for.
+        from the measured errors of counts. It is at most twice the smaller of the two sides of t, and beyond these what
+        a tail may hold that was not released. The noise of these errors may hide that they are large, so the interval
+        covers the noise in the counts of the column too, as far as the measurement leaves room for it.
         """
         check_confidence(confidence)
         made = self._made_of(column)
@@ -295,47 +288,54 @@ class TableAsker(Asker):
             return Estimate(nan, lowest, highest, confidence, LIMITS)
         value = float(np.average(numbers_of(attribute, codes[inside]), weights=mine))
         values, below = self._distribution(attribute)
-        errors, covers = self.widths.share_errors(attribute.name, asked, below, confidence), MEASURED
-        if errors is None and len(columns_of(asked)) > 1 and self.widths.by_columns:
+        group, weighs, cut = len(mine), _spread_of(mine), max(map(abs, self.cut_bins(asked)))
+
+        def off(errors: Floats) -> float:
+            return float((np.diff(values) * np.minimum(1, (errors + cut / group) * weighs)).sum())
+
+        least, most = (
+            self.widths.share_errors(attribute.name, asked, values, below, confidence, doubt)
+            for doubt in (DOUBT, MOST_DOUBT)
+        )
+        if least is not None and most is not None:
+            noise, covers = weighs * self._noise_of_mean(attribute, confidence), MEASURED
+            margin = min(off(most), max(off(least), noise))
+        elif len(columns_of(asked)) > 1 and self.widths.by_columns:
             return Estimate(value, lowest, highest, confidence, LIMITS, NEVER)
-        group = len(mine)
-        if errors is None:
+        else:
             noise, covers = self.noise_margin(asked, group, confidence), NOISE_ONLY
-            errors = np.minimum(1, np.minimum(2 * np.minimum(below, 1 - below) * self.records, noise) / group)
-        errors = np.minimum(1, (errors + max(map(abs, self.cut_bins(asked))) / group) * _spread_of(mine))
-        margin = float((np.diff(values) * errors).sum()) + self._inside_bins(attribute, inside)
+            margin = off(np.minimum(1, np.minimum(2 * np.minimum(below, 1 - below) * self.records, noise) / group))
+        margin += inside_bins(attribute, self.bins.get(attribute.name), codes[inside])
         note = joined(self.widths.note(columns_of(asked)) if covers == MEASURED else "", self.cut_steps(asked))
         relations = self._release.schema.relations
         note = note if relations is None else joined(relations.unit(attribute.name), note)
         return Estimate(value, max(lowest, value - margin), min(highest, value + margin), confidence, covers, note)
 
     def _distribution(self, attribute: Attribute) -> tuple[Floats, Floats]:
-        """The released values of a column of numbers, ascending, and the share of all values below each but the
-        first."""
+        """The released values of a column of numbers between its bounds, ascending, and the share of all values below
+        each but the first."""
         if attribute.name not in self._distributions:
             codes = self.codes(attribute.name)
             values, times = np.unique(numbers_of(attribute, codes[codes < attribute.grid]), return_counts=True)
-            self._distributions[attribute.name] = values, np.cumsum(times)[:-1] / times.sum()
+            ends = np.sort(numbers_of(attribute, np.array([0, attribute.grid - 1])))
+            below = np.concatenate([np.zeros(1), np.cumsum(times) / times.sum()])
+            self._distributions[attribute.name] = np.concatenate([ends[:1], values, ends[1:]]), below
         return self._distributions[attribute.name]
 
-    def _inside_bins(self, attribute: Attribute, inside: Bools) -> float:
-        """How far the mean of the records inside may be off, because values were counted in bins.
-
-        Values are drawn evenly inside a step of width s. If their density is linear there, the mean of a step is off
-        its middle by s (f_right - f_left) / (12 f_mean), and all together by at most s / 12 times the sum of the
-        differences between the shares of neighbouring steps. Where decimals are counted, half a place more is lost to
-        rounding down. About bins of several steps nothing is assumed.
-        """
-        mine, scale = self.bins.get(attribute.name), attribute.scale
-        if mine is None:
+    def _noise_of_mean(self, attribute: Attribute, confidence: float) -> float:
+        """How far the mean of a column is off by the noise in the counts of its cells that hold records; 0 if its cells
+        are not known."""
+        edges = self.widths.cells_of(attribute)
+        if edges is None:
             return 0.0
-        if mine.wide or not isinstance(scale, Steps):
-            codes = np.array([0, mine.width - 1]) if isinstance(scale, Steps) else np.arange(attribute.grid)
-            return float(np.ptp(numbers_of(attribute, codes)))
-        place = scale.step / scale.scale
-        varies = _variation(self.codes(attribute.name)[inside] // mine.width)
-        lost = place / 2 if scale.type == "number" and not scale.nearest else 0.0
-        return mine.width * place * varies / 12 + lost
+        edges, codes = edges[edges <= attribute.grid], self.codes(attribute.name)
+        held = np.diff(np.searchsorted(np.sort(codes), edges))
+        middle = (numbers_of(attribute, edges[:-1]) + numbers_of(attribute, edges[1:] - 1)) / 2
+        apart = (middle - np.average(middle, weights=held))[held > 0]
+        at = int(np.argmax(held))
+        cell = OneColumn(attribute.name, CodeSet.span(int(edges[at]), int(edges[at + 1]), attribute.size))
+        one = self.noise_margin(cell, int(held[at]), confidence) / self.share_drawn
+        return one * sqrt(float((apart**2).sum())) / max(1.0, self.records / self.share_drawn)
 
     def _numbers(self, name: str) -> Attribute:
         attribute = self.attributes.get(name)
@@ -343,6 +343,14 @@ class TableAsker(Asker):
             able = [one for one, a in self.attributes.items() if a.scale.type in ("integer", "number")]
             raise no_numbers(name, able)
         return attribute
+
+    def column(self, name: str) -> Attribute:
+        """A column that questions may name; raises a ParameterError for others."""
+        try:
+            self.vocabulary.column(name)
+        except Misfit as why:
+            raise_alone(ParameterError(str(why)))
+        return self.attributes[name]
 
     def regress(self, formula: str, confidence: float) -> Regression:
         from cantle.release.answers.regression import regress
@@ -378,12 +386,45 @@ class TableAsker(Asker):
 
     def groups(self, name: str) -> Groups:
         """The groups of a column: its values; of many numbers, the released cells or ranges of equal width."""
-        try:
-            self.vocabulary.column(name)
-        except Misfit as why:
-            raise_alone(ParameterError(str(why)))
-        bins, attribute = self.bins.get(name), self.attributes[name]
+        bins, attribute = self.bins.get(name), self.column(name)
         return groups_of(attribute, self.widths.cells_of(attribute), None if bins is None else bins.width)
+
+
+class WeightedAsker(TableAsker):
+    """Answers questions about a release of a table in sums of weights (`role: weight`) instead of numbers of records.
+
+    A weighted count is a count times the mean weight of its records. Both have intervals, each of which may fail in
+    half of the cases in which the product may. Weights are released values like any other: asking for them uses no
+    budget.
+    """
+
+    def __init__(self, release: Release) -> None:
+        super().__init__(release)
+        name = release.schema.weight
+        if name is None:
+            raise ParameterError("this release has no column of weights; the schema declares one with role: weight")
+        if name not in self.attributes:
+            raise ParameterError(f"the weights {name!r} follow from other columns by rules, so nothing can be weighted")
+        self.weight = self.attributes[name]
+
+    def estimate(self, question: Question, drawn: int, confidence: float) -> Estimate:
+        both = (1 + confidence) / 2
+        number, mean = super().estimate(question, drawn, both), self._mean_weight(question, both)
+        value = number.value * mean.value if drawn else 0.0
+        covers = next((kind for kind in (LIMITS, NOISE_ONLY) if kind in (number.covers, mean.covers)), mean.covers)
+        made = replace(number, value=value, low=number.low * mean.low, high=number.high * mean.high, covers=covers)
+        return replace(made, confidence=confidence, note=number.note or mean.note).at_least_zero()
+
+    def _mean_weight(self, question: Question, confidence: float) -> Estimate:
+        return self.mean_among(self.weight, self._related(question), confidence)
+
+    def mean_of(self, attribute: Attribute, asked: Question, confidence: float) -> Estimate:
+        weights = numbers_of(self.weight, self.codes(self.weight.name))
+        return self.mean_among(attribute, self._related(asked), confidence, weights)
+
+    def _related(self, question: Question) -> Question:
+        """The question as one about weights too: its interval allows for connections with them that were lost."""
+        return join(True, (question, OneColumn(self.weight.name, CodeSet.span(0, self.weight.grid, self.weight.size))))
 
 
 def numbers_of(attribute: Attribute, codes: Codes) -> Floats:
@@ -391,6 +432,26 @@ def numbers_of(attribute: Attribute, codes: Codes) -> Floats:
     if isinstance(attribute.scale, Steps):
         return (attribute.scale.first + codes.astype(np.int64) * attribute.scale.step) / attribute.scale.scale
     return np.array(attribute.scale.labels, dtype=float)[codes]
+
+
+def inside_bins(attribute: Attribute, mine: Bins | None, codes: Codes) -> float:
+    """How far the mean of a column may be off for records of these codes, because values were counted in bins.
+
+    Values are drawn evenly inside a step of width s. If their density is linear there, the mean of a step is off
+    its middle by s (f_right - f_left) / (12 f_mean), and all together by at most s / 12 times the sum of the
+    differences between the shares of neighbouring steps. Where decimals are counted, half a place more is lost to
+    rounding down. About bins of several steps nothing is assumed.
+    """
+    scale = attribute.scale
+    if mine is None:
+        return 0.0
+    if mine.wide or not isinstance(scale, Steps):
+        codes = np.array([0, mine.width - 1]) if isinstance(scale, Steps) else np.arange(attribute.grid)
+        return float(np.ptp(numbers_of(attribute, codes)))
+    place = scale.step / scale.scale
+    varies = _variation(codes // mine.width)
+    lost = place / 2 if scale.type == "number" and not scale.nearest else 0.0
+    return mine.width * place * varies / 12 + lost
 
 
 def _spread_of(weights: Floats) -> float:

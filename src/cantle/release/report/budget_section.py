@@ -4,74 +4,79 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
 
 from cantle.release.manifest import Manifest
-from cantle.release.report.charts import share_text, stacked, steps
+from cantle.release.report.charts import Svg, share_text, stacked, steps
 from cantle.release.report.content import Figure, Section
 from cantle.release.spending import other_paths, spending
 from cantle.trusted.core.budget import NANO, words_of
 
 MOST = 7
 
+Spent = tuple[int, str, str, int]
+"""One release in a ledger: its number, time and method, and its epsilon in billionths."""
 
-@dataclass(frozen=True)
-class Spent:
-    """One release in a ledger."""
 
-    sequence: int
-    time: str
-    method: str
-    epsilon_nano: int
+def spent(one: Any) -> Spent:
+    """A release, given its entry in the ledger, or in the manifest of a later release."""
+    return one.sequence, one.time, one.method, one.epsilon_nano
 
 
 @dataclass(frozen=True)
 class Spending:
-    """A data set in its ledger: all releases so far, and its cap."""
+    """A data set in its ledger: its cap, and all releases so far."""
 
     dataset: str
-    releases: Sequence[Spent]
     cap_nano: int | None
+    releases: Sequence[Spent]
 
     def stated(self) -> str:
         """The account as JSON, with which the page can be made again."""
-        return json.dumps([self.dataset, self.cap_nano, *map(astuple, self.releases)])
+        return json.dumps([self.dataset, self.cap_nano, *self.releases])
 
     @staticmethod
     def parse(text: str) -> Spending:
         """The account that a page states."""
         dataset, cap, *releases = json.loads(text)
-        return Spending(dataset, [Spent(*one) for one in releases], cap)
+        return Spending(dataset, cap, [(number, time, method, nano) for number, time, method, nano in releases])
+
+
+def bar_of_shares(parts: Sequence[tuple[str, float]], left: float = 0.0) -> tuple[Svg, list[tuple[str, str, str]]]:
+    """The largest shares of epsilon by question as one bar, with what is left; and colour, name and share of each."""
+    shown = [*parts[:MOST]]
+    if parts[MOST:]:
+        shown.append(("other questions", sum(share for _, share in parts[MOST:])))
+    if left > 0:
+        shown.append(("not spent", left))
+    spoken = "; ".join(f"{name} {share_text(share)}" for name, share in shown)
+    legend = [(f"c{number % 8}", name, share_text(share)) for number, (name, share) in enumerate(shown)]
+    return stacked(shown, f"Budget: {spoken}."), legend
 
 
 def budget_section(manifest: Manifest, account: Spending | None = None) -> Section:
     total = manifest.receipt.epsilon_nano
     parts = sorted(spending(manifest).items(), key=lambda part: -part[1])
     left = total - sum(nano for _, nano in parts)
-    shown = [*parts[:MOST], *([("other questions", sum(nano for _, nano in parts[MOST:]))] if parts[MOST:] else [])]
-    if left > 0:
-        shown.append(("not spent", left))
-    rows = [
-        (name, words_of(nano), share_text(nano / total))
-        for name, nano in [*parts, *([("not spent", left)] if left > 0 else [])]
-    ]
-    spoken = "; ".join(f"{name} {share_text(nano / total)}" for name, nano in shown)
+    bar, legend = bar_of_shares([(name, nano / total) for name, nano in parts], left / total)
+    listed = [*parts, *([("not spent", left)] if left > 0 else [])]
     figure = Figure(
         f"Epsilon {manifest.epsilon} by question",
-        stacked([(name, float(nano)) for name, nano in shown], f"Budget: {spoken}."),
+        bar,
         note=other_paths(manifest),
         header=("question", "epsilon", "share"),
-        rows=rows,
+        rows=[(name, words_of(nano), share_text(nano / total)) for name, nano in listed],
         open=True,
     )
     words = (
         "Every question to the data was paid for before it was asked; the receipt in release.json lists all of them."
     )
-    figures = [figure]
-    if (known := account or recorded(manifest)) is not None:
-        figures.append(_history(known, manifest))
-    legend = tuple((f"c{number % 8}", name) for number, (name, _) in enumerate(shown))
-    return Section("budget", "Budget", (words,), figures, legend=legend)
+    line, known = manifest.ledger, account or recorded(manifest)
+    history = [] if known is None else [stair(known, None if line is None else line.sequence)]
+    named = [(colour, name) for colour, name, _ in legend]
+    return Section("budget", "Budget", (words,), [figure, *history], legend=named)
 
 
 def recorded(manifest: Manifest) -> Spending | None:
@@ -79,29 +84,25 @@ def recorded(manifest: Manifest) -> Spending | None:
     line = manifest.ledger
     if line is None:
         return None
-    earlier = [Spent(one.sequence, one.time, one.method, one.epsilon_nano) for one in line.earlier]
-    mine = Spent(line.sequence, line.time, manifest.method, manifest.receipt.epsilon_nano)
-    return Spending(line.dataset, [*earlier, mine], line.cap_nano)
+    mine = line.sequence, line.time, manifest.method, manifest.receipt.epsilon_nano
+    return Spending(line.dataset, line.cap_nano, [*map(spent, line.earlier), mine])
 
 
-def _history(account: Spending, manifest: Manifest) -> Figure:
-    """The spending of the data set after each release, up to its cap."""
-    total, spent = 0, []
-    rows = []
-    for one in account.releases:
-        total += one.epsilon_nano
-        spent.append(total / NANO)
-        rows.append((str(one.sequence), one.time, one.method, words_of(one.epsilon_nano), words_of(total)))
+def stair(account: Spending, mine: int | None = None) -> Figure:
+    """What the data set has spent after each release, as a stair up to its cap; `mine` is the number of this one."""
+    totals = list(accumulate(nano for *_, nano in account.releases))
+    rows = [
+        (str(number), time, method, words_of(nano), words_of(total))
+        for (number, time, method, nano), total in zip(account.releases, totals, strict=True)
+    ]
     cap = None if account.cap_nano is None else account.cap_nano / NANO
     bound = "no cap is set" if account.cap_nano is None else f"the cap is {words_of(account.cap_nano)}"
-    label = (
-        f"Spending of the data set {account.dataset} after each of {len(rows)} releases: {words_of(total)}; {bound}."
-    )
-    mine = manifest.ledger.sequence if manifest.ledger is not None else None
+    in_all = words_of(totals[-1] if totals else 0)
+    label = f"Spending of the data set {account.dataset} after each of {len(rows)} releases: {in_all}; {bound}."
     return Figure(
         f"Ledger of {account.dataset}",
-        steps(spent, cap, label, mine),
-        note=f"Epsilon {words_of(total)} spent by {len(rows)} releases; {bound}. All epsilons of a data set add up.",
+        steps([total / NANO for total in totals], cap, label, mine),
+        note=f"Epsilon {in_all} spent by {len(rows)} releases; {bound}. All epsilons of a data set add up.",
         header=("release", "charged (UTC)", "method", "epsilon", "spent so far"),
         rows=rows,
     )

@@ -30,7 +30,7 @@ SHORT = {
 def weakest(covers: Iterable[str]) -> str:
     """What the weakest of several intervals covers, that is the one that covers the fewest kinds of error."""
     kinds = set(covers)
-    return next(kind for kind in (NOISE_ONLY, LIMITS, MEASURED, NOISE) if kind in kinds)
+    return next((kind for kind in (NOISE_ONLY, LIMITS, MEASURED, NOISE) if kind in kinds), "")
 
 
 def numbers(label: str, one: Estimate | Bar) -> tuple[str, str, str, str]:
@@ -40,27 +40,31 @@ def numbers(label: str, one: Estimate | Bar) -> tuple[str, str, str, str]:
 
 def bar_of(label: str, one: Estimate, tick: str = "", *, muted: bool = False) -> Bar:
     """A count as a bar."""
-    return Bar(label, one.value, one.low, one.high, tick, muted, sure=one.confidence is not None)
+    return Bar(label, one.value, one.low, one.high, tick, muted, covers=one.covers)
 
 
 def card(
-    title: str, bars: Sequence[Bar], whole: float, spoken: str, covers: str, unit: str, *,
+    title: str, bars: Sequence[Bar], whole: float, unit: str, *,
     numeric: bool, drawn: Sequence[Bar] | None = None, first: str = "",
 ) -> Figure:  # fmt: skip
     """The card of a distribution: its chart, what the error bars show, and its numbers as a table."""
-    chart = (upright if numeric else lying)(bars if drawn is None else drawn, whole, spoken)
-    rows = [numbers(bar.label, bar) for bar in bars]
-    note = f"Error bars: {SHORT[covers]}." if covers else ""
-    return Figure(title, chart, note=note, header=(first, unit, "from", "to"), rows=rows)
+    top = sorted(bars, key=lambda bar: -bar.value)[:3]
+    shares = "; ".join(f"{bar.label}, {share_text(bar.value / max(1, whole))}" for bar in top)
+    spoken = f"{title}. Most frequent: {shares}. All numbers are in the table below."
+    covers = weakest(bar.covers for bar in bars if bar.high > bar.low)
+    return Figure(
+        title,
+        (upright if numeric else lying)(bars if drawn is None else drawn, whole, spoken),
+        note=f"Error bars: {SHORT[covers]}." if covers else "",
+        header=(first, unit, "from", "to"),
+        rows=[numbers(bar.label, bar) for bar in bars],
+    )
 
 
 def card_of(
     title: str, counts: Sequence[tuple[str, Estimate]], whole: int, unit: str, *, numeric: bool = False
 ) -> Figure:
-    """Bars of counts with their intervals, and the numbers as a table."""
-    bars = [bar_of(label, one, label if numeric else "") for label, one in counts]
-    spoken = "; ".join(f"{bar.label}, {share_text(bar.value / max(1, whole))}" for bar in bars[:3])
-    said = f"{title}. {spoken}. All numbers are in the table below."
-    barred = [one for _, one in counts if one.high > one.low]
-    covers = weakest(one.covers for one in barred) if barred else ""
-    return card(title, bars, whole, said, covers, unit, numeric=numeric)
+    """The same for counts that have no null, in the order in which they are shown."""
+    return card(
+        title, [bar_of(label, one, label if numeric else "") for label, one in counts], whole, unit, numeric=numeric
+    )

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10
 
+from cantle.release.answers.estimates import WITHOUT_CONFIDENCE
+
 Value = str | int | float | None
 
 
@@ -104,7 +106,7 @@ LABEL = 22
 class Bar:
     """A group with its count, the ends of its interval, and, in an internal report, the private count beside it.
 
-    `tick` is what an axis writes below the left edge of the bar. `sure` says that it is a 95 % interval.
+    `tick` is what an axis writes below the left edge of the bar, and `covers` what the interval covers.
     """
 
     label: str
@@ -114,7 +116,7 @@ class Bar:
     tick: str = ""
     muted: bool = False
     private: float | None = None
-    sure: bool = True
+    covers: str = ""
 
     @property
     def cls(self) -> str:
@@ -124,7 +126,8 @@ class Bar:
         """The bar in a sentence."""
         said = f"{self.label}: {self.value:,.0f} ({share_text(self.value / whole if whole else 0)})"
         if self.high > self.low:
-            said += f", {'95 % interval' if self.sure else 'from'} {self.low:,.0f} to {self.high:,.0f}"
+            kind = "from" if self.covers in WITHOUT_CONFIDENCE else "95 % interval"
+            said += f", {kind} {self.low:,.0f} to {self.high:,.0f}"
         return said if self.private is None else f"{said}; private: {self.private:,.0f}"
 
 

@@ -5,7 +5,7 @@ The groups depend on the schema and on released values only. Codes are those of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cantle.drawing.column_cells import aligned_blocks
-from cantle.schema.domain import Attribute, Labels, Plane, Steps
+from cantle.schema.domain import Attribute, Plane, Steps
 from cantle.schema.values import Codes
 
 Ints = NDArray[np.int64]
@@ -237,16 +237,3 @@ def _whole_period(scale: Steps, lo: int, hi: int) -> str:
     if months == 3 and first.month % 3 == 1:
         return f"Q{first.month // 3 + 1} {first.year}"
     return f"{first.year}" if months == 12 and first.month == 1 else ""
-
-
-def middle_of(attribute: Attribute) -> Callable[[Codes], float] | None:
-    """A function that takes the mean of codes of a column of numbers; None for a column that has no mean."""
-    scale = attribute.scale
-    if isinstance(scale, Labels) or scale.type not in ("integer", "number"):
-        return None
-
-    def mean(codes: Codes) -> float:
-        known = codes[codes < attribute.bins].astype(np.float64)
-        return float((scale.first + known.mean() * scale.step) / scale.scale) if len(known) else float("nan")
-
-    return mean

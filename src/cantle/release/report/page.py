@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape, unescape
 from importlib.metadata import version
@@ -112,22 +112,10 @@ KINDS: dict[str, ReportedKind] = {
 }
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The contents of the top of the page."""
-
-    tiles: tuple[Tile, ...]
-    good: tuple[str, ...]
-    bad: tuple[str, ...]
-
-
-def verdict(release: Release) -> Verdict:
-    m, kind = release.manifest, KINDS[release.manifest.kind]
-    tiles = [_promise(release), _protects(release), _size(release), *kind.accuracy_tiles(release)]
-    if m.ledger is not None:
-        tiles.append(_spent(release))
-    uses = COUNTS[m.kind].uses(release)
-    return Verdict(tuple(tiles), uses.good, uses.bad)
+def tiles(release: Release) -> list[Tile]:
+    """The numbers at the top of the page."""
+    made = [_promise(release), _protects(release), _size(release)]
+    return [*made, *KINDS[release.manifest.kind].accuracy_tiles(release), *_spent(release)]
 
 
 def _promise(release: Release) -> Tile:
@@ -156,16 +144,18 @@ def _size(release: Release) -> Tile:
     return Tile(COUNTS[m.kind].counted, f"{m.summary['records']:,}", words)
 
 
-def _spent(release: Release) -> Tile:
-    line = release.manifest.ledger
-    assert line is not None
-    left = "no cap is set" if line.cap_nano is None else f"{words_of(line.cap_nano - line.spent_nano)} left"
-    words = f"by this data set up to this release, number {line.sequence} in its ledger; {left}."
-    return Tile("spent", words_of(line.spent_nano), words)
+def _spent(release: Release) -> Iterator[Tile]:
+    """What the data set has spent, if that is known."""
+    if line := release.manifest.ledger:
+        left = "no cap is set" if line.cap_nano is None else f"{words_of(line.cap_nano - line.spent_nano)} left"
+        words = f"by this data set up to this release, number {line.sequence} in its ledger; {left}."
+        yield Tile("spent", words_of(line.spent_nano), words)
 
 
 FOLDER = Path(__file__).parent / "templates"
-NAME = "report.html"
+REPORT = "report.html"
+"""A page that anyone can make from the release. Its hash is not recorded: it must be the page that the release makes.
+"""
 
 
 class Page(str):
@@ -206,17 +196,18 @@ def render(
         account=account,
         title=_title(release),
         policy=page_policy(style, script),
-        style=Raw(style),
-        script=Raw(script),
+        style=style,
+        script=script,
         release=release,
         manifest=release.manifest,
         method=f"Method {release.manifest.method} counted {traits_of(release.manifest).in_short}",
-        verdict=verdict(release),
+        tiles=tiles(release),
+        uses=COUNTS[release.manifest.kind].uses(release),
         internal=internal,
         warning=warning,
         sections=sections,
         ask=ask,
-        ask_json=Raw(_embedded(ask)),
+        ask_json=_embedded(ask),
         budget=budget_section(release.manifest, account),
         statement=blocks_of(release.statement)[1:],
         glossary=glossary(),
@@ -257,15 +248,6 @@ def _title(release: Release) -> str:
     return f"Release report: {stated}" if named else f"Release report of {COUNTS[m.kind].title}"
 
 
-class Raw(str):
-    """Our own style, script and JSON, which are not escaped."""
-
-    __slots__ = ()
-
-    def __html__(self) -> str:
-        return str(self)
-
-
 def _embedded(value: object) -> str:
     """JSON that cannot end the element it stands in."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
@@ -282,26 +264,31 @@ def page_policy(style: str, script: str = "") -> str:
 _AGAIN = "make it again with `cantle report`"
 
 
-def report_findings(folder: Path, release: Release) -> tuple[list[str], list[str]]:
-    """What is wrong with the report in a release folder, if there is one, and what could not be checked."""
-    name = mark_of(release.manifest) + NAME
+def report_problems(folder: Path, release: Release, unchecked: list[str]) -> list[str]:
+    """What is wrong with the report in a release folder, if there is one; `unchecked` receives what could not be
+    checked."""
+    name = mark_of(release.manifest) + REPORT
     if not (folder / name).exists():
-        return [], []
+        return []
     text = (folder / name).read_bytes().decode("utf-8", "replace")
     if _stated(text, "cantle-release") != release.manifest.sha256:
-        return [f"{name} was made from another release; {_AGAIN}"], []
+        return [f"{name} was made from another release; {_AGAIN}"]
     if not installed():
-        return [], [f"{name} was not checked, because that needs jinja2: {install_command('report')}"]
+        unchecked.append(f"{name} was not checked, because that needs jinja2: {install_command('report')}")
+        return []
     if _stated(text, "generator") != f"cantle {version('cantle')}":
-        return [], [f"{name} was not checked, because it says that another version of cantle made it; {_AGAIN}"]
+        unchecked.append(f"{name} was not checked, because it says that another version of cantle made it; {_AGAIN}")
+        return []
     try:
         account = Spending.parse(stated) if (stated := _stated(text, "cantle-account")) else None
     except (ValueError, TypeError, KeyError):
         account = None  # then the pages differ
     if text != render(release, account=account):
-        return [f"{name} is not the page that this release makes; {_AGAIN}"], []
-    ledger = f"what {name} says about later releases was not checked, because the ledger is not part of the release"
-    return [], [] if account is None else [ledger]
+        return [f"{name} is not the page that this release makes; {_AGAIN}"]
+    if account is not None:
+        what = f"what {name} says about later releases"
+        unchecked.append(f"{what} was not checked, because the ledger is not part of the release")
+    return []
 
 
 def _stated(text: str, name: str) -> str:
@@ -318,7 +305,7 @@ def printable_statement(release: Release) -> str:
     return filled_in(
         "statement.html.jinja",
         policy=page_policy(style),
-        style=Raw(style),
+        style=style,
         about=release.manifest.facts.title,
         title=title,
         chapters=chapters,

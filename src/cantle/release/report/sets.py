@@ -21,7 +21,7 @@ from cantle.release.report.groupings import Ints
 from cantle.release.report.pairs import heat_map
 from cantle.release.report.regions import Node, icicle, tree_section
 from cantle.release.schemas import universe_of
-from cantle.release.sets import middle
+from cantle.release.sets import SetCodes, middle
 from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
 from cantle.schema.items import Universe
 from cantle.schema.question_columns import MOST_COUNTED
@@ -42,11 +42,8 @@ class SetView:
     @staticmethod
     def of(release: Release) -> SetView:
         universe = universe_of(release.manifest)
-        sets = lists_of(release)
-        lengths = sets.list.len().fill_null(0).to_numpy().astype(np.int64)
-        flat = sets.filter(sets.list.len() > 0).explode()
-        codes = universe.encode(flat).astype(np.int64)
-        return SetView(np.append(0, np.cumsum(lengths[lengths > 0])), codes, universe)
+        codes = SetCodes(lists_of(release), universe)
+        return SetView(np.unique(codes.starts), codes.items, universe)
 
     @property
     def records(self) -> int:

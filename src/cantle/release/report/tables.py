@@ -113,13 +113,10 @@ def column_section(view: TableView, asker: TableAsker, target: str | None) -> Se
             if attribute.name == lists.columns[0]:
                 figures.append(list_card(lists, view, asker))
             continue
-        bars, covers = bars_of(attribute, grouping, asker)
-        bases.add(covers)
-        spoken, facts = _spoken(attribute, bars), _facts(attribute, bars, view, asker)
-        made = card(
-            attribute.name, bars, view.records, spoken, covers, "records", numeric=grouping.numeric,
-            drawn=in_order(bars, grouping), first="value",
-        )  # fmt: skip
+        bars = bars_of(attribute, grouping, asker)
+        bases.add(weakest(bar.covers for bar in bars))
+        drawn, facts = in_order(bars, grouping), _facts(attribute, bars, view, asker)
+        made = card(attribute.name, bars, view.records, "records", numeric=grouping.numeric, drawn=drawn, first="value")
         figures.append(replace(made, facts=facts, badge="target" if attribute.name == target else ""))
     more = max(0, len(view.attributes) - MOST_CARDS)
     words = [f"Error bars {basis}" for kind, basis in BASIS.items() if kind in bases]
@@ -136,27 +133,22 @@ def list_card(lists: Unfolded, view: TableView, asker: TableAsker) -> Figure:
         bar_of(label, one, muted=name == lists.missing)
         for name, label, one in zip(lists.columns, lists.labels, found, strict=True)
     ]
-    items = len(lists.items)
+    items, title = len(lists.items), view.title(lists.name)
     drawn = [*sorted(bars[:items], key=lambda bar: -bar.value), *bars[items:]]
-    top = "; ".join(f"{bar.label}, {share_text(bar.value / max(1, view.records))}" for bar in drawn[:3])
-    spoken = f"Records with each item of {lists.name}. Most frequent: {top}. All numbers are in the table below."
-    covers = weakest(one.covers for one in found)
-    made = card(lists.name, bars, view.records, spoken, covers, "records", numeric=False, drawn=drawn, first="item")
-    title = view.title(lists.name)
+    made = card(lists.name, bars, view.records, "records", numeric=False, drawn=drawn, first="item")
     return replace(made, facts=[*([("title", title)] if title else []), ("declared", f"lists of {items} items")])
 
 
-def bars_of(attribute: Attribute, grouping: Grouping, asker: TableAsker) -> tuple[list[Bar], str]:
-    """One bar per group, null last, and what the intervals cover (the weakest of them)."""
-    bars, covers = [], set()
+def bars_of(attribute: Attribute, grouping: Grouping, asker: TableAsker) -> list[Bar]:
+    """One bar per group, null last."""
+    bars = []
     for place, label in enumerate(grouping.labels):
         edges = tuple(grouping.codes_of(place, attribute.size).tolist())
         estimate = asker.count(OneColumn(attribute.name, CodeSet(edges, attribute.size)), CONFIDENCE)
         missing = grouping.nullable and place == grouping.size - 1
         tick = grouping.ticks[place] if grouping.ticks else ""
         bars.append(bar_of(label, estimate, tick, muted=missing))
-        covers.add(estimate.covers)
-    return bars, weakest(covers)
+    return bars
 
 
 def in_order(bars: list[Bar], grouping: Grouping) -> list[Bar]:
@@ -195,14 +187,6 @@ def plain(value: float) -> str:
     ('188,204', '38.38', '0.01234')
     """
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def _spoken(attribute: Attribute, bars: list[Bar]) -> str:
-    """The chart in a sentence, for people who cannot see it."""
-    top = sorted(bars, key=lambda bar: -bar.value)[:3]
-    whole = sum(bar.value for bar in bars)
-    shares = "; ".join(f"{bar.label}, {share_text(bar.value / whole if whole else 0)}" for bar in top)
-    return f"Distribution of {attribute.name}. Most frequent: {shares}. All numbers are in the table below."
 
 
 MOST = 40

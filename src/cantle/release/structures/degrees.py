@@ -174,7 +174,7 @@ class Opened(structures.Opened):
         """The noise in the number of nodes, if that is private: it was measured by itself, or as a number of nodes by
         degree."""
         if schema_as(self._manifest, GraphSchema).unit != "node":
-            return Noise(0.0, 0.0)
+            return Noise()
         asked = (self._rows(question) for question in ("nodes", "at most", "at least"))
         return Noise.of(float(variances(next(rows for rows in asked if len(rows)))[0]))
 

@@ -14,12 +14,13 @@ import numpy as np
 import polars as pl
 
 from cantle.errors import VerifyError, raise_alone
+from cantle.methods.mosaic.model.answers import LIST_PAIRS, LIST_SIZES
 from cantle.methods.question_words import question_in_words
 from cantle.release import Release
 from cantle.release.document_fields import Document
 from cantle.release.structures.checks import rate_paid
 from cantle.schema.domain import Domain
-from cantle.trusted.geometry.cross_tables import are_edges
+from cantle.trusted.geometry.grid import are_edges
 
 _MOST_LINES = 20  # tables that are shown, unless all are requested
 
@@ -70,14 +71,24 @@ def shape_problems(number: int, about: Document, frame: pl.DataFrame | None, siz
         return
     if not np.array_equal(listed, np.arange(len(listed))):
         yield f"noisy table {number} does not list every cell once in order"
-    elif "columns" in about:
-        edges = about["edges"]
-        good = len(edges) == len(about["columns"])
-        good &= all(are_edges(np.array(e), sizes[name]) for e, name in zip(edges, about["columns"], strict=False))
-        if not good or len(listed) != prod(len(edge) - 1 for edge in edges):
+    elif "columns" in about or "of" in about:
+        names, edges = about.get("columns") or about.get("by") or [], about.get("edges") or []
+        good = len(edges) == len(names)
+        good &= all(are_edges(np.array(e), sizes[name]) for e, name in zip(edges, names, strict=False))
+        if not good or len(listed) != _rows(about) * prod(len(edge) - 1 for edge in edges):
             yield f"noisy table {number} does not have the cells it states"
     elif "tree" in about and len(listed) % sum("leaf" in node for node in about["tree"]):
         yield f"noisy table {number} does not have the leaves it states"
+
+
+def _rows(about: Document) -> int:
+    """How many times a table has the cells of its columns: for each item of lists, each two of them, or each size."""
+    number = len(about.get("of", []))
+    if not number:
+        return 1
+    if about["why"] == LIST_PAIRS:
+        return number * (number - 1) // 2
+    return number + 1 if about["why"] == LIST_SIZES else number
 
 
 @contextmanager
@@ -93,6 +104,9 @@ def refusing_other_forms() -> Iterator[None]:
 
 def in_words(about: Document) -> str:
     """What a table is over: its columns with the numbers of their cells, or the column whose values it lists."""
+    if "of" in about:
+        by = "".join(f", by {name}" for name in about.get("by", []))
+        return f"{about['of'][0]} and so on ({len(about['of'])} items{by})"
     if "columns" not in about:
         return str(about["column"])
     shape = " x ".join(str(len(edges) - 1) for edges in about["edges"])

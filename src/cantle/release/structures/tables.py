@@ -15,6 +15,7 @@ import polars as pl
 
 from cantle.drawing.counts import STREAMS, Dice, public_streams, variance
 from cantle.errors import VerifyError
+from cantle.methods.mosaic.model.answers import LIST_ITEMS
 from cantle.methods.mosaic.results import cell_frame, drawn_codes, placed
 from cantle.methods.own_error.accuracy import measured_pairs
 from cantle.release import Release, structures
@@ -40,6 +41,7 @@ from cantle.release.structures.tables_model import released_tables
 from cantle.schema.code_sets import Question
 from cantle.schema.domain import Domain
 from cantle.trusted.core.arrays import Ints
+from cantle.trusted.geometry.item_partitions import PARTS
 
 _CLOSE = 0.01  # share of the records that may be in other cells of a column
 
@@ -133,9 +135,13 @@ class Opened(structures.Opened):
         """Every table over cells of columns; the first one, over no column, is the number of records."""
         frame = self._release.frames["tables"].partition_by("table", as_dict=True, maintain_order=True)
         counted = {one.name: one for one in self._domain.attributes}
-        tables, size = list[NoisyTable](), None
+        tables, behind, size = list[NoisyTable](), list[NoisyTable](), None
         for number, stated in enumerate(self._stated):
             rows = frame.get((number,))
+            if rows is not None and stated["why"] == LIST_ITEMS:
+                spread = float(variance(rows["rate_num"][0] / rows["rate_den"][0])) / PARTS**2
+                none = np.zeros(2)
+                behind += [NoisyTable((name,), (np.arange(3),), none, spread) for name in stated["of"]]
             if rows is None or "columns" not in stated:
                 continue
             both = zip(stated["columns"], stated["edges"], strict=True)
@@ -147,7 +153,7 @@ class Opened(structures.Opened):
                 tables.append(table)
             else:
                 size = table
-        return Tables(tables, size)
+        return Tables(tables, size, behind)
 
     # ---- more records, show, report -----------------------------------------------------------------------
 
@@ -181,8 +187,8 @@ class Opened(structures.Opened):
     def report(self) -> Section:
         """Which columns were measured together, how finely, and with how much noise."""
         rows = [
-            (asked, about.get("column") or ", ".join(about["columns"]) or "all records", _cells(about), spread)
-            for about, (asked, spread) in zip(self._stated, spreads(self._release), strict=True)
+            (asked, _over(about), _cells(about), spread)
+            for about, (asked, spread) in zip(self._stated, spreads(self._release, _parts_of), strict=True)
         ]
         words = (
             f"Records were drawn so that they agree with {len(rows)} noisy tables. The noise of 95 of 100 counts in a "
@@ -192,6 +198,18 @@ class Opened(structures.Opened):
         figure = Figure("Tables that were measured", header=header, rows=rows, words=2)
         said = (words, f"{self._in_bands}.") if self._in_bands else (words,)
         return Section("regions", "Noisy tables", said, (figure,))
+
+
+def _over(about: Document) -> str:
+    """What a table is over."""
+    if "of" in about:
+        return in_words(about)
+    return str(about.get("column") or ", ".join(about["columns"]) or "all records")
+
+
+def _parts_of(about: Document) -> int:
+    """As how many parts a record counts in a table; items of lists are counted in parts."""
+    return PARTS if "most" in about else 1
 
 
 def _cells(about: Document) -> str:

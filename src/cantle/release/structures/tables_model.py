@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -16,13 +15,24 @@ import polars as pl
 from cantle.drawing.column_cells import Column, column_of
 from cantle.drawing.counts import STREAMS, Dice, public_streams
 from cantle.errors import VerifyError
-from cantle.methods.mosaic.model.answers import FIRST, PARTS, PLACE, SCORES
+from cantle.methods.mosaic.model.answers import (
+    FIRST,
+    LIST_ITEMS,
+    LIST_PAIRS,
+    LIST_SIZES,
+    LIST_TABLE,
+    NESTED,
+    PLACE,
+    SCORES,
+)
 from cantle.methods.mosaic.model.bands import ALONE, FEW_BANDS, MANY_BANDS, Bands
 from cantle.methods.mosaic.model.fitted import Fitted, empty_cells, first_tables
 from cantle.methods.mosaic.model.items import ITEMS, items_of, with_items
 from cantle.methods.mosaic.model.label import DRAFT
+from cantle.methods.mosaic.model.lists import ListAnswers, ListSizes, PartTable, listed_of, with_lists
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
 from cantle.methods.mosaic.model.place_cells import Level, Place, estimated
+from cantle.release import Release
 from cantle.release.document_fields import Document
 from cantle.release.schemas import domain_of
 from cantle.release.structures.noisy_tables import refusing_other_forms
@@ -32,9 +42,6 @@ from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import LabelTree
-
-if TYPE_CHECKING:
-    from cantle.release import Release
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +73,11 @@ class ReleasedTables:
         self._uses_classes: bool = manifest.structure["classes"]
         lead = manifest.structure["lead"]
         self._lead = None if lead is None else self._names.index(lead)
-        cells, related = manifest.structure["cells"], self._names[: len(self._names) - len(self._items)]
+        cells, related = manifest.structure["cells"], self._names[: self.domain.related]
         self.edges = [np.array(cells[name], dtype=np.int64) for name in related]
         self._bands = manifest.structure.get("bands")
-        self.fitted = self._fit()
+        self._related = self._fit(self._rules_among(related))
+        self.fitted = self._with_lists()
 
     @property
     def number(self) -> int:
@@ -101,7 +109,7 @@ class ReleasedTables:
         return with_items(codes, self._groups, noisy, answers[0].variance, self.fitted.total, dice)
 
     def _draw(self, records: int, classes: Dice, dice: Dice) -> list[Codes]:
-        learned = self.fitted.learned_classes(classes) if self._uses_classes else None
+        learned = self._related.learned_classes(classes) if self._uses_classes else None
         cells = self.fitted.draw_cells(records, learned, dice)
         for answer in self._about("leaves by class"):
             assert self._lead is not None
@@ -113,11 +121,34 @@ class ReleasedTables:
     def _about(self, why: str) -> list[Answer]:
         return [answer for answer in self._answers if answer.why == why]
 
-    def _fit(self) -> Fitted:
+    def _rules_among(self, names: Sequence[str]) -> Rules | None:
+        every = self.domain.rules_on_codes
+        return None if every is None else every.among(names)
+
+    def _with_lists(self) -> Fitted:
+        """The estimates with the items of lists as further columns."""
+        listed, first = listed_of(self.domain), self.domain.related
+        if listed is None:
+            return self._related
+        columns = [column_of(one) for one in self.domain.attributes[first:][: len(self.domain.listed)]]
+        (sizes,), (alone,) = self._about(LIST_SIZES), self._about(LIST_ITEMS)
+        known = ListSizes.of(sizes.noisy, sizes.variance, self._related.total, listed.longest)
+        tables = [self._parts(one) for one in self._answers if one.why.startswith(LIST_TABLE)]
+        pairs = [self._parts(one) for one in self._about(LIST_PAIRS)]
+        answers = ListAnswers(known, self._parts(alone), tables, pairs[0] if pairs else None)
+        return with_lists(self._related, columns, listed, answers, self.domain.rules_on_codes)
+
+    def _parts(self, answer: Answer) -> PartTable:
+        about, column, cells = answer.about, None, 1
+        if "by" in about:
+            ((column,), (cells,)) = self._grouped(answer.why, about["by"], about["edges"], self._related)
+        return PartTable.of(answer.noisy, len(answer.noisy) // cells, answer.variance, about["most"], column)
+
+    def _fit(self, rules: Rules | None) -> Fitted:
         columns = [column_of(attribute) for attribute in self.domain.attributes[: len(self.edges)]]
         (size,) = self._about("number of records")
         first = {answer.about["columns"][0]: answer for answer in self._answers if answer.why.startswith(FIRST)}
-        noisy_size, rules = (int(size.noisy[0]), size.variance), self.domain.rules_on_codes
+        noisy_size = int(size.noisy[0]), size.variance
         bands = self._bands_of_target(max(1, noisy_size[0]))
         places = {number: self._place(column, rules) for number, column in enumerate(columns) if column.place}
         names = enumerate(self._names[: len(columns)])
@@ -129,11 +160,11 @@ class ReleasedTables:
             if not answer.why.startswith(("table ", SCORES)):
                 continue
             table = self._bought(answer, fitted)
-            if not answer.why.endswith(PARTS):
+            if not answer.why.endswith(NESTED):
                 fitted.add(table)
                 continue
             parts.append(table)
-            if answer.why.endswith(PARTS[-1]):
+            if answer.why.endswith(NESTED[-1]):
                 fitted.add_pair(parts)
                 parts = []
         if fitted.tables:
@@ -171,18 +202,24 @@ class ReleasedTables:
 
     def _bought(self, answer: Answer, fitted: Fitted) -> NoisyTable:
         """A table that the run chose and measured; its groups must be those that follow from the first tables."""
-        columns = tuple(self._names.index(name) for name in answer.about["columns"])
-        groups = tuple(len(edges) - 1 for edges in answer.about["edges"])
-        for column, number, edges in zip(columns, groups, answer.about["edges"], strict=True):
-            if number not in fitted.groupings[column].sizes:
-                raise VerifyError(f"{answer.why} has groups of {self._names[column]} that cannot be")
-            starts = self.edges[column][fitted.groupings[column].starts(number)]
-            if starts.tolist() != edges[:-1]:
-                raise VerifyError(f"{answer.why} has other groups of {self._names[column]} than the first tables make")
+        columns, groups = self._grouped(answer.why, answer.about["columns"], answer.about["edges"], fitted)
         return NoisyTable(columns, groups, answer.noisy.reshape(groups).astype(np.float64), answer.variance)
 
+    def _grouped(
+        self, why: str, names: Sequence[str], stated: Sequence[list[int]], fitted: Fitted
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Columns by number and their numbers of groups."""
+        columns, groups = tuple(map(self._names.index, names)), tuple(len(edges) - 1 for edges in stated)
+        for column, number, edges in zip(columns, groups, stated, strict=True):
+            if number not in fitted.groupings[column].sizes:
+                raise VerifyError(f"{why} has groups of {self._names[column]} that cannot be")
+            starts = self.edges[column][fitted.groupings[column].starts(number)]
+            if starts.tolist() != edges[:-1]:
+                raise VerifyError(f"{why} has other groups of {self._names[column]} than the first tables make")
+        return columns, groups
+
     def _label_tree(self, nodes: Sequence[Document]) -> LabelTree:
-        sizes = tuple(len(edges) - 1 for edges in self.edges)
+        sizes = tuple(self.fitted.sizes)
         column = [-1 if "leaf" in node else self._names.index(node["column"]) for node in nodes]
         goes_left = []
         for node, at in zip(nodes, column, strict=True):

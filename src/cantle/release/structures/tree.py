@@ -42,7 +42,7 @@ from cantle.release.words import printable, whose
 from cantle.schema.code_sets import Question
 from cantle.schema.domain import Domain, Steps
 from cantle.trusted.core.arrays import Codes, Ints
-from cantle.trusted.geometry.cross_tables import are_edges
+from cantle.trusted.geometry.grid import are_edges
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Opened(structures.Opened):
         """Records of these leaves."""
         if self._traits.of_ranges:
             return draw_generalised(self._domain, leaves, dice)
-        within = masses(self._domain, leaves, self._traits.values, self._one_ways, compiled=dice.compiled)
+        within = masses(self._domain, leaves, self._traits.values, self._one_ways)
         return drawn_records(self._domain, leaves, self._traits.values, within, dice)
 
     def _leaf(self, codes: Codes) -> Ints:

@@ -1,4 +1,4 @@
-"""Columns of a code book, and the entries of a schema that they become."""
+"""Columns as a code book, a file or its values describe them, and the entries of a schema that they become."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK, plain
-from cantle.schema.field_keys import PLACE, TYPE_WORDS
+from cantle.schema.field_keys import LIST, PLACE, TYPE_WORDS
 
 _VAGUE = {"numerical", "numeric"}
 """Words for numbers that may all be whole."""
@@ -17,8 +17,8 @@ _WHOLE = re.compile(r"-?(0|[1-9]\d{0,14})")
 
 @dataclass(kw_only=True)
 class BookColumn:
-    """One column of a code book. `type` is the word that the book uses; other fields are empty unless the book says
-    something."""
+    """What is known of one column. `type` is a word for its type, of cantle or of another tool; fields that nothing is
+    known about are empty."""
 
     name: str
     type: str | None = None
@@ -35,9 +35,11 @@ class BookColumn:
     missing: tuple[str, ...] = ()
     format: str | None = None
     hierarchy: str | None = None
+    items: list[JSON] | None = None
+    delimiter: str | None = None
 
     def entry(self) -> dict[str, JSON]:
-        """The field of a schema, with blanks for what its type needs and the book does not say."""
+        """The field of a schema, with blanks for what its type needs and nobody said."""
         if self.role == "identifier":
             return {"name": self.name, "role": "identifier"}
         kind = self._kind()
@@ -57,6 +59,8 @@ class BookColumn:
             field["hierarchy"] = self.hierarchy
         elif kind == PLACE:
             field |= {"bounds": BLANK, "step": BLANK if self.step is None else self.step}
+        elif kind == LIST:
+            field |= {"items": self.items or BLANK} | ({"delimiter": self.delimiter} if self.delimiter else {})
         elif kind == "string":
             field["categories"] = BLANK
         elif kind in ("integer", "number", "date", "datetime"):

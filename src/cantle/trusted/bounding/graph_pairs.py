@@ -221,7 +221,8 @@ def _numbered(columns: list[Codes]) -> tuple[Ints, list[NDArray[np.int32]]]:
     low, high = min(int(column.min()) for column in some), max(int(column.max()) for column in some)
     if high - low < 2 * sum(map(len, some)) + 65_536:
         return _by_table(columns, low, high)
-    return _by_sorting(columns)
+    values, places = np.unique(np.concatenate(columns).astype(np.int64, copy=False), return_inverse=True)
+    return values, np.split(places.astype(np.int32), np.cumsum([len(column) for column in columns])[:-1])
 
 
 def _by_table(columns: list[Codes], low: int, high: int) -> tuple[Ints, list[NDArray[np.int32]]]:
@@ -238,17 +239,6 @@ def _by_table(columns: list[Codes], low: int, high: int) -> tuple[Ints, list[NDA
             out[at : at + _BLOCK] = place[column[at : at + _BLOCK].astype(np.int64) - low]
         places.append(out)
     return np.flatnonzero(seen) + low, places
-
-
-def _by_sorting(columns: list[Codes]) -> tuple[Ints, list[NDArray[np.int32]]]:
-    values = np.concatenate(columns).astype(np.int64, copy=False)
-    places = np.argsort(values)
-    values = values[places]
-    first = np.ones(len(values), dtype=np.bool_)
-    np.not_equal(values[1:], values[:-1], out=first[1:])
-    out = np.empty(len(values), dtype=np.int32)
-    out[places] = np.cumsum(first, dtype=np.int32) - np.int32(1)
-    return values[first], np.split(out, np.cumsum([len(column) for column in columns])[:-1])
 
 
 def _between_listed(parts: list[Codes], ends: Ends, keys: Keys) -> tuple[Ends, Keys]:

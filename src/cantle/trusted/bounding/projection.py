@@ -78,11 +78,6 @@ def order(graph: Graph) -> Ints:
     return places
 
 
-def project(ends: Ends, nodes: int, theta: int) -> tuple[Ints, Bools]:
-    """Projected degrees (nodes,), and which edges are kept (edges,), for edges in their public order."""
-    return Projector(ends, nodes).project(theta)
-
-
 class Projector(Private):
     """Edges (edges, 2) in their public order, to be projected several times."""
 

@@ -22,7 +22,6 @@ from cantle.trusted.counting.base import TableEngine
 from cantle.trusted.geometry import value_sets
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, SetCuts, cut_counts
 from cantle.trusted.geometry.item_partitions import Partitions
-from cantle.trusted.noise import Runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +38,7 @@ class Scored:
     scores: Ints
     starts: Ints
     selections: Ints | None = None
-    inverse_weights: Ints | Runs | None = None
+    inverse_weights: Ints | None = None
     many: Ints | None = None
 
 
@@ -121,8 +120,7 @@ class _CutCandidates(ABC):
         for first, last, exact_counts in engine.tally(positions, self.key):
             exact_scores = quality.scores(self.sides(nodes, first, exact_counts))
             starts = np.concatenate([[0], np.cumsum(counts[first:last])])
-            some = counts[first:last]
-            alike = Runs(np.ones(len(some), dtype=np.int64), some)  # the exponential mechanism as it is printed
+            alike = np.ones(starts[-1], dtype=np.int64)  # the exponential mechanism as it is printed
             weights_of = alike if self.literal else self.inverse_weights(nodes.take(slice(first, last)))
             yield Scored(first, last, exact_scores, starts, inverse_weights=weights_of)
 
@@ -143,7 +141,7 @@ class _CutCandidates(ABC):
         """Counts (candidates, classes) left and right of every candidate of nodes[first:...], region by region."""
 
     @abstractmethod
-    def inverse_weights(self, nodes: Frontier) -> Runs | None:
+    def inverse_weights(self, nodes: Frontier) -> Ints | None:
         """Public weights 1/w of the candidates of these regions, unless they are literal; None if all are the same."""
 
     @abstractmethod
@@ -247,10 +245,9 @@ class AllCuts(_CutCandidates):
         right = np.repeat(total, each.sum(axis=1), axis=1) - left
         return left.T, right.T
 
-    def inverse_weights(self, nodes: Frontier) -> Runs:
+    def inverse_weights(self, nodes: Frontier) -> Ints:
         each = self._each(nodes).reshape(-1)
-        each = each[each > 0]
-        return Runs(each, each)
+        return np.repeat(each, each)
 
     def cuts(self, nodes: Frontier, choice: Ints) -> Cuts | SetCuts:
         each = self._each(nodes)

@@ -16,7 +16,6 @@ import numpy as np
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.keys import (
     MOST_LISTED,
-    ChildSizes,
     Classes,
     Counted,
     Domain,
@@ -28,7 +27,7 @@ from cantle.trusted.core.keys import (
     Sizes,
 )
 from cantle.trusted.counting.base import SetsEngine, TableEngine
-from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints
+from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import Partitions, rank
 
@@ -153,20 +152,6 @@ class Marginals:
 
 
 @dataclass(frozen=True, eq=False)
-class Children(OncePerRecord):
-    """The numbers of records in the children of a cut.
-
-    Claim 10. Sensitivity 1 per record: every record of the region is in exactly one child.
-    """
-
-    cuts: Cuts
-
-    @property
-    def key(self) -> Key:
-        return ChildSizes(self.cuts)
-
-
-@dataclass(frozen=True, eq=False)
 class Cells(OneSegment, OncePerRecord):
     """The class histogram of every cell of a grid, empty cells included; cell * classes + class. If `together`, the
     number of records of every cell instead, all classes together.
@@ -243,5 +228,5 @@ class ItemSets(OncePerRecord):
         return PatternTable(2**self.items - 1 if self.items in range(1, MOST_LISTED + 1) else 0)
 
 
-TRUSTED_QUERIES = (Size, Histogram, Marginals, Children, ItemSets)
+TRUSTED_QUERIES = (Size, Histogram, Marginals, ItemSets)
 SPARSE_QUERIES = (Cells, ChildSets)

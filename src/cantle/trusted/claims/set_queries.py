@@ -19,10 +19,7 @@ from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.keys import are_ints
 from cantle.trusted.counting.base import Engine, SetsEngine
 from cantle.trusted.geometry.boxes import Ints, is_int64_array
-from cantle.trusted.geometry.item_partitions import PARTS, ItemTree, Partitions
-
-MOST_COUNTED = 64
-"""Most items or pairs of a record that may count in full."""
+from cantle.trusted.geometry.item_partitions import MOST_COUNTED, PARTS, ItemTree, Partitions
 
 MOST_HEAD = 10
 """Most items whose patterns are counted together: 2^10 cells."""

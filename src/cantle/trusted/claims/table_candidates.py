@@ -295,7 +295,7 @@ class Hubs:
             return False
         inside = self.columns[0] >= 0 and self.columns[-1] < len(domain[0])
         ascending = all(a < b for a, b in zip(self.columns, self.columns[1:], strict=False))
-        return inside and ascending and all(are_tables(self._tables(h), self.within.sizes) for h in self.columns)
+        return inside and ascending and all(are_tables(self._tables(h), self.within.shape) for h in self.columns)
 
     def exact_scores(
         self,
@@ -310,7 +310,7 @@ class Hubs:
             exact_counts, starts = counted(engine, TableCounts(self.within, tables))
             parts = zip(np.split(exact_counts, starts[1:]), tables, strict=True)
             shaped = [counts.reshape(table.shape) for counts, table in parts]
-            others = len(self.within.sizes) - 1
+            others = len(self.within.shape) - 1
             scores += [quality.score(shaped[first : first + others]) for first in range(0, len(shaped), others)]
         yield Scored(0, 1, np.array(scores, dtype=np.int64), np.array([0, len(scores)], dtype=np.int64))
 
@@ -319,7 +319,7 @@ class Hubs:
 
     def _tables(self, hub: int) -> tuple[CrossTable, ...]:
         """The table of every other column with this one, one group per cell."""
-        sizes = self.within.sizes
+        sizes = self.within.shape
         groups = [np.arange(size).astype(np.uint16) for size in sizes]
         return tuple(CrossTable((j, hub), (groups[j], groups[hub])) for j in range(len(sizes)) if j != hub)
 

@@ -15,7 +15,7 @@ import numpy as np
 from cantle.trusted.core.keys import CodeTable, Domain, are_ints, is_whole
 from cantle.trusted.counting.base import TableEngine
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
-from cantle.trusted.geometry.cross_tables import are_edges
+from cantle.trusted.geometry.grid import are_edges
 
 MOST_DEPTH = 64
 """Most levels of a tree; halving a span of 64-bit numbers ends earlier."""

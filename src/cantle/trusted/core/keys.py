@@ -3,9 +3,8 @@
 A key is a public value; `fits` checks, without records, whether it suits these regions and this domain, so that no
 failure can depend on a record. The counts are secret and exist only inside one curator call.
 
-Keys of mosaic (`TableCounts`, `LeafCounts`) count many small tables of grouped columns together. They count every
-record, so they fit only the unsplit root, and only a domain without a separate class: here the target is a column like
-the others.
+Keys of mosaic (`CELL_KEYS`) count small tables of grouped columns. They count every record, so they fit only the
+unsplit root, and only a domain without a separate class: here the target is a column like the others.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, is_int64_array
+from cantle.trusted.geometry.boxes import Frontier, Ints, is_int64_array
 from cantle.trusted.geometry.cross_tables import (
     MOST_COUNTS,
     ColumnCells,
@@ -24,7 +23,7 @@ from cantle.trusted.geometry.cross_tables import (
     are_tables,
 )
 from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.geometry.item_partitions import ItemTree, Partitions
+from cantle.trusted.geometry.item_partitions import MOST_COUNTED, ItemTree, Partitions
 from cantle.trusted.geometry.sequence_strings import SequenceDomain
 from cantle.trusted.geometry.subset import Subset
 from cantle.trusted.geometry.views import FamilyDomain, is_view
@@ -170,17 +169,6 @@ class OneWayEach:
 
 
 @dataclass(frozen=True, eq=False)
-class ChildSizes:
-    """The number of records in each child of a cut: two cells."""
-
-    cuts: Cuts
-    cells: int = 2
-
-    def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
-        return type(self.cuts) is Cuts and self.cuts.fits(nodes)
-
-
-@dataclass(frozen=True, eq=False)
 class GridCells:
     """The cells of a grid by class: entry cell * classes + class. There are too many to list; only occupied ones
     are."""
@@ -232,10 +220,10 @@ class PatternTable:
         return small and domain.height == 1 and self.cells == 2**domain.size - 1 and nodes.most >= domain.size
 
 
-TableKey = Sizes | Classes | OneWays | OneWayEach | ChildSizes
+TableKey = Sizes | Classes | OneWays | OneWayEach
 SetKey = Sizes | PatternTable
 Key = TableKey | PatternTable
-TABLE_KEYS = (Sizes, Classes, OneWays, OneWayEach, ChildSizes)
+TABLE_KEYS = (Sizes, Classes, OneWays, OneWayEach)
 SET_KEYS = (Sizes, PatternTable)
 TRUSTED_KEYS = (*TABLE_KEYS, MergedOneWays, PatternTable)
 
@@ -266,7 +254,7 @@ class TableCounts:
         if not is_whole(nodes, domain) or type(self.within) is not ColumnCells or not self.within.fits(domain[0]):
             return False
         known = self.subset is None or (type(self.subset) is Subset and self.subset.fits())
-        return known and are_tables(self.tables, self.within.sizes)
+        return known and are_tables(self.tables, self.within.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +267,7 @@ class LeafCounts:
 
     @property
     def classes(self) -> int:
-        return self.within.sizes[self.target]
+        return self.within.shape[self.target]
 
     @property
     def cells(self) -> int:
@@ -288,7 +276,7 @@ class LeafCounts:
     def fits(self, nodes: Frontier, domain: Domain) -> bool:
         if not is_whole(nodes, domain) or type(self.within) is not ColumnCells or not self.within.fits(domain[0]):
             return False
-        if type(self.tree) is not LabelTree or not self.tree.fits(self.within.sizes) or not are_ints((self.target,)):
+        if type(self.tree) is not LabelTree or not self.tree.fits(self.within.shape) or not are_ints((self.target,)):
             return False
         return 0 <= self.target < len(domain[0]) and self.cells <= MOST_COUNTS
 
@@ -305,4 +293,47 @@ class ViewCounts(TableCounts):
         return super().fits(nodes, (domain.sizes(self.view), 1))
 
 
-CELL_KEYS = (TableCounts, LeafCounts)
+@dataclass(frozen=True, eq=False)
+class ListSizes:
+    """How many records hold 0, 1, 2, … of the `items` of a list. An item is a column of two cells; records in the
+    second one hold it."""
+
+    within: ColumnCells
+    items: tuple[int, ...]
+
+    @property
+    def cells(self) -> int:
+        return len(self.items) + 1
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:
+        if not is_whole(nodes, domain) or type(self.within) is not ColumnCells or not self.within.fits(domain[0]):
+            return False
+        if not are_ints(self.items) or not self.items or len(set(self.items)) != len(self.items):
+            return False
+        return all(0 <= item < len(domain[0]) and self.within.shape[item] == 2 for item in self.items)
+
+
+@dataclass(frozen=True, eq=False)
+class ItemParts(ListSizes):
+    """The parts of records (item_partitions.py) by item and by cell of the table `by`. Items of records with more than
+    `most` of them count less. With `pairs`, by two items instead: the pair of places a < b in `items` comes in place
+    b (b - 1) / 2 + a, and pairs of records with more than `most` of them count less."""
+
+    by: CrossTable
+    most: int
+    pairs: bool = False
+
+    @property
+    def cells(self) -> int:
+        number = len(self.items)
+        return (number * (number - 1) // 2 if self.pairs else number) * self.by.cells
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:
+        if not super().fits(nodes, domain) or not are_tables((self.by,), self.within.shape):
+            return False
+        known = type(self.most) is int and 1 <= self.most <= MOST_COUNTED and type(self.pairs) is bool
+        return known and 0 < self.cells <= MOST_COUNTS
+
+
+CELL_KEYS = (TableCounts, LeafCounts, ListSizes, ItemParts)
+CellKey = TableCounts | LeafCounts | ListSizes

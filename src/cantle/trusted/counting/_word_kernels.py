@@ -51,13 +51,6 @@ def part(rows: Words, start: Ints, end: Ints, fields: Words, point: Ints, free: 
 
 
 @compiled
-def add_values(rows: Words, field: Words, values: Codes, entry: Codes) -> None:
-    """Adds the value of the code to the entry of each record."""
-    for r in range(len(entry)):
-        entry[r] += values[(rows[r, field[0]] >> field[1]) & field[2]]
-
-
-@compiled
 def count_bins(rows: Words, field: Words, entry: Codes, bins: Codes, width: int, counts: Ints) -> None:
     """Adds to counts[entry * width + bin of the code] for each record."""
     for r in range(len(entry)):

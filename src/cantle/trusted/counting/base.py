@@ -35,13 +35,12 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from cantle.trusted.core.keys import (
     CELL_KEYS,
     TABLE_KEYS,
+    CellKey,
     CodeTable,
     Domain,
     GridBins,
     GridCells,
-    LeafCounts,
     PublicDomain,
-    TableCounts,
     TableKey,
 )
 from cantle.trusted.geometry.boxes import BoxRule, Cuts, Frontier, Ints, Slices
@@ -224,9 +223,9 @@ class Tables(ABC):
             self._kept = asked, count()
         return self._kept[1]
 
-    def tally(self, positions: Ints, key: TableKey | TableCounts | LeafCounts) -> Iterator[Chunk]:
+    def tally(self, positions: Ints, key: TableKey | CellKey) -> Iterator[Chunk]:
         """Exact counts; a question about whole tables is about one region, the root."""
-        if isinstance(key, TableCounts | LeafCounts):
+        if isinstance(key, CELL_KEYS):
             yield 0, 1, self._cell_counts(key).reshape(1, -1)
         else:
             yield from self._tally(positions, key)
@@ -240,5 +239,5 @@ class Tables(ABC):
         """The counts of the listed regions."""
 
     @abstractmethod
-    def _cell_counts(self, key: TableCounts | LeafCounts) -> Ints:
-        """The counts of cross tables or leaves."""
+    def _cell_counts(self, key: CellKey) -> Ints:
+        """The counts of cross tables, leaves or items of lists."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from cantle import kernel_choice
 from cantle.trusted.bounding.families import Families
-from cantle.trusted.core.keys import CodeTable, Domain, GridCells, LeafCounts, Sizes, TableCounts, ViewCounts
+from cantle.trusted.core.keys import CellKey, CodeTable, Domain, GridCells, Sizes, TableCounts, ViewCounts
 from cantle.trusted.core.private import Private
 from cantle.trusted.counting.base import Chunk
 from cantle.trusted.counting.stores import InMemory, Store
@@ -33,11 +33,11 @@ class ViewEngine(WordEngine):
     def domain(self) -> Domain:
         return self.sizes, 1
 
-    def parts_of(self, key: TableCounts | LeafCounts) -> Ints:
+    def parts_of(self, key: CellKey) -> Ints:
         """The parts by cell of cross tables."""
         return self._cell_counts(key)
 
-    def _cell_counts(self, key: TableCounts | LeafCounts) -> Ints:
+    def _cell_counts(self, key: CellKey) -> Ints:
         """Parts by cell: the records of each weight are counted, and their counts multiplied."""
         counts, first = np.zeros(key.cells, dtype=np.int64), 0
         assert isinstance(key, TableCounts)

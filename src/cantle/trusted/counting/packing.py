@@ -1,4 +1,4 @@
-"""Records packed into 64-bit words, and counts over them, batch after batch.
+"""Records packed into 64-bit words, and counts of places.
 
 A code takes the bits that the size of its attribute needs, within one word; the class is the last field. Words have
 the shape (words, records) here.
@@ -6,20 +6,12 @@ the shape (words, records) here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import assert_never
+from collections.abc import Sequence
 
 import numpy as np
 
 from cantle.trusted.core.arrays import Codes, Words
-from cantle.trusted.core.keys import ChildSizes, Classes, OneWayEach, OneWays, Sizes, TableKey
 from cantle.trusted.geometry.boxes import Ints
-
-Cells = Callable[[Words, Ints, Ints], Ints]
-"""A function from words, classes and region numbers to the cell in which each record is counted."""
-
-SLICE = 1 << 16
-"""Smallest number of records counted together: their codes stay in a core's cache."""
 
 
 class Layout:
@@ -61,70 +53,10 @@ class Layout:
 
     def entry(self, words: Words, attribute: int, classes: int) -> Ints:
         """code * classes + class of each record; the code alone when the class is left out."""
-        return _joint(self.column(words, attribute), self.column(words, -1), classes)
+        return joint(self.column(words, attribute), self.column(words, -1), classes)
 
 
-class Tally:
-    """Counts of a key in some regions, part after part; `first` is the position of the first one in the question."""
-
-    def __init__(self, layout: Layout, key: TableKey, nodes: int, first: int = 0) -> None:
-        self._layout, self._nodes = layout, nodes
-        self._blocks = _blocks(layout, key, first)
-        self._counts = [np.zeros(nodes * cells, dtype=np.int64) for cells, _ in self._blocks]
-
-    def add(self, words: Words, local: Ints) -> None:
-        """Counts records; `local` numbers their regions from 0."""
-        step = max(
-            [SLICE, *(len(counts) for counts in self._counts)]
-        )  # so that a pass over all counts does not cost more than counting
-        for first in range(0, len(local), step):
-            part, where = words[:, first : first + step], local[first : first + step]
-            label = self._layout.column(part, -1)
-            for (cells, cell), counts in zip(self._blocks, self._counts, strict=True):
-                add_counts(counts, where * cells + cell(part, label, where))
-
-    def table(self) -> Ints:
-        """All counts, shape (regions, cells)."""
-        return np.concatenate([counts.reshape(self._nodes, -1) for counts in self._counts], axis=1)
-
-
-def _blocks(layout: Layout, key: TableKey, first: int) -> list[tuple[int, Cells]]:
-    """The tables of a key, one after the other: for each its number of cells, and a function for the cell of a
-    record."""
-    match key:
-        case Sizes():
-            return [(1, lambda _words, _label, local: np.zeros_like(local))]
-        case Classes():
-            return [(key.classes, lambda _words, label, _local: label)]
-        case OneWays():
-            return [(size * key.classes, _one_way(layout, a, key.classes)) for a, size in _pairs(key)]
-        case OneWayEach():
-
-            def own(words: Words, label: Ints, local: Ints) -> Ints:
-                return _joint(layout.pick(words, key.attribute[first + local]), label, key.classes)
-
-            return [(key.cells, own)]
-        case ChildSizes():
-            cuts = key.cuts
-
-            def child(words: Words, _: Ints, local: Ints) -> Ints:
-                code = layout.pick(words, cuts.attribute[first + local])
-                return (code >= cuts.point[first + local]).astype(np.int64)
-
-            return [(2, child)]
-        case _:
-            assert_never(key)
-
-
-def _pairs(key: OneWays) -> list[tuple[int, int]]:
-    return list(zip(key.attributes, key.sizes, strict=True))
-
-
-def _one_way(layout: Layout, attribute: int, classes: int) -> Cells:
-    return lambda words, label, _: _joint(layout.column(words, attribute), label, classes)
-
-
-def _joint(code: Ints, label: Ints, classes: int) -> Ints:
+def joint(code: Ints, label: Ints, classes: int) -> Ints:
     """The cell (code, class) of each record; the code alone when the class is left out. Writes to `code`."""
     if classes > 1:
         code *= classes

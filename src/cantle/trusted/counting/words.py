@@ -7,18 +7,20 @@ store (stores.py) gives the room, in memory or on disk. Kernels count the same, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import assert_never
 
 import numpy as np
 
 from cantle import kernel_choice
 from cantle.trusted.core.arrays import Codes, Words
 from cantle.trusted.core.keys import (
-    ChildSizes,
+    CellKey,
     Classes,
     CodeTable,
     GridBins,
     GridCells,
     LeafCounts,
+    ListSizes,
     OneWayEach,
     OneWays,
     Sizes,
@@ -28,7 +30,8 @@ from cantle.trusted.core.keys import (
 from cantle.trusted.core.mixing import scramble
 from cantle.trusted.core.private import Private
 from cantle.trusted.counting.base import Chunk, Tables
-from cantle.trusted.counting.packing import SLICE, Layout, Tally, add_counts, merged
+from cantle.trusted.counting.list_counts import count_list
+from cantle.trusted.counting.packing import Layout, add_counts, joint, merged
 from cantle.trusted.counting.stores import InMemory, Store
 from cantle.trusted.geometry.boxes import BoxRule, Cuts, Ints
 from cantle.trusted.geometry.count_tables import count_tables, pays
@@ -40,7 +43,7 @@ from cantle.trusted.geometry.workloads import TableWorkload, count_table
 CHUNK_CELLS = 1 << 18
 """Cells of counts held at once: two megabytes, about a core's cache."""
 
-BATCH = SLICE
+BATCH = 1 << 16
 """Records read together where nothing is prepared for a batch: their codes stay in the cache."""
 
 MANY = 1 << 20
@@ -138,27 +141,26 @@ class WordEngine(Private, Tables):
         """Counts of the regions at these positions, which begin at place `first` of the question."""
         if isinstance(key, Sizes):
             return (self._starts[positions + 1] - self._starts[positions]).reshape(-1, 1)
-        if self.compiled and not isinstance(key, ChildSizes):
-            return self._count_compiled(positions, first, key)
-        tally = Tally(self._layout, key, len(positions), first)
-        for rows, local in self._read(positions):
-            tally.add(rows.T, local)
-        return tally.table()
-
-    def _count_compiled(self, positions: Ints, first: int, key: Classes | OneWays | OneWayEach) -> Ints:
+        attribute, offset, classes = _tables(key, first, len(positions))
+        if not self.compiled:
+            return self._count_plainly(positions, attribute, np.diff(offset) * classes, classes)
         from cantle.trusted.counting import _word_kernels
 
-        fields, offset, classes = self._layout.fields, np.zeros(1, np.int64), key.classes
-        if isinstance(key, Classes):
-            counted, classes = fields[None, -1:], 1  # the class itself is the code
-        elif isinstance(key, OneWays):
-            counted, offset = fields[None, list(key.attributes)], key.offsets
-        else:
-            counted = fields[key.attribute[first : first + len(positions)], None]
-        counts = np.zeros((len(positions), key.cells), dtype=np.int64)
-        where, counted = (self._starts[positions], self._starts[positions + 1]), np.ascontiguousarray(counted)
-        _word_kernels.count(self._rows, *where, counted, fields[-1], offset, classes, counts)
+        counts, fields = np.zeros((len(positions), key.cells), dtype=np.int64), self._layout.fields
+        where = self._starts[positions], self._starts[positions + 1]
+        _word_kernels.count(self._rows, *where, fields[attribute], fields[-1], offset, classes, counts)
         return counts
+
+    def _count_plainly(self, positions: Ints, attribute: Ints, cells: Ints, classes: int) -> Ints:
+        """The counts of such tables, each of which has so many cells per region."""
+        counts = [np.zeros(len(positions) * number, dtype=np.int64) for number in cells.tolist()]
+        for rows, local in self._read(positions):
+            words, label = rows.T, self._layout.column(rows.T, -1)
+            for table, number, mine in zip(counts, cells.tolist(), attribute.T, strict=True):
+                alike = len(mine) == 1
+                code = self._layout.column(words, mine[0]) if alike else self._layout.pick(words, mine[local])
+                add_counts(table, local * number + joint(code, label, classes))
+        return np.concatenate([table.reshape(len(positions), -1) for table in counts], axis=1)
 
     def _read(self, positions: Ints) -> Iterator[tuple[Words, Ints]]:
         """The records of the listed regions in batches, and for each its region's number within the list."""
@@ -225,18 +227,20 @@ class WordEngine(Private, Tables):
         kinds = (np.min_scalar_type(size - 1) if size <= 2**32 else np.dtype(np.int64) for size in self.sizes)
         return [self._layout.column(rows.T, a).astype(kind, copy=False) for a, kind in enumerate(kinds)]
 
-    def _cell_counts(self, key: TableCounts | LeafCounts) -> Ints:
+    def _cell_counts(self, key: CellKey) -> Ints:
         counts = np.zeros(key.cells, dtype=np.int64)
         for cells in self._cells_of(key):
             if isinstance(key, LeafCounts):
-                leaf = key.tree.locate(list(cells), compiled=self.compiled)
+                leaf = key.tree.locate(list(cells))
                 counts += np.bincount(leaf * key.classes + cells[key.target], minlength=key.cells)
+            elif isinstance(key, ListSizes):
+                counts += count_list(cells, key)
             else:
                 compiled = self.compiled or pays(len(self._rows), len(key.tables))
                 counts += count_tables(cells, key.tables, compiled=compiled)
         return counts
 
-    def _cells_of(self, key: TableCounts | LeafCounts) -> Iterator[Codes]:
+    def _cells_of(self, key: CellKey) -> Iterator[Codes]:
         """The cells of all records or of the key's subset, one row per column. Those of all records are kept, because
         they are needed many times; they are compared by their edges, never by identity."""
         records, locate = slices(len(self._rows), MANY), key.within.locator()
@@ -290,22 +294,14 @@ class WordEngine(Private, Tables):
             self._placed = None
             kind = np.int32 if grid.cells * self.classes < 2**31 else np.int64
             entry = self._store.room((len(self._rows),), kind)
+            addends = grid.addends(self.classes, kind)
             for here in slices(len(self._rows), BATCH):
-                entry[here] = self._layout.column(self._rows[here].T, -1)
-            for attribute, values in grid.addends(self.classes, kind).items():
-                self._add(values, attribute, entry)
+                words = self._rows[here].T
+                entry[here] = self._layout.column(words, -1)
+                for attribute, values in addends.items():
+                    entry[here] += values.at(self._layout.column(words, attribute))
             self._placed = grid.copy(), entry
         return self._placed[1]
-
-    def _add(self, values: SpanValues, attribute: int, entry: Codes) -> None:
-        """Adds the value of each record's code."""
-        if self.compiled and values.table is not None:
-            from cantle.trusted.counting import _word_kernels
-
-            _word_kernels.add_values(self._rows, self._layout.fields[attribute], values.table, entry)
-            return
-        for here in slices(len(entry), BATCH):
-            entry[here] += values.at(self._layout.column(self._rows[here].T, attribute))
 
     def dense(self, key: GridBins) -> Ints:
         """All counts of the placed grid by bin, shape (cells, classes, width)."""
@@ -324,6 +320,20 @@ class WordEngine(Private, Tables):
                 number += entry[here].astype(np.int32, copy=False) * np.int32(key.width)
                 add_counts(counts, number)
         return counts.reshape(grid.cells, key.classes, key.width)
+
+
+def _tables(key: Classes | OneWays | OneWayEach, first: int, regions: int) -> tuple[Ints, Ints, int]:
+    """The tables of a key for regions from `first` on: the attribute of each, one for all regions or one per region
+    (regions, tables); where the codes of each begin and end; and the number of classes beside each code."""
+    match key:
+        case Classes():  # the class itself is the code
+            return np.array([[-1]]), np.array([0, key.classes]), 1
+        case OneWays():
+            return np.array([key.attributes]), key.offsets, key.classes
+        case OneWayEach():
+            return key.attribute[first : first + regions, None], np.array([0, key.width]), key.classes
+        case _:
+            assert_never(key)
 
 
 def _together(batches: Iterable[Batch]) -> Iterator[Batch]:

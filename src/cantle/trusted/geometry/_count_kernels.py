@@ -1,4 +1,4 @@
-"""Compiled twins of count_tables.py and of LabelTree.locate."""
+"""Compiled twin of count_tables.py."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from cantle.jit import compiled
-from cantle.trusted.core.arrays import Bytes, Codes, Ints
+from cantle.trusted.core.arrays import Codes, Ints
 from cantle.trusted.geometry.count_tables import flatten
-from cantle.trusted.geometry.cross_tables import CrossTable, LabelTree
+from cantle.trusted.geometry.cross_tables import CrossTable
 
 _BLOCK = 4096
 _SLICE = 1 << 20  # records whose groups are found together
@@ -66,30 +66,3 @@ def count_tables(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
         _regroup(part, columns, maps, groups)
         _count(groups, begins, members, sizes.astype(index.dtype), starts, index, counts)
     return counts
-
-
-def count_codes(codes: Codes, size: int) -> Ints:
-    """See count_tables.count_codes."""
-    counts, index = np.zeros(size, dtype=np.int64), np.empty(_BLOCK, dtype=np.uint16)  # as for tables of bytes
-    one = np.zeros(1, dtype=np.int64)
-    _count(codes.reshape(1, -1), np.arange(2), one, one.astype(np.uint16), np.array([0, size]), index, counts)
-    return counts
-
-
-@compiled
-def _descend(cells: Codes, column: Ints, side: Bytes, child: Ints, leaf: Ints, leaves: Ints) -> None:
-    for u in range(len(leaves)):
-        node = 0
-        while column[node] >= 0:
-            node = child[node, side[node, cells[column[node], u]]]
-        leaves[u] = leaf[node]
-
-
-def locate_leaves(tree: LabelTree, cells: Sequence[Codes]) -> Ints:
-    """See cross_tables.LabelTree.locate."""
-    side = np.zeros((len(tree.column), max(map(len, tree.goes_left), default=1)), dtype=np.uint8)
-    for row, goes_left in zip(side, tree.goes_left, strict=True):
-        row[: len(goes_left)] = ~goes_left
-    leaves = np.empty(len(cells[0]), dtype=np.int64)
-    _descend(np.stack(cells), tree.column, side, np.stack([tree.left, tree.right], axis=1), tree.leaf, leaves)
-    return leaves

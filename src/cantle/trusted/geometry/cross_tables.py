@@ -13,10 +13,9 @@ from math import prod
 
 import numpy as np
 
-from cantle import kernel_choice
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Bools, Ints, is_int64_array
-from cantle.trusted.geometry.grid import SpanValues
+from cantle.trusted.geometry.grid import Spans, SpanValues
 
 Map = Codes
 """uint8 or uint16: the group of each cell."""
@@ -28,40 +27,17 @@ MOST_COUNTS = 1 << 26
 """Most counts of all tables of a question together."""
 
 
-@dataclass(frozen=True, eq=False)
-class ColumnCells:
-    """The cells of every column; `edges[j]` ascends from 0 to the number of codes of column j."""
-
-    edges: tuple[Ints, ...]
-
-    def __post_init__(self) -> None:
-        for edge in self.edges:
-            edge.setflags(write=False)
-
-    def copy(self) -> ColumnCells:
-        """The same cells in arrays of their own."""
-        return ColumnCells(tuple(edge.copy() for edge in self.edges))
-
-    def same(self, other: ColumnCells) -> bool:
-        """Whether the cells are equal."""
-        pairs = zip(self.edges, other.edges, strict=False)
-        return len(self.edges) == len(other.edges) and all(np.array_equal(a, b) for a, b in pairs)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """How many cells each column has."""
-        return tuple(len(edge) - 1 for edge in self.edges)
+class ColumnCells(Spans):
+    """The cells of every column."""
 
     def fits(self, sizes: tuple[int, ...]) -> bool:
         """Whether these are cells of columns with these numbers of codes."""
-        pairs = zip(self.edges, sizes, strict=False)
-        known = type(self.edges) is tuple and len(self.edges) == len(sizes) > 0
-        return known and all(are_edges(edge, size) and len(edge) <= MOST_CELLS + 1 for edge, size in pairs)
+        return self.cover(sizes) and 0 < max(self.shape, default=0) <= MOST_CELLS
 
     @property
     def kind(self) -> type[np.uint8 | np.uint16]:
         """The type of cell numbers."""
-        return np.uint8 if max(self.sizes) <= 256 else np.uint16
+        return np.uint8 if max(self.shape) <= 256 else np.uint16
 
     def locator(self) -> Callable[[Sequence[Codes]], Codes]:
         """A function that finds the cell of each record in each column, one row per column."""
@@ -78,13 +54,6 @@ class ColumnCells:
     def locate(self, columns: Sequence[Codes]) -> Codes:
         """The cells of these records."""
         return self.locator()(columns)
-
-
-def are_edges(edge: object, last: int) -> bool:
-    """Whether these are edges of spans that cover the codes 0 .. last - 1 in order."""
-    if type(edge) is not np.ndarray or edge.dtype != np.int64 or edge.ndim != 1 or len(edge) < 2:
-        return False
-    return bool(edge[0] == 0 and edge[-1] == last and (np.diff(edge) > 0).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,17 +147,8 @@ class LabelTree:
                 return False
         return all(_is_rule(self.goes_left[v], sizes[self.column[v]]) for v in inner.tolist())
 
-    def locate(self, cells: Sequence[Codes], *, compiled: bool | None = None) -> Ints:
-        """The leaf of each record, given its cells by column. Unless the caller has decided it, the number of records
-        decides whether a kernel finds it."""
-        if kernel_choice.worth_loading(len(cells[0])) if compiled is None else compiled:
-            from cantle.trusted.geometry import _count_kernels
-
-            return _count_kernels.locate_leaves(self, cells)
-        return self.locate_plainly(cells)
-
-    def locate_plainly(self, cells: Sequence[Codes]) -> Ints:
-        """The specification of `locate`."""
+    def locate(self, cells: Sequence[Codes]) -> Ints:
+        """The leaf of each record, given its cells by column."""
         leaves = np.zeros(len(cells[0]), dtype=np.int64)
         waiting = [(0, np.arange(len(leaves)))]
         while waiting:

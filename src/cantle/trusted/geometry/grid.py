@@ -1,4 +1,5 @@
-"""Public geometry of generalised tables: a cut of every attribute, and the cells of their product.
+"""Public geometry of columns in spans, and of generalised tables: a cut of every attribute, and the cells of their
+product.
 
 A cut is a list of spans of codes that cover the attribute in order (DiffGen's Cut_i; a taxonomy node is a span), so it
 is given by its edges. A cell is one span of each attribute; cells are numbered in mixed radix, first attribute slowest.
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -45,9 +47,16 @@ class SpanValues:
 MOST_CELLS = 1 << 60
 
 
+def are_edges(edge: object, last: int) -> bool:
+    """Whether these are edges of spans that cover the codes 0 .. last - 1 in order."""
+    if type(edge) is not np.ndarray or edge.dtype != np.int64 or edge.ndim != 1 or len(edge) < 2:
+        return False
+    return bool(edge[0] == 0 and edge[-1] == last and (np.diff(edge) > 0).all())
+
+
 @dataclass(frozen=True, eq=False)
-class Grid:
-    """The product of the attributes' cuts. `edges[a]` ascends from 0 to the size of attribute a."""
+class Spans:
+    """The spans of every column; `edges[a]` ascends from 0 to the number of codes of column a."""
 
     edges: tuple[Ints, ...]
 
@@ -55,23 +64,33 @@ class Grid:
         for edge in self.edges:
             edge.setflags(write=False)
 
+    def copy(self) -> Self:
+        """The same spans in arrays of their own."""
+        return type(self)(tuple(edge.copy() for edge in self.edges))
+
+    def same(self, other: Self) -> bool:
+        """Whether the spans are equal."""
+        pairs = zip(self.edges, other.edges, strict=False)
+        return len(self.edges) == len(other.edges) and all(np.array_equal(a, b) for a, b in pairs)
+
+    def cover(self, sizes: tuple[int, ...]) -> bool:
+        """Whether these are spans of columns with these numbers of codes."""
+        known = type(self.edges) is tuple and len(self.edges) == len(sizes)
+        return known and all(map(are_edges, self.edges, sizes))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many spans each column has."""
+        return tuple(len(edge) - 1 for edge in self.edges)
+
+
+class Grid(Spans):
+    """The product of the attributes' cuts."""
+
     @staticmethod
     def top(sizes: tuple[int, ...]) -> Grid:
         """Every attribute in one span."""
         return Grid(tuple(np.array([0, size], dtype=np.int64) for size in sizes))
-
-    def copy(self) -> Grid:
-        """The same cuts in arrays of their own."""
-        return Grid(tuple(edge.copy() for edge in self.edges))
-
-    def same(self, other: Grid) -> bool:
-        """Whether the cuts are equal."""
-        pairs = zip(self.edges, other.edges, strict=False)
-        return len(self.edges) == len(other.edges) and all(np.array_equal(a, b) for a, b in pairs)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(len(edge) - 1 for edge in self.edges)
 
     @property
     def cells(self) -> int:
@@ -80,19 +99,7 @@ class Grid:
 
     def fits(self, sizes: tuple[int, ...]) -> bool:
         """Whether these are cuts of this domain, with cells that can be numbered in 64 bits."""
-        if len(self.edges) != len(sizes):
-            return False
-        good = all(
-            type(edge) is np.ndarray
-            and edge.dtype == np.int64
-            and edge.ndim == 1
-            and len(edge) >= 2
-            and edge[0] == 0
-            and edge[-1] == size
-            and bool((np.diff(edge) > 0).all())
-            for edge, size in zip(self.edges, sizes, strict=True)
-        )
-        return good and self.cells <= MOST_CELLS
+        return self.cover(sizes) and self.cells <= MOST_CELLS
 
     def refine(self, attribute: int, points: tuple[int, ...]) -> Grid:
         """The grid with more edges on one attribute."""

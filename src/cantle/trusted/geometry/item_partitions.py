@@ -26,8 +26,10 @@ c * floor(PARTS * min(1, most / c)) <= most * PARTS.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cantle.trusted.core.arrays import Index, Words
 from cantle.trusted.core.mixing import scramble
@@ -93,8 +95,15 @@ def unrank(place: Ints, fan: Ints, most: Ints) -> Ints:
     return mask
 
 
+Kind = TypeVar("Kind", bound=np.integer)
+
+_BLOCK = 1 << 14  # rows put together at once, so that their arrays stay in the cache
+
 PARTS = 5040
 """Units of a whole count; divisible by 1 to 10, so that few parts are rounded."""
+
+MOST_COUNTED = 64
+"""Most items or pairs of a record that may count in full."""
 
 LONGEST_PAIRED = 256
 """The pairs of a record with more top items do not count: there would be many, each with a tiny part."""
@@ -119,12 +128,19 @@ def pair_parts(top: Ints, most: int) -> Ints:
     return np.where(top > LONGEST_PAIRED, 0, np.minimum(PARTS, PARTS * most // pairs))
 
 
-def gather(starts: Ints, values: Ints, rows: Ints) -> tuple[Ints, Ints]:
+def gather(starts: Ints, values: NDArray[Kind], rows: Ints) -> tuple[Ints, NDArray[Kind]]:
     """The listed rows of a ragged table, in this order; row r has values[starts[r]:starts[r + 1]]."""
-    sizes = (starts[1:] - starts[:-1])[rows]
+    sizes = np.diff(starts)[rows]
     picked_starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    inside = np.arange(picked_starts[-1]) - np.repeat(picked_starts[:-1], sizes)
-    return picked_starts, values[np.repeat(starts[:-1][rows], sizes) + inside]
+    picked = np.empty(picked_starts[-1], values.dtype)
+    for first in range(0, len(rows), _BLOCK):
+        some = slice(first, first + _BLOCK)
+        begin = picked_starts[:-1][some]
+        end = int(begin[-1] + sizes[some][-1])
+        place = np.repeat(starts[rows[some]] - begin, sizes[some])
+        place += np.arange(begin[0], end)
+        picked[begin[0] : end] = values[place]
+    return picked_starts, picked
 
 
 def append(starts: Ints, values: Ints, more_starts: Ints, more: Ints) -> tuple[Ints, Ints]:

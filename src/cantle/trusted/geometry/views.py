@@ -24,8 +24,6 @@ VIEWS = (PARENTS, FIRST, LATER, CHILDREN)
 STAGES = 3
 """The stages of a later child: the second of two, the second of more, and every further one."""
 
-MOST_CHILDREN = 255
-
 
 @dataclass(frozen=True)
 class FamilyDomain:

@@ -130,7 +130,7 @@ class TableWorkload:
         """Whether this is a workload about a table of this domain (sizes of the attributes, number of classes)."""
         if type(domain) is not tuple or type(self.within) is not ColumnCells or type(self.rectangles) is not Rectangles:
             return False
-        if not self.within.fits(columns_of(*domain)) or not are_tables(self.tables, self.within.sizes):
+        if not self.within.fits(columns_of(*domain)) or not are_tables(self.tables, self.within.shape):
             return False
         columns = np.array([len(table.columns) for table in self.tables])
         if (columns > 2).any() or not is_int64_array(self.classes, len(self.tables)):

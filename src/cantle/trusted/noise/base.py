@@ -50,22 +50,6 @@ class Rate:
         return np.asarray(np.asarray(self.num, dtype=np.float64) / float(self.den))
 
 
-@dataclass(frozen=True, eq=False)
-class Runs:
-    """Public numbers that repeat: value[i] for times[i] candidates, one run after the other.
-
-    >>> Runs(np.array([3, 1]), np.array([3, 1])).spelled().tolist()
-    [3, 3, 3, 1]
-    """
-
-    value: Ints
-    times: Ints
-
-    def spelled(self) -> Ints:
-        """One number per candidate."""
-        return np.repeat(self.value, self.times)
-
-
 @dataclass(frozen=True)
 class Lanes:
     """The addresses of the random numbers of a call: the number of the curator's call, and one or two keys per
@@ -110,7 +94,7 @@ class Noise(ABC):
         scores: Ints,
         starts: Ints,
         rate: Rate,
-        inverse_weights: Ints | Runs | None = None,
+        inverse_weights: Ints | None = None,
         multiplicities: Ints | None = None,
     ) -> Ints:
         """Per segment, the index within it of one candidate: permute-and-flip, or with inverse weights the

@@ -26,7 +26,6 @@ from cantle.trusted.noise.base import (
     Lanes,
     Noise,
     Rate,
-    Runs,
     Words,
     passed,
     spell_out,
@@ -73,21 +72,17 @@ class Sampler(Noise):
         scores: Ints,
         starts: Ints,
         rate: Rate,
-        inverse_weights: Ints | Runs | None = None,
+        inverse_weights: Ints | None = None,
         multiplicities: Ints | None = None,
     ) -> Ints:
         _same_length(lanes, starts[1:])
-        inverse = inverse_weights.value if isinstance(inverse_weights, Runs) else inverse_weights
-        if np.any(np.diff(starts) < 1) or (inverse is not None and inverse.min(initial=1) < 1):
+        if np.any(np.diff(starts) < 1) or (inverse_weights is not None and inverse_weights.min(initial=1) < 1):
             raise ValueError("a selection needs a candidate in every segment, and inverse weights >= 1")
         if multiplicities is not None and (
             inverse_weights is None or np.any(multiplicities < 1) or np.any(multiplicities > 2**53)
         ):
             raise ValueError("multiplicities go with inverse weights and lie between 1 and 2**53")
-        if isinstance(inverse_weights, Runs) and inverse_weights.times.sum() != len(scores):
-            raise ValueError("runs of inverse weights cover all candidates and no more")
         scores = scores.astype(np.int64, casting="same_kind", copy=False)
-        inverse = inverse_weights.spelled() if isinstance(inverse_weights, Runs) else inverse_weights
         chosen = np.empty(len(lanes), dtype=np.int64)
         for part, inside in _segment_blocks(starts):
             heads, sizes = starts[part] - inside.start, np.diff(starts[part.start : part.stop + 1])
@@ -95,11 +90,11 @@ class Sampler(Noise):
             # Unsigned, so that no difference of 64-bit scores overflows: none needs to be clipped.
             gaps = best.view(np.uint64) - scores[inside].view(np.uint64)
             near, rates = lanes.take(part), rate.take(part)
-            if inverse is None:
+            if inverse_weights is None:
                 chosen[part] = self._permute_and_flip(near, gaps, heads, sizes, rates)
             else:
                 many = None if multiplicities is None else multiplicities[inside]
-                chosen[part] = self._exponential(near, gaps, heads, sizes, rates, inverse[inside], many)
+                chosen[part] = self._exponential(near, gaps, heads, sizes, rates, inverse_weights[inside], many)
         return chosen
 
     def coin(self, lanes: Lanes, sides: Ints | int) -> Ints:

@@ -121,35 +121,16 @@ def _next_free(item: np.int64, record: Codes, head: Bools) -> np.int64:
 
 @inner
 def _ascending(record: Codes) -> None:
-    """Sorts a record in place by insertion; of many items those far apart are put in order first (Shell's sort)."""
-    gap = 1
-    while len(record) > 64 and 9 * gap < len(record):
-        gap = 3 * gap + 1
-    while gap > 1:
-        for i in range(gap, len(record)):
-            item, j = record[i], i
-            while j >= gap and record[j - gap] > item:
-                record[j] = record[j - gap]
-                j -= gap
-            record[j] = item
-        gap //= 3
+    """Sorts a record in place; few items by insertion."""
+    if len(record) > 64:
+        record.sort()
+        return
     for i in range(1, len(record)):
         item, j = record[i], i
         while j > 0 and record[j - 1] > item:
             record[j] = record[j - 1]
             j -= 1
         record[j] = item
-
-
-@compiled
-def by_feature(feature: Codes, rows: Int32s, ends: Ints) -> Int32s:
-    """Rows sorted by feature, in order within a feature; `ends` is given as the start of each feature and ends as its
-    end."""
-    sorted_rows = np.empty(len(rows), rows.dtype)
-    for k in range(len(rows)):
-        sorted_rows[ends[feature[k]]] = rows[k]
-        ends[feature[k]] += 1
-    return sorted_rows
 
 
 @compiled

@@ -47,15 +47,9 @@ class Features:
         return [(self.rows[span], self.row_parts[span], wanted[f]) for f, span in spans]
 
 
-def postings(
-    feature: Codes, rows: npt.NDArray[np.int32], number: int, *, compiled: bool = False
-) -> tuple[Ints, npt.NDArray[np.int32]]:
+def postings(feature: Codes, rows: npt.NDArray[np.int32], number: int) -> tuple[Ints, npt.NDArray[np.int32]]:
     """Occurrences (feature, row) as a ragged table by feature; rows stay in order."""
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(feature, minlength=number))])
-    if compiled:
-        from cantle.methods.baskets.model import _kernels
-
-        return starts, _kernels.by_feature(feature, rows, starts[:-1].copy())
     return starts, rows[np.argsort(feature, kind="stable")]
 
 

@@ -16,9 +16,7 @@ from cantle.methods.baskets.model.item_supports import ItemSupports, SizeModel
 from cantle.methods.baskets.model.pool import Codes, HeadModel, Pool, WalkModel, make_pool
 from cantle.methods.baskets.model.rake import Features, postings, rake
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.item_partitions import PARTS, item_parts, pair_parts
-
-_BLOCK = 1 << 14  # records put together at once, so that their arrays stay in the cache
+from cantle.trusted.geometry.item_partitions import PARTS, gather, item_parts, pair_parts
 
 
 def draw_records(pool: Pool, weights: Floats, number: int, dice: Dice) -> tuple[Ints, Codes]:
@@ -28,16 +26,7 @@ def draw_records(pool: Pool, weights: Floats, number: int, dice: Dice) -> tuple[
         return np.zeros(1, np.int64), np.zeros(0, np.int32)
     at = (np.arange(number) + dice.random()) / number * running[-1]
     rows = np.minimum(np.searchsorted(running, at, side="right"), int(np.flatnonzero(weights)[-1]))
-    rows = rows[dice.permutation(number)]
-    size = np.diff(pool.starts)[rows]
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
-    items = np.empty(starts[-1], np.int32)
-    for first in range(0, number, _BLOCK):
-        some, begin, end = slice(first, first + _BLOCK), starts[first], starts[min(first + _BLOCK, number)]
-        place = np.repeat(pool.starts[rows[some]] - starts[:-1][some], size[some])
-        place += np.arange(begin, end)
-        items[begin:end] = pool.items[place]
-    return starts, items
+    return gather(pool.starts, pool.items, rows[dice.permutation(number)])
 
 
 POOL = (300_000, 600_000)
@@ -172,20 +161,20 @@ def features_of(pool: Pool, measured: Measured, *, compiled: bool = False) -> tu
     head_target = np.append(np.maximum(measured.head.count, 0.0), max(measured.head.rest, 0.0))
     certain = np.ones(len(rows))
     exact = [
-        Features(*postings(cell, rows, len(target), compiled=compiled), target, certain, _EXACT, (0.2, 5.0))
+        Features(*postings(cell, rows, len(target)), target, certain, _EXACT, (0.2, 5.0))
         for cell, target in ((pool.cell, head_target), (nearest, sizes.count))
     ]
-    pairs = [_pair_features(pool, measured, compiled), *_double_features(pool, measured, compiled)]
-    return pairs, [*_item_features(pool, measured.items, rows, compiled), *exact]
+    pairs = [_pair_features(pool, measured, compiled), *_double_features(pool, measured)]
+    return pairs, [*_item_features(pool, measured.items, rows), *exact]
 
 
-def _double_features(pool: Pool, measured: Measured, compiled: bool) -> list[Features]:
+def _double_features(pool: Pool, measured: Measured) -> list[Features]:
     """Records of two items, pair by pair, if these were counted apart."""
     doubles = measured.pairs.doubles
     if doubles is None or not len(doubles.items):
         return []
     pair, rows = find_doubles(pool, doubles, len(measured.items.support))
-    found = postings(pair, rows, len(doubles.items), compiled=compiled)
+    found = postings(pair, rows, len(doubles.items))
     certain = np.ones(len(pool.starts) - 1)
     return [Features(*found, np.maximum(doubles.noisy, 0.0), certain, doubles.noise, (0.25, 4.0))]
 
@@ -197,7 +186,7 @@ def _pair_features(pool: Pool, measured: Measured, compiled: bool) -> Features:
     return Features(found.starts, found.rows, np.maximum(pairs.noisy, 0.0), part, pairs.noise, (0.25, 4.0))
 
 
-def _item_features(pool: Pool, items: ItemSupports, rows: Codes, compiled: bool) -> list[Features]:
+def _item_features(pool: Pool, items: ItemSupports, rows: Codes) -> list[Features]:
     """Items in short and long records, and in records of one item if these were counted apart."""
     size, universe = np.diff(pool.starts), len(items.support)
     stratum = np.repeat((size > items.most) * universe, size)
@@ -207,7 +196,7 @@ def _item_features(pool: Pool, items: ItemSupports, rows: Codes, compiled: bool)
     made, apart = [], np.zeros(len(feature), np.bool_)
     if items.single is not None:
         apart = np.repeat(size == 1, size)
-        alone = postings(feature[apart], holders[apart], universe, compiled=compiled)
+        alone = postings(feature[apart], holders[apart], universe)
         made.append(Features(*alone, items.single, part, smooth / items.most, (0.25, 4.0)))
-    others = postings(feature[~apart], holders[~apart], 2 * universe, compiled=compiled)
+    others = postings(feature[~apart], holders[~apart], 2 * universe)
     return [Features(*others, target, part, smooth, (0.25, 4.0)), *made]

@@ -33,7 +33,8 @@ LENGTHS_SHARE = Fraction(2, 25)
 TEST_SHARE = Fraction(1, 50)
 ENDS_SHARE, ENDS_OF_MANY = Fraction(1, 5), Fraction(2, 5)
 """Shares of epsilon, and of what is left for long sequences: few or many symbols."""
-HALF = Fraction(1, 2)
+PAIRS_SHARE, HALF = Fraction(3, 5), Fraction(1, 2)
+"""Shares of what is left for strings, if longer ones may follow: pairs, and strings of three."""
 
 ENDS = ("starts", "ends", "symbols")
 """What the groups call first, last and any symbols."""
@@ -50,10 +51,14 @@ LEAST_STRENGTH = 200
 SMALL_LOG = 2_000
 """Records times epsilon below which the order of symbols is known roughly at best."""
 
+LONGER_LOG = 5_000
+"""Records times epsilon below which pairs get all that is left: longer strings would cost more than they tell."""
+
 MOST_CLASSES = 5
 _FULL_CLASS = 10.0  # sequences times epsilon for each pair of a class of length
-_WORTH = 0.8  # how much of the noise it costs an order must explain to be measured
+_WORTH = 0.6  # how much of the noise it costs an order must explain to be measured
 _COVERED = 0.25  # the share of strings that must be expected to stand out
+_NEXT_COVERED = 0.8  # the same of still longer strings, if half of the budget is to be kept for them
 _CLEAR = 4.0
 _SAMPLING = 0.4  # the mean error of a simulated number, in standard deviations, halved
 _SPURIOUS = 40  # strings that pass the threshold by noise alone
@@ -190,46 +195,58 @@ class _Long:
         sizes = np.bincount(np.searchsorted(known.classes, every, side="right"), number).astype(np.float64)
         ends = fit_ends(noisy, np.array(known.weights) / PARTS, scale, sizes)
         known.model = Journeys(self.symbols, known.lengths, known.short, known.classes, ends, self.dice)
+        noise_of_ends = scale * PARTS / max(1, known.weights[1])
         if orders:
-            self._ask_orders(known.model, many)
-        known.model.correct(scale * PARTS / max(1, known.weights[1]))
+            self._ask_orders(known.model, many, noise_of_ends)
+        known.model.correct(noise_of_ends)
 
     @property
     def _left(self) -> int:
         return self.asker.left(self.part)
 
-    def _ask_orders(self, model: Journeys, many: bool) -> None:
+    def _ask_orders(self, model: Journeys, many: bool, noise_of_ends: float) -> None:
         """Pairs, and longer strings as long as a test says that they explain more than they cost."""
-        table = self._measure(model, 2, self._left if many else _portion(self._left, HALF))
+        strength = self.known.lengths.records * self.whole / NANO / self.asker.max_records
+        longer = not many and strength >= LONGER_LOG
+        table = self._measure(model, 2, _portion(self._left, PAIRS_SHARE) if longer else self._left)
         model.learn(table)
         for order in range(3, MOST_ORDER + 1):
             if not self._left:
                 return
+            model.correct(noise_of_ends)  # the test asks what pairs cannot explain, not what the fit has missed
             cells, expected = model.expected(order)
-            if not self._pays(model, order, cells, expected):
+            share = HALF if self._goes_on(model, order) else Fraction(1)
+            if not self._pays(model, order, share, cells, expected):
                 model.learn(table.again(self._measure(model, order - 1, self._left, before=table)))
                 return
-            price = self._left if order == MOST_ORDER else _portion(self._left, HALF)
-            table = self._measure(model, order, price, simulated=(cells, expected))
+            table = self._measure(model, order, _portion(self._left, share), simulated=(cells, expected))
             model.learn(table)
 
-    def _pays(self, model: Journeys, order: int, cells: Ints, expected: Floats) -> bool:
-        """Whether strings of an order are worth their noise: whether the model of the order below is further off than
+    def _goes_on(self, model: Journeys, order: int) -> bool:
+        """Whether something is kept for strings of one symbol more: most of them must be expected to stand out."""
+        if order == MOST_ORDER:
+            return False
+        return self._covered(model.expected(order + 1)[1], HALF) >= _NEXT_COVERED * model.records
+
+    def _scale(self, share: Fraction) -> float:
+        """The noise of strings, in sequences, if this share of what is left pays for them."""
+        return self.asker.max_records * NANO / _portion(self._left, share)
+
+    def _covered(self, expected: Floats, share: Fraction) -> float:
+        """How many strings are expected to stand out at this price."""
+        return float(expected[expected > _CLEAR * self._scale(share)].sum())
+
+    def _pays(self, model: Journeys, order: int, share: Fraction, cells: Ints, expected: Floats) -> bool:
+        """Whether strings of an order are worth their price: whether the model of the order below is further off than
         a table of them would be."""
-        if (self.symbols + 1) ** order > 2**61 or not len(expected):
-            return False
-        scale = self.asker.max_records * NANO / self._left
-        if expected[expected > _CLEAR * scale].sum() < _COVERED * model.records:
-            return False
-        price = _portion(self.whole, TEST_SHARE)
-        if price >= self._left:
+        test = _portion(self.whole, TEST_SHARE)
+        if 2 * test >= self._left or self._covered(expected, Fraction(1)) < _COVERED * model.records:
             return False
         query = queries.StringDistance(self.symbols, order, cells, np.rint(expected * PARTS).astype(np.int64))
-        noisy = self.asker.ask(query, price, why=PAID["test"], rows=(f"test of {order}",), part=self.part)
+        noisy = self.asker.ask(query, test, why=PAID["test"], rows=(f"test of {order}",), part=self.part)
         sampled = _SAMPLING * float(np.sqrt(expected * (1 + model.each) / max(1.0, model.spread())).sum())
         gain = float(noisy.value[0, 0]) / 2 / PARTS - sampled
-        scale = self.asker.max_records * NANO / (self._left * (1.0 if order == MOST_ORDER else 0.5))
-        cost = 0.5 * float(np.minimum(expected, scale).sum())
+        cost = 0.5 * float(np.minimum(expected, self._scale(share)).sum())
         self.known.tests.append((order, noisy, gain / model.records, cost / model.records))
         return gain >= _WORTH * cost
 

@@ -6,25 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cantle.jit import compiled, inlined, inner
-from cantle.methods.mosaic.model.conditionals import BELOW_ONE, Places, rising
+from cantle.methods.mosaic.model.conditionals import BELOW_ONE, Fitting, Places, rising
 from cantle.trusted.core.arrays import Codes, Floats, Ints, Words
 
 _BLOCK = 512
 
 
 @compiled
-def rake(
-    rows: Floats,
-    index: Codes,
-    groups: Codes,
-    goals: Floats,
-    starts: Ints,
-    widths: Ints,
-    heads: Ints,
-    factors: Floats,
-    order: Ints,
-) -> None:
+def rake(fitting: Fitting, order: Ints) -> None:
     """See conditionals.rake."""
+    rows, index, groups, goals, starts, widths, heads, factors = fitting
     records, refined = rows.shape
     mass = np.empty((np.diff(heads).max(), refined))
     for table in order:

@@ -11,7 +11,7 @@ FIRST = "first tables"
 """What receipts call the tables of all columns, which are measured first; the numbers of cells follow."""
 
 
-PARTS = ", coarse", ", middle", ", fine"
+NESTED = ", coarse", ", middle", ", fine"
 """What receipts add to the name of a table of two columns that is measured at three numbers of groups."""
 
 
@@ -21,6 +21,11 @@ PLACE = "place"
 
 SCORES = "pairs of scores"
 """What receipts call the tables of the scores of groups."""
+
+
+LIST_SIZES, LIST_PAIRS, LIST_ITEMS = "sizes of lists", "pairs of items of lists", "items of lists"
+LIST_TABLE = "items of lists by column"
+"""What receipts call the questions about lists; a number follows the last of these."""
 
 
 class TreeNode(TypedDict, total=False):
@@ -35,10 +40,17 @@ class TreeNode(TypedDict, total=False):
 
 
 class CellsOf(TypedDict, total=False):
-    """A description of an answer's cells. Columns are given by their numbers, edges as codes."""
+    """A description of an answer's cells. Columns are given by their numbers, edges as codes.
+
+    Answers about lists are about the items `of` them: counts by size, or parts (with at `most` so many items or pairs
+    of a record) of items, of items `by` a column, or of pairs.
+    """
 
     columns: list[int]
     edges: list[list[int]] | list[int]
+    of: list[int]
+    by: list[int]
+    most: int
     column: int
     at_least: list[int]
     origin: int

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,22 +49,30 @@ class Places:
         return places
 
 
+class Fitting(NamedTuple):
+    """Records and tables that a column's regression is fitted to.
+
+    `rows` are the records by refined groups of the column, each summing to 1. In table t, record u is in row
+    `line[t, u]`, and refined group r is in group `groups[t, r]` of `widths[t]`. The goal of the table is
+    goals[starts[t] : starts[t+1]], as (table rows, width). All corrections are multiplied into
+    `factors[heads[t] : heads[t+1]]` (table rows x refined groups).
+    """
+
+    rows: Floats
+    line: Codes
+    groups: Codes
+    goals: Floats
+    starts: Ints
+    widths: Ints
+    heads: Ints
+    factors: Floats
+
+
 class Regression(Protocol):
     """The loops over records, which take most of the time: the functions below, or their compiled twins."""
 
-    def rake(
-        self,
-        rows: Floats,
-        index: Codes,
-        groups: Codes,
-        goals: Floats,
-        starts: Ints,
-        widths: Ints,
-        heads: Ints,
-        factors: Floats,
-        order: Ints,
-    ) -> None:
-        """Fits the rows to the goals of the tables."""
+    def rake(self, fitting: Fitting, order: Ints) -> None:
+        """Fits the rows to the goals of the tables, one after the other, in place."""
 
     def mass(self, rows: Floats, index: Codes, lines: int) -> Floats:
         """The sum of `rows` over the records in each row of a table."""
@@ -76,23 +84,9 @@ class Regression(Protocol):
         """A cell for each record, from the distribution that `row` names."""
 
 
-def rake(
-    rows: Floats,
-    index: Codes,
-    groups: Codes,
-    goals: Floats,
-    starts: Ints,
-    widths: Ints,
-    heads: Ints,
-    factors: Floats,
-    order: Ints,
-) -> None:
-    """Fits the rows (records x refined groups, each summing to 1) to the goals, one table after the other, in place.
-
-    In table t, record u is in row `index[t, u]`, and refined group r is in group `groups[t, r]` of `widths[t]`. The
-    goal of the table is goals[starts[t] : starts[t+1]], as (table rows, width). All corrections are multiplied into
-    `factors[heads[t] : heads[t+1]]` (table rows x refined groups). `order` lists the tables in the order of fitting.
-    """
+def rake(fitting: Fitting, order: Ints) -> None:
+    """Fits the rows to the goals of the tables in this order, in place."""
+    rows, index, groups, goals, starts, widths, heads, factors = fitting
     for table in order.tolist():
         goal = goals[starts[table] : starts[table + 1]].reshape(-1, widths[table])
         correction = _correction(rows, index[table], groups[table], goal)
@@ -146,6 +140,15 @@ def draw(cells: Codes, places: Places, factors: Floats, strata: int, words: Word
         bar = uniforms[part] * running[:, -1]
         drawn[part] = (running[:, :-1] <= bar[:, None]).sum(axis=1)
     return drawn
+
+
+def second(cells: Codes, places: Places, factors: Floats) -> Floats:
+    """The probability of the second of two groups for each record; factors are those of `draw`, or a single table."""
+    weights = np.ones((cells.shape[1], 2))
+    for table in range(max(1, len(places.begins) - 2)):
+        weights *= factors[places.rows(cells, table)]
+    total = weights.sum(axis=1)
+    return np.asarray(weights[:, 1] / np.where(total > 0, total, 1.0))
 
 
 def draw_rows(given: Floats, row: Codes, words: Words) -> Codes:

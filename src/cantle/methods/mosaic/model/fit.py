@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.drawing.counts import Floats
-from cantle.methods.mosaic.model.conditionals import Places, Regression
+from cantle.methods.mosaic.model.conditionals import Fitting, Places, Regression
 from cantle.methods.mosaic.model.groupings import Groupings
 from cantle.methods.mosaic.model.sub_tables import SubTable
-from cantle.trusted.core.arrays import Bools, Codes
-from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.core.arrays import Codes
 
 if TYPE_CHECKING:
     from cantle.methods.mosaic.model.generate import Model
@@ -51,18 +50,17 @@ class _Fit:
         self._anchor, by_lead = len(tables), model.mixture is None
         cells = cells[:, : min(model.fitted, max(FITTED, model.work // (self._refined * (len(tables) + 1))))]
         lead = cells[LEAD]
-        self._rows = first[lead]
-        self._everyone = self._rows.mean(axis=0) if len(self._rows) else first.mean(axis=0)
-        self._index, self._groups = self._places(cells, lead if by_lead else np.zeros_like(lead))
+        rows = first[lead]
+        self._everyone = rows.mean(axis=0) if len(rows) else first.mean(axis=0)
+        index, groups = self._places(cells, lead if by_lead else np.zeros_like(lead))
         one_way = np.bincount(self._of_column.map(self._refined), model.one_way[column])[None, :]
         goal = first if by_lead else one_way
-        self._widths = np.array([*(table.groups for table in tables), self._refined], dtype=np.int64)
+        widths = np.array([*(table.groups for table in tables), self._refined], dtype=np.int64)
         lines = np.array([*(len(table.counts) for table in tables), len(goal)], dtype=np.int64)
-        self._heads: Ints = np.concatenate([np.zeros(1, np.int64), np.cumsum(lines)])
-        self._starts: Ints = np.concatenate([np.zeros(1, np.int64), np.cumsum(lines * self._widths)])
-        self._goals = np.zeros(self._starts[-1])
-        self._goals[self._starts[self._anchor] :] = goal.ravel()
-        self._factors = np.ones((self._heads[-1], self._refined))
+        heads, starts = (np.concatenate([np.zeros(1, np.int64), np.cumsum(many)]) for many in (lines, lines * widths))
+        goals, factors = np.zeros(starts[-1]), np.ones((heads[-1], self._refined))
+        goals[starts[self._anchor] :] = goal.ravel()
+        self._fitting = Fitting(rows, index, groups, goals, starts, widths, heads, factors)
 
     def run(self) -> list[Floats]:
         levels = sorted({table.level for table in self._tables})
@@ -73,21 +71,9 @@ class _Fit:
             numbers = [number for number, table in enumerate(self._tables) if table.level <= level]
             used = [number for number in numbers if not self._tables[number].settled] + [self._anchor]
             used += [number for number in numbers if self._tables[number].settled]
-            self._rake(np.tile(np.array(used, np.int64), LAST_SWEEPS if level == levels[-1] else SWEEPS))
-        return np.split(self._factors, self._heads[1:-1])
-
-    def _rake(self, order: Ints) -> None:
-        self._engine.rake(
-            self._rows,
-            self._index,
-            self._groups,
-            self._goals,
-            self._starts,
-            self._widths,
-            self._heads,
-            self._factors,
-            order,
-        )
+            sweeps = LAST_SWEEPS if level == levels[-1] else SWEEPS
+            self._engine.rake(self._fitting, np.tile(np.array(used, np.int64), sweeps))
+        return np.split(self._fitting.factors, self._fitting.heads[1:-1])
 
     def _places(self, cells: Codes, anchor_rows: Codes) -> tuple[Codes, Codes]:
         """For each sub-table, and last for the anchor: the row of each record, and the group that holds each refined
@@ -102,36 +88,21 @@ class _Fit:
         return index, groups
 
     def _believe(self, number: int, table: SubTable) -> None:
-        """Sets the goal of a table, and the factors of rows that no fitted record is in: raking leaves these alone."""
-        mass = self._engine.mass(self._rows, self._index[number], len(table.counts))
+        """Sets the goal of a table, and the factors of rows that no fitted record is in, which raking leaves alone: as
+        if these were like all records."""
+        rows, index, of_groups, goals, starts, _, heads, factors = self._fitting
+        mass = self._engine.mass(rows, index[number], len(table.counts))
         unseen = mass.sum(axis=1) <= 0
         if unseen.any():
-            mass[unseen] = self._expected(table, unseen)
+            mass[unseen] = self._everyone
         grouped = np.add.reduceat(mass, self._of_column.coarse_starts(self._refined, table.groups), axis=1)
         members = grouped.sum(axis=1)
         given = grouped / np.maximum(members, _TINY)[:, None]
         table.believe(given, np.where(unseen, 0.0, members), self._model.total)
-        self._goals[self._starts[number] : self._starts[number + 1]] = table.goal.ravel()
+        goals[starts[number] : starts[number + 1]] = table.goal.ravel()
         if unseen.any():
             ratio = table.goal[unseen] / np.maximum(given[unseen], _TINY)
-            self._factors[self._heads[number] : self._heads[number + 1]][unseen] = ratio[:, self._groups[number]]
-
-    def _expected(self, table: SubTable, rows: Bools) -> Floats:
-        """What the factors of coarser tables make of records in some rows of a table: all that is known of them."""
-        places = np.unravel_index(np.flatnonzero(rows), table.parent_groups)
-        expected = np.tile(self._everyone, (len(places[0]), 1))
-        for number, coarser in enumerate(self._tables):
-            if coarser.level >= table.level or not set(coarser.parents) <= set(table.parents):
-                continue
-            at = [table.parents.index(parent) for parent in coarser.parents]
-            if any(table.parent_groups[i] < groups for i, groups in zip(at, coarser.parent_groups, strict=True)):
-                continue
-            row = np.zeros(len(expected), dtype=np.int64)
-            for i, parent, groups in zip(at, coarser.parents, coarser.parent_groups, strict=True):
-                row = row * groups + self._model.groupings[parent].coarsen(table.parent_groups[i], groups)[places[i]]
-            expected *= self._factors[self._heads[number] + row]
-        sums = expected.sum(axis=1, keepdims=True)
-        return np.where(sums > 0, expected / np.where(sums > 0, sums, 1.0), self._everyone)
+            factors[heads[number] : heads[number + 1]][unseen] = ratio[:, of_groups[number]]
 
 
 def parents_of(groupings: tuple[Groupings, ...], table: SubTable) -> list[tuple[int, Codes]]:

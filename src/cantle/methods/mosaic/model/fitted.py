@@ -14,7 +14,7 @@ from cantle.methods.mosaic.model import estimates
 from cantle.methods.mosaic.model.bands import Bands
 from cantle.methods.mosaic.model.classes import MOST_MEAN_CELLS, learn_classes
 from cantle.methods.mosaic.model.estimates import draw_values, given_class
-from cantle.methods.mosaic.model.generate import Model, generate
+from cantle.methods.mosaic.model.generate import Model, generate, link_strengths
 from cantle.methods.mosaic.model.groupings import Groupings, barriers
 from cantle.methods.mosaic.model.label import Labels
 from cantle.methods.mosaic.model.nested import combined, few_groups, stands_out
@@ -46,6 +46,8 @@ class Fitted:
     rules: Rules | None = None
     places: Mapping[int, Place] = field(default_factory=dict)
     bands: Bands | None = None
+    late: int = 0
+    """So many of the last columns are items of lists, which are drawn after all others."""
 
     def __post_init__(self) -> None:
         self.total = max(1.0, self.noisy_total)
@@ -93,6 +95,28 @@ class Fitted:
         measured = [*before, *measured]
         self.add(combined(measured, self.pair(columns), self.total, self._sides(measured[-1])))
 
+    def with_items(
+        self, columns: Sequence[Column], counts: Sequence[Floats], variance: float, rules: Rules | None
+    ) -> Fitted:
+        """The same estimates with items of lists as further columns of two cells each, of these counts; `rules` are
+        those about all columns."""
+        made = replace(
+            self,
+            columns=[*self.columns, *columns],
+            edges=[*self.edges, *(np.arange(3, dtype=np.int64) for _ in columns)],
+            counts=[*self.counts, *counts],
+            spread=[*self.spread, *(np.full(2, variance) for _ in columns)],
+            tables=list(self.tables),
+            rules=rules,
+            late=len(columns),
+        )
+        made.use_tables()
+        return made
+
+    def links(self) -> Floats:
+        """For each pair of columns how strongly they are linked."""
+        return link_strengths(self.model(None))
+
     def stands_out(self, table: NoisyTable) -> bool:
         """Whether a pair should be measured more finely."""
         return stands_out(table, self.pair(table.columns), self.total, self._sides(table))
@@ -133,16 +157,19 @@ class Fitted:
                 shares = self.one_way[self.lead]  # type: ignore[index]
                 given.append(given_class(self.class_tables[number], p, shares, self.groupings, self.total))
             else:
-                given.append(p[None, :])
+                classes = 1 if self.lead is None else self.sizes[self.lead]
+                given.append(np.repeat(p[None, :], classes, axis=0))
         one_way = tuple(self.one_way)
         numbers = frozenset(number for number, column in enumerate(self.columns) if column.numeric)
+        tables = tuple(self.tables)
         model = Model(
-            one_way, tuple(given), self.groupings, tuple(self.tables), self.total, lead=self.lead, numbers=numbers
+            one_way, tuple(given), self.groupings, tables, self.total, self.lead, late=self.late, numbers=numbers
         )
         if learned is None:
             return model
         shares, within = learned
-        tables = (*self.class_tables.values(), *self.tables)
+        within = [*within, *(np.repeat(p[None, :], len(shares), axis=0) for p in one_way[len(within) :])]
+        tables = (*self.class_tables.values(), *tables)
         return replace(model, given=tuple(within), tables=tables, mixture=shares, lead=None, first=self.lead)
 
     def draft_cells(self, records: int, learned: Learned, dice: Dice) -> list[Codes]:

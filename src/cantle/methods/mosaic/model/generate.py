@@ -22,6 +22,9 @@ from cantle.trusted.core.arrays import Codes, Words
 STRONGEST = 3
 """Number of strongest parents that define the strata of uniform numbers."""
 
+_WIDEST, _HALVINGS = 60.0, 50
+"""The widest factor on odds, as a power of two, and how often its interval is halved."""
+
 COMPILED_FROM = 2_000
 _MOST_STRATA = 1 << 16
 
@@ -42,6 +45,7 @@ class Model:
     lead: int | None = None
     mixture: Floats | None = None
     first: int | None = None  # the column to draw first, after the learned classes
+    late: int = 0  # so many of the last columns are drawn after all others
     fitted: int = FITTED  # most records that regressions are fitted on
     work: int = WORK  # most numbers that a regression reads per step
     numbers: frozenset[int] = frozenset()  # the columns of numbers
@@ -79,7 +83,11 @@ def generate(model: Model, records: int, dice: Dice, engine: Regression | None =
     links = link_strengths(model)
     while len(drawn) < columns:
         column = next_column(model, drawn, links)
-        cells[column] = fit_column(model, column, drawn, cells, engine).draw(cells, dice, engine)
+        fitted = fit_column(model, column, drawn, cells, engine)
+        if column < columns - model.late:
+            cells[column] = fitted.draw(cells, dice, engine)
+        else:
+            cells[column] = fitted.draw_held(cells, float(model.one_way[column][1]), dice)
         drawn.append(column)
     return list(cells[:columns])
 
@@ -93,6 +101,8 @@ def next_column(model: Model, drawn: Collection[int], links: Floats) -> int:
         return model.first
     placed = [column for column in drawn if column != model.lead]
     score = links[:, placed].sum(axis=1) + 1e-3 * links.sum(axis=1)
+    if len(drawn) < len(score) - model.late:
+        score[len(score) - model.late :] = -1
     score[list(drawn)] = -1
     return int(np.argmax(score))
 
@@ -155,6 +165,38 @@ class FittedColumn:
         if self.order is None:
             return drawn
         return self.order.sort(drawn, len(self.given) * self.refined, keys, groups, cells[self.order.parent], dice)
+
+    def draw_held(self, cells: Codes, share: float, dice: Dice) -> Codes:
+        """Which of these records hold an item, as this share of them does.
+
+        Records of one stratum follow each other, and every stretch of them holds as many as expected: that keeps
+        supports as they were estimated, while independent draws would add an error of their own.
+        """
+        if self.rows is None or self.factors is None:
+            held, strata = self.given[cells[LEAD], 1], cells[LEAD]
+        else:
+            held, strata = conditionals.second(cells, self.rows, self.factors), cells[LEAD]
+            if self.strata:
+                strata = self.rows.rows(cells, len(self.rows.begins) - 2)
+        order = np.lexsort((dice.random(len(held)), strata))
+        running = np.floor(np.cumsum(to_share(held, share)[order]) + dice.random())
+        drawn = np.zeros(len(held), dtype=cells.dtype)
+        drawn[order] = np.diff(running, prepend=0.0) > 0
+        return drawn
+
+
+def to_share(held: Floats, share: float) -> Floats:
+    """Probabilities with all odds multiplied so that their mean is a share, as nearly as zeros and ones allow.
+
+    >>> to_share(np.array([0.5, 0.5, 0.0]), 0.2).round(6).tolist()
+    [0.3, 0.3, 0.0]
+    """
+    low, high = -_WIDEST, _WIDEST
+    for _ in range(_HALVINGS):
+        factor = 2.0 ** ((low + high) / 2)
+        made = held * factor / (1 - held + held * factor)
+        low, high = ((low + high) / 2, high) if made.mean() < share else (low, (low + high) / 2)
+    return made
 
 
 def fit_column(model: Model, column: int, drawn: Collection[int], cells: Codes, engine: Regression) -> FittedColumn:

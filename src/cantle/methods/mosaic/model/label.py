@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 
@@ -12,9 +11,8 @@ from cantle.drawing.column_cells import Column
 from cantle.drawing.counts import Dice, Floats
 from cantle.methods.mosaic.model import label_classes, label_fit
 from cantle.methods.mosaic.model.groupings import Groupings
-from cantle.methods.mosaic.model.label_classes import ClassFit
-from cantle.methods.mosaic.model.label_fit import Block, LabelFit, Sums
-from cantle.methods.mosaic.model.label_tree import cut_back, label_tree, parent_leaves
+from cantle.methods.mosaic.model.label_fit import Block, Sums
+from cantle.methods.mosaic.model.label_tree import label_tree
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
@@ -23,7 +21,6 @@ from cantle.trusted.geometry.cross_tables import LabelTree
 DRAFT = 15_000
 """Number of drafted records that the model is fitted on."""
 
-CUT_BACKS = (4, 16, 64)
 SLICE = 1 << 18
 """Records whose labels are computed together."""
 
@@ -55,7 +52,6 @@ class Labels:
         self._class_tables = {n: table for n, table in class_tables.items() if groupings[n].cells > 1}
         self._chosen = [self._target_last(table) for table in chosen]
         self._shares = shares
-        self._many = len(shares) > 2
 
     def _target_last(self, table: NoisyTable) -> NoisyTable:
         order = [a for a, c in enumerate(table.columns) if c != self._target] + [table.columns.index(self._target)]
@@ -73,7 +69,7 @@ class Labels:
             [self._draft[n] for n in others],
             [self._groupings[n].cells for n in others],
             [self._columns[n].numeric for n in others],
-            np.atleast_2d(soft),
+            soft,
             leaves,
         )
         column = np.where(tree.column < 0, -1, np.array(others)[tree.column])
@@ -87,30 +83,23 @@ class Labels:
     def redraw(self, cells: Sequence[Codes], tree: LabelTree, noisy: Ints, variance: float, dice: Dice) -> Codes:
         """New labels for all records, after the leaves were counted."""
         sums = _sums(len(cells[0]))
-        parents = parent_leaves(tree)
-        levels = tuple((cut_back(parents, most), label_fit.JOINT) for most in CUT_BACKS if most < len(parents))
-        block = Block(tree.locate(self._draft), noisy.astype(np.float64), variance, levels, label_fit.JOINT)
-        final = self._fit([*self._blocks, block], sums, self._first)
+        block = Block(tree.locate(self._draft), noisy.astype(np.float64), variance, (), label_fit.JOINT)
+        final = label_classes.fit([*self._blocks, block], sums, self._first)
         records = len(cells[0])
-        probability = np.empty((len(self._shares), records) if self._many else records)
+        probability = np.empty((len(self._shares), records))
         for first in range(0, records, SLICE):
             part = [column[first : first + SLICE] for column in cells]
             rows = label_fit.stack([*self._rows(part), tree.locate(part)], final.starts)
-            probability[..., first : first + SLICE] = final.probability(rows, sums)
-        if self._many:
-            return label_classes.redraw(probability, self._shares, dice)
-        return label_fit.redraw(probability, dice)
+            probability[:, first : first + SLICE] = final.probability(rows, sums)
+        return label_classes.redraw(probability, self._shares, dice)
 
     def _fit_tables(self, cells: Sequence[Codes]) -> list[Codes]:
         """Fits the model to the tables alone; returns the drafted records' cells in them."""
         self._draft = [part[:DRAFT] for part in cells]
         rows = self._rows(self._draft)
         self._blocks = self._table_blocks(rows)
-        self._first = self._fit(self._blocks, _sums(len(self._draft[0])))
+        self._first = label_classes.fit(self._blocks, _sums(len(self._draft[0])))
         return rows
-
-    def _fit(self, blocks: Sequence[Block], sums: Sums, before: Any = None) -> LabelFit | ClassFit:
-        return (label_classes if self._many else label_fit).fit(blocks, sums, before)
 
     def _rows(self, cells: Sequence[Codes]) -> list[Codes]:
         """The cell of each record in every table with the target."""

@@ -1,8 +1,7 @@
-"""A logistic model of a two-valued target, fitted to noisy tables instead of records.
+"""Least squares behind the label model: effects of cells, fitted to noisy tables instead of records.
 
-logit p(x) = t0 + one effect per block, namely that of the cell of x. A block is one noisy table with the target, seen
-as a partition of the drafted records. Each cell's misfit is weighted by its own noise, which avoids the overfitting of
-raking.
+A block is one noisy table with the target, seen as a partition of the drafted records. Each cell's misfit is weighted
+by its own noise, which avoids the overfitting of raking.
 
 Its matrices have the form: a diagonal plus, for each row u of `vectors`, a factor times u u^T. Their inverses are the
 same on every machine, unlike those of numpy's linear algebra (see `sums`).
@@ -16,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from cantle.drawing.counts import Dice, Floats, dot, each_dot, mix
+from cantle.drawing.counts import Floats, dot, each_dot, mix
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
@@ -46,15 +45,15 @@ class LowRank:
         return LowRank(inverse, vectors, factors)
 
 
-STEPS, STEPS_AGAIN, INNER, TOLERANCE = 6, 4, 15, 1e-3
-"""Gauss-Newton steps for a new fit and after an earlier fit; conjugate-gradient steps in each, and their tolerance."""
+INNER, TOLERANCE = 6, 1e-3
+"""Conjugate-gradient steps for each change of a class, and their tolerance."""
 
 COLUMN_LEVELS = ((2, 1.0), (4, 0.5), (8, 0.25))
 COLUMN_CELLS = 0.125
 """Prior variances of a column's effects at 2, 4 and 8 groups and at its cells."""
 
 JOINT = 0.3
-"""Prior variance of the effects of the cells of a chosen set and of each resolution of the label tree."""
+"""Prior variance of the effects of the cells of a chosen set and of the leaves of the label tree."""
 
 _INTERCEPT = 100.0
 
@@ -92,45 +91,12 @@ class Block:
         return len(self.counts)
 
 
-@dataclass(frozen=True, eq=False)
-class LabelFit:
-    """Effects of all cells, block after block, and the intercept."""
-
-    intercept: float
-    effects: Floats
-    starts: Ints
-
-    def probability(self, rows: Codes, sums: Sums) -> Floats:
-        """The probability of the second class for each record, given its cells as `stack` numbers them."""
-        return sigmoid(self.intercept + sums.gather(self.effects, rows))
-
-
-def sigmoid(value: Floats) -> Floats:
-    return 1 / (1 + np.exp(-np.clip(value, -30, 30)))
-
-
 def stack(rows: Sequence[Codes], starts: Ints) -> Codes:
     """Cells of records, one row per block, numbered across blocks."""
     stacked = np.empty((len(rows), len(rows[0])), dtype=np.uint32)
     for number, row in enumerate(rows):
         np.add(row, np.uint32(starts[number]), out=stacked[number], casting="unsafe")
     return stacked
-
-
-def fit(blocks: Sequence[Block], sums: Sums, before: LabelFit | None = None) -> LabelFit:
-    """The effects that minimise misfit plus prior; `before` is an earlier fit of the first blocks, to start from."""
-    problem = Problem(blocks, sums)
-    effects = np.zeros(problem.cells)
-    ones = sum(block.counts[:, 1].sum() for block in blocks)
-    everyone = sum(block.counts.sum() for block in blocks)
-    share = min(1 - 1e-4, max(1e-4, ones / max(everyone, 1.0)))
-    intercept = float(np.log(share / (1 - share)))
-    if before is not None:
-        effects[: len(before.effects)] = before.effects
-        intercept = before.intercept
-    for _ in range(STEPS if before is None else STEPS_AGAIN):
-        intercept, effects = problem.step(intercept, effects)
-    return LabelFit(intercept, effects, problem.starts)
 
 
 class Problem:
@@ -147,17 +113,11 @@ class Problem:
         self.total = np.maximum(self.counts.sum(axis=1), 0.0)
         self.precision = [_covariance(block).inverse() for block in blocks]
 
-    def step(self, intercept: float, effects: Floats) -> tuple[float, Floats]:
-        """One Gauss-Newton step."""
-        p = sigmoid(intercept + self.sums.gather(effects, self.rows))
-        shift, move = self.move(p, self.counts[:, 1], self.counts[:, 0], (intercept, effects))
-        return intercept + shift, effects + move
-
     def move(
-        self, p: Floats, ones: Floats, others: Floats, at: tuple[float, Floats], classes: int = 2, inner: int = INNER
+        self, p: Floats, ones: Floats, others: Floats, at: tuple[float, Floats], classes: int
     ) -> tuple[float, Floats]:
         """The change of the intercept and the effects of one class, given its probabilities and counts, and the counts
-        of all other classes together."""
+        of all other classes together: a Gauss-Newton step."""
         intercept, effects = at
         known = self.members > 0
         members = np.where(known, self.members, 1.0)
@@ -181,10 +141,10 @@ class Problem:
         pulled = change * self.sums.gather(weight * slope * miss, self.rows)
         rest0 = float(pulled.sum()) - intercept / _INTERCEPT
         rest = self.sums.scatter(pulled, self.rows, self.cells) - _apply(self.precision, effects, self.starts)
-        return self._solve(rest0, rest, curve, (near_shift, near), inner)
+        return self._solve(rest0, rest, curve, (near_shift, near))
 
     def _solve(
-        self, rest0: float, rest: Floats, curve: Curve, preconditioner: tuple[float, list[LowRank]], inner: int
+        self, rest0: float, rest: Floats, curve: Curve, preconditioner: tuple[float, list[LowRank]]
     ) -> tuple[float, Floats]:
         """The step for which the gradient `rest` vanishes, by preconditioned conjugate gradients."""
         near0, near = preconditioner
@@ -192,7 +152,7 @@ class Problem:
         z0, z = near0 * rest0, _apply(near, rest, self.starts)
         p0, p = z0, z
         size = first = rest0 * z0 + dot(rest, z)
-        for _ in range(inner):
+        for _ in range(INNER):
             if size <= TOLERANCE * first or size <= 1e-12:
                 break
             bent0, bent = curve(p0, p)
@@ -239,13 +199,3 @@ def gather(effects: Floats, rows: Codes) -> Floats:
 def scatter(values: Floats, rows: Codes, cells: int) -> Floats:
     """For each cell the sum of its records' values."""
     return np.bincount(rows.ravel(), np.tile(values, len(rows)), minlength=cells).astype(np.float64)
-
-
-def redraw(probability: Floats, dice: Dice) -> Codes:
-    """Labels with these probabilities, by systematic sampling along the sorted probabilities."""
-    # 16 bits are precise enough, and numpy sorts them much faster.
-    order = np.argsort((probability * 65535).astype(np.uint16), kind="stable")
-    running = np.floor(np.cumsum(probability[order]) + dice.random())
-    labels = np.zeros(len(order), dtype=np.uint8)
-    labels[order] = np.diff(running, prepend=0.0) > 0.5
-    return labels

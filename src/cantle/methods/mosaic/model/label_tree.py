@@ -27,8 +27,8 @@ def label_tree(
 ) -> LabelTree:
     """A best-first Gini tree with soft labels.
 
-    `cells` are those of the drafted records by column. `soft` has a row for each class; of two classes, one is enough.
-    Columns that are not `ordered` are cut along their mean label, or along its main direction if there are several.
+    `cells` are those of the drafted records by column. `soft` has a row for each class. Columns that are not `ordered`
+    are cut along the main direction of their mean labels.
     """
     grower = _Grower(cells, sizes, ordered, soft)
     return grower.grow(leaves)
@@ -58,7 +58,7 @@ class _Grower:
             goes_left += [np.zeros(0, dtype=bool)] * 2
             left += [-1, -1]
             right += [-1, -1]
-            leaf += [leaf[node], leaves_so_far]  # the left child keeps the number; `parent_leaves` relies on it
+            leaf += [leaf[node], leaves_so_far]
             leaves_so_far += 1
             leaf[node] = -1
             self._offer(waiting, left[node], rows[goes])
@@ -99,33 +99,9 @@ class _Grower:
 def _along(mean: Floats, count: Floats, centre: Floats) -> Floats:
     """The place of each cell along the direction in which the mean labels of cells differ most: the first eigenvector
     of their covariance, by power iteration."""
-    if len(mean) == 1:
-        return mean[0]
     off = (mean - centre[:, None]) * np.sqrt(count)
     spread = (off[:, None, :] * off[None, :, :]).sum(axis=2)
     way = spread[np.argmax(np.diag(spread))]
     for _ in range(POWERS):
         way = each_dot(spread, way / max(float(np.abs(way).max()), 1e-30))
     return mix(way, mean)
-
-
-def parent_leaves(tree: LabelTree) -> Ints:
-    """For each leaf the older leaf that it was split from; the first leaf is its own parent.
-
-    When a leaf is split, the left child keeps its number and the right child gets a new one.
-    """
-    number = tree.leaf.copy()  # the number that each node had as a leaf
-    parents = np.zeros(tree.leaves, dtype=np.int64)
-    for node in range(len(number) - 1, -1, -1):
-        if tree.column[node] >= 0:
-            number[node] = number[tree.left[node]]
-            parents[number[tree.right[node]]] = number[node]
-    return parents
-
-
-def cut_back(parent_leaf: Ints, leaves: int) -> Ints:
-    """For each leaf its number in the tree as it was when it had `leaves` leaves."""
-    number = np.arange(len(parent_leaf))
-    while (number >= leaves).any():
-        number = np.where(number >= leaves, parent_leaf[number], number)
-    return number

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from heapq import heapify, heapreplace
 
 import numpy as np
 
-from cantle.drawing.column_cells import Column
+from cantle.drawing.column_cells import Column, aligned_blocks
 from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.smooth import project_runs
 from cantle.trusted.core.arrays import Bools, Codes
@@ -127,24 +126,13 @@ def estimated(column: Column, levels: Sequence[Level], empty: Bools) -> Place:
 
 
 def _blocks(column: Column, edges: Ints, masses: Floats) -> Ints:
-    """The edges of at most 256 aligned blocks: again and again the heaviest is halved, as long as it has two cells."""
+    """The edges of at most 256 aligned blocks of whole cells, null by itself."""
     below = np.concatenate([[0.0], np.cumsum(masses)])
-    ends = {0: column.values}
-    heap = [_weighed(0, column.values, edges, below)]
-    while len(ends) < min(BLOCKS - column.null, len(edges) - 1) and heap[0][0] < 0:
-        _, first, end = heap[0]
-        middle = (first + end) // 2
-        ends |= {first: middle, middle: end}
-        heapreplace(heap, _weighed(first, middle, edges, below))
-        heap.append(_weighed(middle, end, edges, below))
-        heapify(heap)
-    return _with_null(column, np.array([*sorted(ends), column.values]))
 
+    def cell(ends: Ints) -> Ints:
+        return np.searchsorted(edges, ends)
 
-def _weighed(first: int, end: int, edges: Ints, below: Floats) -> tuple[float, int, int]:
-    """A block with its mass, negative for the heap; 0 if it cannot be halved."""
-    low, high = np.searchsorted(edges, (first, end)).tolist()
-    return (float(below[low] - below[high]) if high - low > 1 else 0.0), first, end
+    return _with_null(column, aligned_blocks(column.values, lambda ends: below[cell(ends)], BLOCKS - column.null, cell))
 
 
 def _with_null(column: Column, edges: Ints) -> Ints:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.trusted.bounding.persons import PERSON
-from cantle.trusted.core.keys import CodeTable, GridBins, GridCells, LeafCounts, TableCounts, TableKey
+from cantle.trusted.core.keys import CellKey, CodeTable, GridBins, GridCells, TableCounts, TableKey
 from cantle.trusted.core.private import Private
 from cantle.trusted.counting.base import Chunk, Tables
 from cantle.trusted.counting.packing import merged
@@ -176,7 +176,7 @@ class SparkEngine(Private, Tables):
 
         return np.split(self._summed(self._parts, sum(sizes), count), np.cumsum(sizes)[:-1]) if keys else []
 
-    def _cell_counts(self, key: TableCounts | LeafCounts) -> Ints:
+    def _cell_counts(self, key: CellKey) -> Ints:
         """Counts of cross tables or leaves, in one job; for a subset, equal records are first brought together."""
         parts = self._parts
         if isinstance(key, TableCounts) and key.subset is not None:

@@ -14,7 +14,7 @@ import numpy as np
 from cantle.trusted.bounding.families import Families, Order, families_of
 from cantle.trusted.bounding.persons import PERSON
 from cantle.trusted.core.arrays import Codes
-from cantle.trusted.core.keys import CodeTable, GridCells, LeafCounts, Sizes, TableCounts, TableKey, ViewCounts
+from cantle.trusted.core.keys import CellKey, CodeTable, GridCells, Sizes, TableKey, ViewCounts
 from cantle.trusted.core.private import Private
 from cantle.trusted.counting.base import Chunk, Tables
 from cantle.trusted.counting.families import FamilyEngine, WholeFamilies
@@ -107,7 +107,7 @@ class SparkView(Private, Tables):
         self._families, self._view = families, view
         self.sizes, self.classes = families.domain.sizes(view), 1
 
-    def _cell_counts(self, key: TableCounts | LeafCounts) -> Ints:
+    def _cell_counts(self, key: CellKey) -> Ints:
         view = self._view
         return self._families.added(lambda engine: engine.view(view).parts_of(key), key.cells)
 

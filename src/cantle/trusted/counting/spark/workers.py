@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pyspark import RDD
     from pyspark.sql import DataFrame
 
-ROOT = np.zeros(1, dtype=np.int64)
-
 BLOCK = 1 << 22
 """Most records of a part: Spark cannot cache parts of more than two gigabytes."""
 

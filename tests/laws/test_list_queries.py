@@ -1,0 +1,142 @@
+"""Claims 71 and 72: the L1 sensitivities of questions about the items of a list hold and are attained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations, combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cantle.errors import ParameterError
+from cantle.trusted.claims.list_queries import LIST_QUERIES, PartsOfLists, SizesOfLists
+from cantle.trusted.core.budget import NANO, Budget, Unit
+from cantle.trusted.core.curator import Curator
+from cantle.trusted.geometry.cross_tables import ColumnCells
+from cantle.trusted.geometry.item_partitions import MOST_COUNTED, PARTS
+from cantle.trusted.noise import Seeded
+from tests.laws.tables_of_cells import Record, Records, all_records, engine_of, table
+
+SIZES = (2, 3, 2, 2, 2)
+"""Four items and, in the second place, a column of three values in two cells."""
+
+ITEMS = (0, 2, 3, 4)
+HALVES = np.array([0, 1, 2])
+WITHIN = ColumnCells((HALVES, np.array([0, 1, 3]), HALVES, HALVES, HALVES))
+POINTS: list[Record] = list(product(*(range(size) for size in SIZES)))
+ALONE, BY = table((0, (0, 0))), table((1, (0, 1)))
+BY_ITEM = table((2, (0, 1)))
+
+QUERIES: list[tuple[Any, int]] = [
+    (SizesOfLists(WITHIN, ITEMS), 1),
+    (SizesOfLists(WITHIN, ITEMS[:1]), 1),
+    *((PartsOfLists(WITHIN, ITEMS, by, most), most * PARTS) for by in (ALONE, BY, BY_ITEM) for most in (1, 2, 4)),
+    *((PartsOfLists(WITHIN, ITEMS, BY, most, pairs=True), most * PARTS) for most in (1, 3, 6)),
+    (PartsOfLists(WITHIN, ITEMS[1:], ALONE, 2, pairs=True), 2 * PARTS),
+]
+NUMBERS = range(len(QUERIES))
+
+
+def counts(query: Any, records: Records) -> np.ndarray:
+    """All cells of a query, counted by the engine."""
+    engine = engine_of(records, SIZES)
+    assert query.key.fits(engine.root(), engine.domain)
+    ((_, _, exact),) = engine.tally(np.zeros(1, np.int64), query.key)
+    assert len(exact[0]) == query.key.cells
+    return exact[0]
+
+
+@pytest.mark.parametrize("added", [1, 2])
+@pytest.mark.parametrize("number", NUMBERS)
+def test_sensitivity_holds_and_is_attained(number: int, added: int) -> None:
+    query, expected = QUERIES[number]
+    declared = query.sensitivity(Unit(added))
+    assert declared == expected * added
+    worst = 0
+    for more in combinations_with_replacement(POINTS, added):
+        worst = max(worst, int(np.abs(counts(query, more)).sum()))
+    assert worst == declared
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_records_are_counted_by_themselves(number: int) -> None:
+    """So what one record adds does not depend on the others."""
+    query = QUERIES[number][0]
+    alone = {point: counts(query, (point,)) for point in POINTS}
+    for records in list(all_records(2, POINTS))[::13]:
+        total = sum((alone[record] for record in records), np.zeros(query.key.cells, dtype=np.int64))
+        assert counts(query, records).tolist() == total.tolist()
+
+
+def by_hand(query: PartsOfLists, record: Record) -> np.ndarray:
+    made = np.zeros(query.key.cells, dtype=np.int64)
+    held = [place for place, item in enumerate(query.items) if record[item]]
+    some = list(combinations(held, 2)) if query.pairs else [(one,) for one in held]
+    for one in some:
+        place = one[1] * (one[1] - 1) // 2 + one[0] if query.pairs else one[0]
+        cell = query.by.maps[0][
+            np.searchsorted(WITHIN.edges[query.by.columns[0]], record[query.by.columns[0]], "right") - 1
+        ]
+        made[place * query.by.cells + cell] += min(PARTS, PARTS * query.most // len(some))
+    return made
+
+
+@pytest.mark.parametrize("number", range(2, len(QUERIES)))
+def test_parts_are_those_of_the_definition(number: int) -> None:
+    query = QUERIES[number][0]
+    for record in POINTS:
+        assert counts(query, (record,)).tolist() == by_hand(query, record).tolist()
+
+
+def test_sizes_are_numbers_of_items() -> None:
+    for record in POINTS:
+        held = sum(record[item] for item in ITEMS)
+        assert counts(QUERIES[0][0], (record,)).tolist() == [int(size == held) for size in range(5)]
+
+
+def test_all_queries_are_tried() -> None:
+    assert {type(query) for query, _ in QUERIES} == {*LIST_QUERIES}
+
+
+def test_only_the_unsplit_root_fits() -> None:
+    engine = engine_of((POINTS[0],), SIZES)
+    root = engine.root()
+    for query, _ in QUERIES:
+        assert not query.key.fits(replace(root, depth=1), engine.domain)
+        assert not query.key.fits(root, (engine.sizes, 2))
+
+
+BAD: dict[str, Callable[[], Any]] = {
+    "an item twice": lambda: PartsOfLists(WITHIN, (0, 0), ALONE, 1),
+    "an item twice in sizes": lambda: SizesOfLists(WITHIN, (2, 3, 2)),
+    "no item": lambda: SizesOfLists(WITHIN, ()),
+    "a list of items": lambda: SizesOfLists(WITHIN, [0, 2]),  # type: ignore[arg-type]
+    "an unknown column": lambda: SizesOfLists(WITHIN, (0, 5)),
+    "a column of one cell": lambda: SizesOfLists(replace_cells(0, [0, 2]), ITEMS),
+    "a column of three cells": lambda: SizesOfLists(replace_cells(1, [0, 1, 2, 3]), (0, 1)),
+    "cells of another domain": lambda: SizesOfLists(ColumnCells(WITHIN.edges[:3]), (0, 2)),
+    "no part at all": lambda: PartsOfLists(WITHIN, ITEMS, ALONE, 0),
+    "a truth value of parts": lambda: PartsOfLists(WITHIN, ITEMS, ALONE, True),
+    "too many parts": lambda: PartsOfLists(WITHIN, ITEMS, ALONE, MOST_COUNTED + 1),
+    "a number as pairs": lambda: PartsOfLists(WITHIN, ITEMS, ALONE, 1, 2),  # type: ignore[arg-type]
+    "pairs of one item": lambda: PartsOfLists(WITHIN, (0,), ALONE, 1, pairs=True),
+    "a table of unknown columns": lambda: PartsOfLists(WITHIN, ITEMS, table((5, (0, 1))), 1),
+    "a map that jumps": lambda: PartsOfLists(WITHIN, ITEMS, table((1, (0, 2))), 1),
+}
+
+
+def replace_cells(column: int, edges: list[int]) -> ColumnCells:
+    every = [*WITHIN.edges]
+    every[column] = np.array(edges, dtype=np.int64)
+    return ColumnCells(tuple(every))
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_queries_without_a_proof_are_refused_before_a_charge(name: str) -> None:
+    with Curator(engine_of((POINTS[0],), SIZES), Budget(10 * NANO, Unit()), Seeded(1)) as curator:
+        root = curator.root()
+        with pytest.raises(ParameterError):
+            curator.measure(root, BAD[name](), NANO, why="bad")
+        assert curator.left(root)[0] == 10 * NANO
