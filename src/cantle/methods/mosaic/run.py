@@ -42,7 +42,7 @@ from cantle.methods.mosaic.model.answers import (
 from cantle.methods.mosaic.model.bands import ALONE, Bands
 from cantle.methods.mosaic.model.classes import predict
 from cantle.methods.mosaic.model.draft_pool import DraftPool
-from cantle.methods.mosaic.model.fitted import DOUBT, Learned, empty_cells, first_tables
+from cantle.methods.mosaic.model.fitted import Learned, empty_cells, first_tables
 from cantle.methods.mosaic.model.items import ITEMS, Items, with_items
 from cantle.methods.mosaic.model.lists import (
     ListAnswers,
@@ -228,16 +228,13 @@ class MosaicRun:
         fine, price = self.edges[self.lead], self._price(self.start.bands)
         asked = whole_table(self.lead, len(fine) - 1)
         (noisy,) = self.questions.cross_tables([asked], price, ALONE)
-        noise, doubt = laplace_variance(self._rate(price, 1)), self._doubt()
-        bands = Bands.of(fine, noisy, noise, float(self.start.n0), doubt, self.start.most_bands)
+        noise = laplace_variance(self._rate(price, 1))
+        bands = Bands.of(fine, noisy, noise, float(self.start.n0), self.start.most_bands)
         if bands.count < 2:
             self.lead = None
             return
         self.bands, self.edges[self.lead] = bands, bands.outer
         self.questions.set_cells(self.edges)
-
-    def _doubt(self) -> float:
-        return DOUBT if self.start.gate else 0.0
 
     def _choose_lead(self) -> None:
         """Chooses the leading column and makes the plan: in a wide table without target, a hub column leads."""
@@ -270,7 +267,7 @@ class MosaicRun:
         size = noisy, laplace_variance(self._rate(self._price(rules.SIZE), 1))
         first = [(answers[place], variances[place]) for place in range(len(others))]
         self.fitted = first_tables(
-            self.columns, self.edges, self.lead, self._doubt(), size, first, self.first_rules, self.bands, self.places
+            self.columns, self.edges, self.lead, size, first, self.first_rules, self.bands, self.places
         )
         self.classes_win = self.plan.count == 0
         self.errors = [0.0, 0.0]
