@@ -17,7 +17,7 @@ from cantle.errors import DataError, EngineError, ParameterError, SchemaError, V
 from cantle.methods.families.plan import Plan, plan
 from cantle.methods.mosaic.plan import opening
 from cantle.release.verify import verify_folder
-from cantle_lab.papers.made_families import CLINIC, SHOP, clinic, shop
+from cantle_lab.papers.made_families import CLINIC, SHOP, WIDE_CLINIC, clinic, shop, wide_clinic
 from tests.interfaces.cli import inside
 from tests.neighbours.forms import without_spark
 
@@ -498,6 +498,55 @@ def test_the_commands_on_a_package(
     assert "distance" in run("evaluate", "datapackage.json", "out").stdout
     assert run("report", "out", "-o", "out.html").returncode == 0
     assert run("metadata", "out", "--format", "croissant").returncode == 2
+
+
+# ---- cells and steps that questions cut ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def wide() -> cantle.Release:
+    return cantle.publish(wide_clinic(PATIENTS, 3), WIDE_CLINIC, epsilon=1, insecure_seed=1)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "words"),
+    [
+        ("visits", "cost", "visits: {}"),
+        ("visits", "cost", "with visits: {}"),
+        ("visits", "cost", "sex == 1 with visits: {}"),
+        ("patients", "income", "{}"),
+        ("patients", "income", "visits: {} and type == 2"),
+    ],
+)
+def test_the_part_of_a_cell_has_the_limits_of_the_cell(
+    wide: cantle.Release, table: str, column: str, words: str
+) -> None:
+    edges = np.array(wide.manifest.structure["cells"][table][column])
+    at = int(np.argmax(np.diff(edges)))
+    first, end = edges[at : at + 2].tolist()
+    part, whole = (wide.count(words.format(f"{column} >= {first} and {column} < {to}")) for to in (end - 1, end))
+    assert end > first + 1
+    assert whole.covers == "measured"
+    assert part.covers == "limits"
+    assert "inside one counted cell" in part.note
+    assert part.low == 0
+    assert part.high > whole.value
+    assert wide.count(words.format(f"{column} >= {first + 1}")).covers == "measured"  # more than a cell
+
+
+def test_a_question_that_cuts_a_step_says_so_and_allows_for_it() -> None:
+    document = json.loads(json.dumps(WIDE_CLINIC))
+    document["resources"][1]["schema"]["fields"][4]["step"] = 1000
+    found = cantle.publish(wide_clinic(PATIENTS, 3), document, epsilon=4, insecure_seed=1)
+    whole, cut = (found.count(f"visits: cost < {bound}") for bound in (1000, 1500))
+    assert not whole.note
+    assert "cost cuts a step of 1,000; bounds at 1,000 and 2,000 (< or >=) are exact" in cut.note
+    step = found.count("visits: cost >= 1000 and cost < 2000").value
+    assert cut.high - cut.low > 0.9 * step > 0
+    assert "cuts a step" in found.count("with visits: cost < 1500").note
+    inside, across = (found.mean("severity", f"visits: cost < {bound}") for bound in (1000, 1500))
+    assert across.high - across.low > inside.high - inside.low
+    assert "cuts a step" in across.note
 
 
 # ---- long chains -------------------------------------------------------------------------------------------------

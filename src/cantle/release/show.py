@@ -59,10 +59,8 @@ def overview(release: Release) -> list[tuple[str, str]]:
 def facts(release: Release) -> dict[str, JSON]:
     """The main facts as values for programs: numbers and names, no sentences."""
     m, line = release.manifest, release.manifest.ledger
-    ledger: dict[str, JSON] | None = None
-    if line is not None:
-        ledger = {"dataset": line.dataset, "sequence": line.sequence}
-        ledger |= {"spent_nano": line.spent_nano, "cap_nano": line.cap_nano}
+    kept = ("dataset", "sequence", "spent_nano", "cap_nano")
+    ledger: dict[str, JSON] | None = None if line is None else {name: getattr(line, name) for name in kept}
     return {
         "kind": m.kind,
         "private": m.private,

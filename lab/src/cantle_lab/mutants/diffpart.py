@@ -20,6 +20,7 @@ from cantle.methods.diffpart.method import DiffPart
 from cantle.methods.diffpart.tree import KeptPartitions
 from cantle.schema.sets import SetSchema
 from cantle.trusted.claims.queries import ChildSets, Query
+from cantle.trusted.core.arrays import Floats
 from cantle.trusted.core.budget import NANO, Price
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.counting import sets
@@ -222,11 +223,16 @@ def _largest_by_records(
     exact = inside(curator, "engine").touched(positions) if len(nodes) else (None, np.zeros(0), np.zeros(0))
     number = dict(zip(exact[1].tolist(), exact[2].tolist(), strict=True))
 
-    def largest(value: Ints, _tested: Bools, most: int) -> Ints:
-        held = [-number.get(mask, 0) for mask in range(1, len(value) + 1)]
-        return np.sort(np.argsort(held, kind="stable")[:most])
+    affordable, called = diffpart._affordable, list[bool]()
 
-    with replaced(diffpart, "_largest", largest):
+    def largest(value: Ints, tested: Bools, cost: Floats, most: float) -> Ints:
+        if called:  # the second rule, about the cost of empty sub-partitions, stays
+            return affordable(value, tested, cost, most)
+        called.append(True)
+        held = [-number.get(mask, 0) for mask in range(1, len(value) + 1)]
+        return np.sort(np.argsort(held, kind="stable")[: int(most)])
+
+    with replaced(diffpart, "_affordable", largest):
         return original(self, nodes, curator, leaf_budget)
 
 

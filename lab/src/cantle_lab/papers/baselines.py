@@ -13,6 +13,7 @@ import polars as pl
 
 from cantle.drawing.counts import project_rows, round_rows
 from cantle.errors import ParameterError
+from cantle.methods.degrees.results import isotonic
 from cantle_lab.papers.coding import Coded, Coder, Floats, Ints
 from cantle_lab.papers.setqueries import FEW_ITEMS, Cells, tabled
 from cantle_lab.papers.sets import Sets
@@ -205,16 +206,3 @@ def _hay(degrees: Ints, scale: float, maximum: int, rng: np.random.Generator) ->
         raise ParameterError("epsilon must be a positive number")
     noisy = np.sort(degrees) + rng.laplace(0.0, scale, len(degrees))
     return np.clip(np.rint(isotonic(noisy)), 0, maximum).astype(np.int64)
-
-
-def isotonic(values: Floats) -> Floats:
-    """The non-decreasing sequence that is nearest in least squares: the constrained inference of Hay et al.
-
-    >>> isotonic(np.array([1.0, 3.0, 2.0, 5.0])).tolist()
-    [1.0, 2.5, 2.5, 5.0]
-    """
-    from sklearn.isotonic import isotonic_regression
-
-    if not len(values):
-        return values
-    return np.asarray(isotonic_regression(values), dtype=np.float64)

@@ -14,14 +14,13 @@ from time import perf_counter
 import numpy as np
 import polars as pl
 
-from cantle.data.tables import read_columns
 from cantle.errors import ParameterError
-from cantle.schema.table import TableSchema
 from cantle_lab.documents import TableDocument
 from cantle_lab.papers import adult, classify, generalised
 from cantle_lab.papers.coding import Coded, Coder
 from cantle_lab.papers.diffp import DiffPC45
 from cantle_lab.papers.harness import Options, Row, Setting, rows
+from cantle_lab.papers.stages import stages
 from cantle_lab.papers.tds import tds
 
 Scores = Mapping[str, float]
@@ -144,28 +143,10 @@ def _runtimes(setting: Setting, figure: str, sizes: Iterable[int]) -> Iterator[R
             blow_up(table, schema, size, data, np.random.default_rng(setting.seed or 0))
             for panel, options in panels.items():
                 for repeat in range(setting.repeats):
-                    for stage, value in stages(setting, data, schema, options, repeat).items():
+                    read, *work, written = stages(setting, data, schema, options, repeat, perf_counter)
+                    seconds = read, sum(work), written, read + sum(work) + written
+                    for stage, value in zip(STAGES, seconds, strict=True):
                         yield Row(figure, f"{panel}: seconds by records", stage, float(size), repeat, value)
-
-
-def stages(setting: Setting, data: Path, schema: TableDocument, options: Options, salt: int) -> dict[str, float]:
-    """Seconds of each stage of `cantle publish`: `publish` for a file, then `save`.
-
-    Reading is timed separately and subtracted from the time of `publish`; the rest is anonymisation.
-    """
-    started = perf_counter()
-    read_columns(data, TableSchema.from_dict(dict(schema)))
-    reading = perf_counter() - started
-    started = perf_counter()
-    release = setting.release(data, schema, 1, options, salt)
-    publishing = perf_counter() - started
-    with tempfile.TemporaryDirectory() as folder:
-        started = perf_counter()
-        release.save(Path(folder) / "release")
-        writing = perf_counter() - started
-    reading = min(reading, publishing)
-    times = (reading, publishing - reading, writing, publishing + writing)
-    return dict(zip(STAGES, times, strict=True))
 
 
 def blow_up(table: pl.DataFrame, schema: TableDocument, records: int, path: Path, rng: np.random.Generator) -> None:

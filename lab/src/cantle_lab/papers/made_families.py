@@ -54,6 +54,18 @@ SHOP: Mapping[str, Any] = package(
 )
 """The package of `shop`."""
 
+WIDE_CLINIC: Mapping[str, Any] = package(
+    "patients",
+    "visits",
+    (
+        [_number("age", 99), _one_of("sex", 2), _one_of("region", 8), _number("income", 9999)],
+        [_number("day", 719), _one_of("type", 5), _number("severity", 3), _number("cost", 4999)],
+    ),
+    8,
+    "day",
+)
+"""The package of `wide_clinic`."""
+
 
 def clinic(patients: int, seed: int) -> dict[str, pl.DataFrame]:
     """Patients with 0 to 8 visits. Age decides how many and of which type; type and severity follow those of the visit
@@ -105,3 +117,19 @@ def shop(customers: int, seed: int) -> dict[str, pl.DataFrame]:
         amount[here] = np.clip(units[here] + dice.integers(0, 5, len(here)), 0, 11)
     below = {"id": customer, "month": month, "units": units, "amount": amount}
     return {"customers": pl.DataFrame({"id": np.arange(customers), "cohort": cohort}), "orders": pl.DataFrame(below)}
+
+
+def wide_clinic(patients: int, seed: int) -> dict[str, pl.DataFrame]:
+    """The clinic with columns of many values: age in years, incomes with a long tail, days, and costs that are round
+    now and then."""
+    dice = np.random.default_rng(seed + 1)
+    tables = clinic(patients, seed)
+    above, below = tables["patients"], tables["visits"]
+    age = 10 * above["age"].to_numpy() + dice.integers(0, 10, len(above))
+    income = np.minimum(9999, dice.lognormal(6.5 + 0.1 * above["insurer"].to_numpy(), 0.7)).astype(np.int64)
+    cost = 350 * below["cost"].to_numpy() + dice.gamma(2, 120, len(below)).astype(np.int64)
+    cost = np.where(dice.random(len(cost)) < 0.3, np.round(cost / 100) * 100, cost).astype(np.int64)
+    day = 30 * below["month"].to_numpy() + dice.integers(0, 30, len(below))
+    columns = above.select("id", "sex", "region").with_columns(age=age, income=income)
+    visits = below.select("id", "type", "severity").with_columns(day=day, cost=np.minimum(4999, cost))
+    return {"patients": columns, "visits": visits}

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cantle.errors import ParameterError
+from cantle.trusted.claims.cut_candidates import ranges
 from cantle_lab.papers.coding import Floats, Ints
 from cantle_lab.papers.metrics import Metric
-from cantle_lab.papers.sets import Codes, Sets, ranges
+from cantle_lab.papers.sets import Codes, Sets
 
 Queries = Codes
 

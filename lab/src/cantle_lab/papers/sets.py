@@ -19,6 +19,7 @@ import polars as pl
 
 from cantle.errors import DataError, ParameterError
 from cantle.trusted.core.arrays import Codes as AnyCodes
+from cantle.trusted.geometry import item_partitions
 from cantle_lab.papers.coding import Ints
 
 Codes = npt.NDArray[np.int32]
@@ -70,9 +71,7 @@ class Sets:
 
     def take(self, records: Ints) -> Sets:
         """These records, in this order."""
-        lengths = self.lengths[records]
-        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        return Sets(starts, self.items[ranges(self.starts[records], lengths)], self.size)
+        return Sets(*item_partitions.gather(self.starts, self.items, records), self.size)
 
     def draw(self, number: int, rng: np.random.Generator) -> Sets:
         """This many of the records, drawn without replacement."""
@@ -127,16 +126,6 @@ def gather(records: AnyCodes, codes: AnyCodes, size: int) -> Sets:
     owner, items = np.divmod(keys, size)
     starts = np.flatnonzero(np.diff(owner, prepend=-1))
     return Sets(np.append(starts, len(keys)).astype(np.int64), items.astype(np.int32), size)
-
-
-def ranges(starts: Ints, lengths: Ints) -> Ints:
-    """The numbers start, start + 1, ... of each (start, length), one range after the other.
-
-    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
-    [5, 6, 0, 1, 2]
-    """
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()), dtype=np.int64)
 
 
 # ---------------------------------------------------------------------------------------------- files

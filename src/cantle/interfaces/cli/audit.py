@@ -177,14 +177,6 @@ def _words(loss: float) -> str:
 
 def _facts(row: Row) -> dict[str, object]:
     """A row for JSON; infinity becomes a text, because JSON has no number for it."""
-
-    def number(loss: float) -> float | str:
-        return "infinite" if math.isinf(loss) else loss
-
-    facts: dict[str, object] = {
-        "name": row.name,
-        "claimed": number(row.claimed),
-        "measured": number(row.measured),
-        "ok": row.ok,
-    }
-    return facts | ({"note": row.note} if row.note else {})
+    losses = {"claimed": row.claimed, "measured": row.measured}
+    finite: dict[str, object] = {name: "infinite" if math.isinf(loss) else loss for name, loss in losses.items()}
+    return {"name": row.name, **finite, "ok": row.ok} | ({"note": row.note} if row.note else {})

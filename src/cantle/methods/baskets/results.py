@@ -16,6 +16,7 @@ import polars as pl
 
 from cantle.drawing.counts import Dice, Floats, variance
 from cantle.drawing.records import Results
+from cantle.drawing.set_frames import to_frame
 from cantle.methods.baskets.model.given_pairs import Doubles
 from cantle.methods.baskets.model.item_supports import ItemSupports, SizeModel
 from cantle.methods.baskets.model.pair_plan import PairPlan
@@ -32,30 +33,21 @@ _CLEAR = 10  # a sum of patterns is used as a pair's count if it exceeds this ma
 _DIGITS = 3  # of estimates; further digits may vary with the machine
 
 
-def basket_results(
-    universe: Universe, answers: Answers, measured: Measured, path: int, dice: Dice, number: int | None = None
-) -> Results:
-    """Everything a release of baskets holds; `number` is the number of records, by default that of the noisy sizes."""
-    starts, items = synthesise(measured, dice, number)
+def basket_results(universe: Universe, answers: Answers, measured: Measured, path: int, dice: Dice) -> Results:
+    """Everything a release of baskets holds."""
+    starts, items = synthesise(measured, dice)
     return Results(
-        basket_frame(starts, items, universe),
+        to_frame(starts, items, universe),
         basket_groups(universe, answers, measured, path),
         {},
-        summary_of(answers, len(starts) - 1, measured.sizes if number is None else None),
+        summary_of(answers, len(starts) - 1, measured.sizes),
         sets=(starts, items),
     )
 
 
-def basket_frame(starts: Ints, items: Codes, universe: Universe) -> pl.DataFrame:
-    """Records as a frame of lists."""
-    from cantle.drawing.set_frames import to_frame
-
-    return to_frame(starts, items, universe)
-
-
-def summary_of(answers: Answers, records: int, sizes: SizeModel | None) -> dict[str, int]:
-    """The numbers of the summary: how much of a record counts, and what was measured. If `sizes` are given and call for
-    too many items, the summary says so."""
+def summary_of(answers: Answers, records: int, sizes: SizeModel) -> dict[str, int]:
+    """The numbers of the summary: how much of a record counts, what was measured, and whether the sizes call for too
+    many items."""
     plan, given = answers.pair_plan, answers.pairs
     asked = 0 if plan is None else len(plan.items)
     return {
@@ -68,7 +60,7 @@ def summary_of(answers: Answers, records: int, sizes: SizeModel | None) -> dict[
         "pairs_given": 0 if plan is None or given is None else len(np.unique(given.cells % plan.pairs)),
         "pairs_always_given": 0 if plan is None else len(plan.always),
         "at_least": 0 if plan is None else plan.at_least,
-        **({} if sizes is None else too_many_items(sizes)),
+        **too_many_items(sizes),
     }
 
 
@@ -98,7 +90,7 @@ class _Block:
 
     def frame(self, universe: Universe, path: int) -> pl.DataFrame:
         rows, rate_num = len(self.value), int(self.answer.rate_num[0])
-        held = basket_frame(self.starts, self.codes, universe)
+        held = to_frame(self.starts, self.codes, universe)
         none = pl.DataFrame({ITEMS: pl.Series([[]] * self.empty, dtype=held[ITEMS].dtype)})
         numbers = {"path": path, "rate_num": rate_num, "rate_den": self.answer.rate_den, "parts": self.parts}
         return pl.concat([none, held]).select(

@@ -7,6 +7,7 @@ import polars as pl
 
 from cantle.drawing.counts import Dice, Floats, dot
 from cantle.drawing.records import Results, share_drawn, wanted_items
+from cantle.drawing.set_frames import to_frame
 from cantle.methods.diffpart.refill import Cut, ItemFrequencies, Ragged, lengthen, longer_size, refill
 from cantle.methods.diffpart.tree import CountedParts, KeptPartitions, agree
 from cantle.methods.diffpart.walsh import fill_in
@@ -45,7 +46,7 @@ def kept_sets(
         summary["items_per_record"] = cut.most
         if fill:
             drawn = lengthen(*drawn, universe.size, cut, dice)
-    return Results(_frame(*drawn, universe), groups, {}, summary | wanted, sets=drawn)
+    return Results(to_frame(*drawn, universe), groups, {}, summary | wanted, sets=drawn)
 
 
 def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results:
@@ -61,7 +62,7 @@ def all_sets(universe: Universe, noisy: Noisy, path: int, dice: Dice) -> Results
     groups = _groups(universe, item_sets, np.arange(len(value)), columns, estimate)
     drawn = _drawn(item_sets, count, [], dice)
     summary = {"records": len(drawn[0]) - 1, "leaves": len(value), "refilled": 0, **wanted}
-    return Results(_frame(*drawn, universe), groups, {}, summary, sets=drawn)
+    return Results(to_frame(*drawn, universe), groups, {}, summary, sets=drawn)
 
 
 def _frequencies(tree: ItemTree, item_sets: Ragged, estimate: Floats) -> ItemFrequencies:
@@ -108,15 +109,9 @@ def _groups(
     universe: Universe, item_sets: Ragged, order: Ints, columns: dict[str, Ints], estimate: Floats
 ) -> pl.DataFrame:
     """One row per set: items, noisy count, its rate, estimate and released count."""
-    groups = _frame(*gather(*item_sets, order), universe)
+    groups = to_frame(*gather(*item_sets, order), universe)
     series = {name: pl.Series(name, column[order]) for name, column in columns.items()}
     return groups.with_columns(*series.values(), pl.Series("estimate", estimate[order]))
-
-
-def _frame(starts: Ints, items: Ints | Codes, universe: Universe) -> pl.DataFrame:
-    from cantle.drawing.set_frames import to_frame
-
-    return to_frame(starts, items, universe)
 
 
 def _drawn(item_sets: Ragged, count: Ints, extra: list[Ragged], dice: Dice) -> tuple[Ints, Codes]:

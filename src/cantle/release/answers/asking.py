@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -36,6 +36,7 @@ from cantle.schema.code_sets import (
     Question,
     changed,
     columns_of,
+    edges_of,
     holds,
     is_box,
     join,
@@ -43,6 +44,7 @@ from cantle.schema.code_sets import (
 )
 from cantle.schema.domain import Attribute, Labels
 from cantle.schema.places import Area
+from cantle.schema.question_columns import Numeric, Vocabulary
 from cantle.schema.questions import parse
 from cantle.schema.table import TableSchema
 from cantle.trusted.core.arrays import Bools, Codes
@@ -144,6 +146,17 @@ def sums_inside_and_around(question: Question, cells: Mapping[Key, tuple[int, ..
     return inside, changed(question, lambda part: on_cells(part, True))
 
 
+def steps_cut(question: Question, vocabulary: Vocabulary) -> str:
+    """Says which steps a question cuts, and which bounds are exact; empty if it cuts none."""
+    cut = [
+        f"{one.name} cuts a step of {one.step_in_words}; bounds at {' and '.join(around)} (< or >=) are exact"
+        for key in columns_of(question)
+        if isinstance(one := vocabulary.columns.get(str(key)), Numeric)
+        for around in one.exact_around_all(edges_of(question, key))
+    ]
+    return "; ".join(cut)
+
+
 MOST_KEPT = 10_000
 """Counts that are kept, because the rows of a table ask for the same boxes of codes."""
 
@@ -235,7 +248,7 @@ class Asker:
         """For each released record whether the question holds."""
         return np.broadcast_to(holds(question, self.codes), self.records)
 
-    def count(self, question: Question, confidence: float) -> Estimate:
+    def count(self, question: Any, confidence: float) -> Estimate:
         """How many records a question holds for."""
         check_confidence(confidence)
         return self.estimate(question, self.drawn(question), confidence)
@@ -248,13 +261,17 @@ class Asker:
             self._counted[question] = int(self.inside(question).sum())
         return self._counted[question]
 
-    def cut_bins(self, question: Question) -> tuple[float, float]:
+    def cut_bins(self, question: Any) -> tuple[float, float]:
         """How many fewer and more records a question may hold for, because of the bins that it cuts."""
-        inside, around = inside_and_around(question, self.counted)
+        inside, around = self.ends(question)
         if inside == around:
             return 0.0, 0.0
         fewer, more = (float((self.drawn(one) - self.drawn(question)) / self.share_drawn) for one in (inside, around))
         return fewer, more
+
+    def ends(self, question: Question) -> tuple[Question, Question]:
+        """The questions inside and around the bins that a question cuts."""
+        return inside_and_around(question, self.counted)
 
     def noise_margin(self, question: Question, drawn: int, confidence: float) -> float:
         """The margin of the noise behind a question that holds for so many of the records drawn."""

@@ -5,18 +5,18 @@
     income == 1 with persons: age >= 80                    counts parents that have such a child
 
 Intervals come from the measured error of shares of families, if it was measured. A count of children is off by more
-than the families that have such a child: by as many children as such a family has on average. The interval of a mean
+than the families that have such a child, because some of these have several. The interval of a mean
 allows for the worst case, as that of a table does: every share of values below a threshold is off, the same way.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -24,13 +24,22 @@ import polars as pl
 from cantle.drawing.counts import workload_dice
 from cantle.errors import ParameterError, raise_alone
 from cantle.methods.own_error.family_workload import family_workload
-from cantle.release.answers.asking import Asker, check_confidence, no_numbers
+from cantle.release.answers.asking import (
+    Asker,
+    Bins,
+    CountedCodes,
+    check_confidence,
+    inside_and_around,
+    no_numbers,
+    steps_cut,
+)
 from cantle.release.answers.estimates import MEASURED, NOISE_ONLY, Estimate, level, rescaled
 from cantle.release.answers.groups import Groups, grouped, groups_of
-from cantle.release.answers.table_answers import numbers_of
+from cantle.release.answers.table_answers import inside_bins, numbers_of
+from cantle.release.answers.widths import Cells, joined, within_cells
 from cantle.release.schemas import columns_of_table
 from cantle.schema.code_sets import EVERYTHING, Key, OneColumn, Question, columns_of, holds, join
-from cantle.schema.domain import Attribute
+from cantle.schema.domain import Attribute, Steps
 from cantle.schema.families import FamilySchema
 from cantle.schema.question_columns import Misfit, Vocabulary, tokens_of
 from cantle.schema.questions import parse
@@ -42,6 +51,8 @@ from cantle.trusted.geometry.workloads import FamilyWorkload
 if TYPE_CHECKING:
     from cantle.release import Release
     from cantle.release.structures.families import Opened
+
+T = TypeVar("T")
 
 _PARTS = r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`"""
 
@@ -137,9 +148,7 @@ class FamilyAsker(Asker):
         schema, (parent, size, child) = self._schema, self.opened.places
         family = np.repeat(np.arange(len(size)), size)
         above: dict[Key, Codes] = dict(parent) | {schema.number_of_children: size}
-        below: dict[Key, Codes] = {
-            schema.joined_names.get(str(name), str(name)): part[family] for name, part in parent.items()
-        }
+        below = {name: part[family] for name, part in self._joined(parent).items()}
         below |= dict(child) | {schema.number_of_children: size[family]}
         return above, below
 
@@ -148,7 +157,7 @@ class FamilyAsker(Asker):
         rows = len(places[self._schema.number_of_children])
         return np.broadcast_to(holds(question, lambda key: places[key]), rows)
 
-    def _inside(self, question: FamilyQuestion) -> Bools:
+    def inside(self, question: Any) -> Bools:
         """For each parent or child whether the question holds."""
         inside = self._holds(question.own, of_children=question.of_children)
         if question.with_child is None:
@@ -163,16 +172,58 @@ class FamilyAsker(Asker):
 
     # ---- answers ------------------------------------------------------------------------------------------
 
-    def count(self, question: Any, confidence: float) -> Estimate:
-        """How many parents or children a question holds for."""
-        check_confidence(confidence)
-        return self._estimated(question, int(self._inside(question).sum()), confidence)
-
-    def _estimated(self, question: FamilyQuestion, drawn: int, confidence: float) -> Estimate:
+    def estimate(self, question: Any, drawn: int, confidence: float) -> Estimate:
         """The answer to a question that holds for so many of the parents or children drawn."""
         margin, covers = self._margin(question, confidence)
-        value = drawn / self.share_drawn
-        return Estimate(value, value - margin, value + margin, confidence, covers).at_least_zero()
+        known = self.around(question, drawn, margin, confidence, covers)
+        return within_cells(known, self, self._around(question, self._cells), margin).at_least_zero()
+
+    def _known(self, of: Callable[[str, Attribute], T]) -> tuple[dict[Key, T], dict[Key, T]]:
+        """What is known of counted columns, by their names in questions about parents and about children."""
+        above, below = (
+            {cast(Key, one.name): of(name, one) for one in domain.attributes}
+            for name, domain in zip(self._schema.names, self._schema.domains, strict=True)
+        )
+        return above, self._joined(above) | below
+
+    def _joined(self, above: Mapping[Key, T]) -> dict[Key, T]:
+        """What is known of the parents' columns, by their names in questions about children."""
+        return {self._schema.joined_names.get(str(name), str(name)): one for name, one in above.items()}
+
+    @cached_property
+    def _edges(self) -> tuple[dict[Key, Ints], dict[Key, Ints]]:
+        """The edges of the cells in which columns were counted."""
+        stated = self._release.manifest.structure["cells"]
+        return self._known(lambda table, one: one.places(np.array(stated[table][one.name], dtype=np.int64)))
+
+    @cached_property
+    def _cells(self) -> tuple[dict[Key, Cells], dict[Key, Cells]]:
+        above, below = ({name: Cells(tuple(edges.tolist())) for name, edges in own.items()} for own in self._edges)
+        return above, below
+
+    @cached_property
+    def _bins(self) -> tuple[dict[Key, Bins], dict[Key, Bins]]:
+        """The steps of columns that were not counted value by value."""
+        every = self._known(lambda _, one: Bins(one.width, one.grid, wide=False))
+        above, below = ({name: one for name, one in own.items() if one.width > 1} for own in every)
+        return above, below
+
+    def ends(self, question: Any) -> tuple[Any, Any]:
+        return self._around(question, self._bins)
+
+    def _around(
+        self, question: FamilyQuestion, known: tuple[Mapping[Key, CountedCodes], Mapping[Key, CountedCodes]]
+    ) -> tuple[Any, Any]:
+        """The questions inside and around the sets of codes that were counted."""
+        inside, around = inside_and_around(question.own, known[question.of_children])
+        if question.with_child is None:
+            return replace(question, own=inside), replace(question, own=around)
+        below = inside_and_around(question.with_child, known[True])
+        return FamilyQuestion(False, inside, below[0]), FamilyQuestion(False, around, below[1])
+
+    def cut_steps(self, question: Any) -> str:
+        own = steps_cut(question.own, self._below if question.of_children else self._above)
+        return joined(own, "" if question.with_child is None else steps_cut(question.with_child, self._below))
 
     def mean(self, column: str, question: Any, confidence: float) -> Estimate:
         """The mean of a column of numbers over the parents or children that a question holds for."""
@@ -180,25 +231,20 @@ class FamilyAsker(Asker):
         asked = self._about(question, [column])
         attribute = self._numbers(column, of_children=asked.of_children)
         places = self._places[asked.of_children][column]
-        if attribute is None:
-            grid, values, ends = (
-                self._schema.max_children + 1,
-                places.astype(float),
-                np.array([0.0, self._schema.max_children]),
-            )
-        else:
-            grid = attribute.grid
-            values = numbers_of(attribute, np.minimum(places, grid - 1))
-            ends = numbers_of(attribute, np.array([0, grid - 1]))
-        values = values[self._inside(asked) & (places < grid)]
+        places = places[self.inside(asked) & (places < attribute.grid)]
+        values, ends = (numbers_of(attribute, codes) for codes in (places, np.array([0, attribute.grid - 1])))
         if not len(values):
             return Estimate(float("nan"), float("nan"), float("nan"), confidence, NOISE_ONLY)
         margin, covers = self._margin(asked, confidence, beside=1)
         held, times = np.unique(values, return_counts=True)
         below = np.cumsum(times)[:-1] / len(values)
-        errors = np.minimum(2 * np.minimum(below, 1 - below), margin * self.share_drawn / len(values))
+        margin = margin * self.share_drawn + max(map(abs, self.cut_bins(asked)))
+        smaller = np.minimum(below, 1 - below)
+        errors = np.minimum(2 * smaller, (1 + smaller) * margin / len(values))  # the size of the group is off as well
         mean, off = float(values.mean()), float((np.diff(held) * errors).sum())
-        return Estimate(mean, max(mean - off, ends.min()), min(mean + off, ends.max()), confidence, covers)
+        off += inside_bins(attribute, self._bins[asked.of_children].get(column), places)
+        note = self.cut_steps(asked)
+        return Estimate(mean, max(mean - off, ends.min()), min(mean + off, ends.max()), confidence, covers, note)
 
     def _about(self, question: FamilyQuestion, columns: Sequence[str]) -> FamilyQuestion:
         """The question; about all children instead of all parents, if it says nothing and only children have a column.
@@ -213,40 +259,37 @@ class FamilyAsker(Asker):
 
     @cached_property
     def _columns(self) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
-        """The columns that questions about parents and about children name, without the number of children."""
-        above, below = (columns_of_table(one) for one in self._schema.tables)
-        named = {self._schema.joined_names.get(name, name): replace(one, name=name) for name, one in above.items()}
-        return above, named | below
+        """The columns that questions about parents and about children name."""
+        schema = self._schema
+        every = Steps(type="integer", first=0, step=1, grid=schema.max_children + 1)
+        number = Attribute(schema.number_of_children, every, nullable=False)
+        above, below = (columns_of_table(one) for one in schema.tables)
+        named = {schema.joined_names.get(name, name): replace(one, name=name) for name, one in above.items()}
+        return {number.name: number, **above}, {number.name: number, **named, **below}
 
-    def _numbers(self, name: str, *, of_children: bool) -> Attribute | None:
-        """A column of numbers; None for the number of children."""
-        if name == self._schema.number_of_children:
-            return None
+    def _numbers(self, name: str, *, of_children: bool) -> Attribute:
+        """A column of numbers."""
         every = self._columns[of_children]
         able = {key: one for key, one in every.items() if one.scale.type in ("integer", "number")}
         if name not in able:
-            raise no_numbers(name, [self._schema.number_of_children, *able])
+            raise no_numbers(name, [*able])
         return able[name]
 
     def table(self, by: Sequence[str], question: Any, mean: str | None, confidence: float) -> pl.DataFrame:
         check_confidence(confidence)
         about = self._about(question, [*by, *([mean] if mean else [])])
         groups = [self._groups(name, of_children=about.of_children) for name in by]
-        inside, places = self._inside(about), self._places[about.of_children]
+        inside, places = self.inside(about), self._places[about.of_children]
 
         def answer(parts: Sequence[OneColumn], released: int) -> Estimate:
             mine = [self._of_table(one, of_children=about.of_children) for one in parts]
             asked = replace(about, own=join(True, (about.own, *mine)))
-            return self._estimated(asked, released, confidence) if mean is None else self.mean(mean, asked, confidence)
+            return self.estimate(asked, released, confidence) if mean is None else self.mean(mean, asked, confidence)
 
         return grouped(groups, [places[one.column][inside] for one in groups], answer)
 
     def _groups(self, name: str, *, of_children: bool) -> Groups:
         """The groups of a column; of many numbers, the cells in which they were counted by themselves."""
-        schema = self._schema
-        if name == schema.number_of_children:
-            every = np.arange(schema.max_children + 1)
-            return Groups(name, pl.Series(every), every, len(every))
         try:
             (self._below if of_children else self._above).column(name)
         except Misfit as why:
@@ -254,12 +297,7 @@ class FamilyAsker(Asker):
         attribute = self._columns[of_children].get(name)
         if attribute is None:
             raise ParameterError(f"there are no groups of {name!r}; name other columns after --by")
-        own = not of_children or name in schema.tables[1].vocabulary().columns
-        table = of_children if own else False
-        stated = self._release.manifest.structure["cells"][schema.names[table]].get(attribute.name)
-        counted = next((one for one in schema.domains[table].attributes if one.name == attribute.name), None)
-        cells = None if stated is None or counted is None else counted.places(np.array(stated, dtype=np.int64))
-        return replace(groups_of(attribute, cells, None), column=name)
+        return replace(groups_of(attribute, self._edges[of_children].get(name), None), column=name)
 
     # ---- intervals ----------------------------------------------------------------------------------------
 
@@ -277,11 +315,16 @@ class FamilyAsker(Asker):
         return level(error, confidence) * max(1.0, parts / 2) * self._each(question), MEASURED
 
     def _each(self, question: FamilyQuestion) -> float:
-        """How many of the counted rows a family has that has any: 1 for parents."""
+        """By how many times more rows than families a count is off: 1 for parents.
+
+        A number of children is that of families with one, plus that of families with two, and so on; errors of these
+        are about in proportion to the roots of their shares.
+        """
         if not question.of_children:
             return 1.0
-        number = self._children_of(question.own)
-        return float(number[number > 0].mean()) if (number > 0).any() else 1.0
+        number = np.bincount(self._children_of(question.own))
+        having = np.cumsum(number[::-1])[::-1][1:]
+        return float(np.sqrt(having / having[0]).sum()) if len(having) else 1.0
 
 
 def _divided(text: str, mark: str) -> tuple[str, str, str | None]:

@@ -26,6 +26,7 @@ from cantle.release.answers.asking import (
     check_confidence,
     inside_and_around,
     no_numbers,
+    steps_cut,
     sums_inside_and_around,
 )
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
@@ -43,13 +44,12 @@ from cantle.schema.code_sets import (
     Question,
     areas_in,
     columns_of,
-    edges_of,
     holds,
     join,
     sums_in,
 )
 from cantle.schema.domain import Attribute
-from cantle.schema.question_columns import Misfit, Numeric, quoted, tokens_of
+from cantle.schema.question_columns import Misfit, quoted, tokens_of
 from cantle.schema.questions import parse_sum
 from cantle.schema.relations import Form, Unfolded
 from cantle.schema.scales import Steps
@@ -235,14 +235,7 @@ class TableAsker(Asker):
         return WeightedAsker(self._release)
 
     def cut_steps(self, question: Question) -> str:
-        """Says which steps a question cuts, and which bounds are exact; empty if it cuts none."""
-        cut = [
-            f"{one.name} cuts a step of {one.step_in_words}; bounds at {' and '.join(around)} (< or >=) are exact"
-            for key in columns_of(question)
-            if isinstance(one := self.vocabulary.columns.get(str(key)), Numeric)
-            for around in one.exact_around_all(edges_of(question, key))
-        ]
-        return "; ".join(cut)
+        return steps_cut(question, self.vocabulary)
 
     # ---- means --------------------------------------------------------------------------------------------
 
@@ -312,7 +305,7 @@ class TableAsker(Asker):
         else:
             noise, covers = self.noise_margin(asked, group, confidence), NOISE_ONLY
             margin = off(np.minimum(1, np.minimum(2 * np.minimum(below, 1 - below) * self.records, noise) / group))
-        margin += self._inside_bins(attribute, inside)
+        margin += inside_bins(attribute, self.bins.get(attribute.name), codes[inside])
         note = joined(self.widths.note(columns_of(asked)) if covers == MEASURED else "", self.cut_steps(asked))
         relations = self._release.schema.relations
         note = note if relations is None else joined(relations.unit(attribute.name), note)
@@ -343,25 +336,6 @@ class TableAsker(Asker):
         cell = OneColumn(attribute.name, CodeSet.span(int(edges[at]), int(edges[at + 1]), attribute.size))
         one = self.noise_margin(cell, int(held[at]), confidence) / self.share_drawn
         return one * sqrt(float((apart**2).sum())) / max(1.0, self.records / self.share_drawn)
-
-    def _inside_bins(self, attribute: Attribute, inside: Bools) -> float:
-        """How far the mean of the records inside may be off, because values were counted in bins.
-
-        Values are drawn evenly inside a step of width s. If their density is linear there, the mean of a step is off
-        its middle by s (f_right - f_left) / (12 f_mean), and all together by at most s / 12 times the sum of the
-        differences between the shares of neighbouring steps. Where decimals are counted, half a place more is lost to
-        rounding down. About bins of several steps nothing is assumed.
-        """
-        mine, scale = self.bins.get(attribute.name), attribute.scale
-        if mine is None:
-            return 0.0
-        if mine.wide or not isinstance(scale, Steps):
-            codes = np.array([0, mine.width - 1]) if isinstance(scale, Steps) else np.arange(attribute.grid)
-            return float(np.ptp(numbers_of(attribute, codes)))
-        place = scale.step / scale.scale
-        varies = _variation(self.codes(attribute.name)[inside] // mine.width)
-        lost = place / 2 if scale.type == "number" and not scale.nearest else 0.0
-        return mine.width * place * varies / 12 + lost
 
     def _numbers(self, name: str) -> Attribute:
         attribute = self.attributes.get(name)
@@ -458,6 +432,26 @@ def numbers_of(attribute: Attribute, codes: Codes) -> Floats:
     if isinstance(attribute.scale, Steps):
         return (attribute.scale.first + codes.astype(np.int64) * attribute.scale.step) / attribute.scale.scale
     return np.array(attribute.scale.labels, dtype=float)[codes]
+
+
+def inside_bins(attribute: Attribute, mine: Bins | None, codes: Codes) -> float:
+    """How far the mean of a column may be off for records of these codes, because values were counted in bins.
+
+    Values are drawn evenly inside a step of width s. If their density is linear there, the mean of a step is off
+    its middle by s (f_right - f_left) / (12 f_mean), and all together by at most s / 12 times the sum of the
+    differences between the shares of neighbouring steps. Where decimals are counted, half a place more is lost to
+    rounding down. About bins of several steps nothing is assumed.
+    """
+    scale = attribute.scale
+    if mine is None:
+        return 0.0
+    if mine.wide or not isinstance(scale, Steps):
+        codes = np.array([0, mine.width - 1]) if isinstance(scale, Steps) else np.arange(attribute.grid)
+        return float(np.ptp(numbers_of(attribute, codes)))
+    place = scale.step / scale.scale
+    varies = _variation(codes // mine.width)
+    lost = place / 2 if scale.type == "number" and not scale.nearest else 0.0
+    return mine.width * place * varies / 12 + lost
 
 
 def _spread_of(weights: Floats) -> float:

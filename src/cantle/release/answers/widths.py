@@ -28,7 +28,7 @@ from cantle.methods.own_error.accuracy import (
 )
 from cantle.methods.own_error.table_workload import block_counts
 from cantle.release.accuracy import DOUBT, MOST_DOUBT
-from cantle.release.answers.asking import inside_and_around
+from cantle.release.answers.asking import Asker, inside_and_around
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE_ONLY, Estimate, level
 from cantle.release.answers.noise import DirectAnswer
 from cantle.release.structures import traits_of
@@ -237,12 +237,7 @@ class Widths:
         elif never:
             more = (BY_NOISE - 1) * margin  # beside what bins and steps leave open
             known = replace(known, low=known.low - more, high=known.high + more)
-        inside, around = inside_and_around(question, self._cells)
-        if inside != around:
-            low, high = (self._asker.drawn(one) / self._asker.share_drawn for one in (inside, around))
-            low, high = min(known.low, low - margin), max(known.high, high + margin)
-            known = replace(known, low=low, high=high, covers=LIMITS, note=joined(IN_A_CELL, known.note))
-        return known.at_least_zero()
+        return within_cells(known, self._asker, inside_and_around(question, self._cells), margin).at_least_zero()
 
     def inside_cell(self, column: Key, codes: AnySet) -> int:
         """The first code of the cell that a condition is a part of; -1 if it is no part of one."""
@@ -355,6 +350,16 @@ class Cells:
             return None
         cell = CodeSet.span(self.edges[place], self.edges[place + 1], codes.size)
         return cell if len(cell) > end - first else None
+
+
+def within_cells(known: Estimate, asker: Asker, ends: tuple[Question, Question], margin: float) -> Estimate:
+    """The estimate of a count; if the question names a part of a cell, as wide as the counts of none and of all of it:
+    `ends` are the questions inside and around its cells."""
+    if ends[0] == ends[1]:
+        return known
+    low, high = (asker.drawn(one) / asker.share_drawn for one in ends)
+    low, high = min(known.low, low - margin), max(known.high, high + margin)
+    return replace(known, low=low, high=high, covers=LIMITS, note=joined(IN_A_CELL, known.note))
 
 
 def joined(*notes: str) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from cantle.release import Release
-from cantle.release.answers.asking import Asker
 from cantle.release.answers.degree_answers import DegreeAsker
+from cantle.release.answers.estimates import Estimate
 from cantle.release.data_file import as_polars
 from cantle.release.graphs import has_confidence, node_margin
 from cantle.release.report.cards import BASIS, CONFIDENCE, numbers, weakest
@@ -20,20 +20,13 @@ from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.question_columns import MOST_COUNTED
 
 
-def degree_chart(
-    degrees: Sequence[int], nodes: Sequence[float], low: Sequence[float], high: Sequence[float], label: str,
-    private: tuple[Sequence[int], Sequence[int]] | None = None,
-) -> Svg:  # fmt: skip
-    """The number of nodes of degree at least k for each degree k from 1, with its error band.
-
-    `private`, in an internal report, holds degrees and numbers of nodes of the private graph.
-    """
+def degree_chart(degrees: Sequence[int], counts: Sequence[Estimate], label: str) -> Svg:
+    """The number of nodes of degree at least k for each degree k from 1, with its error band."""
+    nodes, low, high = ([getattr(one, name) for one in counts] for name in ("value", "low", "high"))
     axes = LogLog(max([10, *degrees]), max([10.0, *nodes, *high]), 700.0, 360.0, 72.0, 40.0)
     parts = axes.axes("degree k", "nodes of degree k or more")
     upper, lower, curve = ([axes.at(*one) for one in zip(degrees, some, strict=True)] for some in (high, low, nodes))
     parts.append(tag("path", d=_path([*upper, *reversed(lower)]) + "Z", cls="band"))
-    if private is not None:
-        parts.append(tag("path", d=_path([axes.at(*one) for one in zip(*private, strict=True)]), cls="raw"))
     corner, right, top = axes.at(1, 1), axes.at(axes.most_x, 1), axes.at(1, axes.most_y)
     parts += [tag("path", d=_path(curve), cls="curve"), line(*corner, *right, "axis"), line(*top, *corner, "axis")]
     return picture(axes.width, axes.height, label, *parts, cls="chart wide")
@@ -46,11 +39,10 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
 POINTS = 60
 
 
-def degree_section(degrees: Ints, asker: Asker, release: Release) -> Section:
+def degree_section(degrees: Ints, release: Release) -> Section:
     """The degree distribution with its error band, and a few facts about the graph."""
-    points = steps(degrees)
+    points, asker = steps(degrees), DegreeAsker(release)
     counts = [asker.count(OneColumn("degree", CodeSet.span(k, MOST_COUNTED, MOST_COUNTED)), CONFIDENCE) for k in points]
-    nodes, low, high = ([getattr(one, name) for one in counts] for name in ("value", "low", "high"))
     label = "Number of nodes of degree k or more, on logarithmic axes. All numbers are in the table below."
     rows = [numbers(f"{k:,}", one) for k, one in zip(points, counts, strict=True)]
     facts = [
@@ -63,7 +55,7 @@ def degree_section(degrees: Ints, asker: Asker, release: Release) -> Section:
     if bound := release.manifest.summary.get("theta"):
         facts.append(("degrees counted up to", f"{bound:,}"))
     note = f"The limits of the band {BASIS[weakest(one.covers for one in counts)]}"
-    chart = degree_chart(points, nodes, low, high, label)
+    chart = degree_chart(points, counts, label)
     figure = Figure(
         "Degree distribution", chart, facts, note, ("degree k", "nodes of degree k or more", "from", "to"), rows
     )
@@ -78,15 +70,13 @@ def steps(degrees: Ints) -> list[int]:
 
 def sections(release: Release) -> tuple[list[Section], Box | None]:
     degrees = as_polars(release.records, release.manifest)["degree"].to_numpy().astype(np.int64)
-    return [degree_section(degrees, DegreeAsker(release), release)], ask_degrees(degrees, release)
+    return [degree_section(degrees, release)], ask_degrees(degrees, release)
 
 
 def accuracy_tiles(release: Release) -> list[Tile]:
     nodes = release.manifest.summary["records"]
-    return [_node_tile(release, nodes)] if nodes else []
-
-
-def _node_tile(release: Release, nodes: int) -> Tile:
+    if not nodes:
+        return []
     margin = node_margin(release)
     words = "The number of nodes with at least k neighbours, for any k, is off by less in 95 of 100 cases."
     if not has_confidence(release):
@@ -94,7 +84,7 @@ def _node_tile(release: Release, nodes: int) -> Tile:
             "So far noise and guesses move the number of nodes with at least k neighbours, for any k. What the bound "
             "on degrees removed comes on top."
         )
-    return Tile("accuracy", f"±{margin:,} ({percent(margin, nodes)})", words)
+    return [Tile("accuracy", f"±{margin:,} ({percent(margin, nodes)})", words)]
 
 
 def ask_degrees(degrees: Ints, release: Release) -> Box:

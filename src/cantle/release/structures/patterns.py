@@ -16,12 +16,13 @@ import polars as pl
 
 from cantle import kernel_choice
 from cantle.drawing.counts import Dice, public_dice
+from cantle.drawing.set_frames import to_frame
 from cantle.errors import VerifyError
 from cantle.methods.asking import Rows
 from cantle.methods.baskets.model.pair_plan import pair_cells
 from cantle.methods.baskets.model.questions import SINGLE, Answers, Terms, ask_all
 from cantle.methods.baskets.model.synthesis import KERNELS_FROM, Measured, synthesise
-from cantle.methods.baskets.results import basket_frame, basket_groups, summary_of
+from cantle.methods.baskets.results import basket_groups, summary_of
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share, sum_of, variances, worst_of_columns
 from cantle.release.manifest import Manifest
@@ -163,7 +164,7 @@ class Opened(OfItems):
         """Records drawn anew from the noisy numbers."""
         _, _, measured = self._answers
         dice.compiled = _worth_loading(measured)
-        return basket_frame(*synthesise(measured, dice, n), self.universe)
+        return to_frame(*synthesise(measured, dice, n), self.universe)
 
     def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
         """The measured pairs that most of the released sets hold."""
