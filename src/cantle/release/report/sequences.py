@@ -20,7 +20,6 @@ from cantle.release.report.content import Box, Figure, Section, Tile, accuracy_t
 from cantle.release.report.groupings import Ints
 from cantle.release.sequences import knows_order, middle, most_frequent
 from cantle.schema.code_sets import CodeSet, OneColumn
-from cantle.trusted.geometry.sequence_strings import string_parts
 
 
 def sections(release: Release) -> tuple[list[Section], Box | None]:
@@ -118,7 +117,7 @@ def _strings(asker: SequenceAsker) -> list[tuple[str, Estimate]]:
     for order in range(2, _LONGEST + 1):
         if (size + 1) ** order > 2**61:
             break
-        cells, number = np.unique(string_parts(held.starts, held.codes, size, order)[0], return_counts=True)
+        cells, number = np.unique(held.strings(size, order), return_counts=True)
         codes = cells[:, None] // (size + 1) ** np.arange(order)[::-1] % (size + 1)
         inside = (codes < size).all(axis=1)  # neither start nor end
         codes, number = codes[inside], number[inside]
