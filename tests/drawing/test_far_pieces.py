@@ -1,4 +1,4 @@
-"""Far pieces of a column: emptied where they are noise, kept where they surely hold records."""
+"""Cells far outside of where records surely are: a tail that falls, instead of the noise that was counted there."""
 
 from __future__ import annotations
 
@@ -6,61 +6,102 @@ import numpy as np
 import pytest
 
 from cantle.drawing.counts import Floats
-from cantle.drawing.smooth import smooth, trust_in_pieces
+from cantle.drawing.smooth import project, segments, smooth, tail
+from cantle.trusted.core.arrays import Bools
 
-WIDTHS = np.full(20, 10.0)
-STARTS = np.arange(20)
-NOISE = np.full(20, 100.0)
+CELLS = 40
+WIDTHS = np.full(CELLS, 10.0)
+NOISE = np.full(CELLS, 100.0)
 """Pieces of one cell each; the deviation of their noise is 10."""
 
 
-def trusted(sums: dict[int, float], total: float = 10_000, noise: Floats = NOISE, widths: Floats = WIDTHS) -> Floats:
-    counts = np.zeros(20)
-    counts[list(sums)] = list(sums.values())
-    found = trust_in_pieces(STARTS, counts, noise, widths, total, 2.0)
-    return np.ones(20) if found is None else found
+def far_and_expected(counts: dict[int, float], widths: Floats = WIDTHS) -> tuple[Bools, Floats]:
+    noisy = np.zeros(CELLS)
+    noisy[list(counts)] = list(counts.values())
+    return tail(noisy, NOISE, widths, np.arange(CELLS))
 
 
-def test_pieces_near_the_strong_ones_are_always_believed() -> None:
-    assert trusted({0: 5_000, 1: 5_000})[:3].tolist() == [1.0] * 3
+def falling(rate: float, dice: np.random.Generator) -> tuple[Floats, Floats]:
+    """True counts that fall by this rate per cell, and noisy ones."""
+    true = 10_000 * np.exp(-rate * np.arange(CELLS))
+    return true, true + dice.normal(0, 10, CELLS)
 
 
-def test_noise_far_outside_is_emptied_and_clear_records_stay() -> None:
-    trust = trusted({0: 5_000, 1: 5_000, 6: 25, 9: 45, 12: 5_000}, total=15_000)
-    assert trust[:16].tolist() == [1.0] * 16  # the span of strong pieces reaches to 12, so these are not far
-    assert trusted({0: 5_000, 1: 5_000, 12: 40})[12] == 0.0  # one loud cell of many makes the span no longer
-    trust = trusted({0: 5_000, 1: 5_000, 6: 25, 9: 29})
-    assert trust[6] == pytest.approx(0.0)  # an emptied piece (5) lies before it, and it is not clear
-    assert not trust[4:].any()
-    trust = trusted({0: 5_000, 1: 5_000, 3: 28})
-    assert trust[3] == pytest.approx(1 - 4 * 100 / 28**2)
+def test_what_is_near_the_strong_pieces_is_not_far() -> None:
+    far, _ = far_and_expected({0: 5_000, 7: 5_000})
+    assert np.flatnonzero(far)[0] == 10  # a quarter of the eight cells beyond them
 
 
-def test_a_far_piece_beyond_an_emptied_one_must_be_clear() -> None:
-    wide = np.concatenate([np.full(19, 10.0), [1_000.0]])
-    assert trusted({0: 9_000, 1: 1_000, 19: 29}, widths=wide)[19] == 0.0
+def test_one_loud_cell_of_many_makes_the_span_no_longer() -> None:
+    far, expected = far_and_expected({0: 5_000, 1: 5_000, 12: 40})
+    assert far[3:].all()
+    assert expected[12] < 1
+    far, _ = far_and_expected({0: 5_000, 1: 5_000, 12: 5_000})
+    assert not far[:16].any()
 
 
-def test_the_low_side_is_treated_alike() -> None:
-    assert trusted({19: 5_000, 18: 5_000, 10: 25})[:16].tolist() == [0.0] * 16
+@pytest.mark.parametrize("rate", [0.3, 0.6, 1.2])
+def test_a_tail_that_noise_hides_is_continued(rate: float) -> None:
+    ratios = []
+    for seed in range(40):
+        true, noisy = falling(rate, np.random.default_rng(seed))
+        far, expected = tail(noisy, NOISE, WIDTHS, np.arange(CELLS))
+        ratios.append(expected[far].sum() / true[far].sum())
+    assert 0.5 < np.mean(ratios) < 2
 
 
-@pytest.mark.parametrize("why", ["noise hides the column", "nothing is strong", "one frequent value"])
-def test_nothing_is_emptied_if(why: str) -> None:
-    loud = np.full(20, 700.0**2)
-    single = np.concatenate([[1.0], np.full(19, 10.0)])
-    given = {
-        "noise hides the column": lambda: trusted({0: 5_000, 19: 2_000}, noise=loud, total=7_000),
-        "nothing is strong": lambda: trusted({0: 20}),
-        "one frequent value": lambda: trusted({0: 10_000}, widths=single),
-    }
-    assert given[why]().tolist() == [1.0] * 20
+def test_counts_that_stop_have_no_tail() -> None:
+    counts = dict.fromkeys(range(10), 1_000.0)
+    _, expected = far_and_expected(counts)
+    assert expected[10:].sum() < 20
 
 
-def test_smoothing_without_doubt_empties_far_noise_but_no_null_cell() -> None:
+@pytest.mark.parametrize("why", ["nothing is strong", "one frequent value"])
+def test_nothing_is_far_if(why: str) -> None:
+    single = np.concatenate([[1.0], np.full(CELLS - 1, 10.0)])
+    far, expected = far_and_expected({0: 20}) if why == "nothing is strong" else far_and_expected({0: 10_000}, single)
+    assert not far.any()
+    assert not expected.any()
+
+
+def test_smoothing_replaces_far_noise_on_both_sides_but_no_null_cell() -> None:
     dice = np.random.default_rng(1)
-    counts = np.concatenate([[4_000.0, 5_000.0, 1_000.0], np.zeros(40), [30.0]]) + dice.normal(0, 10, 44)
-    found = smooth(counts, np.full(44, 100.0), np.full(43, 10.0), 10_030.0, 0.0)
-    assert found.sum() == pytest.approx(10_030)
-    assert not found[10:43].any()
-    assert found[43] > 0
+    middle = [1_000.0, 4_000.0, 5_000.0, 1_000.0]
+    counts = np.concatenate([np.zeros(40), middle, np.zeros(40), [30.0]]) + dice.normal(0, 10, 85)
+    found = smooth(counts, np.full(85, 100.0), np.full(84, 10.0), 11_030.0)
+    assert found.sum() == pytest.approx(11_030)
+    assert found[:35].sum() + found[49:84].sum() < 20
+    assert found[84] > 0
+
+
+def test_a_column_without_any_positive_count_still_holds_all_records() -> None:
+    assert smooth(np.full(CELLS, -3.0), NOISE, WIDTHS, 400.0) == pytest.approx(np.full(CELLS, 10.0))
+
+
+def test_a_column_of_one_value_stays_one_whatever_the_noise() -> None:
+    widths, held = np.concatenate([[1.0], np.full(CELLS - 1, 10.0)]), []
+    for seed in range(100):
+        noisy = np.concatenate([[3_000.0], np.zeros(CELLS - 1)]) + np.random.default_rng(seed).laplace(0, 7, CELLS)
+        held.append(smooth(noisy, NOISE, widths, 3_000.0)[1:].sum())
+    assert np.mean(held) < 10
+
+
+def test_a_column_looked_at_backwards_is_smoothed_alike() -> None:
+    _, noisy = falling(0.5, np.random.default_rng(2))
+    found = [smooth(part, NOISE, WIDTHS, 20_000.0) for part in (noisy, noisy[::-1])]
+    assert found[0] == pytest.approx(found[1][::-1])
+
+
+def test_the_spread_of_a_falling_column_is_kept_where_emptying_shrinks_it_and_noise_widens_it() -> None:
+    at, spreads = np.arange(CELLS) + 0.5, []
+    for seed in range(40):
+        true, noisy = falling(0.3, np.random.default_rng(seed))
+        noisy, total = true + 10 * (noisy - true), float(true.sum())
+        found = smooth(noisy, 100 * NOISE, WIDTHS, total)
+        emptied = np.where(tail(noisy, 100 * NOISE, WIDTHS, segments(noisy, WIDTHS, 100 * NOISE))[0], 0.0, found)
+        shapes = (true, found, emptied, project(noisy, total))
+        spreads.append([np.sqrt(np.cov(at, aweights=shape)) for shape in shapes])
+    real, kept, shrunk, widened = np.mean(spreads, axis=0)
+    assert kept == pytest.approx(real, rel=0.03)
+    assert shrunk < 0.95 * real
+    assert widened > 1.2 * real

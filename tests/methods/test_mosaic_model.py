@@ -81,10 +81,10 @@ def test_segments_find_a_step_and_ignore_noise() -> None:
     assert segments(counts, np.ones(20), np.full(20, 4.0)).tolist() == [0, 10]
 
 
-def test_smoothing_leaves_no_mass_in_an_empty_tail() -> None:
+def test_smoothing_leaves_hardly_any_mass_in_an_empty_tail() -> None:
     counts = np.array([500.0, 520.0, 3.0, -4.0, 6.0, 2.0])
-    smoothed = smooth(counts, np.full(6, 25.0), np.ones(6), 1000.0, 2.0)
-    assert smoothed[2:].sum() == 0
+    smoothed = smooth(counts, np.full(6, 25.0), np.ones(6), 1000.0)
+    assert smoothed[2:].sum() < 0.1
     assert smoothed.sum() == pytest.approx(1000)
 
 

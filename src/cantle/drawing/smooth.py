@@ -1,9 +1,9 @@
 """Estimates of one column's counts from noisy ones: segments, combination with other tables, projection.
 
-Pieces of a numeric column that lie far outside of where its records are get less trust (`trust_in_pieces`): noise there
-must not become a long tail. A bounded column may have most of its cells where no record is. While its cells are not
-refined, their noise adds up to a good part of the records, spread over the whole range; means and spreads of skewed
-columns would then be many times too large. Everything here is computed from noisy counts.
+Far outside of where the records of a numeric column are, noisy counts are replaced by what is expected there (`tail`):
+noise must not become a long tail. A bounded column may have most of its cells where no record is. Their noise adds up
+to a good part of the records, spread over the whole range; means and spreads of skewed columns would then be many times
+too large. Emptying these cells would make them too small. Everything here is computed from noisy counts.
 
 `shrink` moves noisy counts towards what is expected of them, by a prior that all of them suggest.
 """
@@ -21,49 +21,42 @@ STRONG = 5.0
 exceeds three standard deviations in every second column, and it would make the whole range a place of records."""
 
 REACH = 0.25
-"""A piece is far if its middle is farther from the span of all strong pieces than this part of the span's length."""
+"""A cell is far if it is farther from the span of all strong pieces than this part of the span's length."""
 
-MOST_NOISE = 0.35
-"""Nothing is emptied if the noise of the column, as a share of the records, is larger."""
+_RATES = 2.0 ** np.arange(0, 8, 0.25)  # how fast a tail may fall, per length of the span
+_LIKELY, _SPREAD = 8.0, 0.5  # such a rate if the last two strong pieces suggest none, and the spread of its logarithm
+_ENDS = 0.1  # how likely it is that there is no tail, beside that rate
+_AMOUNT = 4.0  # inverse variance of the number of records in the tail, relative to what the rate lets expect
 
-LONE = 5.0
-"""What a piece beyond an emptied one must exceed; of many empty cells, a few exceed three standard deviations."""
 
+def tail(counts: Floats, variance: Floats, widths: Floats, starts: Ints) -> tuple[Bools, Floats]:
+    """Which cells are far above all strong pieces, and how many records are expected in them.
 
-def trust_in_pieces(
-    starts: Ints, sums: Floats, noise: Floats, widths: Floats, total: float, doubt: float
-) -> Floats | None:
-    """How much of each piece is believed, from 0 to 1; None if nothing is doubted.
-
-    `sums` and `noise` are the noisy sums of the pieces and their variances, `widths` those of all cells. A span of
-    strong pieces of one value is no place where records are: beyond a frequent value comes the rest of the column.
+    `starts` are those of pieces of constant density. Beyond the last strong piece density falls exponentially, at the
+    likeliest rate, given the last two strong pieces and the noisy counts, which also say how much of a tail there is. A
+    span of one value is no place where records are: beyond a frequent value comes the rest of the column.
     """
-    strong = np.flatnonzero(sums > STRONG * np.sqrt(noise))
-    if not len(strong) or np.sqrt(noise.sum()) > MOST_NOISE * total:
-        return None
     place = np.concatenate([[0.0], np.cumsum(widths)])
     first, last = place[starts], place[np.append(starts[1:], len(widths))]
+    sums, noise = np.add.reduceat(counts, starts), np.add.reduceat(variance, starts)
+    strong = np.flatnonzero(sums > STRONG * np.sqrt(noise))
+    if not len(strong) or last[strong[-1]] - first[strong[0]] <= 1:
+        return np.zeros(len(widths), dtype=np.bool_), np.zeros(len(widths))
     low, high = first[strong[0]], last[strong[-1]]
-    if high - low <= 1:
-        return None
-    middle = (first + last) / 2
-    reach = REACH * (high - low)
-    far = (middle > high + reach) | (middle < low - reach)
-    positive = np.where(sums > 0, sums, np.inf)
-    trust = np.where(far & (sums <= 0), 0.0, np.where(far, np.maximum(0.0, 1 - doubt**2 * noise / positive**2), 1.0))
-    return _without_lone(trust, far, sums / np.sqrt(noise))
+    density, middle = sums[strong] / (last - first)[strong], (first + last)[strong] / 2
+    likely = _LIKELY / (high - low)
+    if len(strong) > 1 and density[-1] < density[-2]:
+        likely = np.log(density[-2] / density[-1]) / (middle[-1] - middle[-2])
 
-
-def _without_lone(trust: Floats, far: Bools, clear: Floats) -> Floats:
-    """The trust without pieces that lie beyond an emptied one, unless they are clear."""
-    kept, near = trust.copy(), np.flatnonzero(~far)
-    for outward in (range(int(near[-1]) + 1, len(trust)), range(int(near[0]) - 1, -1, -1)):
-        emptied = False
-        for piece in outward:
-            if emptied and clear[piece] < LONE:
-                kept[piece] = 0.0
-            emptied = emptied or bool(kept[piece] == 0)
-    return kept
+    rates = _RATES / (high - low)
+    above = np.exp(-rates[:, None] * np.maximum(place - high, 0.0))
+    beyond = (sums[strong[-1]] / np.expm1(rates * (last - first)[strong[-1]]))[:, None]
+    expected = np.append(beyond * (above[:, :-1] - above[:, 1:]), np.zeros((1, len(widths))), axis=0)
+    certain, seen = (_AMOUNT + (part * expected / variance).sum(axis=1) for part in (expected, counts))
+    amount = np.maximum(seen / certain, 0.0)
+    prior = np.append(-((np.log(rates / likely) / _SPREAD) ** 2) / 2, np.log(_ENDS))
+    best = int(np.argmax(prior + amount * seen - (amount**2 * certain + np.log(certain)) / 2))
+    return place[:-1] >= high + REACH * (high - low), amount[best] * expected[best]
 
 
 SEGMENT_PRICE = 3.0
@@ -73,8 +66,13 @@ LEAST_VARIANCE = 1e-6
 """The smallest variance used: counts known better than this count as exact, and nothing is divided by 0."""
 
 
-FAR_DOUBT = 2.0
-"""The doubt of pieces far outside of where the records of a column are."""
+_DOUBT = 2.0
+"""Where nothing is known of its surroundings, half of a count is believed at about this many times its noise."""
+
+
+def believed(counts: Floats, noise: Floats) -> Floats:
+    """Which part of noisy counts is believed by themselves; `noise` are their variances."""
+    return np.maximum(0.0, 1 - _DOUBT**2 * noise / np.maximum(counts, LEAST_VARIANCE) ** 2)
 
 
 def project(values: Floats, total: float) -> Floats:
@@ -137,37 +135,37 @@ def segments(counts: Floats, widths: Floats, variance: Floats) -> Ints:
     return np.array(starts[::-1], dtype=np.int64)
 
 
-def smooth(counts: Floats, variance: Floats, widths: Floats | None, total: float, doubt: float) -> Floats:
+def smooth(counts: Floats, variance: Floats, widths: Floats | None, total: float) -> Floats:
     """Non-negative counts that sum to `total`.
 
-    Numeric columns (`widths` given, one per cell of values) become pieces of constant density; a null cell after them
-    stays a piece of its own. A piece of total t and noise variance s2 is multiplied by max(0, 1 - doubt^2 s2 / t^2),
-    so that noise leaves no mass in empty tails. Without doubt (0), only pieces far outside are treated so.
+    Numeric columns (`widths` given, one per cell of values) become pieces of constant density, with what is expected
+    far outside of the pieces that surely hold records. The other pieces of a column that has one frequent value, and a
+    null cell after all pieces, are believed as far as they exceed their noise.
     """
     values = counts.astype(np.float64)
     if widths is None:
         return project(values, total)
-    starts = segments(values[: len(widths)], widths, variance[: len(widths)])
-    own, only = len(starts), widths
-    if len(widths) < len(values):
-        starts, widths = np.append(starts, len(widths)), np.append(widths, 1.0)
-    number = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(values))))
-    sums: Floats = np.bincount(number, values).astype(np.float64)
-    noise: Floats = np.bincount(number, variance).astype(np.float64)
-    density = np.bincount(number, values * widths / variance) / np.bincount(number, widths**2 / variance)
-    fitted = density[number] * widths
-    if doubt:
-        trust = np.where(sums > 0, np.maximum(0.0, 1 - doubt**2 * noise / np.where(sums > 0, sums, 1.0) ** 2), 0.0)
-    else:
-        far = trust_in_pieces(starts[:own], sums[:own], noise[:own], only, total, FAR_DOUBT)
-        if far is None:
-            return project(fitted, total)
-        trust = np.append(far, np.ones(len(starts) - own))
-    kept = trust[number] > 0
+    cells = len(widths)
+    own, spread = values[:cells], variance[:cells]
+    starts = segments(own, widths, spread)
+    lengths = np.diff(np.append(starts, cells))
+    sums, noise = np.add.reduceat(own, starts), np.add.reduceat(spread, starts)
+    density = np.add.reduceat(own * widths / spread, starts) / np.add.reduceat(widths**2 / spread, starts)
+    strong = np.flatnonzero(sums > STRONG * np.sqrt(noise))
+    if len(strong) == 1 and widths[starts[strong[0]]] * lengths[strong[0]] <= 1:
+        density = density * believed(sums, noise)
+    null = values[cells:] * believed(values[cells:], variance[cells:])
+    fitted = np.append(np.repeat(density, lengths) * widths, null)
+    above, upper = tail(own, spread, widths, starts)
+    below, lower = tail(own[::-1], spread[::-1], widths[::-1], cells - (starts + lengths)[::-1])
+    result = np.zeros(len(values))
+    result[:cells] = np.where(above, upper, np.where(below, lower, 0.0)[::-1])
+    result *= min(1.0, total / max(float(result.sum()), 1.0))
+    kept = fitted > 0
+    kept[:cells] &= ~(above | below[::-1])
     if not kept.any():
         return project(fitted, total)
-    result = np.zeros(len(values))
-    result[kept] = project((fitted * trust[number])[kept], total)
+    result[kept] = project(fitted[kept], total - float(result.sum()))
     return result
 
 

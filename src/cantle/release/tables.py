@@ -120,16 +120,11 @@ def rights(accuracy: Accuracy | None, released: int) -> list[Right]:
     """The measured errors of a share of 10 %."""
     if accuracy is None or not accuracy.bought:
         return []
-    errors = share_errors(accuracy, released)
-    return _alone(accuracy, released) if errors is None else list(_parts(accuracy, errors))
-
-
-def _alone(accuracy: Accuracy, released: int) -> list[Right]:
-    """The error of one column, in a table that has no other."""
-    one = accuracy.one_column
-    if one is None:
+    if (errors := share_errors(accuracy, released)) is not None:
+        return list(_parts(accuracy, errors))
+    if (one := accuracy.one_column) is None:
         return []
-    bound = bound_of(one)
+    bound = bound_of(one)  # of a table that has no other column
     return [Right(bound / max(1, released), "in one column", 2 * DOUBT * noise_scale(one) > bound)]
 
 
@@ -147,11 +142,8 @@ def _parts(accuracy: Accuracy, errors: ShareErrors) -> Iterator[Right]:
         yield Right(errors.apart, "in two columns", "apart" in errors.noisy)
         return
     share = 100 * accuracy.pairs_together / max(1, accuracy.all_pairs)
-    measured = (
-        f"in two columns measured together ({share:.0f} % of all pairs)"
-        if share >= 1
-        else (f"in two columns measured together ({share:.1g} % of all pairs)")
-    )
+    shown = f"{share:.0f}" if share >= 1 else f"{share:.1g}"
+    measured = f"in two columns measured together ({shown} % of all pairs)"
     yield Right(errors.together, measured, "together" in errors.noisy)
     yield Right(errors.apart, "in other pairs", "apart" in errors.noisy)
 

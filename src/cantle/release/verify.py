@@ -200,14 +200,8 @@ def _texts(folder: Path, prefix: str, manifest: Manifest, there: set[str]) -> It
         if said in there and (folder / said).read_bytes() != text(manifest).encode():
             yield f"{said} does not say what the release says"
     stems = files_of(manifest)
-    data = [
-        name
-        for stem in stems
-        for name in sorted(there)
-        if name.rpartition(".")[0] == f"{prefix}{stem}"
-        and name.rpartition(".")[2] in ENDINGS.values()
-        and name not in FILES.values()
-    ]
+    named = (f"{prefix}{stem}.{ending}" for stem in stems for ending in sorted(ENDINGS.values()))
+    data = [name for name in named if name in there and name not in FILES.values()]
     package = prefix + FILES["datapackage"]
     made = rfc8785.dumps(datapackage(manifest, data)) if len(data) == len(stems) else None
     if package in there and made is not None and (folder / package).read_bytes() != made:

@@ -1,7 +1,8 @@
 """Generated tables with planted relations between columns, to try intervals on.
 
 The constants of the intervals were chosen with the hospital, among others. The insurance and the housing survey were
-generated to confirm them, and nothing was chosen with these two.
+generated to confirm them. Only what means of columns allow for beside measured errors was chosen with these two as
+well.
 """
 
 from __future__ import annotations

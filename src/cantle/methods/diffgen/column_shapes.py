@@ -25,9 +25,6 @@ MOST_CATEGORIES = 1 << 10
 PER_CELL = 10
 """Records that an average cell of a table should hold, in noise scales."""
 
-DOUBT = 2.0
-"""Standard deviations of noise that a piece of a column must exceed to keep all its mass."""
-
 _FLOOR = 1e-9
 
 
@@ -102,7 +99,7 @@ def _smoothed(attribute: Attribute, edges: Ints, counts: Floats, variance: float
     if not column.numeric:
         return project(counts, whole)
     widths = np.diff(edges)[: len(counts) - column.null].astype(np.float64)
-    return smooth(counts, np.full(len(counts), variance), widths, whole, DOUBT)
+    return smooth(counts, np.full(len(counts), variance), widths, whole)
 
 
 def _spread(edges: Ints, mass: Floats, cuts: Ints) -> tuple[Ints, Floats]:

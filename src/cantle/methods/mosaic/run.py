@@ -7,7 +7,7 @@ shares of the budget are in mosaic_plan.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
@@ -30,6 +30,7 @@ from cantle.drawing.counts import Dice, Floats
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.model import table_sets
 from cantle.methods.mosaic.model.answers import (
+    LIST_CHOICE,
     LIST_ITEMS,
     LIST_PAIRS,
     LIST_SIZES,
@@ -41,14 +42,17 @@ from cantle.methods.mosaic.model.answers import (
 from cantle.methods.mosaic.model.bands import ALONE, Bands
 from cantle.methods.mosaic.model.classes import predict
 from cantle.methods.mosaic.model.draft_pool import DraftPool
-from cantle.methods.mosaic.model.fitted import DOUBT, Learned, empty_cells, first_tables
+from cantle.methods.mosaic.model.fitted import Learned, empty_cells, first_tables
 from cantle.methods.mosaic.model.items import ITEMS, Items, with_items
 from cantle.methods.mosaic.model.lists import (
     ListAnswers,
     Listed,
     ListSizes,
     PartTable,
+    expected_parts,
     groups_of,
+    noise_in,
+    number_of_columns,
     related_columns,
     with_lists,
 )
@@ -224,16 +228,13 @@ class MosaicRun:
         fine, price = self.edges[self.lead], self._price(self.start.bands)
         asked = whole_table(self.lead, len(fine) - 1)
         (noisy,) = self.questions.cross_tables([asked], price, ALONE)
-        noise, doubt = laplace_variance(self._rate(price, 1)), self._doubt()
-        bands = Bands.of(fine, noisy, noise, float(self.start.n0), doubt, self.start.most_bands)
+        noise = laplace_variance(self._rate(price, 1))
+        bands = Bands.of(fine, noisy, noise, float(self.start.n0), self.start.most_bands)
         if bands.count < 2:
             self.lead = None
             return
         self.bands, self.edges[self.lead] = bands, bands.outer
         self.questions.set_cells(self.edges)
-
-    def _doubt(self) -> float:
-        return DOUBT if self.start.gate else 0.0
 
     def _choose_lead(self) -> None:
         """Chooses the leading column and makes the plan: in a wide table without target, a hub column leads."""
@@ -266,7 +267,7 @@ class MosaicRun:
         size = noisy, laplace_variance(self._rate(self._price(rules.SIZE), 1))
         first = [(answers[place], variances[place]) for place in range(len(others))]
         self.fitted = first_tables(
-            self.columns, self.edges, self.lead, self._doubt(), size, first, self.first_rules, self.bands, self.places
+            self.columns, self.edges, self.lead, size, first, self.first_rules, self.bands, self.places
         )
         self.classes_win = self.plan.count == 0
         self.errors = [0.0, 0.0]
@@ -428,31 +429,43 @@ class MosaicRun:
         return with_items(codes, self.groups, noisy, variance, self.fitted.total, self.dice["records"])
 
     def _ask_lists(self, listed: Listed) -> ListAnswers:
-        """The noisy answers about lists: how many items records have, items in pairs and by columns, then each alone,
-        for all that is left."""
+        """The noisy answers about lists: how many items records have, then items alone, by columns, and in pairs."""
         left = self._price(self.start.lists)
         price = {what: rules.price(share, left) for what, share in rules.LIST_SHARES.items()}
-        noisy, noise = self.questions.list_sizes(listed.items, price[LIST_SIZES]), self._rate(price[LIST_SIZES], 1)
-        sizes = ListSizes.of(noisy, laplace_variance(noise), self.fitted.total, listed.longest)
-        left, pairs = left - price[LIST_SIZES], None
-        if len(listed.items) > 1:
-            pairs = self._parts(listed, None, sizes.usual(pairs=True), price[LIST_PAIRS], LIST_PAIRS)
-            left -= price[LIST_PAIRS]
-        by_column = self._by_columns(listed, sizes, price[LIST_TABLE])
-        left -= price[LIST_TABLE] if by_column else 0
-        most = sizes.most(len(listed.items), self._rate(left, 1))
-        return ListAnswers(sizes, self._parts(listed, None, most, left, LIST_ITEMS), by_column, pairs)
+        related, paired = related_columns(self.fitted, listed), len(listed.items) > 1
+        asked = [LIST_SIZES, *[LIST_CHOICE, LIST_TABLE] * bool(related), *[LIST_PAIRS] * paired]
+        alone = left - sum(price[what] for what in asked)
+        noisy, rate = self.questions.list_sizes(listed.items, price[LIST_SIZES]), self._rate(price[LIST_SIZES], 1)
+        sizes = ListSizes.of(noisy, laplace_variance(rate), self.fitted.total, listed.longest)
+        most = sizes.most(len(listed.items), self._rate(alone, 1))
+        answers = ListAnswers(sizes, self._parts(listed, None, most, alone, LIST_ITEMS), [], None)
+        if related:
+            self._by_columns(listed, answers, related, price)
+        if paired:
+            answers.pairs = self._parts(listed, None, sizes.usual(pairs=True), price[LIST_PAIRS], LIST_PAIRS)
+        return answers
 
-    def _by_columns(self, listed: Listed, sizes: ListSizes, paid: Fraction) -> list[PartTable]:
-        """Counts of the items by the groups of other columns."""
-        most, by_column = sizes.usual(), list[PartTable]()
-        count, rate = sizes.counted(most) / len(listed.items), self._rate(paid, most)
-        related = related_columns(self.fitted, listed, count, rate)
-        for number, column in enumerate(related, 1):
-            groups = groups_of(self.fitted, column, count, rate / len(related))
-            by, each = question((column,), (groups,), self.fitted.groupings), Fraction(1, len(related))
-            by_column.append(self._parts(listed, by, most, rules.price(each, paid), f"{LIST_TABLE} {number}"))
-        return by_column
+    def _by_columns(
+        self, listed: Listed, answers: ListAnswers, related: Sequence[int], price: Mapping[str, Fraction]
+    ) -> None:
+        """Counts the items by the groups of some columns: the leading one, and others that are chosen."""
+        sizes, most = answers.sizes, answers.sizes.usual()
+        number = number_of_columns(sizes, most, self._rate(price[LIST_TABLE], most), len(related))
+        each, choice = (rules.price(Fraction(1, number), price[what]) for what in (LIST_TABLE, LIST_CHOICE))
+        by = [question((one,), (groups_of(self.fitted, one),), self.fitted.groupings) for one in related]
+        models = [expected_parts(self.fitted, answers, most, one) for one in by]
+        noise = PARTS / self._rate(each, most)
+        penalties = np.rint([noise * noise_in(model) for model in models]).astype(np.int64)
+        left = list(range(len(related)))
+        for place in range(number):
+            at = 0
+            if related[left[0]] != self.lead:
+                kept = np.array(left, dtype=np.int64)
+                flat = [model.ravel() for model in models]
+                chosen = self.questions.choose_column(listed.items, by, most, flat, kept, penalties, choice)
+                at = left.index(chosen)
+            table = by[left.pop(at)]
+            answers.by_column.append(self._parts(listed, table, most, each, f"{LIST_TABLE} {place + 1}"))
 
     def _parts(self, listed: Listed, by: CrossTable | None, most: int, price: Fraction, why: str) -> PartTable:
         noisy = self.questions.item_parts(listed.items, by, most, price, why)

@@ -22,12 +22,6 @@ PER_CELL = 10
 """Records that an average cell of a column of numbers should hold, in noise scales."""
 
 LEAST_WIDTHS = 4
-DOUBT = 2.0
-"""Standard deviations of noise that a piece of a column of numbers must exceed to keep its mass."""
-
-ISLAND = 4.0
-"""The same for isolated pieces: more than noise is likely to reach in any of some hundred cells. It was chosen after
-looking at a made-up table of payments, Adult and bank, so these are no test of it."""
 
 PRIOR = 2.0
 """Total weight of the prior on the shares of categories; for two categories, 2 makes it uniform."""
@@ -81,25 +75,9 @@ def _smoothed(attribute: Attribute, edges: Ints, noisy: Floats, noise: float, to
     room = np.append(attribute.rooms[1][:-1], [1.0] * attribute.nullable)  # values per code
     widths = np.add.reduceat(room, edges[:-1])
     cells = len(noisy) - attribute.nullable
-    counts = smooth(noisy, np.full(len(noisy), noise), widths[:cells], max(total, _TINY), DOUBT)
-    counts[:cells] = _without_islands(counts[:cells], noisy, noise)
+    counts = smooth(noisy, np.full(len(noisy), noise), widths[:cells], max(total, _TINY))
     density = counts * (total / max(float(counts.sum()), _TINY)) / widths
     return np.repeat(density, np.diff(edges)) * room
-
-
-def _without_islands(counts: Floats, noisy: Floats, noise: float) -> Floats:
-    """Removes isolated runs of cells, that is all but the heaviest run, unless they clearly exceed the noise.
-
-    One cell of noise far from the others would change the mean of a skewed column more than any other error.
-    """
-    there = np.concatenate([[False], counts > 0, [False]])
-    first, last = (np.flatnonzero(np.diff(there.astype(np.int64)) == sign) for sign in (1, -1))
-    mass = [float(counts[lo:hi].sum()) for lo, hi in zip(first, last, strict=True)]
-    kept = counts.copy()
-    for number, (lo, hi) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
-        if number != int(np.argmax(mass)) and noisy[lo:hi].sum() < ISLAND * (noise * (hi - lo)) ** 0.5:
-            kept[lo:hi] = 0.0
-    return kept
 
 
 def expected_shares(noisy: Floats, scale: float, total: float) -> Floats:

@@ -13,12 +13,11 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from html import escape, unescape
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from cantle.errors import MissingExtra, install_command
 from cantle.release import Release, mark_of
@@ -35,45 +34,35 @@ Span = tuple[str, str]
 """(kind, text): kind is empty, `strong` or `code`."""
 
 
-@dataclass(frozen=True)
-class Block:
-    """A part of the statement; which fields are filled depends on its kind: heading, paragraph, list, table, quote."""
-
-    kind: str
-    spans: Sequence[Span] = ()
-    items: Sequence[Sequence[Span]] = ()
-    header: Sequence[Sequence[Span]] = ()
-    rows: Sequence[Sequence[Sequence[Span]]] = field(default=())
+Block = tuple[str, Any]
+"""A part of the statement, as (kind, content): the spans of a heading, paragraph or quote, the items of a list, or the
+rows of a table with its header first."""
 
 
 def blocks_of(markdown: str) -> list[Block]:
     """The blocks of the text that `cantle.release.statement` makes.
 
-    >>> [block.kind for block in blocks_of("# A\\n\\ntext **b**\\n\\n* x\\n* y\\n\\n| a |\\n|---|\\n| 1 |\\n")]
+    >>> [kind for kind, _ in blocks_of("# A\\n\\ntext **b**\\n\\n* x\\n* y\\n\\n| a |\\n|---|\\n| 1 |\\n")]
     ['heading', 'paragraph', 'list', 'table']
     """
-    blocks = []
+    blocks = list[Block]()
     for part in re.split(r"\n\s*\n", markdown.strip()):
         lines = part.split("\n")
         if lines[0].startswith("#"):
-            blocks.append(Block("heading", spans=spans_of(lines[0].lstrip("# "))))
+            blocks.append(("heading", spans_of(lines[0].lstrip("# "))))
             lines = lines[1:]
         if not lines:
             continue
         if lines[0].startswith("|"):
-            blocks.append(_table(lines))
+            rows = ([spans_of(cell.strip()) for cell in line.strip().strip("|").split(" | ")] for line in lines)
+            blocks.append(("table", [next(rows), *list(rows)[1:]]))
         elif lines[0].startswith("* "):
             joined = re.split(r"\n\* ", "\n" + "\n".join(lines))[1:]
-            blocks.append(Block("list", items=[spans_of(" ".join(item.split())) for item in joined]))
+            blocks.append(("list", [spans_of(" ".join(item.split())) for item in joined]))
         else:
             kind = "quote" if lines[0].startswith("> ") else "paragraph"
-            blocks.append(Block(kind, spans=spans_of(" ".join(" ".join(lines).removeprefix("> ").split()))))
+            blocks.append((kind, spans_of(" ".join(" ".join(lines).removeprefix("> ").split()))))
     return blocks
-
-
-def _table(lines: Sequence[str]) -> Block:
-    cells = [[spans_of(cell.strip()) for cell in line.strip().strip("|").split(" | ")] for line in lines]
-    return Block("table", header=cells[0], rows=cells[2:])
 
 
 def spans_of(text: str) -> list[Span]:
@@ -316,7 +305,7 @@ def _chapters(blocks: list[Block]) -> list[list[Block]]:
     """The blocks from each heading to the next one."""
     chapters: list[list[Block]] = []
     for block in blocks:
-        if block.kind == "heading":
+        if block[0] == "heading":
             chapters.append([])
         chapters[-1].append(block)
     return chapters

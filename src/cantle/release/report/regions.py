@@ -7,7 +7,7 @@ area, and have no tiles from a server.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import cos, log, radians
 
@@ -19,7 +19,7 @@ from cantle.release.report.charts import Svg, Value, count_text, line, picture, 
 from cantle.release.report.content import Figure, Section
 from cantle.schema.domain import Attribute
 from cantle.schema.places import EARTH
-from cantle.trusted.core.arrays import Ints
+from cantle.trusted.core.arrays import Floats, Ints
 
 WIDTH, ROW = 1000.0, 26.0
 _LETTER = 6.2
@@ -133,16 +133,20 @@ def region_section(area: Area, attributes: Sequence[Attribute], words: str) -> S
         words += f" The map shows {len(drawn):,}: regions with few records are drawn together."
     if any(one.nullable for one in attributes):
         words += " Missing values are not on the map."
-    spans = np.array([one.bins for one in attributes])
-    size = np.clip(np.minimum(area.hi, spans) - area.lo, 0, None)[drawn].prod(axis=1)
-    density = np.where(size > 0, area.count[drawn] / np.maximum(size, 1), 0)
+    order = [1, 0] if attributes[0].name.lower().startswith(_UPWARDS) else [0, 1]
+    across, up = axes = [attributes[at] for at in order]
+    bins, count = np.array([one.bins for one in axes]), area.count[drawn]
+    lo, hi = (np.minimum(ends[drawn][:, order], bins) for ends in (area.lo, area.hi))
+    size = (hi - lo).prod(axis=1)
+    density = np.where(size > 0, count / np.maximum(size, 1), 0)
+    names = [_name(area, node, attributes) for node in drawn]
     dense = sorted(range(len(drawn)), key=lambda at: -density[at])[:_LISTED]
-    names = {node: _name(area, node, attributes) for node in drawn}
-    rows = [(names[drawn[at]], f"{area.count[drawn[at]]:,}") for at in dense]
-    across, up = (1, 0) if attributes[0].name.lower().startswith(_UPWARDS) else (0, 1)
-    label = f"Regions of {attributes[across].name} and {attributes[up].name}, darker with more records per area."
-    svg = _picture(area, drawn, density, attributes, (across, up), names, label)
-    header = ("region", "records")
+    said = [f"{name}: {number:,}" for name, number in zip(names, count, strict=True)]
+    label = f"Regions of {across.name} and {up.name}, darker with more records per area."
+    parts = [*_cells(lo * (SIDE / bins), hi * (SIDE / bins), density, said)]
+    parts += _axis(across, vertical=False) + _axis(up, vertical=True)
+    svg = picture(LEFT + SIDE + 20, TOP + SIDE + BOTTOM, label, *parts, cls="chart map")
+    rows, header = [(names[at], f"{count[at]:,}") for at in dense], ("region", "records")
     return Section("regions", "Regions", (words,), (Figure("Map of regions", svg, header=header, rows=rows),))
 
 
@@ -152,29 +156,14 @@ def _name(area: Area, node: int, attributes: Sequence[Attribute]) -> str:
     return ", ".join(f"{one.name} {one.describe(lo, hi)}" for one, lo, hi in spans)
 
 
-def _picture(
-    area: Area,
-    drawn: Sequence[int],
-    density: np.ndarray[tuple[int], np.dtype[np.float64]],
-    attributes: Sequence[Attribute],
-    axes: tuple[int, int],
-    names: Mapping[int, str],
-    label: str,
-) -> Svg:
-    across, up = axes
-    scale = [SIDE / attributes[axis].bins for axis in axes]
+def _cells(lo: Floats, hi: Floats, density: Floats, said: Sequence[str]) -> Iterator[Svg]:
+    """The regions between these corners, each darker with more records per area; those without an area are left out."""
     full = float(np.quantile(density[density > 0], 0.9)) if (density > 0).any() else 1.0
-    parts = []
-    for node, dense in zip(drawn, density.tolist(), strict=True):
-        x0, x1 = (min(int(end[node, across]), attributes[across].bins) * scale[0] for end in (area.lo, area.hi))
-        y0, y1 = (min(int(end[node, up]), attributes[up].bins) * scale[1] for end in (area.lo, area.hi))
+    for (x0, y0), (x1, y1), dense, words in zip(lo.tolist(), hi.tolist(), density.tolist(), said, strict=True):
         if x1 > x0 and y1 > y0:
-            said = tag("title", f"{names[node]}: {area.count[node]:,}")
             place = {"x": LEFT + x0, "y": TOP + SIDE - y1, "width": x1 - x0, "height": y1 - y0}
             dark = round(min(1.0, (dense / full) ** 0.4), 3)
-            parts.append(tag("rect", said, **place, cls="cell heat", fill_opacity=dark))
-    parts += _axis(attributes[across], vertical=False) + _axis(attributes[up], vertical=True)
-    return picture(LEFT + SIDE + 20, TOP + SIDE + BOTTOM, label, *parts, cls="chart map")
+            yield tag("rect", tag("title", words), **place, cls="cell heat", fill_opacity=dark)
 
 
 def _axis(attribute: Attribute, *, vertical: bool) -> list[Svg]:

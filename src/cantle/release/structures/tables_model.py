@@ -26,7 +26,7 @@ from cantle.methods.mosaic.model.answers import (
     SCORES,
 )
 from cantle.methods.mosaic.model.bands import ALONE, FEW_BANDS, MANY_BANDS, Bands
-from cantle.methods.mosaic.model.fitted import DOUBT, Fitted, empty_cells, first_tables
+from cantle.methods.mosaic.model.fitted import Fitted, empty_cells, first_tables
 from cantle.methods.mosaic.model.items import ITEMS, items_of, with_items
 from cantle.methods.mosaic.model.label import DRAFT
 from cantle.methods.mosaic.model.lists import ListAnswers, ListSizes, PartTable, listed_of, with_lists
@@ -148,14 +148,13 @@ class ReleasedTables:
         columns = [column_of(attribute) for attribute in self.domain.attributes[: len(self.edges)]]
         (size,) = self._about("number of records")
         first = {answer.about["columns"][0]: answer for answer in self._answers if answer.why.startswith(FIRST)}
-        doubt = DOUBT if self._about("frequent values") else 0.0
         noisy_size = int(size.noisy[0]), size.variance
-        bands = self._bands_of_target(doubt, max(1, noisy_size[0]))
+        bands = self._bands_of_target(max(1, noisy_size[0]))
         places = {number: self._place(column, rules) for number, column in enumerate(columns) if column.place}
         names = enumerate(self._names[: len(columns)])
         others = [name for at, name in names if at != self._lead and (self._lead is not None or at not in places)]
         counts = [(first[name].noisy, first[name].variance) for name in others]
-        fitted = first_tables(columns, self.edges, self._lead, doubt, noisy_size, counts, rules, bands, places)
+        fitted = first_tables(columns, self.edges, self._lead, noisy_size, counts, rules, bands, places)
         parts = list[NoisyTable]()
         for answer in self._answers:
             if not answer.why.startswith(("table ", SCORES)):
@@ -184,7 +183,7 @@ class ReleasedTables:
             raise VerifyError(f"the cells of {column.name} are not those that its noisy counts make")
         return place
 
-    def _bands_of_target(self, doubt: float, records: int) -> Bands | None:
+    def _bands_of_target(self, records: int) -> Bands | None:
         """The bands of a numeric target, which must be those that follow from its noisy counts; they replace its cells
         in `edges`."""
         if self._bands is None:
@@ -192,7 +191,7 @@ class ReleasedTables:
         assert self._lead is not None
         (alone,) = self._about(ALONE)
         every = (
-            Bands.of(self.edges[self._lead], alone.noisy, alone.variance, float(records), doubt, most)
+            Bands.of(self.edges[self._lead], alone.noisy, alone.variance, float(records), most)
             for most in (MANY_BANDS, FEW_BANDS)
         )
         bands = next((one for one in every if one.outer.tolist() == self._bands), None)

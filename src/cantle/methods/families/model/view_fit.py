@@ -97,7 +97,7 @@ class ViewFit(Fitted):
         widths = np.add.reduceat(np.diff(edges), starts).astype(np.float64)
         alone = column.null and starts[-1] == len(edges) - 2  # null is a group of its own
         known = widths[: len(widths) - alone] if column.numeric else None
-        masses = smooth(counts, spread, known, self.total, self.doubt)
+        masses = smooth(counts, spread, known, self.total)
         masses /= max(masses.sum(), 1e-9)
         inside = np.diff(edges) if column.numeric else np.ones(len(edges) - 1)
         map_ = grouping.map(finest)
@@ -115,10 +115,9 @@ class FamilyFit:
         rules: tuple[Rules | None, Rules | None],
         size: tuple[int, float],
         first: Mapping[tuple[int, int], Answered],
-        doubt: float = 0.0,
     ) -> None:
         self.layout, self.edges, self.rules = layout, edges, rules
-        self._first, self._doubt = first, doubt
+        self._first = first
         tables = [
             NoisyTable((column,), counts.shape, counts, variance)
             for (view, column), (counts, variance) in first.items()
@@ -174,7 +173,7 @@ class FamilyFit:
         pairs = self._ordered() if view == LATER else []
         falls = self.layout.order is not None and self.layout.order[1]
         return ViewFit(
-            columns, edges, None, self._doubt, total, counts, spread, {}, rules=rules, fixed=fixed or {},
+            columns, edges, None, total, counts, spread, {}, rules=rules, fixed=fixed or {},
             shared=shared or {}, falling=pairs if falls else (), rising=() if falls else pairs,
         )  # fmt: skip
 

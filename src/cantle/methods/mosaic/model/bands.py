@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from cantle.drawing.counts import Dice, Floats
-from cantle.drawing.smooth import LONE, smooth
+from cantle.drawing.smooth import smooth
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
@@ -36,11 +36,10 @@ class Bands:
     """The first cell of each band, and the number of cells."""
 
     @staticmethod
-    def of(edges: Ints, noisy: Ints, variance: float, total: float, doubt: float, most: int) -> Bands:
+    def of(edges: Ints, noisy: Ints, variance: float, total: float, most: int) -> Bands:
         """At most this many bands, from noisy counts of all cells."""
         widths, spread = np.diff(edges).astype(np.float64), np.full(len(noisy), variance)
-        masses = smooth(noisy.astype(np.float64), spread, widths, total, doubt)
-        masses = _without_lone(masses, noisy, variance)
+        masses = smooth(noisy.astype(np.float64), spread, widths, total)
         return Bands(edges, masses, choose(masses, edges, most))
 
     @property
@@ -63,16 +62,6 @@ class Bands:
             inside = np.searchsorted(shares, place * shares[-1], side="right")
             cells[mine] = first + np.minimum(inside, end - first - 1)
         return cells
-
-
-def _without_lone(masses: Floats, noisy: Ints, variance: float) -> Floats:
-    """The masses without groups of cells that are apart from most records and do not clearly stand out of the noise:
-    a few records far away would change means and coefficients most."""
-    inside = masses > 0
-    group = np.cumsum(np.diff(inside, prepend=False))  # odd numbers are groups of cells with mass
-    clear = np.bincount(group, noisy * inside) >= LONE * np.sqrt(np.bincount(group, inside * variance))
-    clear[np.argmax(np.bincount(group, masses))] = True
-    return np.where(clear[group], masses, 0.0)
 
 
 def choose(masses: Floats, edges: Ints, most: int) -> Ints:

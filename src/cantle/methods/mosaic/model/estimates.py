@@ -66,7 +66,6 @@ def one_ways(
     edges: Sequence[Ints],
     groupings: Sequence[Groupings] | None,
     total: float,
-    doubt: float,
     fixed: Mapping[int, Floats],
 ) -> list[Floats]:
     """Smoothed one-way distributions of all columns, which also use the chosen tables; those that are `fixed` stay."""
@@ -82,7 +81,7 @@ def one_ways(
                 sums, summed = table.onto((number,), (groups,), groupings)
                 x, variance = combine(x, variance, groupings[number].map(groups), sums, summed * table.variance)
         widths = np.diff(edges[number])[: len(x) - column.null].astype(np.float64) if column.numeric else None
-        smoothed = smooth(x, variance, widths, total, doubt)
+        smoothed = smooth(x, variance, widths, total)
         distributions.append(smoothed / max(smoothed.sum(), 1e-9))
     return distributions
 

@@ -14,7 +14,7 @@ from cantle.methods.mosaic.model import estimates
 from cantle.methods.mosaic.model.bands import Bands
 from cantle.methods.mosaic.model.classes import MOST_MEAN_CELLS, learn_classes
 from cantle.methods.mosaic.model.estimates import draw_values, given_class
-from cantle.methods.mosaic.model.generate import Model, generate, link_strengths
+from cantle.methods.mosaic.model.generate import Model, generate
 from cantle.methods.mosaic.model.groupings import Groupings, barriers
 from cantle.methods.mosaic.model.label import Labels
 from cantle.methods.mosaic.model.nested import combined, few_groups, stands_out
@@ -24,10 +24,6 @@ from cantle.methods.mosaic.model.possible import drawn_again, enough, more_for
 from cantle.schema.rules import EVERYWHERE, Rules
 from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
-
-DOUBT = 2.0
-"""A piece of a wide column with less mass than this many standard deviations of its noise is emptied, once the cells
-are refined."""
 
 """The public dice of a run by their use: `records` and `classes` draw the records, the others serve earlier choices."""
 
@@ -42,7 +38,6 @@ class Fitted:
     columns: Sequence[Column]
     edges: Sequence[Ints]
     lead: int | None
-    doubt: float
     noisy_total: float
     counts: list[Floats]
     spread: list[Floats]
@@ -118,10 +113,6 @@ class Fitted:
         made.use_tables()
         return made
 
-    def links(self) -> Floats:
-        """For each pair of columns how strongly they are linked."""
-        return link_strengths(self.model(None))
-
     def stands_out(self, table: NoisyTable) -> bool:
         """Whether a pair should be measured more finely."""
         return stands_out(table, self.pair(table.columns), self.total, self._sides(table))
@@ -144,7 +135,7 @@ class Fitted:
     def _one_ways(self, groupings: Sequence[Groupings] | None) -> list[Floats]:
         fixed = {number: place.block_masses for number, place in self.places.items()}
         return estimates.one_ways(
-            self.counts, self.spread, self.tables, self.columns, self.edges, groupings, self.total, self.doubt, fixed
+            self.counts, self.spread, self.tables, self.columns, self.edges, groupings, self.total, fixed
         )
 
     def learned_classes(self, dice: Dice) -> Learned:
@@ -165,16 +156,17 @@ class Fitted:
                 classes = 1 if self.lead is None else self.sizes[self.lead]
                 given.append(np.repeat(p[None, :], classes, axis=0))
         one_way = tuple(self.one_way)
+        numbers = frozenset(number for number, column in enumerate(self.columns) if column.numeric)
+        tables = tuple(self.tables)
+        model = Model(
+            one_way, tuple(given), self.groupings, tables, self.total, self.lead, late=self.late, numbers=numbers
+        )
         if learned is None:
-            return Model(
-                one_way, tuple(given), self.groupings, tuple(self.tables), self.total, lead=self.lead, late=self.late
-            )
-        tables = (*self.class_tables.values(), *self.tables)
+            return model
         shares, within = learned
         within = [*within, *(np.repeat(p[None, :], len(shares), axis=0) for p in one_way[len(within) :])]
-        return Model(
-            one_way, tuple(within), self.groupings, tables, self.total, mixture=shares, first=self.lead, late=self.late
-        )
+        tables = (*self.class_tables.values(), *tables)
+        return replace(model, given=tuple(within), tables=tables, mixture=shares, lead=None, first=self.lead)
 
     def draft_cells(self, records: int, learned: Learned, dice: Dice) -> list[Codes]:
         """Cells of this many drafted records, one array per column."""
@@ -255,7 +247,6 @@ def first_tables(
     columns: Sequence[Column],
     edges: Sequence[Ints],
     lead: int | None,
-    doubt: float,
     size: tuple[int, float],
     first: Sequence[tuple[Ints, float]],
     rules: Rules | None = None,
@@ -286,7 +277,7 @@ def first_tables(
     counts, spread = estimates.one_way_counts(tables, lead, len(columns))
     class_tables = dict(zip(others, tables, strict=True)) if leads else {}
     return Fitted(
-        columns, edges, lead, doubt, noisy_total, counts, spread, class_tables, rules=rules, bands=bands, places=places
+        columns, edges, lead, noisy_total, counts, spread, class_tables, rules=rules, bands=bands, places=places
     )
 
 

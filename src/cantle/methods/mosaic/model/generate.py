@@ -14,6 +14,7 @@ from cantle.methods.mosaic.model import conditionals
 from cantle.methods.mosaic.model.conditionals import Places, Regression
 from cantle.methods.mosaic.model.fit import FITTED, LAST_FITTED, LEAD, WORK, fit, parents_of
 from cantle.methods.mosaic.model.groupings import MOST_GROUPS, Groupings
+from cantle.methods.mosaic.model.inside import Order, order_of
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
 from cantle.methods.mosaic.model.sub_tables import LEVELS, SubTable, sub_tables
 from cantle.trusted.core.arrays import Codes, Words
@@ -47,6 +48,7 @@ class Model:
     late: int = 0  # so many of the last columns are drawn after all others
     fitted: int = FITTED  # most records that regressions are fitted on
     work: int = WORK  # most numbers that a regression reads per step
+    numbers: frozenset[int] = frozenset()  # the columns of numbers
     joint: tuple[int, ...] = LEVELS[-1:]  # groups of tables of three or more columns, level after level
 
     def to_release(self) -> Model:
@@ -146,6 +148,7 @@ class FittedColumn:
     rows: Places | None = None
     factors: Floats | None = None
     strata: int = 0
+    order: Order | None = None
 
     def draw(self, cells: Codes, dice: Dice, engine: Regression) -> Codes:
         """The cells of the column for these records (one row per column)."""
@@ -157,7 +160,11 @@ class FittedColumn:
             groups = engine.draw_rows(self.factors, self.rows.rows(cells, 0), _words(dice))
         if self.refined == len(self.grouping):
             return groups
-        return _draw_inside(self.given, self.grouping, self.refined, groups, cells[LEAD], dice, engine)
+        keys = cells[LEAD].astype(np.uint16) * np.uint16(self.refined) + groups
+        drawn = _draw_inside(self.given, self.grouping, self.refined, keys.astype(np.uint32), dice, engine)
+        if self.order is None:
+            return drawn
+        return self.order.sort(drawn, len(self.given) * self.refined, keys, groups, cells[self.order.parent], dice)
 
     def draw_held(self, cells: Codes, share: float, dice: Dice) -> Codes:
         """Which of these records hold an item, as this share of them does.
@@ -207,7 +214,8 @@ def fit_column(model: Model, column: int, drawn: Collection[int], cells: Codes, 
     factors = fit(model, column, tables, first, cells, engine)
     row_parts, merged = _merged_factors(model, tables, first * factors[-1], factors)
     keys, strata = _strata(model, tables, len(first))
-    return FittedColumn(given, grouping, refined, Places.of([*row_parts, keys]), merged, strata)
+    order = order_of(tables, model.numbers, model.one_way, model.groupings, column, refined)
+    return FittedColumn(given, grouping, refined, Places.of([*row_parts, keys]), merged, strata, order)
 
 
 def _merged_factors(
@@ -255,13 +263,11 @@ def _strata(model: Model, tables: list[SubTable], classes: int) -> tuple[list[tu
     return row_parts, total
 
 
-def _draw_inside(
-    given: Floats, grouping: Codes, refined: int, groups: Codes, lead: Codes, dice: Dice, engine: Regression
-) -> Codes:
-    """A cell inside each record's group, drawn from the column's distribution given the leading variable."""
+def _draw_inside(given: Floats, grouping: Codes, refined: int, keys: Codes, dice: Dice, engine: Regression) -> Codes:
+    """A cell inside each record's group, drawn from the column's distribution given the leading variable; `keys` number
+    the groups, one class after the other."""
     mask = grouping[None, :] == np.arange(refined)[:, None]
     inside = (given[:, None, :] * mask[None]).reshape(-1, given.shape[1])
     empty = inside.sum(axis=1) <= 0
     inside[empty] = np.tile(mask, (len(given), 1))[empty]
-    keys = lead.astype(np.uint32) * np.uint32(refined) + groups
     return engine.draw_rows(inside, keys, _words(dice))
