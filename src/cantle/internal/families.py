@@ -24,7 +24,6 @@ from cantle.schema.domain import Attribute
 from cantle.schema.families import FamilySchema
 from cantle.trusted.bounding.families import Families as Joined
 from cantle.trusted.core.arrays import Codes, Ints
-from cantle.trusted.geometry.views import CHILDREN
 
 GROUPS = 16
 
@@ -80,9 +79,9 @@ def compare_families(data: object, release: Release) -> Comparison:
         facts.append(
             Fact(f"distance of {attribute.name} of the first two {second}", None, _apart(attribute, attribute, two))
         )
-    joined = [one.view(CHILDREN)[0] for one in both]
+    joined = [[*(np.repeat(codes, one.size) for codes in one.parent), *one.child] for one in both]
     found = [
-        _apart(one, other, [(columns[i], columns[len(above) + 1 + j]) for columns in joined])
+        _apart(one, other, [(columns[i], columns[len(above) + j]) for columns in joined])
         for (i, one), (j, other) in product(enumerate(above), enumerate(below))
     ]
     facts.append(
