@@ -1,4 +1,4 @@
-"""Claims 71 and 72: the L1 sensitivities of questions about the items of a list hold and are attained."""
+"""Claims 71 to 73: sensitivities and ranges of questions about the items of lists hold and are attained."""
 
 from __future__ import annotations
 
@@ -11,9 +11,19 @@ import numpy as np
 import pytest
 
 from cantle.errors import ParameterError
-from cantle.trusted.claims.list_queries import LIST_QUERIES, PartsOfLists, SizesOfLists
+from cantle.trusted.claims.list_queries import (
+    LIST_CANDIDATES,
+    LIST_QUERIES,
+    PartSets,
+    PartsOfLists,
+    PartsRound,
+    SizesOfLists,
+)
+from cantle.trusted.claims.table_candidates import Distance
+from cantle.trusted.claims.views import PartsDistance
 from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.keys import ItemParts
 from cantle.trusted.geometry.cross_tables import ColumnCells
 from cantle.trusted.geometry.item_partitions import MOST_COUNTED, PARTS
 from cantle.trusted.noise import Seeded
@@ -98,6 +108,64 @@ def test_sizes_are_numbers_of_items() -> None:
 
 def test_all_queries_are_tried() -> None:
     assert {type(query) for query, _ in QUERIES} == {*LIST_QUERIES}
+    assert {PartSets} == {*LIST_CANDIDATES}
+
+
+def candidates(most: int, left: list[int], models: list[int]) -> PartSets:
+    """Two tables with models of one number each, in parts."""
+    keys = tuple(ItemParts(WITHIN, ITEMS, by, most) for by in (BY, BY_ITEM))
+    every = tuple(np.full(key.cells, one * PARTS) for key, one in zip(keys, models, strict=True))
+    return PartSets(PartsRound(keys), every, np.array([5, 0]), np.array(left))
+
+
+def scores(asked: PartSets, records: Records) -> np.ndarray:
+    engine = engine_of(records, SIZES)
+    assert asked.fits(engine.root(), engine.domain, Distance())
+    (scored,) = asked.exact_scores(engine, np.zeros(1, np.int64), engine.root(), Distance())
+    return scored.scores
+
+
+@pytest.mark.parametrize("models", [[0, 0], [1, 0], [0, 2], [3, 3]])
+@pytest.mark.parametrize("most", [1, 2, 4])
+def test_ranges_of_scores_hold(most: int, models: list[int]) -> None:
+    asked = candidates(most, [0, 1], models)
+    bound, widest = Distance().range * asked.margin, 0
+    assert bound == 2 * most * PARTS
+    for records in [(), *((point,) for point in POINTS[::3])]:
+        before = scores(asked, records)
+        for point in POINTS:
+            change = scores(asked, tuple(sorted((*records, point)))) - before
+            widest = max(widest, int(np.abs(change).max()))
+            assert change.max() - change.min() <= bound
+    assert widest == most * PARTS
+
+
+def test_scores_are_distances_of_the_tables_that_are_left() -> None:
+    records = tuple(POINTS[5:30])
+    query = PartsOfLists(WITHIN, ITEMS, BY_ITEM, 2)
+    by_definition = np.abs(sum((by_hand(query, record) for record in records), np.zeros(8)) - PARTS).sum()
+    assert scores(candidates(2, [1], [1, 1]), records).tolist() == [by_definition]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"round": PartsRound(())},
+        {"round": PartsRound((SizesOfLists(WITHIN, ITEMS).key,) * 2)},  # type: ignore[arg-type]
+        {"models": (np.zeros(8, np.int64),)},
+        {"left": np.array([2])},
+        {"left": np.array([1, 0])},
+        {"penalties": np.array([0])},
+    ],
+)
+def test_candidates_without_a_proof_are_refused(change: dict[str, Any]) -> None:
+    with Curator(engine_of((POINTS[0],), SIZES), Budget(10 * NANO, Unit()), Seeded(1)) as curator:
+        root = curator.root()
+        with pytest.raises(ParameterError):
+            curator.choose(root, replace(candidates(1, [0, 1], [0, 0]), **change), Distance(), NANO, why="bad")
+        with pytest.raises(ParameterError):
+            curator.choose(root, candidates(1, [0, 1], [0, 0]), PartsDistance(), NANO, why="bad")
+        assert curator.left(root)[0] == 10 * NANO
 
 
 def test_only_the_unsplit_root_fits() -> None:

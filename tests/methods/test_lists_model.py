@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cantle.methods.mosaic.model.generate import to_share
-from cantle.methods.mosaic.model.lists import ListSizes
+from cantle.methods.mosaic.model.lists import ListSizes, low_rank
 
 SIZES = np.array([1000, 3000, 4000, 1500, 400, 100], dtype=np.int64)
 
@@ -54,3 +54,20 @@ def test_probabilities_are_moved_to_a_share(share: float) -> None:
     moved = to_share(held, share)
     assert moved.mean() == pytest.approx(share, abs=1e-4)
     assert (np.diff(moved[np.argsort(held)]) >= 0).all()
+
+
+def test_noise_alone_has_no_rank() -> None:
+    for seed in range(5):
+        made, rank = low_rank(np.random.default_rng(seed).normal(0, 0.9, (24, 8)), 1.0)
+        assert rank == 0
+        assert not made.any()
+
+
+@pytest.mark.parametrize("shape", [(24, 8), (3, 8)])
+def test_what_items_have_in_common_is_kept(shape: tuple[int, int]) -> None:
+    dice = np.random.default_rng(2)
+    true = 20 * np.outer(dice.normal(0, 1, shape[0]), dice.normal(0, 1, shape[1]))
+    noise = dice.normal(0, 1, shape)
+    made, rank = low_rank(true + noise, 1.0)
+    assert rank == 1
+    assert ((made - true) ** 2).sum() <= (noise**2).sum() + 1e-9

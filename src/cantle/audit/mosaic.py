@@ -150,6 +150,22 @@ def _list(questions: Questions, last: Callable[[], None]) -> Answers:
     return [sizes.tolist()]
 
 
+BY_COLUMNS = (_table(2), _table(3))
+"""The tables of items by one of two columns."""
+
+
+def _list_column(questions: Questions, last: Callable[[], None]) -> Answers:
+    """The choice of one of two columns by which the items of lists depart most from noisy counts, then its counts."""
+    questions.set_cells([HALVES] * 4)
+    noisy = questions.item_parts((0, 1), None, 1, _units(2), "items")
+    models = [np.repeat(4 * noisy.clip(0), 2), np.zeros(4, np.int64)]
+    penalties, left = np.array([1, 0]), np.arange(2)
+    chosen = questions.choose_column((0, 1), BY_COLUMNS, 1, models, left, penalties, _units(4))
+    last()
+    questions.item_parts((0, 1), BY_COLUMNS[chosen], 1, _units(2), "by a column")
+    return [noisy.tolist(), chosen]
+
+
 # ---- the list -------------------------------------------------------------------------------------------------
 
 THREE = MosaicConfig("mosaic: three cross tables", (2, 2), {}, 3, script=_three_tables, tight=True)
@@ -164,6 +180,7 @@ SUBSET = MosaicConfig(
 GROW = MosaicConfig("mosaic: trees over two columns", (4, 2), {}, 7, script=_grow, records=2, quick=1)
 SPIKES = MosaicConfig("mosaic: frequent values of two columns", (4, 2), {}, 2, script=_spikes, records=2, tight=True)
 LIST = MosaicConfig("mosaic: items of a list", (2, 2, 2), {}, 5, script=_list, records=2, tight=True)
+LIST_COLUMN = MosaicConfig("mosaic: a column for items of a list", (2,) * 4, {}, 8, script=_list_column, records=1)
 HEAVIEST = MosaicConfig("mosaic: one frequent value", (4, 2), {}, 1, script=_heaviest, records=2)
 
 MOSAIC_CONFIGS: tuple[MosaicConfig, ...] = (
@@ -173,6 +190,7 @@ MOSAIC_CONFIGS: tuple[MosaicConfig, ...] = (
     GROW,
     SPIKES,
     LIST,
+    LIST_COLUMN,
     MosaicConfig("mosaic: frequent values, shown", (4, 2), {}, 1, script=_spikes_shown, window=(0, 2), records=2,
                  tight=True),
     HEAVIEST,

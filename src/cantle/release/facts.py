@@ -36,9 +36,8 @@ class Previous:
     date: str = ""
 
     def __str__(self) -> str:
-        return (
-            f"{self.date}: {self.what}, epsilon {self.epsilon}" if self.date else f"{self.what}, epsilon {self.epsilon}"
-        )
+        said = f"{self.what}, epsilon {self.epsilon}"
+        return f"{self.date}: {said}" if self.date else said
 
 
 def _stated(one: Previous) -> dict[str, str]:

@@ -48,12 +48,10 @@ def budget_lines(manifest: Manifest) -> Iterator[str]:
 def other_paths(manifest: Manifest) -> str:
     """A sentence that says that questions differ between regions, if the receipt has several kinds of path."""
     others = len(manifest.receipt.paths) - 1
+    if others < 1:
+        return ""
     kinds = "1 other list" if others == 1 else f"{others:,} other lists"
-    return (
-        f"Not all regions were asked the same questions. This is the longest list; release.json has {kinds}."
-        if others > 0
-        else ""
-    )
+    return f"Not all regions were asked the same questions. This is the longest list; release.json has {kinds}."
 
 
 def receipt_table(receipt: Receipt) -> str:

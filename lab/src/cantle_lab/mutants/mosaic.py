@@ -13,6 +13,7 @@ import numpy.typing as npt
 from cantle.audit import mosaic as configs
 from cantle.audit.exact import Breakage, Table, replaced
 from cantle.methods.mosaic.questions import CandidateTables, Questions
+from cantle.trusted.claims.list_queries import PartSets
 from cantle.trusted.claims.table_candidates import HeavyValues, _ScoredValues, counted
 from cantle.trusted.claims.table_queries import CrossTables, Spikes
 from cantle.trusted.claims.value_trees import ValueTrees
@@ -96,6 +97,10 @@ def _whole(original: Call, size: Ints, most: int) -> Ints:
     return np.full_like(original(size, most), item_partitions.PARTS)
 
 
+def _one(original: object) -> property:  # noqa: ARG001
+    return property(lambda _self: 1)
+
+
 # ---- the table ------------------------------------------------------------------------------------------------------
 
 _TWICE: Table = ((0, 0, 0),) * 2
@@ -119,4 +124,6 @@ MOSAIC_BREAKAGES: tuple[Breakage, ...] = (
              INFINITE, instead(HeavyValues, "exact_scores", _observed_values)),
     Breakage("mosaic: a whole count for every item of a list", "Claim 72: parts", configs.LIST, (), (1, 1, 0, 0),
              7.0, instead(list_counts, "item_parts", _whole)),
+    Breakage("mosaic: a column for items chosen at the range of a table", "Claim 73: the range of parts",
+             configs.LIST_COLUMN, (), (1, 0, 1, 0, 0), 8.1, instead(PartSets, "margin", _one)),
 )  # fmt: skip

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from cantle.drawing.counts import Dice
@@ -24,6 +23,7 @@ from cantle.schema.domain import Domain
 from cantle.schema.families import FamilySchema
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.views import in_rank
 
 if TYPE_CHECKING:
     from cantle.schema.canonical_json import JSON
@@ -72,12 +72,6 @@ def frame_of(
     child = _written(below, [part[sorted_rows] for part in places], len(sorted_rows))
     codes = drawn.parent, [part[sorted_rows] for part in drawn.child]
     return joined(parent.frame(), child.frame(), drawn.size, schema.names[1]), codes
-
-
-def in_rank(codes: Codes, null: int, falls: bool) -> Ints:
-    """What children are sorted by: the codes of a column, null last."""
-    wide = codes.astype(np.int64)
-    return np.where(wide == null, np.int64(2**62), -wide if falls else wide)
 
 
 def _written(domain: Domain, places: Sequence[Codes], rows: int) -> Written:

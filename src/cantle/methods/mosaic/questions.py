@@ -14,8 +14,8 @@ from math import ceil, log
 import numpy as np
 
 from cantle.drawing.column_cells import Column
-from cantle.methods.mosaic.model.answers import LIST_PAIRS, LIST_SIZES, CellsOf, NoisyAnswer, TreeNode
-from cantle.trusted.claims.list_queries import PartsOfLists, SizesOfLists
+from cantle.methods.mosaic.model.answers import LIST_CHOICE, LIST_PAIRS, LIST_SIZES, CellsOf, NoisyAnswer, TreeNode
+from cantle.trusted.claims.list_queries import PartSets, PartsOfLists, PartsRound, SizesOfLists
 from cantle.trusted.claims.queries import Size
 from cantle.trusted.claims.table_candidates import (
     Dependence,
@@ -31,6 +31,7 @@ from cantle.trusted.claims.value_trees import ValueTrees
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.core.curator import Curator
+from cantle.trusted.core.keys import ItemParts
 from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, LabelTree
@@ -178,6 +179,21 @@ class Questions:
         if by is not None:
             about |= {"by": list(by.columns), "edges": group_edges(self.within, by)}
         return self._keep(why, noisy, [asked.key.cells], [about])[0]
+
+    def choose_column(
+        self,
+        items: Sequence[int],
+        by: Sequence[CrossTable],
+        most: int,
+        models: Sequence[Ints],
+        left: Ints,
+        penalties: Ints,
+        price: Fraction,
+    ) -> int:
+        """The one of these tables by which the parts of items are farthest from their model, chosen with noise."""
+        keys = tuple(ItemParts(self.within, tuple(items), one, most) for one in by)
+        asked = PartSets(PartsRound(keys), tuple(models), penalties, left)
+        return self._curator.choose(self._root, asked, Distance(), nano(price), why=LIST_CHOICE)
 
     def choose_table(self, candidates: CandidateTables, surviving: Ints, price: Fraction) -> int:
         """The surviving candidate whose counts are farthest from its model, chosen with noise."""

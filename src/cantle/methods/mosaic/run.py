@@ -7,7 +7,7 @@ shares of the budget are in mosaic_plan.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
@@ -30,6 +30,7 @@ from cantle.drawing.counts import Dice, Floats
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.model import table_sets
 from cantle.methods.mosaic.model.answers import (
+    LIST_CHOICE,
     LIST_ITEMS,
     LIST_PAIRS,
     LIST_SIZES,
@@ -48,7 +49,10 @@ from cantle.methods.mosaic.model.lists import (
     Listed,
     ListSizes,
     PartTable,
+    expected_parts,
     groups_of,
+    noise_in,
+    number_of_columns,
     related_columns,
     with_lists,
 )
@@ -425,31 +429,43 @@ class MosaicRun:
         return with_items(codes, self.groups, noisy, variance, self.fitted.total, self.dice["records"])
 
     def _ask_lists(self, listed: Listed) -> ListAnswers:
-        """The noisy answers about lists: how many items records have, items in pairs and by columns, then each alone,
-        for all that is left."""
+        """The noisy answers about lists: how many items records have, then items alone, by columns, and in pairs."""
         left = self._price(self.start.lists)
         price = {what: rules.price(share, left) for what, share in rules.LIST_SHARES.items()}
-        noisy, noise = self.questions.list_sizes(listed.items, price[LIST_SIZES]), self._rate(price[LIST_SIZES], 1)
-        sizes = ListSizes.of(noisy, laplace_variance(noise), self.fitted.total, listed.longest)
-        left, pairs = left - price[LIST_SIZES], None
-        if len(listed.items) > 1:
-            pairs = self._parts(listed, None, sizes.usual(pairs=True), price[LIST_PAIRS], LIST_PAIRS)
-            left -= price[LIST_PAIRS]
-        by_column = self._by_columns(listed, sizes, price[LIST_TABLE])
-        left -= price[LIST_TABLE] if by_column else 0
-        most = sizes.most(len(listed.items), self._rate(left, 1))
-        return ListAnswers(sizes, self._parts(listed, None, most, left, LIST_ITEMS), by_column, pairs)
+        related, paired = related_columns(self.fitted, listed), len(listed.items) > 1
+        asked = [LIST_SIZES, *[LIST_CHOICE, LIST_TABLE] * bool(related), *[LIST_PAIRS] * paired]
+        alone = left - sum(price[what] for what in asked)
+        noisy, rate = self.questions.list_sizes(listed.items, price[LIST_SIZES]), self._rate(price[LIST_SIZES], 1)
+        sizes = ListSizes.of(noisy, laplace_variance(rate), self.fitted.total, listed.longest)
+        most = sizes.most(len(listed.items), self._rate(alone, 1))
+        answers = ListAnswers(sizes, self._parts(listed, None, most, alone, LIST_ITEMS), [], None)
+        if related:
+            self._by_columns(listed, answers, related, price)
+        if paired:
+            answers.pairs = self._parts(listed, None, sizes.usual(pairs=True), price[LIST_PAIRS], LIST_PAIRS)
+        return answers
 
-    def _by_columns(self, listed: Listed, sizes: ListSizes, paid: Fraction) -> list[PartTable]:
-        """Counts of the items by the groups of other columns."""
-        most, by_column = sizes.usual(), list[PartTable]()
-        count, rate = sizes.counted(most) / len(listed.items), self._rate(paid, most)
-        related = related_columns(self.fitted, listed, count, rate)
-        for number, column in enumerate(related, 1):
-            groups = groups_of(self.fitted, column, count, rate / len(related))
-            by, each = question((column,), (groups,), self.fitted.groupings), Fraction(1, len(related))
-            by_column.append(self._parts(listed, by, most, rules.price(each, paid), f"{LIST_TABLE} {number}"))
-        return by_column
+    def _by_columns(
+        self, listed: Listed, answers: ListAnswers, related: Sequence[int], price: Mapping[str, Fraction]
+    ) -> None:
+        """Counts the items by the groups of some columns: the leading one, and others that are chosen."""
+        sizes, most = answers.sizes, answers.sizes.usual()
+        number = number_of_columns(sizes, most, self._rate(price[LIST_TABLE], most), len(related))
+        each, choice = (rules.price(Fraction(1, number), price[what]) for what in (LIST_TABLE, LIST_CHOICE))
+        by = [question((one,), (groups_of(self.fitted, one),), self.fitted.groupings) for one in related]
+        models = [expected_parts(self.fitted, answers, most, one) for one in by]
+        noise = PARTS / self._rate(each, most)
+        penalties = np.rint([noise * noise_in(model) for model in models]).astype(np.int64)
+        left = list(range(len(related)))
+        for place in range(number):
+            at = 0
+            if related[left[0]] != self.lead:
+                kept = np.array(left, dtype=np.int64)
+                flat = [model.ravel() for model in models]
+                chosen = self.questions.choose_column(listed.items, by, most, flat, kept, penalties, choice)
+                at = left.index(chosen)
+            table = by[left.pop(at)]
+            answers.by_column.append(self._parts(listed, table, most, each, f"{LIST_TABLE} {place + 1}"))
 
     def _parts(self, listed: Listed, by: CrossTable | None, most: int, price: Fraction, why: str) -> PartTable:
         noisy = self.questions.item_parts(listed.items, by, most, price, why)

@@ -39,7 +39,7 @@ from cantle.release.answers.table_answers import inside_bins, numbers_of
 from cantle.release.answers.widths import Cells, joined, within_cells
 from cantle.release.schemas import columns_of_table
 from cantle.schema.code_sets import EVERYTHING, Key, OneColumn, Question, columns_of, holds, join
-from cantle.schema.domain import Attribute
+from cantle.schema.domain import Attribute, Steps
 from cantle.schema.families import FamilySchema
 from cantle.schema.question_columns import Misfit, Vocabulary, tokens_of
 from cantle.schema.questions import parse
@@ -231,18 +231,8 @@ class FamilyAsker(Asker):
         asked = self._about(question, [column])
         attribute = self._numbers(column, of_children=asked.of_children)
         places = self._places[asked.of_children][column]
-        if attribute is None:
-            grid, values, ends = (
-                self._schema.max_children + 1,
-                places.astype(float),
-                np.array([0.0, self._schema.max_children]),
-            )
-        else:
-            grid = attribute.grid
-            values = numbers_of(attribute, np.minimum(places, grid - 1))
-            ends = numbers_of(attribute, np.array([0, grid - 1]))
-        inside = self.inside(asked) & (places < grid)
-        values = values[inside]
+        places = places[self.inside(asked) & (places < attribute.grid)]
+        values, ends = (numbers_of(attribute, codes) for codes in (places, np.array([0, attribute.grid - 1])))
         if not len(values):
             return Estimate(float("nan"), float("nan"), float("nan"), confidence, NOISE_ONLY)
         margin, covers = self._margin(asked, confidence, beside=1)
@@ -252,8 +242,7 @@ class FamilyAsker(Asker):
         smaller = np.minimum(below, 1 - below)
         errors = np.minimum(2 * smaller, (1 + smaller) * margin / len(values))  # the size of the group is off as well
         mean, off = float(values.mean()), float((np.diff(held) * errors).sum())
-        if attribute is not None:
-            off += inside_bins(attribute, self._bins[asked.of_children].get(column), places[inside])
+        off += inside_bins(attribute, self._bins[asked.of_children].get(column), places)
         note = self.cut_steps(asked)
         return Estimate(mean, max(mean - off, ends.min()), min(mean + off, ends.max()), confidence, covers, note)
 
@@ -270,19 +259,20 @@ class FamilyAsker(Asker):
 
     @cached_property
     def _columns(self) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
-        """The columns that questions about parents and about children name, without the number of children."""
-        above, below = (columns_of_table(one) for one in self._schema.tables)
-        named = {self._schema.joined_names.get(name, name): replace(one, name=name) for name, one in above.items()}
-        return above, named | below
+        """The columns that questions about parents and about children name."""
+        schema = self._schema
+        every = Steps(type="integer", first=0, step=1, grid=schema.max_children + 1)
+        number = Attribute(schema.number_of_children, every, nullable=False)
+        above, below = (columns_of_table(one) for one in schema.tables)
+        named = {schema.joined_names.get(name, name): replace(one, name=name) for name, one in above.items()}
+        return {number.name: number, **above}, {number.name: number, **named, **below}
 
-    def _numbers(self, name: str, *, of_children: bool) -> Attribute | None:
-        """A column of numbers; None for the number of children."""
-        if name == self._schema.number_of_children:
-            return None
+    def _numbers(self, name: str, *, of_children: bool) -> Attribute:
+        """A column of numbers."""
         every = self._columns[of_children]
         able = {key: one for key, one in every.items() if one.scale.type in ("integer", "number")}
         if name not in able:
-            raise no_numbers(name, [self._schema.number_of_children, *able])
+            raise no_numbers(name, [*able])
         return able[name]
 
     def table(self, by: Sequence[str], question: Any, mean: str | None, confidence: float) -> pl.DataFrame:
@@ -300,10 +290,6 @@ class FamilyAsker(Asker):
 
     def _groups(self, name: str, *, of_children: bool) -> Groups:
         """The groups of a column; of many numbers, the cells in which they were counted by themselves."""
-        schema = self._schema
-        if name == schema.number_of_children:
-            every = np.arange(schema.max_children + 1)
-            return Groups(name, pl.Series(every), every, len(every))
         try:
             (self._below if of_children else self._above).column(name)
         except Misfit as why:

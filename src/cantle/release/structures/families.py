@@ -20,7 +20,7 @@ from cantle.methods.families.layout import DRAWN_VIEWS, Layout
 from cantle.methods.families.model.answers import variance_of
 from cantle.methods.families.model.draw import Drawn, drawn_families, number_drawn
 from cantle.methods.families.model.view_fit import Answered, FamilyFit
-from cantle.methods.families.results import family_cells, frame_of, in_rank
+from cantle.methods.families.results import family_cells, frame_of
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
 from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
@@ -44,7 +44,7 @@ from cantle.schema.families import FamilySchema
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.views import FIRST, LATER
+from cantle.trusted.geometry.views import FIRST, LATER, in_rank
 
 _CLOSE = 0.02  # share of the rows that may be in other cells of a column
 

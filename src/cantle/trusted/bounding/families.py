@@ -22,7 +22,7 @@ from cantle.trusted.bounding.persons import PERSON, marks, person_numbers, withi
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.private import Private
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.views import FamilyDomain, view_rows
+from cantle.trusted.geometry.views import FamilyDomain, in_rank, view_rows
 
 if TYPE_CHECKING:
     from polars import DataFrame, Series
@@ -45,12 +45,7 @@ class Order:
 
     def ranks(self, child: Sequence[Codes]) -> list[Codes]:
         """What to sort by, the first column first."""
-        return [_rank(child[column], null, falls) for column, null, falls in self.columns]
-
-
-def _rank(codes: Codes, null: int, falls: bool) -> Codes:
-    wide = codes.astype(np.int64)
-    return np.where(wide == null, np.int64(2**62), -wide if falls else wide)
+        return [in_rank(child[column], null, falls) for column, null, falls in self.columns]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,18 +1,26 @@
-"""Queries of `mosaic` about the items of a list in a table, each with its L1 sensitivity and a proof.
+"""Questions of `mosaic` about the items of lists in a table, each with its sensitivity or range and a proof.
 
 Long lists count with all their items or pairs, each with a part of one count (geometry/item_partitions.py): a function
-of the record alone, so that neither its position nor other records matter. tests/laws/test_list_queries.py checks both
+of the record alone, so that neither its position nor other records matter. tests/laws/test_list_queries.py checks all
 bounds by brute force.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from cantle.trusted.claims.cut_candidates import Scored
 from cantle.trusted.claims.queries import OncePerRecord
+from cantle.trusted.claims.table_candidates import Distance, TableSets
 from cantle.trusted.core.budget import Unit
-from cantle.trusted.core.keys import ItemParts, ListSizes
+from cantle.trusted.core.keys import Domain, ItemParts, ListSizes
+from cantle.trusted.counting.base import Counted, TableEngine
 from cantle.trusted.geometry import item_partitions
+from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 
 
@@ -55,4 +63,52 @@ class PartsOfLists:
         return self.most * item_partitions.PARTS * unit.max_records
 
 
+@dataclass(frozen=True, eq=False)
+class PartsRound:
+    """The tables of parts among which one is chosen."""
+
+    keys: tuple[ItemParts, ...]
+
+    @property
+    def tables(self) -> tuple[Any, ...]:
+        return self.keys
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:
+        known = type(self.keys) is tuple and all(type(key) is ItemParts for key in self.keys) and self.keys
+        return bool(known) and all(key.fits(nodes, domain) for key in self.keys)
+
+
+@dataclass(frozen=True, eq=False)
+class PartSets(TableSets):
+    """The tables of parts that may still be chosen (see `TableSets`); all records are scored.
+
+    Claim 73. The scores have the range of `Distance` times `margin`, 2 most PARTS: a record adds at most most * PARTS
+    parts to the cells of a table and takes none away (Claim 72), so |parts - model| summed over the cells moves by at
+    most that much either way, and the public penalty not at all. With several tables the largest `most` counts. Not
+    monotone. With up to 2^42 records and models that add up to less than 2^60, 64 bits hold every score.
+    """
+
+    round: PartsRound  # type: ignore[assignment]  # the tables of a round of another kind
+
+    @property
+    def margin(self) -> int:  # type: ignore[override]
+        return max(key.most for key in self.round.keys) * item_partitions.PARTS
+
+    def _scored_by(self, quality: object) -> bool:
+        return type(quality) is Distance and type(self.round) is PartsRound
+
+    def exact_scores(self, engine: Any, positions: Ints, nodes: Frontier, quality: Distance) -> Iterator[Scored]:  # noqa: ARG002
+        exact_counts = engine.kept(self.round, lambda: self._counted(engine))
+        exact_scores = quality.scores(exact_counts, self.models, self.penalties)[self.left]
+        yield Scored(0, 1, exact_scores, np.array([0, len(self.left)], dtype=np.int64))
+
+    def _counted(self, engine: TableEngine) -> Counted:
+        """The exact counts of all tables, and where each begins."""
+        whole = np.zeros(1, dtype=np.int64)
+        exact_counts = [next(engine.tally(whole, key))[2][0] for key in self.round.keys]
+        ends = np.cumsum([0, *map(len, exact_counts)], dtype=np.int64)
+        return np.concatenate(exact_counts), ends[:-1]
+
+
+LIST_CANDIDATES = (PartSets,)
 LIST_QUERIES = (SizesOfLists, PartsOfLists)

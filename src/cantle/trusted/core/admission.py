@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, cast
 from cantle.errors import ParameterError
 from cantle.trusted.claims.cut_candidates import CUT_CANDIDATES, AnyScored, Candidates
 from cantle.trusted.claims.degree_queries import GRAPH_KEYS, Bounds, Lag, Projection
-from cantle.trusted.claims.list_queries import LIST_QUERIES
+from cantle.trusted.claims.list_queries import LIST_CANDIDATES, LIST_QUERIES
 from cantle.trusted.claims.queries import SPARSE_QUERIES, TRUSTED_QUERIES, Query, SparseQuery
 from cantle.trusted.claims.scores import CUT_QUALITIES, Score
 from cantle.trusted.claims.sequence_queries import SEQUENCE_KEYS, ListedStrings
@@ -38,7 +38,7 @@ Answer = TypeVar("Answer")
 REGIONS = (Frontier, Partitions)
 RULES: dict[type, tuple[type, ...]] = {Frontier: BOX_RULES, Partitions: (Kept,)}
 SCORES = (*CUT_QUALITIES, *TABLE_QUALITIES, *VIEW_QUALITIES, Lag, TermScore)
-CANDIDATES = (*CUT_CANDIDATES, *SPECIALISATIONS, *TABLE_CANDIDATES, *VIEW_CANDIDATES, Bounds)
+CANDIDATES = (*CUT_CANDIDATES, *SPECIALISATIONS, *TABLE_CANDIDATES, *LIST_CANDIDATES, *VIEW_CANDIDATES, Bounds)
 QUERIES = (*TRUSTED_QUERIES, *CELL_QUERIES, *LIST_QUERIES, *VIEW_QUERIES, *GRAPH_KEYS, *BASKET_KEYS, *SEQUENCE_KEYS)
 KEYS = (*TRUSTED_KEYS, *CELL_KEYS, ViewCounts, *GRAPH_KEYS, *BASKET_KEYS, *SEQUENCE_KEYS)
 THRESHOLD_QUERIES = (*SPARSE_QUERIES, Spikes, ViewSpikes, PairSupports, ListedStrings)

@@ -80,6 +80,12 @@ def view_rows(view: int, parent: Sequence[Codes], size: Ints, child: Sequence[Co
     return [*above, own_size - position, stages(position, own_size), *first, *before, *own], family
 
 
+def in_rank(codes: Codes, null: int, falls: bool) -> Ints:
+    """What children are sorted by: the codes of a column, the largest first if it `falls`, null last either way."""
+    wide = codes.astype(np.int64)
+    return np.where(wide == null, np.int64(2**62), -wide if falls else wide)
+
+
 def is_view(view: object) -> bool:
     return type(view) is int and view in VIEWS
 

@@ -21,7 +21,7 @@ from cantle.methods.mosaic.model.generate import FittedColumn, fit_column, kerne
 from cantle.methods.mosaic.model.sub_tables import LEVELS
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.views import FIRST, LATER, PARENTS, stages
+from cantle.trusted.geometry.views import FIRST, LATER, PARENTS, stages, view_rows
 
 PASSES, LAST_PASSES = 3, 8
 """How often the regressions for later children are fitted, in drafts and for a release. Each pass makes the chains of
@@ -55,13 +55,9 @@ class Cells:
 
     def view(self, view: int, dice: Dice) -> list[Codes]:
         """Records of a view with the weights that they have there: of LATER, one later child per family."""
-        if view == PARENTS:
-            return [*self.parent, self.size]
-        least = 1 if view == FIRST else 2
-        family = np.flatnonzero(self.size >= least)
-        if view == FIRST:
-            own = self.child[:, self.starts[family]]
-            return [*(part[family] for part in self.parent), self.size[family], *own]
+        if view != LATER:
+            return view_rows(view, self.parent, self.size, [*self.child])[0]
+        family = np.flatnonzero(self.size >= 2)
         position = dice.integers(1, self.size[family]) if len(family) else np.zeros(0, np.int64)
         return list(_later(self, family, position, self.child[:, self.starts[family] + position])[:-1])
 

@@ -25,7 +25,8 @@ SCORES = "pairs of scores"
 
 LIST_SIZES, LIST_PAIRS, LIST_ITEMS = "sizes of lists", "pairs of items of lists", "items of lists"
 LIST_TABLE = "items of lists by column"
-"""What receipts call the questions about lists; a number follows the last of these."""
+LIST_CHOICE = "choice of a column for items of lists"
+"""What receipts call the questions about lists; a number follows the one by column."""
 
 
 class TreeNode(TypedDict, total=False):

@@ -14,7 +14,7 @@ from cantle.methods.mosaic.model import estimates
 from cantle.methods.mosaic.model.bands import Bands
 from cantle.methods.mosaic.model.classes import MOST_MEAN_CELLS, learn_classes
 from cantle.methods.mosaic.model.estimates import draw_values, given_class
-from cantle.methods.mosaic.model.generate import Model, generate, link_strengths
+from cantle.methods.mosaic.model.generate import Model, generate
 from cantle.methods.mosaic.model.groupings import Groupings, barriers
 from cantle.methods.mosaic.model.label import Labels
 from cantle.methods.mosaic.model.nested import combined, few_groups, stands_out
@@ -112,10 +112,6 @@ class Fitted:
         )
         made.use_tables()
         return made
-
-    def links(self) -> Floats:
-        """For each pair of columns how strongly they are linked."""
-        return link_strengths(self.model(None))
 
     def stands_out(self, table: NoisyTable) -> bool:
         """Whether a pair should be measured more finely."""

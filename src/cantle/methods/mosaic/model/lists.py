@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cantle.drawing.column_cells import Column
-from cantle.drawing.counts import Floats
+from cantle.drawing.counts import Floats, each_dot, mix
 from cantle.drawing.smooth import project
 from cantle.methods.mosaic.model.fitted import Fitted
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
@@ -21,17 +21,18 @@ from cantle.schema.domain import Domain
 from cantle.schema.lists import Lists
 from cantle.schema.rules import Rules
 from cantle.trusted.geometry.boxes import Ints
+from cantle.trusted.geometry.cross_tables import CrossTable
 from cantle.trusted.geometry.item_partitions import MOST_COUNTED, PARTS
 
-_LOST = 0.12
+_LOST = 0.06
 """What the parts of long lists that do not count make wrong, as a part of them."""
 
-_MOST_GROUPS = 16
-_CELL = 2.0
-"""How many times its noise the expected count of an item in a group is, where groups are made small."""
+_POWERS = 40
+"""Steps in which the strongest direction of a matrix is found."""
 
-_COLUMN_CELL = 3.0
-"""How many times the noise of a count of an item by a column its support is at least, if more columns are counted."""
+_MOST_GROUPS = 8
+_PER_COLUMN = 400.0
+"""The number of items that count, times the rate of their noise, for each column that items are counted by."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +77,14 @@ class PartTable:
         return PartTable(self.counts * factor, self.variance * factor**2, self.most, self.column)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class ListAnswers:
     """The noisy answers about lists: how many records have each number of items, counts of items, of items by columns,
     and of pairs."""
 
     sizes: ListSizes
     items: PartTable
-    by_column: Sequence[PartTable]
+    by_column: list[PartTable]
     pairs: PartTable | None
 
 
@@ -137,21 +138,32 @@ class ListSizes:
         return max(1, min(MOST_COUNTED, round(mean * (mean - 1) / 2 if pairs else mean)))
 
 
-def related_columns(fitted: Fitted, listed: Listed, count: float, rate: float) -> list[int]:
-    """The columns that items are counted by: the leading one, then those most strongly linked to others, as many as
-    the noise allows. `count` is the mean count of an item, `rate` that of its noise if there is one column."""
-    links = fitted.links().sum(axis=1)
+def related_columns(fitted: Fitted, listed: Listed) -> list[int]:
+    """The columns that items may be counted by, the leading one first."""
     usable = [number for number, size in enumerate(fitted.sizes) if size > 1 and number not in listed.missing]
-    usable.sort(key=lambda number: (number != fitted.lead, -links[number], number))
-    return usable[: max(1, int(count * rate / _COLUMN_CELL))]
+    return sorted(usable, key=lambda number: number != fitted.lead)
 
 
-def groups_of(fitted: Fitted, column: int, count: float, rate: float) -> int:
-    """The number of groups of a column: the leading one has all of its cells, others fewer if there is more noise."""
-    if column == fitted.lead:
-        return fitted.sizes[column]
-    most = int(np.clip(count * rate / _CELL, 2, _MOST_GROUPS))
-    return fitted.groupings[column].at_most(most)
+def number_of_columns(sizes: ListSizes, most: int, rate: float, usable: int) -> int:
+    """How many columns items are counted by, as the noise at this rate allows."""
+    return min(usable, max(1, int(sizes.counted(most) * rate / _PER_COLUMN)))
+
+
+def groups_of(fitted: Fitted, column: int) -> int:
+    """The number of groups of a column that items are counted by; the leading one has all of its cells."""
+    return fitted.sizes[column] if column == fitted.lead else fitted.groupings[column].at_most(_MOST_GROUPS)
+
+
+def expected_parts(fitted: Fitted, answers: ListAnswers, most: int, by: CrossTable) -> Ints:
+    """Parts by item and group of a column, of `most` items of a record, if items did not depend on the column."""
+    support = answers.items.counts[:, 0] * answers.sizes.stretch(answers.items.most) / answers.sizes.stretch(most)
+    share = np.bincount(by.maps[0], fitted.one_way[by.columns[0]])
+    return np.rint(np.outer(np.maximum(support, 0.0), share) * PARTS).astype(np.int64)
+
+
+def noise_in(model: Ints) -> float:
+    """How much noise there is in a table of items by groups, once it is `low_rank`, for noise of 1 in each count."""
+    return float((sum(model.shape) * model.size) ** 0.5)
 
 
 def with_lists(
@@ -176,10 +188,47 @@ def _add_by_column(fitted: Fitted, listed: Listed, table: PartTable) -> None:
     assert table.column is not None
     groups = table.counts.shape[1]
     starts = fitted.groupings[table.column].starts(groups)
-    every = np.add.reduceat(fitted.one_way[table.column], starts) * fitted.total
-    for item, held in zip(listed.items, table.counts, strict=True):
-        both = np.column_stack([every - held, held])
-        fitted.add(NoisyTable((table.column, item), (groups, 2), both, table.variance))
+    share = np.add.reduceat(fitted.one_way[table.column], starts)
+    support = np.array([fitted.one_way[item][1] for item in listed.items]) * fitted.total
+    apart = table.counts - support[:, None] * share
+    apart -= apart.sum(axis=1, keepdims=True) * share
+    made, rank = low_rank(apart, table.variance)
+    if not rank:
+        return
+    variance = table.variance * rank * (len(support) + groups) / apart.size
+    for item, one, more in zip(listed.items, support, made, strict=True):
+        held = one * share + more
+        both = np.column_stack([fitted.total * share - held, held])
+        fitted.add(NoisyTable((table.column, item), (groups, 2), both, min(variance, table.variance)))
+
+
+def low_rank(noisy: Floats, variance: float) -> tuple[Floats, int]:
+    """A matrix without what noise of this variance adds, and its rank: singular values that stand out are shrunk as is
+    best for a few of them (Gavish and Donoho, 2017).
+
+    Items follow a column in few ways, such as more of them with age, so all items together tell more than each alone.
+    """
+    narrow, wide = sorted(noisy.shape)
+    ratio, unit = narrow / wide, (wide * variance) ** 0.5
+    rest, made = noisy.copy(), np.zeros_like(noisy)
+    for rank in range(narrow):
+        left, right = _strongest(rest)
+        value = float((left**2).sum() ** 0.5) / unit
+        if value <= 1 + ratio**0.5:
+            return made, rank
+        kept = max(0.0, (value**2 - ratio - 1) ** 2 - 4 * ratio) ** 0.5 / value
+        made += kept / value * np.outer(left, right)
+        rest -= np.outer(left, right)
+    return made, narrow
+
+
+def _strongest(matrix: Floats) -> tuple[Floats, Floats]:
+    """The vectors whose outer product is nearest to a matrix; the second one has length 1."""
+    right = matrix[int(np.argmax((matrix**2).sum(axis=1)))].copy()
+    for _ in range(_POWERS):
+        right = mix(each_dot(matrix, right), matrix)
+        right /= max(float((right**2).sum()) ** 0.5, 1e-300)
+    return each_dot(matrix, right), right
 
 
 def _add_pairs(fitted: Fitted, listed: Listed, pairs: PartTable) -> None:
