@@ -15,7 +15,7 @@ def test_all_cuts_run_over_attributes_then_points() -> None:
     assert all_cuts.counts(root).tolist() == [5]
     cuts = [all_cuts.cuts(root, np.array([i])) for i in range(5)]
     assert [(int(c.attribute[0]), int(c.point[0])) for c in cuts] == [(0, 1), (0, 2), (2, 1), (2, 2), (2, 3)]
-    assert all_cuts.inverse_weights(root).spelled().tolist() == [2, 2, 3, 3, 3]
+    assert all_cuts.inverse_weights(root).tolist() == [2, 2, 3, 3, 3]
 
 
 def test_sides_of_all_cuts_by_hand() -> None:
