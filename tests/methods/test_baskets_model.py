@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from cantle.drawing.counts import public_dice
+from cantle.drawing.counts import public_dice, systematic
 from cantle.errors import ParameterError
-from cantle.methods.baskets.model import pair_plan, pool, rake, synthesis
+from cantle.methods.baskets.model import pair_plan, rake, synthesis
 from cantle.methods.baskets.model.given_pairs import Doubles, GivenPairs, find_pairs, with_likely
 from cantle.methods.baskets.model.item_supports import ItemSupports, SizeModel, fit_sizes, fit_supports, size_edges
 from cantle.methods.baskets.model.pool import HeadModel, make_pool
@@ -343,7 +343,7 @@ def test_weights_stay_below_their_cap():
 
 
 def test_systematic_draws_follow_weights_and_never_take_a_weight_of_zero():
-    drawn = pool._systematic(np.array([0.0, 3.0, 1.0, 0.0]), 400, public_dice(0))
+    drawn = systematic(np.array([0.0, 3.0, 1.0, 0.0]), 400, public_dice(0))
     assert np.bincount(drawn, minlength=4).tolist() == [0, 300, 100, 0]
 
 

@@ -72,6 +72,13 @@ def public_streams(seed: int, names: Sequence[str]) -> dict[str, Dice]:
     return {name: Dice(np.random.PCG64([seed, number])) for number, name in enumerate(names)}
 
 
+def systematic(weight: Floats, number: int, dice: Dice) -> Ints:
+    """This many draws by weight, ascending and as even as possible: one from each equal part of the whole."""
+    running = np.cumsum(weight)
+    at = (np.arange(number) + dice.random()) / max(number, 1) * running[-1]
+    return np.minimum(np.searchsorted(running, at, side="right"), int(np.flatnonzero(weight)[-1]) if number else 0)
+
+
 def project_rows(x: Floats, totals: Floats) -> Floats:
     """Nearest point of each row in {x >= 0, sum = total}: x_i = max(0, x_i - tau).
 

@@ -19,6 +19,7 @@ from cantle.release.words import Right, Uses, declared_names, drawn_records, gro
 from cantle.schema.items import Universe
 from cantle.schema.sequence_questions import pattern_of
 from cantle.trusted.core.arrays import Codes, Ints
+from cantle.trusted.geometry.sequence_strings import string_parts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -111,6 +112,10 @@ class SequenceCodes:
         for part in pattern_of(key):
             ends = self._after(np.array(part), ends)
         return (ends < len(self.codes)).astype(np.int64)
+
+    def strings(self, symbols: int, order: int) -> Ints:
+        """The number of the string at each place (sequence_strings.string_parts)."""
+        return string_parts(self.starts, self.codes, symbols, order)[0]
 
     def _after(self, part: Ints, ends: Ints) -> Ints:
         """Where this string ends first in each sequence, after where the one before it ended; past all if nowhere."""

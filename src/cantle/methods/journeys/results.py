@@ -97,7 +97,7 @@ def groups_of(universe: Universe, answers: Answers, paths: tuple[int, int]) -> p
         cls = cells // (size + 1) ** order
         shown = first_length[cls] if order == 2 else np.full(len(cells), answers.short + 1)
         frames.append(_frame(name, noisy, codes, shown, PARTS, long, universe))
-    for order, noisy, _, _ in answers.tests:
+    for order, noisy in answers.tests:
         frames.append(_frame(f"test of {order}", noisy, None, np.array([0]), 2 * PARTS, long, universe))
     return pl.concat(frames)
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from cantle.release.answers.asking import Asker
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
 from cantle.release.report.charts import Bar, lying, share_text, upright
 from cantle.release.report.content import Figure
+from cantle.schema.code_sets import CodeSet, OneColumn
+from cantle.schema.question_columns import MOST_COUNTED
 
 CONFIDENCE = 0.95
+SIZES = 20
+"""Most sizes of records that are shown one by one."""
 
 BASIS = {
     MEASURED: "show 95 % intervals, from the error that this release measured privately (error as measured).",
@@ -68,3 +73,15 @@ def card_of(
     return card(
         title, [bar_of(label, one, label if numeric else "") for label, one in counts], whole, unit, numeric=numeric
     )
+
+
+def by_size(asker: Asker, key: str, largest: int) -> list[tuple[str, Estimate]]:
+    """How many records have each size or length, larger ones together."""
+    most = min(SIZES, largest)
+    spans = [(str(size), size, size + 1) for size in range(1, most + 1)]
+    if largest > most:
+        spans.append((f"{most + 1}+", most + 1, MOST_COUNTED))
+    return [
+        (label, asker.count(OneColumn(key, CodeSet.span(first, end, MOST_COUNTED)), CONFIDENCE))
+        for label, first, end in spans
+    ]

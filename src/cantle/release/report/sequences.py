@@ -14,13 +14,12 @@ import numpy as np
 from cantle.release import Release
 from cantle.release.answers.estimates import HELD, NOISE_ONLY, Estimate
 from cantle.release.answers.sequence_answers import SequenceAsker
-from cantle.release.report.cards import BASIS, CONFIDENCE, card_of, numbers, weakest
+from cantle.release.report.cards import BASIS, CONFIDENCE, by_size, card_of, numbers, weakest
 from cantle.release.report.charts import LABEL, Svg, count_text, picture, shortened, tag, text
 from cantle.release.report.content import Box, Figure, Section, Tile, accuracy_tile
 from cantle.release.report.groupings import Ints
 from cantle.release.sequences import knows_order, middle, most_frequent
 from cantle.schema.code_sets import CodeSet, OneColumn
-from cantle.schema.question_columns import MOST_COUNTED
 
 
 def sections(release: Release) -> tuple[list[Section], Box | None]:
@@ -33,7 +32,7 @@ def accuracy_tiles(release: Release) -> list[Tile]:
     return [accuracy_tile(release, middle(release.accuracy, release.manifest.summary["records"]))]
 
 
-SYMBOLS, SHOWN, LENGTHS = 12, 20, 20
+SYMBOLS, SHOWN = 12, 20
 _LONGEST = 4  # symbols of the strings that are listed
 
 
@@ -41,7 +40,11 @@ def _shown(asker: SequenceAsker, release: Release) -> list[Section]:
     held, whole = asker.sequences, asker.records
     top = np.argsort(-np.bincount(held.codes, minlength=asker.universe.size), kind="stable")[:SYMBOLS]
     top = top[np.isin(top, held.codes)]
-    lengths, starts, ends = _lengths(asker), _ends(asker, "first", top), _ends(asker, "last", top)
+    lengths, starts, ends = (
+        by_size(asker, "length", int(np.diff(held.starts).max())),
+        _ends(asker, "first", top),
+        _ends(asker, "last", top),
+    )
     cards = [
         card_of("Lengths", lengths, whole, "sequences", numeric=True),
         card_of("First symbols", starts, whole, "sequences"),
@@ -101,18 +104,6 @@ def _flow(asker: SequenceAsker, top: Ints) -> Section:
     return Section("flow", "What follows what", (text,), (Figure("Flow of symbols", svg, header=header, rows=rows),))
 
 
-def _lengths(asker: SequenceAsker) -> list[tuple[str, Estimate]]:
-    longest = int(np.diff(asker.sequences.starts).max())
-    most = min(LENGTHS, longest)
-    spans = [(str(length), length, length + 1) for length in range(1, most + 1)]
-    if longest > most:
-        spans.append((f"{most + 1}+", most + 1, MOST_COUNTED))
-    return [
-        (label, asker.count(OneColumn("length", CodeSet.span(first, end, MOST_COUNTED)), CONFIDENCE))
-        for label, first, end in spans
-    ]
-
-
 def _ends(asker: SequenceAsker, key: str, top: Ints) -> list[tuple[str, Estimate]]:
     size = asker.universe.size + 1
     counts = [(_name(asker, [c]), asker.count(OneColumn(key, CodeSet.span(c, c + 1, size)), CONFIDENCE)) for c in top]
@@ -121,21 +112,17 @@ def _ends(asker: SequenceAsker, key: str, top: Ints) -> list[tuple[str, Estimate
 
 def _strings(asker: SequenceAsker) -> list[tuple[str, Estimate]]:
     """The most frequent strings of at least two symbols."""
-    held, base = asker.sequences, asker.universe.size
-    owner = np.repeat(np.arange(asker.records), np.diff(held.starts))
+    held, size = asker.sequences, asker.universe.size
     found = list[tuple[int, tuple[int, ...]]]()
-    for size in range(2, _LONGEST + 1):
-        count = len(held.codes) - size + 1
-        if count < 1 or base**size > 2**61:
+    for order in range(2, _LONGEST + 1):
+        if (size + 1) ** order > 2**61:
             break
-        cell = np.zeros(count, np.int64)
-        for place in range(size):
-            cell = cell * base + held.codes[place : place + count]
-        cell = cell[owner[:count] == owner[size - 1 :]]
-        cells, number = np.unique(cell, return_counts=True)
-        for at in np.argsort(-number, kind="stable")[:SHOWN].tolist():
-            codes = tuple(int(cells[at]) // base**back % base for back in range(size - 1, -1, -1))
-            found.append((int(number[at]), codes))
+        cells, number = np.unique(held.strings(size, order), return_counts=True)
+        codes = cells[:, None] // (size + 1) ** np.arange(order)[::-1] % (size + 1)
+        inside = (codes < size).all(axis=1)  # neither start nor end
+        codes, number = codes[inside], number[inside]
+        best = np.argsort(-number, kind="stable")[:SHOWN]
+        found += zip(number[best].tolist(), map(tuple, codes[best].tolist()), strict=True)
     found.sort(key=lambda one: (-one[0], one[1]))
     shown = [(_name(asker, codes), _contains(asker, codes)) for _, codes in found[:SHOWN]]
     return sorted(shown, key=lambda one: -one[1].value)

@@ -15,16 +15,15 @@ from cantle.release.answers.asking import Asker
 from cantle.release.answers.estimates import HELD, Estimate
 from cantle.release.answers.set_answers import SetAsker
 from cantle.release.data_file import lists_of
-from cantle.release.report.cards import BASIS, CONFIDENCE, card_of, weakest
+from cantle.release.report.cards import BASIS, CONFIDENCE, by_size, card_of, weakest
 from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
 from cantle.release.report.groupings import Ints
 from cantle.release.report.pairs import heat_map
 from cantle.release.report.regions import Node, icicle, tree_section
 from cantle.release.schemas import universe_of
 from cantle.release.sets import SetCodes, middle
-from cantle.schema.code_sets import CodeSet, OneColumn, Question, join
+from cantle.schema.code_sets import OneColumn, Question, join
 from cantle.schema.items import Universe
-from cantle.schema.question_columns import MOST_COUNTED
 
 _GROUPS_LISTED = 40
 MOST_ITEMS = 30
@@ -90,7 +89,7 @@ def pair_counts(patterns: tuple[Ints, Ints], size: int) -> Ints:
     return held.T @ (held * counts[:, None])
 
 
-ITEMS, PAIRS, SIZES, MATRIX = 25, 20, 20, 20
+ITEMS, PAIRS, MATRIX = 25, 20, 20
 
 
 def set_sections(view: SetView, asker: Asker) -> list[Section]:
@@ -99,7 +98,7 @@ def set_sections(view: SetView, asker: Asker) -> list[Section]:
     cards = [
         card_of("Items", items, view.records, "sets that hold it"),
         card_of("Pairs of items", _pairs(view, asker), view.records, "sets that hold both"),
-        card_of("Sizes of sets", _sizes(view, asker), view.records, "sets", numeric=True),
+        card_of("Sizes of sets", by_size(asker, "size", len(view.sizes) - 1), view.records, "sets", numeric=True),
     ]
     covers = weakest(estimate.covers for _, estimate in items)
     words = f"{view.records:,} sets over {view.universe.size:,} declared items. Error bars {BASIS[covers]}"
@@ -125,17 +124,6 @@ def _pairs(view: SetView, asker: Asker) -> list[tuple[str, Estimate]]:
         )
         for a, b in pairs
         if held[a, b]
-    ]
-
-
-def _sizes(view: SetView, asker: Asker) -> list[tuple[str, Estimate]]:
-    most = min(SIZES, len(view.sizes) - 1)
-    spans = [(str(size), size, size + 1) for size in range(1, most + 1)]
-    if len(view.sizes) - 1 > most:
-        spans.append((f"{most + 1}+", most + 1, MOST_COUNTED))
-    return [
-        (label, asker.count(OneColumn("size", CodeSet.span(first, end, MOST_COUNTED)), CONFIDENCE))
-        for label, first, end in spans
     ]
 
 

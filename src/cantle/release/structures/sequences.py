@@ -33,13 +33,13 @@ from cantle.schema.code_sets import AnySet, OneColumn, Question
 from cantle.schema.sequence_questions import pattern_of
 from cantle.schema.sequences import SequenceSchema
 from cantle.trusted.claims.sequence_queries import ListedStrings
-from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import PARTS
+from cantle.trusted.geometry.sequence_strings import string_parts
 
 _COLUMNS = ["question", "symbols", "length", "noisy", "path", "rate_num", "rate_den", "parts"]
-_CLOSE = 0.01  # tolerated relative difference of symbols and lengths, because last digits vary with the machine
+_CLOSE = 0.01  # tolerated relative difference of pairs of symbols, because last digits vary with the machine
 _SHOWN, _BARS = 12, 8
 
 
@@ -136,10 +136,11 @@ class Opened(OfItems):
         if not np.array_equal(np.sort(lengths), np.sort(np.diff(starts))):
             yield "the lengths of the records are not those that the noisy numbers say"
             return
-        size = self.universe.size
-        off = np.abs(np.bincount(codes, minlength=size) - np.bincount(drawn, minlength=size)).sum()
-        pairs = np.abs(_pairs(lengths, codes, size) - _pairs(np.diff(starts), drawn, size)).sum()
-        if max(off, pairs) > _CLOSE * max(1, len(drawn)):
+        begins, size = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]), self.universe.size
+        cells, parts = string_parts(begins, codes, size, 2)
+        others, less = string_parts(starts, drawn, size, 2)
+        _, place = np.unique(np.concatenate([cells, others]), return_inverse=True)
+        if np.abs(np.bincount(place, np.concatenate([parts, -less]))).sum() > _CLOSE * PARTS * max(1, len(records)):
             yield "the records are not like those that the noisy numbers make"
 
     # ---- answers ------------------------------------------------------------------------------------------
@@ -226,12 +227,3 @@ class Opened(OfItems):
 
     def report(self) -> Section | None:
         return None
-
-
-def _pairs(lengths: Ints, codes: Codes, size: int) -> Ints:
-    """How often symbols follow each other, in a coarse table."""
-    coarse = codes % 256 if size > 256 else codes
-    inside = np.ones(max(0, len(codes) - 1), np.bool_)
-    inside[np.cumsum(lengths)[:-1] - 1] = False
-    base = min(size, 256)
-    return np.bincount((coarse[:-1].astype(np.int64) * base + coarse[1:])[inside], minlength=base * base)

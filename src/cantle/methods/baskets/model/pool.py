@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cantle.drawing.counts import Dice, Floats
+from cantle.drawing.counts import Dice, Floats, systematic
 from cantle.methods.baskets.model.item_supports import SizeModel
 from cantle.trusted.core.arrays import Words
 from cantle.trusted.core.mixing import scramble
@@ -90,7 +90,7 @@ def make_pool(head: HeadModel, sizes: SizeModel, model: WalkModel, support: Floa
         items[starts[rows] + popcount(mask[rows] & ((1 << place) - 1))] = item
     alone = np.flatnonzero(held == 0)
     for rows, weight in ((alone[size[alone] == 1], model.single), (alone[size[alone] > 1], model.first)):
-        drawn = _systematic(weight, len(rows), dice)[dice.permutation(len(rows))]
+        drawn = systematic(weight, len(rows), dice)[dice.permutation(len(rows))]
         changes = (np.diff(cell[rows], prepend=-1) != 0) | (np.diff(size[rows], prepend=-1) != 0)
         base = np.cumsum(changes) * len(weight)  # ascending, because rows are sorted by cell and size
         items[starts[rows]] = np.sort(base + drawn) - base
@@ -98,7 +98,7 @@ def make_pool(head: HeadModel, sizes: SizeModel, model: WalkModel, support: Floa
     if len(model.doubles):
         two = alone[size[alone] == 2]
         others = max(0.0, len(two) / number * sizes.records - float(model.doubled.sum()))
-        drawn = _systematic(np.append(model.doubled, others), len(two), dice)
+        drawn = systematic(np.append(model.doubled, others), len(two), dice)
         rows, pairs = two[drawn < len(model.doubles)], model.doubles[drawn[drawn < len(model.doubles)]]
         items[starts[rows]], items[starts[rows] + 1] = pairs.T
         filled[rows] = 2
@@ -110,13 +110,6 @@ def make_pool(head: HeadModel, sizes: SizeModel, model: WalkModel, support: Floa
     return Pool(starts, items, cell)
 
 
-def _systematic(weight: Floats, number: int, dice: Dice) -> Ints:
-    """This many draws by weight, ascending and as even as possible: one from each equal part of the whole."""
-    running = np.cumsum(weight)
-    at = (np.arange(number) + dice.random()) / max(number, 1) * running[-1]
-    return np.minimum(np.searchsorted(running, at, side="right"), int(np.flatnonzero(weight)[-1]) if number else 0)
-
-
 def _patterns(head: HeadModel, chance: Floats, number: int, dice: Dice, others: bool) -> tuple[Ints, Ints]:
     """The cell of each record, and its head items as a mask; records in the last cell hold head items independently."""
     weight = np.maximum(np.append(head.count, head.rest), 0.0)
@@ -124,7 +117,7 @@ def _patterns(head: HeadModel, chance: Floats, number: int, dice: Dice, others: 
         weight[np.append(head.mask, 1) == 0] = 0.0
     if not weight.any():
         weight[-1 if len(head.items) else 0] = 1.0
-    cell = _systematic(weight, number, dice)
+    cell = systematic(weight, number, dice)
     mask = np.append(head.mask, 0)[cell]
     rest = np.flatnonzero(cell == len(head.mask))
     for place, item in enumerate(head.items.tolist()):
@@ -152,7 +145,7 @@ def _sizes(held: Ints, sizes: SizeModel, head_share: float, model: WalkModel, di
         for step in range(number):
             ways = ways * np.maximum(sizes.size - step, 0)
         weight = sizes.count * ways * (1 - min(head_share, 1 - 1e-9)) ** np.maximum(extra, 0) * (extra >= 0)
-        drawn = sizes.size[_systematic(weight, len(rows), dice)] if weight.sum() > 0 else np.full(len(rows), number)
+        drawn = sizes.size[systematic(weight, len(rows), dice)] if weight.sum() > 0 else np.full(len(rows), number)
         # Patterns are sorted and sizes are drawn in ascending order; without the shuffle, sizes would depend on
         # patterns.
         size[rows] = np.clip(drawn, max(number, 1), number + free)[dice.permutation(len(rows))]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cantle.drawing.counts import Floats
+from cantle.methods.journeys.model.tables import looked_up
 from cantle.trusted.geometry.boxes import Ints
 
 _LEAST = 1e-6  # the mass that a row gives to all symbols at least, so that it can always go on
@@ -90,11 +91,7 @@ class Chain:
     def chances(self, row: Ints, symbol: Ints) -> Floats:
         """The chance of each symbol after the context of each row."""
         cells = np.repeat(np.arange(len(self.cls)), np.diff(self.starts)) * self.base + self.symbol
-        wanted = row * self.base + symbol
-        listed = np.zeros(len(wanted))
-        if len(cells):
-            at = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
-            listed = np.where(cells[at] == wanted, self.chance[at], 0.0)
+        listed = looked_up(cells, self.chance, row * self.base + symbol)
         return np.asarray(listed + self.rest[row] * self.usual[self.cls[row], symbol])
 
     def spread(self, rows: Ints) -> tuple[Ints, Ints]:

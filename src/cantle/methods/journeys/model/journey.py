@@ -15,7 +15,7 @@ from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.smooth import shrink
 from cantle.methods.journeys.model.chain import Chain
 from cantle.methods.journeys.model.lengths import LengthModel
-from cantle.methods.journeys.model.tables import Ends, clear_contexts, fit_pairs, fit_strings
+from cantle.methods.journeys.model.tables import Ends, clear_contexts, fit_pairs, fit_strings, looked_up
 from cantle.methods.journeys.model.walk import Walk
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
@@ -138,9 +138,7 @@ class Journeys:
         self._extend(table, made, ratio)
         small = 2 * _SMALL * table.scale
         for _ in range(_ROUNDS):
-            cells, parts = self.expected(table.order)
-            at = np.minimum(np.searchsorted(cells, table.cells), len(cells) - 1)
-            got = np.where(cells[at] == table.cells, parts[at], 0.0)
+            got = looked_up(*self.expected(table.order), table.cells)
             ratio *= np.clip((made + small) / (got + small), *_CORRECTION) ** _STEP
             self.chain.cut(table.order - 1)
             self._extend(table, made, ratio)

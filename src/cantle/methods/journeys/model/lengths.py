@@ -13,7 +13,6 @@ from cantle.trusted.geometry.boxes import Ints
 _SINGLE = 24  # lengths up to this one have a bin each; then there are 8 bins per octave
 _CLEAR = 4.0  # standard deviations of noise above which neighbouring lengths are taken to occur
 _MOST_CUT = 0.3  # if cutting the longest lengths loses more than this share, none is cut
-_SLOPE = (0.5, 1.2)  # bounds on how density changes inside a bin
 
 
 def length_edges(longest: int) -> Ints:
@@ -76,10 +75,5 @@ def fit_lengths(noisy: Ints, edges: Ints, scale: float, longest: int) -> LengthM
     around = np.mean([padded[place : place + len(density)] for place in range(5)], axis=0)
     made = shrink(value, around * width, scale)
     made *= records / max(float(made.sum()), 1e-9)
-    for place, (first, wide) in enumerate(zip(edges[:kept].tolist(), width.tolist(), strict=True)):
-        inside = np.ones(wide)
-        if wide > 1 and place + 1 < kept:
-            ratio = (made[place + 1] / width[place + 1]) / max(made[place] / wide, 1e-9)
-            inside = np.clip((ratio + 1) / 2, *_SLOPE) ** (np.arange(wide) / wide)
-        number[first : first + wide] = made[place] * inside / inside.sum()
+    number[1 : width.sum() + 1] = np.repeat(made / width, width)
     return LengthModel(number)

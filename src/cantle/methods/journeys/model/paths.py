@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cantle.drawing.counts import Dice, Floats
+from cantle.drawing.counts import Dice, Floats, systematic
 from cantle.drawing.smooth import shrink
-from cantle.methods.journeys.model.walk import systematic
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
 
@@ -24,18 +23,9 @@ def fit_paths(noisy: Sequence[Ints], sizes: Floats, usual: Floats, scale: float)
     frequent symbols are in longer sequences."""
     made = []
     for length, table in enumerate(noisy, 1):
-        value = table.astype(float)
-        expected = usual / usual.sum() * sizes[length] if length == 1 else _from_margins(value, len(usual), length)
-        made.append(shrink(value, expected, scale))
+        alike = usual if length == 1 else np.ones(len(table))
+        made.append(shrink(table.astype(float), alike / alike.sum() * sizes[length], scale))
     return made
-
-
-def _from_margins(noisy: Floats, symbols: int, length: int) -> Floats:
-    """What is expected of paths if their last symbol depends on those between it and the first only."""
-    positive = np.maximum(noisy, 0.0).reshape(symbols, -1, symbols)
-    between = np.maximum(positive.sum(axis=(0, 2)), 1e-9 if length > 2 else 1.0)
-    joint = positive.sum(axis=2)[:, :, None] * positive.sum(axis=0)[None]
-    return np.asarray((joint / between[None, :, None]).ravel())
 
 
 def draw_paths(tables: Sequence[Floats], sizes: Ints, symbols: int, dice: Dice) -> tuple[Ints, Codes]:

@@ -19,7 +19,7 @@ from cantle.methods.asking import ALL, Asker
 from cantle.methods.journeys.model.journey import Journeys, Table
 from cantle.methods.journeys.model.lengths import LengthModel, fit_lengths, length_edges
 from cantle.methods.journeys.model.paths import fit_paths, split_paths
-from cantle.methods.journeys.model.tables import fit_ends
+from cantle.methods.journeys.model.tables import fit_ends, looked_up
 from cantle.trusted.claims import sequence_queries as queries
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO
@@ -92,8 +92,8 @@ class Answers:
     model: Journeys | None = None
     measured: list[tuple[str, int, Noisy | NoisyCells, Ints]] = field(default_factory=list)
     """For each question about strings its name, order, answer and cells."""
-    tests: list[tuple[int, Noisy, float, float]] = field(default_factory=list)
-    """For each test its order, answer, and the error of the order below and the cost of this one, as shares."""
+    tests: list[tuple[int, Noisy]] = field(default_factory=list)
+    """For each test its order and answer."""
 
     @property
     def order(self) -> int:
@@ -217,9 +217,10 @@ class _Long:
             cells, expected = model.expected(order)
             share = HALF if self._goes_on(model, order) else Fraction(1)
             if not self._pays(model, order, share, cells, expected):
-                model.learn(table.again(self._measure(model, order - 1, self._left, before=table)))
+                before = table.cells, table.expected
+                model.learn(table.again(self._measure(model, order - 1, self._left, expected=before, again=True)))
                 return
-            table = self._measure(model, order, _portion(self._left, share), simulated=(cells, expected))
+            table = self._measure(model, order, _portion(self._left, share), expected=(cells, expected))
             model.learn(table)
 
     def _goes_on(self, model: Journeys, order: int) -> bool:
@@ -244,11 +245,10 @@ class _Long:
             return False
         query = queries.StringDistance(self.symbols, order, cells, np.rint(expected * PARTS).astype(np.int64))
         noisy = self.asker.ask(query, test, why=PAID["test"], rows=(f"test of {order}",), part=self.part)
+        self.known.tests.append((order, noisy))
         sampled = _SAMPLING * float(np.sqrt(expected * (1 + model.each) / max(1.0, model.spread())).sum())
         gain = float(noisy.value[0, 0]) / 2 / PARTS - sampled
-        cost = 0.5 * float(np.minimum(expected, self._scale(share)).sum())
-        self.known.tests.append((order, noisy, gain / model.records, cost / model.records))
-        return gain >= _WORTH * cost
+        return gain >= _WORTH * 0.5 * float(np.minimum(expected, self._scale(share)).sum())
 
     def _measure(
         self,
@@ -256,39 +256,29 @@ class _Long:
         order: int,
         price: int,
         *,
-        simulated: tuple[Ints, Floats] | None = None,
-        before: Table | None = None,
+        expected: tuple[Ints, Floats] | None = None,
+        again: bool = False,
     ) -> Table:
-        """The noisy strings of an order; `before` is an earlier measurement of the same."""
+        """The noisy strings of an order; `expected` are cells in which some are expected, and how many."""
         classes = self.known.classes if order == 2 else ()
-        base, again = self.symbols + 1, before is not None
+        base = self.symbols + 1
         name, why = f"strings of {order}" + (", again" if again else ""), PAID["pairs" if order == 2 else "strings"]
         number = (len(classes) + 1) * base**order
         whole = number <= DENSE
-        expected = np.zeros(number if whole else 0)
-        if before is not None:
-            cells, some = before.cells, before.expected
-        elif simulated is not None:
-            cells, some = simulated
-        else:
-            cells, some = (np.zeros(0, np.int64), np.zeros(0)) if whole else model.expected(order)
+        noisy: Noisy | NoisyCells
         if whole:
-            expected[cells] = some
-        if whole:
-            query = queries.Strings(self.symbols, order, classes)
+            cells, query = np.arange(number), queries.Strings(self.symbols, order, classes)
             noisy = self.asker.ask(query, price, why=why, rows=(name,), part=self.part)
-            self.known.measured.append((name, order, noisy, np.arange(number)))
-            return Table(order, np.arange(number), noisy.value[0] / PARTS, scale_of(noisy) / PARTS, True, expected)
-        scale = self.asker.max_records * NANO / price
-        at_least = scale * max(1.0, log(number / _SPURIOUS))
-        always = cells if again else cells[some > at_least]
-        if order == 2:  # repeats
-            repeats = np.arange(len(classes) + 1)[:, None] * base**2 + np.arange(self.symbols) * (base + 1)
-            always = np.union1d(always, repeats.ravel())
-        listed = queries.ListedStrings(self.symbols, order, classes, always)
-        least = max(1, round(at_least * PARTS))
-        found = self.asker.above(listed, price, least, why=why, rows=(name,), part=self.part)
-        self.known.measured.append((name, order, found, found.cells))
-        at = np.minimum(np.searchsorted(cells, found.cells), len(cells) - 1)
-        known = np.where(cells[at] == found.cells, some[at], 0.0)
-        return Table(order, found.cells, found.value / PARTS, scale_of(found) / PARTS, False, known)
+        else:
+            expected = expected or model.expected(order)
+            at_least = self.asker.max_records * NANO / price * max(1.0, log(number / _SPURIOUS))
+            always = expected[0] if again else expected[0][expected[1] > at_least]
+            if order == 2:  # repeats
+                repeats = np.arange(len(classes) + 1)[:, None] * base**2 + np.arange(self.symbols) * (base + 1)
+                always = np.union1d(always, repeats.ravel())
+            listed, least = queries.ListedStrings(self.symbols, order, classes, always), round(at_least * PARTS)
+            noisy = self.asker.above(listed, price, max(1, least), why=why, rows=(name,), part=self.part)
+            cells = noisy.cells
+        self.known.measured.append((name, order, noisy, cells))
+        some = np.zeros(len(cells)) if expected is None else looked_up(*expected, cells)
+        return Table(order, cells, noisy.value.reshape(-1) / PARTS, scale_of(noisy) / PARTS, whole, some)

@@ -20,6 +20,12 @@ _MOST_STEP = 10.0  # the largest factor of one step of fitting to margins
 _FITTED = 5  # rounds of fitting to margins
 
 
+def looked_up(cells: Ints, values: Floats, wanted: Ints) -> Floats:
+    """The value of each wanted cell; 0 for those that are not among the cells, which ascend."""
+    at = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
+    return np.where(cells[at] == wanted, values[at], 0.0) if len(cells) else np.zeros(len(wanted))
+
+
 @dataclass(frozen=True, eq=False)
 class Ends:
     """First, last and any symbols by class of length, (class, symbol)."""
@@ -32,27 +38,16 @@ class Ends:
 def fit_ends(noisy: Floats, weights: Floats, scale: float, sizes: Floats) -> Ends:
     """The ends behind noisy numbers, shape (3, classes, symbols); `weights` are the parts of a sequence that each table
     counts, and `sizes` the numbers of sequences of the classes."""
+    any_ = np.outer(sizes, np.full(noisy.shape[2], 1 / noisy.shape[2]))
     if weights[2]:
-        any_ = _fit(noisy[2], weights[2], scale, np.outer(sizes, np.full(noisy.shape[2], 1 / noisy.shape[2])))
-        return Ends(_fit(noisy[0], weights[0], scale, any_), _fit(noisy[1], weights[1], scale, any_), any_)
-    first, last = (_of_classes(noisy[i], weights[i], scale, sizes) for i in (0, 1))
-    return Ends(first, last, (first + last) / 2)
+        any_ = _fit(noisy[2], weights[2], scale, any_)
+    first, last = (_fit(noisy[i], weights[i], scale, any_) for i in (0, 1))
+    return Ends(first, last, any_ if weights[2] else (first + last) / 2)
 
 
 def _fit(noisy: Floats, weight: float, scale: float, expected: Floats) -> Floats:
     made = shrink(noisy.ravel(), (expected * weight).ravel(), scale)
     return np.asarray(made.reshape(noisy.shape) / weight + _TINY)
-
-
-def _of_classes(noisy: Floats, weight: float, scale: float, sizes: Floats) -> Floats:
-    """One table: all classes together first, from which each class is expected to differ little."""
-    classes, symbols = noisy.shape
-    even = np.full(symbols, sizes.sum() * weight / symbols)
-    together = shrink(noisy.sum(axis=0), even, scale * classes**0.5)
-    if classes > 1:
-        expected = np.outer(sizes / max(sizes.sum(), _TINY), together)
-        together = shrink(noisy.ravel(), expected.ravel(), scale)
-    return np.asarray(together.reshape(noisy.shape if classes > 1 else (1, -1)) / weight + _TINY)
 
 
 def fit_pairs(noisy: Floats, scale: float, last: Floats, sizes: Floats) -> Floats:

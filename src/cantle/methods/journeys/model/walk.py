@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cantle.drawing.counts import Dice, Floats
+from cantle.drawing.counts import Dice, Floats, systematic
 from cantle.methods.journeys.model.chain import Chain
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
@@ -125,10 +125,3 @@ class Walk:
         flat = flat / flat[:, -1:] + np.arange(len(tables))[:, None]
         at = np.searchsorted(flat.reshape(-1), np.minimum(part, 1 - 1e-12) + which, side="right")
         return np.clip(at - which * self._symbols, 0, self._symbols - 1)
-
-
-def systematic(weights: Floats, number: int, dice: Dice) -> Ints:
-    """So many codes, from even parts of the mass of all."""
-    sums = np.cumsum(weights)
-    at = (np.arange(number) + dice.random()) * (sums[-1] / max(1, number))
-    return np.minimum(np.searchsorted(sums, at, side="right"), len(weights) - 1)
