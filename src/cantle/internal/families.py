@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from typing import cast
 
 import numpy as np
@@ -67,15 +68,25 @@ def compare_families(data: object, release: Release) -> Comparison:
     counts = [np.bincount(one.size, minlength=schema.max_children + 1) for one in both]
     labels = tuple(map(str, range(schema.max_children + 1)))
     shown = [Distribution(f"{second} per family", labels, counts[0], counts[1], ticks=labels)]
-    for place, attribute in enumerate(schema.domains[0].attributes):
-        shown.append(_distribution(f"{first}.{attribute.name}", attribute, [one.parent[place] for one in both]))
-    for place, attribute in enumerate(schema.domains[1].attributes):
-        shown.append(_distribution(f"{second}.{attribute.name}", attribute, [one.child[place] for one in both]))
-    for place, attribute in enumerate(schema.domains[1].attributes):
+    sides = [one.parent for one in both], [one.child for one in both]
+    for name, domain, (before, after) in zip(schema.names, schema.domains, sides, strict=True):
+        for attribute, *own in zip(domain.attributes, before, after, strict=True):
+            shown.append(_distribution(f"{name}.{attribute.name}", attribute, own))
+    above, below = (domain.attributes for domain in schema.domains)
+    firsts = [(np.cumsum(one.size) - one.size)[one.size >= 2] for one in both]
+    for place, attribute in enumerate(below):
+        two = [(one.child[place][at], one.child[place][at + 1]) for one, at in zip(both, firsts, strict=True)]
         facts.append(
-            Fact(f"distance of {attribute.name} of the first two {second}", None, _siblings(attribute, both, place))
+            Fact(f"distance of {attribute.name} of the first two {second}", None, _apart(attribute, attribute, two))
         )
-    facts.append(Fact("mean distance of pairs of a parent's and a child's column", None, _linked(schema, both)))
+    joined = [[*(np.repeat(codes, one.size) for codes in one.parent), *one.child] for one in both]
+    found = [
+        _apart(one, other, [(columns[i], columns[len(above) + j]) for columns in joined])
+        for (i, one), (j, other) in product(enumerate(above), enumerate(below))
+    ]
+    facts.append(
+        Fact("mean distance of pairs of a parent's and a child's column", None, float(np.mean(found or [0.0])))
+    )
     return Comparison("families", tuple(facts), tuple(shown))
 
 
@@ -89,31 +100,12 @@ def _distribution(name: str, attribute: Attribute, codes: Sequence[Codes]) -> Di
     return Distribution(name, grouping.labels, first, second)
 
 
-def _siblings(attribute: Attribute, both: Sequence[Joined], place: int) -> float:
-    """How far the shares of (first child, second child) differ."""
-    tables = []
-    grouping = group(attribute, np.concatenate([one.child[place] for one in both]), GROUPS)
-    number = len(grouping.labels)
-    for one in both:
-        two = (np.cumsum(one.size) - one.size)[one.size >= 2]
-        groups = grouping.of(one.child[place]).astype(np.int64)
-        tables.append(cross_table(groups[two], groups[two + 1], number, number))
-    return distance(tables[0], tables[1])
-
-
-def _linked(schema: FamilySchema, both: Sequence[Joined]) -> float:
-    """How far the shares of (parent's column, child's column) differ, over all pairs."""
-    found = []
-    for i, above in enumerate(schema.domains[0].attributes):
-        for j, below in enumerate(schema.domains[1].attributes):
-            one = group(above, np.concatenate([part.parent[i] for part in both]), GROUPS)
-            two = group(below, np.concatenate([part.child[j] for part in both]), GROUPS)
-            shape = len(one.labels), len(two.labels)
-            first, second = (
-                cross_table(
-                    np.repeat(one.of(part.parent[i]).astype(np.int64), part.size), two.of(part.child[j]), *shape
-                )
-                for part in both
-            )
-            found.append(distance(first, second))
-    return float(np.mean(found)) if found else 0.0
+def _apart(one: Attribute, other: Attribute, both: Sequence[tuple[Codes, Codes]]) -> float:
+    """How far the shares of pairs of values of two columns differ, private and released."""
+    rows, columns = (
+        group(attribute, np.concatenate(codes), GROUPS)
+        for attribute, codes in zip((one, other), zip(*both, strict=True), strict=True)
+    )
+    shape = len(rows.labels), len(columns.labels)
+    before, after = (cross_table(rows.of(a).astype(np.int64), columns.of(b), *shape) for a, b in both)
+    return distance(before, after)

@@ -59,7 +59,7 @@ ITEM, MOST_ITEMS = 4, Fraction(7, 10)
 generated surveys."""
 
 LISTS = Fraction(16, 100)
-"""The share of all lists together. Relations of the other columns are then about 10 % less accurate."""
+"""The share of all lists together. Tables of two other columns are then off by about a tenth more."""
 
 LIST_SHARES = {
     LIST_SIZES: Fraction(10, 100),

@@ -169,8 +169,11 @@ class Fitted:
         return replace(model, given=tuple(within), tables=tables, mixture=shares, lead=None, first=self.lead)
 
     def draft_cells(self, records: int, learned: Learned, dice: Dice) -> list[Codes]:
-        """Cells of this many drafted records, one array per column."""
-        return self._possible(self.model(learned), records, dice)
+        """Cells of this many drafted records, one array per column. Drafts are compared in few groups: neither finer
+        counts nor the order inside groups matter."""
+        model = self.model(learned)
+        few = replace(model, tables=tuple(map(self.as_chosen, model.tables)), numbers=frozenset())
+        return self._possible(few, records, dice)
 
     def draw_cells(self, records: int, learned: Learned, dice: Dice) -> list[Codes]:
         """Cells of this many records to release, one array per column."""

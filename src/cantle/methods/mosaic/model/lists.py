@@ -2,7 +2,7 @@
 
 A record adds at most so many counts to those of all items together (Claim 72), so a list costs as much as a few tables
 however many items it may hold. What a list holds is estimated from the counts of each item alone, of each item by the
-groups of other columns, and of each two items.
+groups of a few other columns, and of each two items.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ _POWERS = 40
 """Steps in which the strongest direction of a matrix is found."""
 
 _MOST_GROUPS = 8
+"""Most groups of a column that items are counted by, unless it leads."""
+
 _PER_COLUMN = 400.0
 """The number of items that count, times the rate of their noise, for each column that items are counted by."""
 
