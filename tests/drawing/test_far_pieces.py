@@ -105,3 +105,15 @@ def test_the_spread_of_a_falling_column_is_kept_where_emptying_shrinks_it_and_no
     assert kept == pytest.approx(real, rel=0.03)
     assert shrunk < 0.95 * real
     assert widened > 1.2 * real
+
+
+def test_no_cell_far_outside_holds_next_to_nothing() -> None:
+    """A tail that falls fast in wide cells would end in counts of 1e-100; dividing by them gave infinite weights, and a
+    column of a single value."""
+    widths = np.array([1.0, 1, 3, 5, 10, 30, 50, 100, 300, 500, 1_000, 1_126, *[3_125.0] * 31])
+    held = np.array([2_882.0, 1_208, 2_330, 2_616, 3_484, 6_755, 6_970, 7_938, 10_146, 4_411, 1_102, 21])
+    noise = np.random.default_rng(1).normal(0, 70, (20, 31))
+    for far in noise:
+        found = smooth(np.concatenate([held, far]), np.full(43, 4_900.0), widths, 50_000.0)
+        assert ((found == 0) | (found >= 1e-3)).all()
+        assert found[:11].sum() > 49_000

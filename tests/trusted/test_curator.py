@@ -80,7 +80,7 @@ def test_choosing_gives_the_best_cut_when_there_is_no_noise() -> None:
     curator, noise = start()
     cuts = curator.choose(curator.root(), AllCuts((4, 2), 1), BALANCE, 5, why="c")
     assert (cuts.attribute.tolist(), cuts.point.tolist()) == ([0], [2])  # three records each side
-    assert noise.weights.spelled().tolist() == [3, 3, 3, 1]
+    assert noise.weights.tolist() == [3, 3, 3, 1]
     curator.choose(curator.root(), CutsOf(np.array([1]), 4, 1), BALANCE, 5, why="c")
     assert noise.weights is None  # permute-and-flip
 

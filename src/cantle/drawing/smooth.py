@@ -62,6 +62,9 @@ def tail(counts: Floats, variance: Floats, widths: Floats, starts: Ints) -> tupl
 SEGMENT_PRICE = 3.0
 """The price of one more segment: how much more it must explain, in units of the noise variance."""
 
+LEAST_COUNT = 1e-3
+"""A cell far outside in which fewer records are expected stays empty: ratios to such counts would exceed all bounds."""
+
 LEAST_VARIANCE = 1e-6
 """The smallest variance used: counts known better than this count as exact, and nothing is divided by 0."""
 
@@ -160,6 +163,7 @@ def smooth(counts: Floats, variance: Floats, widths: Floats | None, total: float
     below, lower = tail(own[::-1], spread[::-1], widths[::-1], cells - (starts + lengths)[::-1])
     result = np.zeros(len(values))
     result[:cells] = np.where(above, upper, np.where(below, lower, 0.0)[::-1])
+    result[result < LEAST_COUNT] = 0.0
     result *= min(1.0, total / max(float(result.sum()), 1.0))
     kept = fitted > 0
     kept[:cells] &= ~(above | below[::-1])
