@@ -40,6 +40,14 @@ def test_one_loud_cell_of_many_makes_the_span_no_longer() -> None:
     assert not far[:16].any()
 
 
+def test_the_last_cell_may_hold_what_lies_above_the_bound() -> None:
+    known = {0: 5_000.0, 1: 5_000.0}
+    believed = {noisy: far_and_expected({**known, CELLS - 1: noisy})[1][-1] for noisy in (15.0, 30.0, 45.0)}
+    assert believed[15.0] < 1  # 1.5 deviations of its noise
+    assert 10 < believed[30.0] < 25
+    assert 30 < believed[45.0] < 45
+
+
 @pytest.mark.parametrize("rate", [0.3, 0.6, 1.2])
 def test_a_tail_that_noise_hides_is_continued(rate: float) -> None:
     ratios = []

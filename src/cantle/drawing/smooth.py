@@ -33,8 +33,9 @@ def tail(counts: Floats, variance: Floats, widths: Floats, starts: Ints) -> tupl
     """Which cells are far above all strong pieces, and how many records are expected in them.
 
     `starts` are those of pieces of constant density. Beyond the last strong piece density falls exponentially, at the
-    likeliest rate, given the last two strong pieces and the noisy counts, which also say how much of a tail there is. A
-    span of one value is no place where records are: beyond a frequent value comes the rest of the column.
+    likeliest rate, given the last two strong pieces and the noisy counts, which also say how much of a tail there is.
+    The last cell, where values above the bound count too, may hold more; that is believed as far as it exceeds its
+    noise. A span of one value is no place where records are: beyond a frequent value comes the rest of the column.
     """
     place = np.concatenate([[0.0], np.cumsum(widths)])
     first, last = place[starts], place[np.append(starts[1:], len(widths))]
@@ -56,7 +57,10 @@ def tail(counts: Floats, variance: Floats, widths: Floats, starts: Ints) -> tupl
     amount = np.maximum(seen / certain, 0.0)
     prior = np.append(-((np.log(rates / likely) / _SPREAD) ** 2) / 2, np.log(_ENDS))
     best = int(np.argmax(prior + amount * seen - (amount**2 * certain + np.log(certain)) / 2))
-    return place[:-1] >= high + REACH * (high - low), amount[best] * expected[best]
+    likeliest = amount[best] * expected[best]
+    more = counts[-1:] - likeliest[-1:]
+    likeliest[-1:] += more * believed(more, variance[-1:])
+    return place[:-1] >= high + REACH * (high - low), likeliest
 
 
 SEGMENT_PRICE = 3.0
