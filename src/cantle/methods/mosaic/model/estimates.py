@@ -131,11 +131,13 @@ def given_class(
 
 
 def _agree(model: Floats, goal: Floats, grouping: Map, starts: Ints, one_way: Floats, shares: Floats) -> Floats:
-    """Scales the model in turn to the goal for its groups in each class and to the one-way distribution."""
+    """Scales the model in turn to the goal for its groups in each class and to the one-way distribution. A class in
+    which these have no cell in common gets the one-way distribution."""
     for _ in range(_SWEEPS):
         now = np.add.reduceat(model, starts, axis=1)
         model = model * (goal / np.maximum(now, _TINY))[:, grouping]
         mixed = mix(shares, model)
         model = model * np.where(mixed > 0, one_way / np.maximum(mixed, _TINY), 0.0)
-        model = model / np.maximum(model.sum(axis=1, keepdims=True), _TINY)
+        whole = model.sum(axis=1, keepdims=True)
+        model = np.where(whole > 0, model / np.maximum(whole, _TINY), one_way)
     return model
