@@ -140,6 +140,18 @@ def test_ranges_of_scores_hold(most: int, models: list[int]) -> None:
     assert widest == most * PARTS
 
 
+def test_counts_of_another_margin_are_not_used_again() -> None:
+    """A method may change a round after a choice; parts that were counted with a larger `most` exceed the new range."""
+    engine, asked = engine_of(tuple(POINTS[5:30]), SIZES), candidates(4, [0, 1], [1, 1])
+    root = engine.root()
+    list(asked.exact_scores(engine, np.zeros(1, np.int64), root, Distance()))
+    for key in asked.round.keys:
+        object.__setattr__(key, "most", 1)
+    assert asked.margin == PARTS
+    (scored,) = asked.exact_scores(engine, np.zeros(1, np.int64), root, Distance())
+    assert scored.scores.tolist() == scores(candidates(1, [0, 1], [1, 1]), tuple(POINTS[5:30])).tolist()
+
+
 def test_scores_are_distances_of_the_tables_that_are_left() -> None:
     records = tuple(POINTS[5:30])
     query = PartsOfLists(WITHIN, ITEMS, BY_ITEM, 2)

@@ -159,8 +159,7 @@ def _list_column(questions: Questions, last: Callable[[], None]) -> Answers:
     questions.set_cells([HALVES] * 4)
     noisy = questions.item_parts((0, 1), None, 1, _units(2), "items")
     models = [np.repeat(4 * noisy.clip(0), 2), np.zeros(4, np.int64)]
-    penalties, left = np.array([1, 0]), np.arange(2)
-    chosen = questions.choose_column((0, 1), BY_COLUMNS, 1, models, left, penalties, _units(4))
+    chosen = questions.choose_column((0, 1), BY_COLUMNS, 1, models, np.array([1, 0]), _units(4))
     last()
     questions.item_parts((0, 1), BY_COLUMNS[chosen], 1, _units(2), "by a column")
     return [noisy.tolist(), chosen]

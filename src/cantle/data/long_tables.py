@@ -1,7 +1,7 @@
 """Long tables of sets and sequences: a row has the id of its record and one item, and rows become records.
 
-Every engine uses these steps. Rows of declared items are kept with their ids; all rows of a record are brought together
-by the store (cantle.trusted.counting.stores) or by Spark; and they are packed into ragged records.
+Every engine takes three steps. It keeps the rows that have an id and a declared item. The store
+(cantle.trusted.counting.stores) or Spark brings all rows of a record together. Then `pack_rows` makes ragged records.
 """
 
 from __future__ import annotations

@@ -81,14 +81,14 @@ _TOLD = {
 def who_publishes(facts: Facts) -> str:
     """The section with the facts that the curator gave; nothing if there are none."""
     given = facts.to_dict()
-    told = {words: given[name] for name, words in _TOLD.items() if name in given}
-    if not told:
+    lines = [f"* **{words}**: {_in_line(given[name])}" for name, words in _TOLD.items() if name in given]
+    if not lines:
         return ""
-    lines = [
-        f"* **{words}**: {', '.join(map(str, value)) if isinstance(value, list) else value}"
-        for words, value in told.items()
-    ]
     return "\n".join(["## Who publishes this data, and why", "", *lines, "", "The curator gave these facts.", "", ""])
+
+
+def _in_line(fact: object) -> object:
+    return ", ".join(map(str, fact)) if isinstance(fact, list) else fact
 
 
 def for_people(manifest: Manifest, kind: str, chance: str) -> str:

@@ -146,7 +146,7 @@ class SetSchema(RecordSchema):
 
     @property
     def longest(self) -> int | None:
-        """How many items of a record are used, in their order; None if all are, and their order means nothing."""
+        """How many items of a record count, the first ones in their order. None for sets: all of their items count."""
         return None
 
     @property

@@ -186,13 +186,12 @@ class Questions:
         by: Sequence[CrossTable],
         most: int,
         models: Sequence[Ints],
-        left: Ints,
         penalties: Ints,
         price: Fraction,
     ) -> int:
         """The one of these tables by which the parts of items are farthest from their model, chosen with noise."""
         keys = tuple(ItemParts(self.within, tuple(items), one, most) for one in by)
-        asked = PartSets(PartsRound(keys), tuple(models), penalties, left)
+        asked = PartSets(PartsRound(keys), tuple(models), penalties, np.arange(len(keys), dtype=np.int64))
         return self._curator.choose(self._root, asked, Distance(), nano(price), why=LIST_CHOICE)
 
     def choose_table(self, candidates: CandidateTables, surviving: Ints, price: Fraction) -> int:

@@ -456,15 +456,14 @@ class MosaicRun:
         models = [expected_parts(self.fitted, answers, most, one) for one in by]
         noise = PARTS / self._rate(each, most)
         penalties = np.rint([noise * noise_in(model) for model in models]).astype(np.int64)
-        left = list(range(len(related)))
         for place in range(number):
             at = 0
-            if related[left[0]] != self.lead:
-                kept = np.array(left, dtype=np.int64)
+            if by[0].columns[0] != self.lead:
                 flat = [model.ravel() for model in models]
-                chosen = self.questions.choose_column(listed.items, by, most, flat, kept, penalties, choice)
-                at = left.index(chosen)
-            table = by[left.pop(at)]
+                at = self.questions.choose_column(listed.items, by, most, flat, penalties, choice)
+            table = by.pop(at)
+            models.pop(at)
+            penalties = np.delete(penalties, at)
             answers.by_column.append(self._parts(listed, table, most, each, f"{LIST_TABLE} {place + 1}"))
 
     def _parts(self, listed: Listed, by: CrossTable | None, most: int, price: Fraction, why: str) -> PartTable:

@@ -82,6 +82,9 @@ class PartsRound:
 class PartSets(TableSets):
     """The tables of parts that may still be chosen (see `TableSets`); all records are scored.
 
+    They are counted anew for every choice. Counts kept from one with a larger `most` would exceed the range: a method
+    holds the round, and could change it in between.
+
     Claim 73. The scores have the range of `Distance` times `margin`, 2 most PARTS: a record adds at most most * PARTS
     parts to the cells of a table and takes none away (Claim 72), so |parts - model| summed over the cells moves by at
     most that much either way, and the public penalty not at all. With several tables the largest `most` counts. Not
@@ -98,8 +101,7 @@ class PartSets(TableSets):
         return type(quality) is Distance and type(self.round) is PartsRound
 
     def exact_scores(self, engine: Any, positions: Ints, nodes: Frontier, quality: Distance) -> Iterator[Scored]:  # noqa: ARG002
-        exact_counts = engine.kept(self.round, lambda: self._counted(engine))
-        exact_scores = quality.scores(exact_counts, self.models, self.penalties)[self.left]
+        exact_scores = quality.scores(self._counted(engine), self.models, self.penalties)[self.left]
         yield Scored(0, 1, exact_scores, np.array([0, len(self.left)], dtype=np.int64))
 
     def _counted(self, engine: TableEngine) -> Counted:

@@ -99,7 +99,7 @@ class ListSizes:
 
     @staticmethod
     def of(noisy: Ints, variance: float, total: float, longest: int) -> ListSizes:
-        """Beyond the most frequent size, sizes end where two of them in a row are within their noise."""
+        """The sizes up to the first two in a row, beyond the most frequent one, whose counts may be noise alone."""
         counts = noisy[: longest + 1].astype(np.float64)
         low = np.append(counts, [0.0, 0.0]) < variance**0.5
         low[: 1 + int(np.argmax(counts[1:]))] = False
