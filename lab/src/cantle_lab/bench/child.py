@@ -1,7 +1,7 @@
 """The worker process of the benchmark: python -m cantle_lab.bench.child TASK; task and answer are JSON objects.
 
-The task `make` writes a data set, `measure` runs one case on it, and `add` times how a driver adds up partial counts.
-Each task runs in a fresh interpreter, so that neither peak memory nor caches are affected by an earlier one.
+The task `make` writes a data set, and `measure` runs one case on it. Each task runs in a fresh interpreter, so that
+neither peak memory nor caches are affected by an earlier one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from time import perf_counter, process_time
 
 EPSILON = 1
 READS = 5
-ENTRIES = 1 << 20
 
 
 def make(kind: str, records: int, width: int | None, stem: str, data: str | None) -> dict[str, float]:
@@ -57,10 +56,6 @@ def measure(table: str, schema: str, method: str, preset: str, engine: str, fold
         **{name: max(0.0, seconds[name]) for name in PASSES},
         "wall": wall,
         "peak": held,
-        "levels": max(1, watch.level),
-        "cells": sum(watch.cells.values()),
-        "deepest": max(watch.cells.values(), default=0),
-        "draws": watch.draws,
         "read": reading(table),
     }
 
@@ -78,20 +73,7 @@ def reading(path: str) -> float:
     return best
 
 
-def add() -> dict[str, float]:
-    """Core-seconds of adding one partial count to the sums, the best of five."""
-    import numpy as np
-
-    counts, more = np.zeros(4 * ENTRIES, dtype=np.int64), np.ones(ENTRIES, dtype=np.int64)
-    at, best = np.arange(0, 4 * ENTRIES, 4), float("inf")
-    for _ in range(READS):
-        began = process_time()
-        counts[at] += more
-        best = min(best, process_time() - began)
-    return {"add": best / ENTRIES}
-
-
-TASKS: dict[str, Callable[..., dict[str, float]]] = {"make": make, "measure": measure, "add": add}
+TASKS: dict[str, Callable[..., dict[str, float]]] = {"make": make, "measure": measure}
 
 
 def main() -> None:

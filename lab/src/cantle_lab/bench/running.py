@@ -37,10 +37,6 @@ COLUMNS = {
     "records_per_second": pl.Float64,  # records / core
     "peak": pl.Float64,  # MB
     "wall": pl.Float64,
-    "levels": pl.Int64,
-    "cells": pl.Int64,  # counts that the engine gave, over all levels
-    "deepest": pl.Int64,  # the same on the level with most of them
-    "draws": pl.Int64,
 }
 
 Say = Callable[[str], None]
@@ -56,15 +52,12 @@ class Bench:
     """The machine and versions on which the figures depend."""
     seconds: dict[str, float]
     """Core-seconds of starting up."""
-    add: float
-    """Core-seconds of adding one partial count."""
 
 
 def run(cases: Sequence[Case], skipped: list[Skipped], *, repeat: int, data: Path | None, say: Say) -> Bench:
     """Measures all cases; cases that fail are listed as skipped. Data is made once per size and deleted at the end."""
     rows, failed, facts = [], list(skipped), machine()
     with tempfile.TemporaryDirectory(prefix="cantle-bench-") as scratch:
-        add = float(ask(task="add")["add"])
         for number, case in enumerate(cases, 1):
             say(f"{number}/{len(cases)} {case}")
             try:
@@ -74,7 +67,7 @@ def run(cases: Sequence[Case], skipped: list[Skipped], *, repeat: int, data: Pat
     if not rows:
         raise EngineError("nothing could be measured; " + "; ".join(f"{what}: {why}" for what, why in failed))
     facts["tables"] = "generated" if data is None else "Adult, blown up"
-    return Bench(pl.DataFrame(rows, schema=COLUMNS, orient="row"), failed, facts, start_up(), add)
+    return Bench(pl.DataFrame(rows, schema=COLUMNS, orient="row"), failed, facts, start_up())
 
 
 def _measure(case: Case, repeat: int, data: Path | None, scratch: Path) -> dict[str, JSON]:
