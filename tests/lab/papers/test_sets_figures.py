@@ -175,7 +175,7 @@ def test_rules_by_hand() -> None:
 def test_errors_of_random_queries_are_expected_errors() -> None:
     """There is one record of 5 of 8 items; the empty release is wrong about exactly the queries that it satisfies."""
     data = sets.gather(np.zeros(5, np.int64), np.arange(5), 8)
-    scores = basket_figures.Yardstick(data, 200).scores(Nothing(8))
+    scores = basket_figures.Case.of(data, 200).scores(Nothing(8))
     assert scores["err20"] == 5 / 8  # queries for one item: every item is asked
     expected = np.mean([comb(5, length) / comb(8, length) for length in (1, 2, 3)])
     assert scores["err60"] == pytest.approx(expected, abs=0.02)
@@ -301,8 +301,8 @@ def test_the_full_grid_equals_that_of_the_paper() -> None:
     assert diffpart_figures.BUDGETS == (0.5, 0.75, 1, 1.25)
     setting = figures.Setting(publish=StandIn(), repeats=3)
     data = sets.stand_in(sets.Town(records=300, items=30, stations=5))
-    case = diffpart_figures.Case("x", data, diffpart_figures._errors(setting, data, (60,)))
-    assert len(case.truth["error to 60 %"]) == 10_000
+    case = diffpart_figures.Case.of("x", data, diffpart_figures._errors(setting, data, (60,)))
+    assert len(case.yard.truth["error to 60 %"]) == 10_000
     rows = list(diffpart_figures._compare(setting, "f", case, diffpart_figures.BUDGETS))
     finished = [row for row in rows if row.series == "default"]
     assert len(finished) == 4 * 3
