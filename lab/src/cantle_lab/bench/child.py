@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter, process_time
+from typing import Any
 
 EPSILON = 1
 READS = 5
@@ -23,41 +24,23 @@ def make(kind: str, records: int, width: int | None, stem: str, data: str | None
     return {}
 
 
-def measure(table: str, schema: str, method: str, preset: str, engine: str, folder: str) -> dict[str, float]:
+def measure(table: str, schema: str, method: str, preset: str, engine: str) -> dict[str, float]:
     """Publishes one data set, saves the release, and returns the costs as one row of the table of measurements.
 
     Among them are core-seconds in all and per pass (imports excluded), wall time, peak memory, and the core-seconds of
     reading the same file.
     """
     from cantle.data.engine_choice import EngineChoice
-    from cantle.interfaces import publishing
-    from cantle.interfaces.opening import preflight
-    from cantle_lab.bench.passes import PASSES, Stopwatch, clock, peak
+    from cantle.interfaces.publishing import publish
+    from cantle_lab.bench.passes import clock, peak, whole_run
 
     spread = engine == "spark"  # the work is done by processes that Spark starts
     EngineChoice.of(engine, None, None)  # imports the engine, which is not part of the run
-    now = clock(spread)
-    watch, wall = Stopwatch(now), perf_counter()
-    began = now()
-    with watch.watching():
-        order = preflight(table, schema, epsilon=EPSILON, method=method, preset=preset, engine=engine)
-        release = publishing.carry_out(order)
-    published = now()
-    release.save(Path(folder) / "release")
-    saved = now()
+    options: dict[str, Any] = {"epsilon": EPSILON, "method": method, "preset": preset, "engine": engine}
+    wall = perf_counter()
+    seconds = whole_run(lambda: publish(table, schema, **options), clock(spread))
     wall, held = perf_counter() - wall, peak(spread)
-    seconds = watch.seconds
-    timed = sum(seconds[name] for name in ("open", "count", "move", "noise", "draw"))
-    seconds["other"] = (watch.sealed - began) - timed
-    seconds["draw"] += published - watch.sealed  # converting records to the user's form counts as drawing them
-    seconds["save"] = saved - published
-    return {
-        "core": saved - began,
-        **{name: max(0.0, seconds[name]) for name in PASSES},
-        "wall": wall,
-        "peak": held,
-        "read": reading(table),
-    }
+    return {"core": sum(seconds.values()), **seconds, "wall": wall, "peak": held, "read": reading(table)}
 
 
 def reading(path: str) -> float:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import process_time
@@ -17,6 +18,7 @@ from time import process_time
 from cantle.audit.exact import replaced
 from cantle.interfaces import publishing
 from cantle.interfaces.opening import Order, open_data
+from cantle.release import Release
 from cantle.trusted.counting.base import Engine
 from cantle.trusted.noise import Noise
 
@@ -165,3 +167,38 @@ class Stopwatch:
             if chunk is None:
                 return
             yield chunk
+
+
+def whole_run(publish: Callable[[], Release], clock: Clock) -> dict[str, float]:
+    """Seconds by this clock of each pass of a run, which publishes and saves; together they are the whole run."""
+    watch, began = Stopwatch(clock), clock()
+    with watch.watching(), tempfile.TemporaryDirectory() as scratch:
+        release = publish()
+        published = clock()
+        release.save(Path(scratch) / "release")
+        saved = clock()
+    sealed = watch.sealed or published
+    seconds = {name: watch.seconds[name] for name in ("open", "count", "move", "noise", "draw")}
+    seconds["other"] = max(0.0, sealed - began - sum(seconds.values()))
+    seconds["draw"] += published - sealed  # converting records to the user's form counts as drawing them
+    return {name: seconds.get(name, saved - published) for name in PASSES}
+
+
+STAGES = {
+    "reading": ("open",),
+    "partitioning": ("count", "move", "noise", "other"),
+    "drawing": ("draw",),
+    "writing": ("save",),
+}
+"""The stages of a run in figures of the papers, with their passes."""
+
+
+def stages(seconds: Mapping[str, float]) -> dict[str, float]:
+    """The seconds of each stage."""
+    return {stage: sum(seconds[name] for name in passes) for stage, passes in STAGES.items()}
+
+
+def forget_peak() -> None:
+    """Resets the peak memory of this process to what it holds now (on Linux only)."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")

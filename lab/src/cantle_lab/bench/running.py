@@ -79,11 +79,8 @@ def _measure(case: Case, repeat: int, data: Path | None, scratch: Path) -> dict[
         folder = data if KINDS[case.kind].from_data and case.axis in ("size", "rows") else None
         source = None if folder is None else str(folder.resolve())
         ask(task="make", kind=case.kind, records=case.records, width=case.width, stem=str(stem), data=source)
-    runs = []
-    for _ in range(repeat):
-        with tempfile.TemporaryDirectory(dir=scratch) as folder_:
-            options = {"method": case.method, "preset": case.preset, "engine": case.engine, "folder": folder_}
-            runs.append(ask(task="measure", table=str(table), schema=str(schema), **options))
+    options = {"method": case.method, "preset": case.preset, "engine": case.engine}
+    runs = [ask(task="measure", table=str(table), schema=str(schema), **options) for _ in range(repeat)]
     return summary(case, runs)
 
 

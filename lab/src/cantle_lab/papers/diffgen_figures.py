@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import product
 from pathlib import Path
 from time import perf_counter
@@ -16,12 +17,12 @@ import numpy as np
 import polars as pl
 
 from cantle.errors import ParameterError
+from cantle_lab.bench.passes import stages, whole_run
 from cantle_lab.documents import TableDocument
 from cantle_lab.papers import adult, classify, generalised
 from cantle_lab.papers.coding import Coded, Coder
 from cantle_lab.papers.diffp import DiffPC45
 from cantle_lab.papers.harness import Options, Row, Setting, rows
-from cantle_lab.papers.stages import stages
 from cantle_lab.papers.tds import tds
 
 Scores = Mapping[str, float]
@@ -29,7 +30,6 @@ Measure = Callable[[pl.DataFrame, pl.DataFrame, int], Scores]
 """The scores on test records after learning from others, given with the number of the fold."""
 
 ROUNDS = (4, 7, 10, 13, 16)
-STAGES = ("reading", "anonymisation", "writing", "total")
 REPLACED = 0.3  # the paper says "replacing some of the attribute values randomly", and not how many
 
 
@@ -52,7 +52,6 @@ OURS = {"default, accuracy": default("accuracy"), "default, auto": default("auto
 def fig3(setting: Setting) -> Iterator[Row]:
     """Scores on 2/3-1/3 splits by epsilon: Max (a) and InfoGain (b) for each h, our preset (c), Max as printed (d)."""
     table, schema, raw_schema = _open(setting, "diffgen-fig3")
-    _say(setting, "diffgen-fig3", table.height)
     rounds = setting.pick(ROUNDS, (10,))
     panels: dict[str, Mapping[str, Options]] = {
         "a: Max": {f"h = {h}": paper(h) for h in rounds},
@@ -83,7 +82,6 @@ def fig3(setting: Setting) -> Iterator[Row]:
 def fig4(setting: Setting) -> Iterator[Row]:
     """Scores by 10-fold cross-validation at h = 15, compared with DiffP-C4.5, TDS (k = 5) and the raw records."""
     table, schema, raw_schema = _open(setting, "diffgen-fig4")
-    _say(setting, "diffgen-fig4", table.height)
     levels: dict[str, Measure] = {
         "raw": lambda train, test, _: generalised.measure_raw(train, test, raw_schema),
         "majority": lambda train, test, _: generalised.majority(train, test, raw_schema),
@@ -143,9 +141,11 @@ def _runtimes(setting: Setting, figure: str, sizes: Iterable[int]) -> Iterator[R
             blow_up(table, schema, size, data, np.random.default_rng(setting.seed or 0))
             for panel, options in panels.items():
                 for repeat in range(setting.repeats):
-                    read, *work, written = stages(setting, data, schema, options, repeat, perf_counter)
-                    seconds = read, sum(work), written, read + sum(work) + written
-                    for stage, value in zip(STAGES, seconds, strict=True):
+                    release = partial(setting.release, data, schema, 1, options, repeat)
+                    cost = stages(whole_run(release, perf_counter))
+                    work = {"reading": cost["reading"], "anonymisation": cost["partitioning"] + cost["drawing"]}
+                    work |= {"writing": cost["writing"], "total": sum(cost.values())}
+                    for stage, value in work.items():
                         yield Row(figure, f"{panel}: seconds by records", stage, float(size), repeat, value)
 
 
@@ -179,10 +179,5 @@ def _open(setting: Setting, figure: str) -> tuple[pl.DataFrame, TableDocument, T
             f"{figure} needs the Adult files; give --data DIR, the folder that contains adult/ and adult_hierarchies/"
         )
     table, schema = adult.load(folder, "all"), adult.schema("all", hierarchies=folder)
+    setting.echo(f"{figure}: {table.height:,} records (paper: 45,222), raw score beside every result")
     return table, schema, adult.schema("all")
-
-
-def _say(setting: Setting, figure: str, records: int) -> None:
-    assert setting.data_dir is not None
-    setting.echo(str(classify.gate(setting.data_dir, *setting.pick((), (1,)))))
-    setting.echo(f"{figure}: {records:,} records (paper: 45,222), raw score beside every result")

@@ -23,7 +23,7 @@ from cantle.errors import ParameterError
 from cantle.methods.diffpart.method import PRESETS, SMALL, DiffPartSettings, smallest_constant
 from cantle.methods.settings import read_settings
 from cantle.trusted.geometry.item_partitions import ItemTree
-from cantle_lab.bench.passes import peak
+from cantle_lab.bench.passes import STAGES, forget_peak, peak, stages, whole_run
 from cantle_lab.papers import sets
 from cantle_lab.papers.baselines import basic, clipped
 from cantle_lab.papers.harness import Options, Row, Setting, rows
@@ -44,7 +44,6 @@ from cantle_lab.papers.setqueries import (
     workload,
 )
 from cantle_lab.papers.sets import Sets, Town
-from cantle_lab.papers.stages import STAGES, forget_peak, stages
 
 Scores = Mapping[str, float]
 
@@ -299,8 +298,8 @@ def _timed(setting: Setting, panel: str, axis: str, data: Sets, x: float) -> Ite
 def _cost(setting: Setting, data: Sets, path: Path, options: Options, salt: int) -> Scores:
     """Core-seconds by stage, and peak memory, which includes what the evaluation itself holds."""
     forget_peak()
-    times = stages(setting, path, data.schema(), options, salt, process_time)
-    return {**dict(zip(STAGES, times, strict=True)), PEAK: peak(with_children=False)}
+    release = partial(setting.release, path, data.schema(), 1, options, salt)
+    return stages(whole_run(release, process_time)) | {PEAK: peak(with_children=False)}
 
 
 # ---------------------------------------------------------------------------------------------- shared

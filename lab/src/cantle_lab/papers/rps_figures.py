@@ -115,7 +115,6 @@ def fig3(setting: Setting) -> Iterator[Row]:
     """Scores on Adult by 5-fold cross-validation, by epsilon, compared with raw records, majority and Mondrian."""
     if setting.data_dir is None:
         raise ParameterError("rps-fig3 needs the Adult files; give --data DIR, the folder that contains adult/")
-    setting.echo(str(classify.gate(setting.data_dir, *setting.pick((), (1,)))))
     table, schema = adult.load(setting.data_dir, "paper"), adult.schema("paper")
     setting.echo(f"rps-fig3: {table.height:,} records (paper: 30,162), raw score beside every result")
     yield from _levels(setting, table, schema)
