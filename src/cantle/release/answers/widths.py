@@ -212,8 +212,8 @@ class Widths:
         if isinstance(question, OneColumn):
             count, margin = self._share(question) * self._records, self.alone(question, confidence)
             fewer, more = self._asker.cut_bins(question)
-            low, high = self._of_cut_cells(question, confidence) or (count, count)
-            return max(0.0, min(low, count + fewer - margin)), min(every, max(high, count + more + margin))
+            fewest, most = self._of_cut_cells(question, confidence) or (count, count)
+            return max(0.0, min(fewest, count + fewer - margin)), min(every, max(most, count + more + margin))
         if isinstance(question, Linear):  # a sum of columns: what its columns allow
             around = join(True, [OneColumn(*one) for one in hull(question).items()])
             return 0.0, self.limits(around, confidence)[1]
@@ -260,7 +260,9 @@ class Widths:
 
     @cached_property
     def _whole_cells(self) -> dict[Key, WholeCells]:
-        return {name: WholeCells(one.edges) for name, one in self._cells.items()}
+        """The cells of columns of numbers; questions about places have margins of their own."""
+        places = {one.name for one in self._asker.attributes.values() if isinstance(one.scale, Plane)}
+        return {name: WholeCells(one.edges) for name, one in self._cells.items() if name not in places}
 
     @cached_property
     def _cells(self) -> dict[Key, Cells]:
