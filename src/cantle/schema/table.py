@@ -231,22 +231,24 @@ class TableSchema(RecordSchema):
 
     def vocabulary(self) -> Vocabulary:
         """What questions may name: the declared columns, and differences that rules make."""
-        vocabulary, relations = self._names, self.relations
-        if relations is None:
-            return vocabulary
         from cantle.schema.question_columns import Categories, Numeric, Vocabulary
 
-        counted, lists = self.domain().attributes, [name for one in relations.lists for name in one.columns]
-        made = [Numeric(one) for one in counted if one.name in relations.differences_by_name]
-        items = [Categories(one, None) for one in counted if one.name in lists]
-        return Vocabulary([*vocabulary.columns.values(), *made, *items])
+        relations = self.relations
+        differences, counted = {one.difference for one in relations.differences}, self.domain().attributes
+        made = [Numeric(one) for one in counted if one.name in differences]
+        items = [Categories(one, None) for one in counted if one.name in relations.lists_by_item]
+        return Vocabulary([*self._names.columns.values(), *made, *items])
 
-    @property
-    def relations(self) -> Relations | None:
-        return self.domain().relations
+    @cached_property
+    def relations(self) -> Relations:
+        """What rules between columns make of them; nothing, without such rules."""
+        from cantle.schema.relations import Relations
+
+        found = self.domain().relations
+        return found or Relations(self._declared.with_target_as_column().on_places.attributes)
 
     def counted(self, question: Question) -> Question:
-        return question if self.relations is None else self.relations.forms.translated(question)
+        return self.relations.translated(question)
 
     @property
     def _has_rules(self) -> bool:
