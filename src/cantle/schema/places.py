@@ -18,8 +18,7 @@ import numpy as np
 import polars as pl
 
 from cantle.schema.scales import MISSING, Steps
-from cantle.schema.spelling import PLAIN, NumberForm
-from cantle.schema.values import Codes, by_kind, text_of
+from cantle.schema.values import PLAIN, Codes, NumberForm, by_kind, text_of
 from cantle.trusted.core.arrays import Bools, Floats, Ints
 
 EARTH = 6_371_008.8
