@@ -224,6 +224,7 @@ class TableAsker(Asker):
                 return Estimate(value, value - margin, value + margin, confidence, NOISE).at_least_zero()
         margin = self.noise_margin(question, drawn, confidence) if measured is None else measured
         known = self.around(question, drawn, margin, confidence, NOISE_ONLY if measured is None else MEASURED)
+        known = self.widths.with_cut_cells(known, question, confidence)
         return self.widths.within_limits(known, question, margin, confidence)
 
     def weighing(self) -> TableAsker:
