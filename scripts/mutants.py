@@ -23,7 +23,7 @@ LONGEST = 600
 
 BUDGET = ("tests/trusted/test_budget.py", "tests/laws/test_budget.py")
 CURATOR = ("tests/trusted/test_curator.py", "tests/laws/test_hostile.py", "tests/laws/test_budget.py")
-TABLES = ("tests/laws/test_value_trees.py", "tests/laws/test_hostile_tables.py")
+TABLES = ("tests/laws/test_hostile_tables.py",)
 STOP = ("tests/trusted/test_stop_test.py", "tests/laws/test_hostile.py")
 NOISE = ("tests/trusted/noise", "tests/statistical")
 PERSONS = ("tests/trusted/test_persons.py",)
@@ -59,7 +59,6 @@ MUTANTS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("core/curator", RESERVED, "pass", OWN),
     ("core/curator", "reserved, run.reserved = run.reserved, 0", "reserved = run.reserved", OWN),
     ("core/curator", "stop.cost(tests + 1, records) -", "stop.cost(tests + 1, 1) -", STOP),
-    ("core/curator", "prices(number * stop.lifetime(records), 1)", "prices(stop.lifetime(records), 1)", TABLES),
     # core/open_run: draws are never repeated, children go on with their parents' tests, closed regions stay closed
     ("core/open_run", "self.draws.number += 1", "pass", CURATOR),
     ("core/open_run", "self.tested.split(positions, times)", "self.tested.__init__()", (*STOP, *CURATOR)),

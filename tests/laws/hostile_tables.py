@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from cantle.errors import CantleError
 from cantle.trusted.claims.table_candidates import (
     Dependence,
     Distance,
@@ -24,13 +23,11 @@ from cantle.trusted.claims.table_candidates import (
     TableSets,
 )
 from cantle.trusted.claims.table_queries import CrossTables, LabelCounts, Spikes, ValueSearch
-from cantle.trusted.claims.value_trees import ValueTrees
-from cantle.trusted.core.budget import NANO
 from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.geometry.boxes import Frontier
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.value_classes import ValueClasses
-from tests.laws.hostile import EPSILON, STOP, Game, lifetime
+from tests.laws.hostile import Game
 from tests.laws.tables_of_cells import ALL, ONE, PAIR, SIZES, TABLES, WITHIN, table, tree
 
 RECORDS = ((0, 0, 0), (1, 0, 1), (1, 2, 1), (2, 1, 0), (2, 3, 1))
@@ -114,10 +111,6 @@ SOUGHT: list[tuple[Any, int | None]] = [
     (Spikes((ValueSearch(0, 99, CLASSES),), SIZES), None),
     (Spikes(SEARCHES, (3, 3, 2)), None),
 ]
-TREES = {
-    1: ValueTrees((1,), (edges(0, 2, 3),), SIZES),
-    2: ValueTrees((0, 1), (edges(0, 3), edges(0, 4)), SIZES),
-}
 
 
 class TableGame(Game):
@@ -155,27 +148,5 @@ class TableGame(Game):
             nodes, self.whole(nodes, allowed) and change is not None, costs, change or 0,
         )  # fmt: skip
 
-    def grow(self) -> None:
-        """All tests of a path together lose at most the lifetime bound, which each tree pays before any test."""
-        nodes, allowed = self.regions()
-        number, k = self.draw(st.sampled_from([1, 2])), self.unit.max_records
-        stop = self.draw(st.sampled_from([STOP, tests_within(300_000, k)]))
-        cost, before = number * stop.lifetime(k), len(self.witness.tests)
-        allowed = self.whole(nodes, allowed) and self.nodes[0].spent + cost <= EPSILON
-        try:
-            grown = self.curator.grow(nodes, TREES[number], stop, why="g")
-        except CantleError:
-            assert self.sealed or not allowed
-            assert len(self.witness.tests) == before
-            return
-        assert allowed
-        assert not self.sealed
-        assert {rate for _, rate in self.witness.tests[before:]} <= {Fraction(stop.epsilon_nano, NANO * k)}
-        assert len(grown) == number
-        loss = number * k * lifetime(stop.epsilon_nano / NANO / k, stop.delta)
-        assert loss * NANO <= cost * (1 + 1e-9)
-        self.nodes[0].spent += cost
-        self.nodes[0].losses.append(Fraction(loss))
 
-
-TABLE_MOVES = ["measure_tables", "measure_tables", "choose_table", "choose_table", "search", "grow", "seal"]
+TABLE_MOVES = ["measure_tables", "measure_tables", "choose_table", "choose_table", "search", "seal"]

@@ -19,7 +19,7 @@ def test_no_hostile_method_for_tables_of_columns_makes_a_path_lose_more_than_eps
     game.play(TABLE_MOVES)
 
 
-@pytest.mark.parametrize("move", ["measure_tables", "choose_table", "search", "grow"])
+@pytest.mark.parametrize("move", ["measure_tables", "choose_table", "search"])
 def test_every_move_of_that_game_is_answered_and_refused(move: str) -> None:
     """Otherwise the game would prove nothing."""
     answered = set()

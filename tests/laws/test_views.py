@@ -14,8 +14,8 @@ from cantle.errors import ParameterError
 from cantle.trusted.bounding.families import Families, Order, as_children, families_of
 from cantle.trusted.bounding.persons import with_persons
 from cantle.trusted.claims.table_queries import ValueSearch
-from cantle.trusted.claims.views import PartsDistance, ViewRound, ViewSets, ViewSpikes, ViewTables, ViewTrees
-from cantle.trusted.core.admission import admit_candidates, admit_query, admit_threshold_query, admit_trees
+from cantle.trusted.claims.views import PartsDistance, ViewRound, ViewSets, ViewSpikes, ViewTables
+from cantle.trusted.core.admission import admit_candidates, admit_query, admit_threshold_query
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.keys import CodeTable, ViewCounts
 from cantle.trusted.counting.families import FamilyEngine
@@ -238,7 +238,6 @@ def test_frequent_values_and_trees_have_the_same_bound() -> None:
             parts.append(np.bincount(cells, found, minlength=3))
         worst = max(worst, int(np.abs(parts[1] - parts[0]).sum()))
     assert worst == spikes.sensitivity(FAMILY) == PARTS
-    assert ViewTrees((2,), (np.array([0, 3]),), sizes, CHILDREN).parts == PARTS
 
 
 # ---- Claim 69 ---------------------------------------------------------------------------------------------------
@@ -316,6 +315,3 @@ def test_what_has_no_proof_for_families_is_refused() -> None:
     admit_threshold_query(ViewSpikes((search,), DOMAIN.sizes(CHILDREN), CHILDREN), root, engine)
     with pytest.raises(ParameterError):
         admit_threshold_query(ViewSpikes((search,), DOMAIN.sizes(CHILDREN), PARENTS), root, engine)
-    admit_trees(ViewTrees((2,), (np.array([0, 3]),), DOMAIN.sizes(CHILDREN), CHILDREN), root, engine)
-    with pytest.raises(ParameterError):
-        admit_trees(ViewTrees((2,), (np.array([0, 3]),), DOMAIN.sizes(CHILDREN), LATER), root, engine)

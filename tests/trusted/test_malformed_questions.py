@@ -14,7 +14,6 @@ from cantle.trusted.claims.scores import Max, Mix
 from cantle.trusted.claims.specialisations import OneValue, SplitPoints, Value
 from cantle.trusted.claims.table_candidates import Dependence, Distance, Hubs, TableRound, TableSets
 from cantle.trusted.claims.table_queries import ValueSearch, are_searches
-from cantle.trusted.claims.value_trees import ValueTrees
 from cantle.trusted.core.keys import GraphDomain, MergedOneWays, OneWayEach, OneWays
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, LabelTree, are_tables
@@ -154,15 +153,6 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
         [
             {"values": ()}, {"classes": 3.0}, {"sizes": (4, 3)}, {"values": (SPLIT,)},
             {"values": (replace(FIXED, children=((0, 2),)),)}, {"values": (replace(FIXED, children=[(0, 2), (2, 4)]),)},
-        ],
-    ),
-    "trees over values": (
-        ValueTrees((0, 1), (ints(0, 2, 4), ints(0, 2)), SIZES),
-        lambda query: query.fits(ROOT, WHOLE),
-        [
-            {"columns": (0, 2)}, {"columns": (-1, 1)}, {"columns": (0, 0)}, {"columns": ()}, {"roots": (ints(0, 4),)},
-            {"roots": (ints(0, 2, 2, 4), ints(0, 2))}, {"sizes": (4, 3)}, {"roots": ((0, 2, 4), ints(0, 2))},
-            {"roots": (ints(0), ints(0, 2))}, {"roots": (FLOATS, ints(0, 2))},
         ],
     ),
     "hubs": (

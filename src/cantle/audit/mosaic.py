@@ -89,15 +89,6 @@ def _choose_against_noisy_tables(share: Fraction, seed: int = 0) -> Script:
     return script
 
 
-def _grow(questions: Questions, last: Callable[[], None]) -> Answers:
-    """Trees over both columns for at most 6 units, then a table for all that is left."""
-    grown = questions.grow({0: np.array([0, 4]), 1: np.array([0, 2])}, 1, _units(6))
-    questions.set_cells([np.array([0, 4]), np.array([0, 2])])
-    last()
-    questions.cross_tables([_table(0, groups=1)], questions.left())
-    return [edges.tolist() for edges in grown.values()]
-
-
 EVEN = ValueClasses(0, (1, 2))
 SEARCHES = (SpikeSearch(0, 4, EVEN, (1, 2), (3,)), SpikeSearch(1, 2, ValueClasses(0, (1,)), (1,)))
 
@@ -176,7 +167,6 @@ SUBSET = MosaicConfig(
     "mosaic: a table chosen on a subset", (2, 2), {}, 6, script=_choose_against_noisy_tables(Fraction(1, 2), 5),
     records=1,
 )  # fmt: skip
-GROW = MosaicConfig("mosaic: trees over two columns", (4, 2), {}, 7, script=_grow, records=2, quick=1)
 SPIKES = MosaicConfig("mosaic: frequent values of two columns", (4, 2), {}, 2, script=_spikes, records=2, tight=True)
 LIST = MosaicConfig("mosaic: items of a list", (2, 2, 2), {}, 5, script=_list, records=2, tight=True)
 LIST_COLUMN = MosaicConfig("mosaic: a column for items of a list", (2,) * 4, {}, 8, script=_list_column, records=1)
@@ -186,7 +176,6 @@ MOSAIC_CONFIGS: tuple[MosaicConfig, ...] = (
     THREE,
     CHOICE,
     SUBSET,
-    GROW,
     SPIKES,
     LIST,
     LIST_COLUMN,

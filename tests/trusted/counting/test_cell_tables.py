@@ -23,11 +23,9 @@ from cantle.trusted.claims.table_candidates import (
     TableSets,
 )
 from cantle.trusted.claims.table_queries import CrossTables, LabelCounts, Spikes, ValueSearch
-from cantle.trusted.claims.value_trees import ValueTrees
 from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.keys import ItemParts, LeafCounts, ListSizes, TableCounts
-from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry import count_tables
 from cantle.trusted.geometry.boxes import Cuts
@@ -172,7 +170,6 @@ def questions(curator: Curator, nodes: Any) -> dict[str, Callable[[], Any]]:
     """Every question that engines answer from all records, each for the whole budget."""
     search = ValueSearch(1, 200, ValueClasses(0, (1, 10)))
     sets = TableSets(TableRound(WITHIN, TABLES[:1]), (np.zeros(5, np.int64),), AT, AT)
-    trees = ValueTrees((1,), (np.array([0, 200]),), SIZES)
     heavy = HeavyValues((search,), SIZES, 1)
     ask, choose = curator.measure, curator.choose
     return {
@@ -182,7 +179,6 @@ def questions(curator: Curator, nodes: Any) -> dict[str, Callable[[], Any]]:
         "sets": lambda: choose(nodes, sets, Distance(), NANO, why="c"),
         "values": lambda: choose(nodes, heavy, Heaviest(), NANO, why="c"),
         "hubs": lambda: choose(nodes, Hubs(WITHIN, (0, 3)), Dependence(), NANO, why="c"),
-        "trees": lambda: curator.grow(nodes, trees, PrivTree(5, 6, NANO // 8), why="g"),
     }
 
 
@@ -194,7 +190,7 @@ def curated(kind: str) -> Iterator[Curator]:
         yield curator
 
 
-NAMES = ("tables", "leaves", "spikes", "sets", "values", "hubs", "trees")
+NAMES = ("tables", "leaves", "spikes", "sets", "values", "hubs")
 
 
 @pytest.mark.parametrize("kind", ["memory", "disk"])

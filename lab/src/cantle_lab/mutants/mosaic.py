@@ -16,13 +16,10 @@ from cantle.methods.mosaic.questions import CandidateTables, Questions
 from cantle.trusted.claims.list_queries import PartSets
 from cantle.trusted.claims.table_candidates import HeavyValues, _ScoredValues, counted
 from cantle.trusted.claims.table_queries import CrossTables, Spikes
-from cantle.trusted.claims.value_trees import ValueTrees
-from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.keys import TableCounts
-from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting import list_counts, words
 from cantle.trusted.geometry import item_partitions
-from cantle.trusted.geometry.boxes import Bools, Frontier, Ints
+from cantle.trusted.geometry.boxes import Bools, Ints
 from cantle.trusted.geometry.subset import Subset
 from cantle_lab.mutants.patches import INFINITE, Call, inside, instead, variant
 
@@ -52,18 +49,6 @@ def _pruned(original: Call, self: Questions, candidates: CandidateTables, surviv
 
 def _one_left_out(original: Callable[..., int]) -> Callable[..., int]:
     return lambda self, unit: original(self, unit) - unit.max_records
-
-
-@variant
-def _charged_once(
-    original: Call, self: Curator, root: Frontier, trees: ValueTrees, stop: PrivTree, *, why: str
-) -> tuple[Ints, ...]:
-    """All trees are grown, but only one is paid for."""
-    budget = inside(self, "budget")
-    before = int(budget._balance[0])
-    edges = original(self, root, trees, stop, why=why)
-    budget._balance[0] = before - (before - int(budget._balance[0])) // len(trees.columns)
-    return edges
 
 
 @variant
@@ -118,8 +103,6 @@ MOSAIC_BREAKAGES: tuple[Breakage, ...] = (
              (0, 1, 0), INFINITE, instead(Questions, "choose_table", _pruned)),
     Breakage("mosaic: a subset by position", "Claim 46: by codes and copy number", configs.SUBSET, _SHIFTED,
              (0, 0, 0), 6.7, _by_position),
-    Breakage("mosaic: trees charged once", "Claim 49: every tree is paid", configs.GROW, ((0, 0, 0),), (0, 0, 0),
-             7.1, instead(Curator, "grow", _charged_once)),
     Breakage("mosaic: only values that occur", "2.1: public candidates", configs.HEAVIEST, (), (0, 0, 0),
              INFINITE, instead(HeavyValues, "exact_scores", _observed_values)),
     Breakage("mosaic: a whole count for every item of a list", "Claim 72: parts", configs.LIST, (), (1, 1, 0, 0),

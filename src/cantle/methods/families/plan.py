@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, isqrt
 
-from cantle.methods.mosaic.plan import NANO, SELECTION, SIZE, SPIKES, TREE, Opening, price, rho
+from cantle.methods.mosaic.plan import NANO, SELECTION, SIZE, SPIKES, SPLIT, Opening, price, rho
 
 HALFWAY = 21
 """The rho at which first tables would get half of the budget; see `cantle.methods.mosaic.plan`."""
@@ -61,7 +61,7 @@ class Plan:
 
 def shape_share(start: Opening) -> Fraction:
     """The share of the questions about cells of wide columns, which are asked if there are enough families."""
-    return TREE + SPIKES if start.gate else Fraction(0)
+    return SPLIT * start.gate + SPIKES * start.spikes
 
 
 def plan(start: Opening, first: Sequence[int], child: Sequence[int]) -> Plan:

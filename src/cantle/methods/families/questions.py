@@ -15,12 +15,10 @@ from cantle.methods.mosaic.model.answers import CellsOf
 from cantle.methods.mosaic.model.noisy_tables import laplace_variance
 from cantle.methods.mosaic.questions import SpikeSearch, group_edges, nano
 from cantle.trusted.claims.queries import Size
-from cantle.trusted.claims.views import PartsDistance, ViewRound, ViewSets, ViewSpikes, ViewTables, ViewTrees
+from cantle.trusted.claims.views import PartsDistance, ViewRound, ViewSets, ViewSpikes, ViewTables
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.core.curator import Curator
-from cantle.trusted.core.stop_test import PrivTree
-from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.views import CHILDREN, PARENTS, FamilyDomain
@@ -47,17 +45,8 @@ class FamilyQuestions:
     def size(self, price: Fraction) -> tuple[int, float]:
         """The noisy number of families, and its variance."""
         noisy = self._curator.measure(self._root, Size(), nano(price), why="number of families")
-        self._keep("number of families", noisy, 0, {"columns": [], "edges": []})
+        self._keep("number of families", noisy, noisy.value[0], 0, {"columns": [], "edges": []})
         return int(noisy.value[0, 0]), float(laplace_variance(int(noisy.rate_num[0]) / noisy.rate_den))
-
-    def grow(self, view: int, roots: dict[int, Ints], theta: int, price: Fraction) -> dict[int, Ints]:
-        """The refined edges of these columns of a view; `theta` is a number of families."""
-        stop = PrivTree.within(nano(price) // len(roots), theta * item_partitions.PARTS, 2, item_partitions.PARTS)
-        columns = tuple(sorted(roots))
-        edges = tuple(roots[column] for column in columns)
-        trees = ViewTrees(columns, edges, self._domain.sizes(view), view)
-        refined = self._curator.grow(self._root, trees, stop, why=f"cells of wide columns of {_OF[view]}")
-        return dict(zip(columns, refined, strict=True))
 
     def spikes(self, view: int, searches: Sequence[SpikeSearch], price: Fraction) -> list[tuple[Ints, Ints]]:
         """For each search in a view the codes whose noisy parts reach the threshold of their class, with the parts."""
@@ -79,10 +68,22 @@ class FamilyQuestions:
 
     def table(self, view: int, table: CrossTable, price: Fraction, why: str) -> Answer:
         """The noisy parts in all cells of a table."""
-        asked = ViewTables(self._within[view], (table,), view)
-        noisy = self._curator.measure(self._root, asked, nano(price), why=why)
-        about: CellsOf = {"columns": list(table.columns), "edges": group_edges(self._within[view], table)}
-        return self._keep(why, noisy, view, about)
+        (answer,) = self._tables(view, [table], price, why)
+        return answer
+
+    def _tables(self, view: int, tables: Sequence[CrossTable], price: Fraction, why: str) -> list[Answer]:
+        """The noisy parts in all cells of these tables."""
+        within = self._within[view]
+        noisy = self._curator.measure(self._root, ViewTables(within, tuple(tables), view), nano(price), why=why)
+        parts = np.split(noisy.value[0], np.cumsum([table.cells for table in tables])[:-1])
+        return [
+            self._keep(why, noisy, own, view, {"columns": list(one.columns), "edges": group_edges(within, one)})
+            for one, own in zip(tables, parts, strict=True)
+        ]
+
+    def wide_cells(self, view: int, tables: Sequence[CrossTable], price: Fraction) -> list[Answer]:
+        """The noisy parts in all cells of wide columns, which say which cells to split."""
+        return self._tables(view, tables, price, f"cells of wide columns of {_OF[view]}")
 
     def round(self, tables: Sequence[tuple[int, CrossTable]]) -> ViewRound:
         """The tables of a round, which are ordered by view."""
@@ -98,8 +99,7 @@ class FamilyQuestions:
         asked = ViewSets(round_, tuple(models), penalties, left)
         return self._curator.choose(self._root, asked, PartsDistance(), nano(price), why=why)
 
-    def _keep(self, why: str, noisy: Noisy, view: int, about: CellsOf) -> Answer:
-        values = noisy.value[0]
+    def _keep(self, why: str, noisy: Noisy, values: Ints, view: int, about: CellsOf) -> Answer:
         answer = Answer(why, np.arange(len(values)), values, int(noisy.rate_num[0]), noisy.rate_den, about, view)
         self.answers.append(answer)
         return answer

@@ -13,6 +13,7 @@ from cantle.drawing.column_cells import (
     WIDTHS,
     Column,
     largest_spikes,
+    split_edges,
     starting_edges,
     with_null,
     with_single_values,
@@ -28,7 +29,7 @@ from cantle.methods.families.questions import FamilyQuestions
 from cantle.methods.mosaic.model.draft_pool import DraftPool
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, question, whole_table
 from cantle.methods.mosaic.model.table_sets import Grouped, Survivors
-from cantle.methods.mosaic.plan import SIZE, SPIKES, TREE, opening
+from cantle.methods.mosaic.plan import SIZE, SPIKES, SPLIT, opening
 from cantle.methods.mosaic.questions import spike_search
 from cantle.schema.rules import Rules
 from cantle.trusted.geometry import item_partitions
@@ -93,17 +94,25 @@ class FamilyRun:
             self.questions.set_cells(view, self.layout.edges(view, *self.edges))
 
     def _refined(self, view: int, columns: Sequence[Column], before: int, cells: list[Ints]) -> list[Ints]:
-        """The cells, halved where trees find many families; frequent values become cells of their own."""
+        """The cells, those with many families split; frequent values become cells of their own."""
         wide = [number for number, column in enumerate(columns) if column.wide]
         share = Fraction(len(wide), self.start.wide)
-        roots = {before + number: cells[number] for number in wide}
-        grown = self.questions.grow(view, roots, self.start.theta, self._price(TREE * share))
-        price = self._price(SPIKES * share)
+        own = [with_null(column, edges) for column, edges in zip(columns, cells, strict=True)]
+        both = (own, []) if view == PARENTS else (self.edges[0], own)
+        self.questions.set_cells(view, self.layout.edges(view, *both))
+        asked, price = [whole_table(before + at, len(own[at]) - 1) for at in wide], self._price(SPLIT * share)
+        rate = float(price) / (item_partitions.PARTS * len(wide))
+        for at, answer in zip(wide, self.questions.wide_cells(view, asked, price), strict=True):
+            cells[at] = split_edges(cells[at], answer.noisy[: len(cells[at]) - 1], rate)
+        return self._with_spikes(view, columns, before, cells) if self.start.spikes else cells
+
+    def _with_spikes(self, view: int, columns: Sequence[Column], before: int, cells: list[Ints]) -> list[Ints]:
+        wide = [number for number, column in enumerate(columns) if column.wide]
+        price = self._price(SPIKES * Fraction(len(wide), self.start.wide))
         scale = item_partitions.PARTS * len(wide) / float(price)
-        searches = [spike_search(columns[number], before + number, grown[before + number], scale) for number in wide]
-        found = self.questions.spikes(view, searches, price)
-        for number, (codes, parts) in zip(wide, found, strict=True):
-            cells[number] = with_single_values(grown[before + number], largest_spikes(codes, parts))
+        searches = [spike_search(columns[number], before + number, cells[number], scale) for number in wide]
+        for number, found in zip(wide, self.questions.spikes(view, searches, price), strict=True):
+            cells[number] = with_single_values(cells[number], largest_spikes(*found))
         return cells
 
     # ---- first tables -------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, floor
+from math import floor
 
 from cantle.drawing.column_cells import Column
 from cantle.methods.mosaic.model.answers import FIRST, LIST_CHOICE, LIST_PAIRS, LIST_SIZES, LIST_TABLE
@@ -17,8 +17,11 @@ from cantle.methods.mosaic.model.bands import FEW_BANDS, MANY_BANDS
 from cantle.schema.fields import MOST_CLASSES
 
 NANO = 10**9
-SIZE, SHUT, HUB = Fraction(2, 100), Fraction(1, 100), Fraction(5, 100)
-TREE, SPIKES = Fraction(2, 100), Fraction(2, 100)
+SIZE, HUB = Fraction(2, 100), Fraction(5, 100)
+SPLIT, SPIKES, ONE_SPIKE = Fraction(2, 100), Fraction(2, 100), Fraction(1, 100)
+"""The shares of the questions about the cells of wide columns: counts of the starting cells, frequent values, and one
+frequent value."""
+
 LABEL, SELECTION = Fraction(1, 10), Fraction(1, 10)
 PLACES, FEW_PLACES, MOST_PLACES = Fraction(4, 10), Fraction(3, 10), Fraction(8, 10)
 """The share of all places together beside a few other columns, the same with few records, and the most that schemas
@@ -49,7 +52,10 @@ CUBE_ROOTS = 50, 63, 79
 RICH, RICH_COLUMNS = 25_600, 3
 """The records times epsilon per wide column from which on a table of few columns starts with finer cells."""
 
-GATE = 100
+GATE, SPIKES_GATE = 25, 100
+"""The records times the rate of the counts that split cells from which on these are asked, and frequent values instead
+of one."""
+
 HUB_COLUMNS, HUB_RHO = 40, 60
 """The columns of a table without a target, and the rho, from which on a hub column leads. With fewer records per cell
 the tables of a hub are mostly noise: a survey keeps more without."""
@@ -109,7 +115,8 @@ class Opening:
 
     n0: int
     rate: float  # epsilon per record of a person
-    gate: bool  # whether there are enough records to refine the cells of wide columns
+    gate: bool  # whether there are enough records to split the cells of wide columns
+    spikes: bool  # whether there are enough to search for frequent values; otherwise for one
     wide: int  # number of wide columns
     accuracy: Fraction  # the share that was reserved to measure the release's own error
     low: bool  # whether rho is below LOW
@@ -135,16 +142,15 @@ class Opening:
 
     @property
     def shape(self) -> Fraction:
-        """The share of the questions about the cells of wide columns: tree and spikes, or one frequent value."""
+        """The share of the questions about the cells of wide columns."""
         if not self.wide:
             return Fraction(0)
-        return TREE + SPIKES if self.gate else SHUT
+        return SPLIT * self.gate + (SPIKES if self.spikes else ONE_SPIKE)
 
     @property
-    def theta(self) -> int:
-        """The threshold of the tree's stop tests."""
-        per_column = float(TREE) * self.rate / max(1, self.wide)
-        return max(ceil(16 / per_column), ceil(self.n0 / 128))
+    def split_records(self) -> float:
+        """All records times the rate of the counts that split cells."""
+        return self.n0 * float(SPLIT) * self.rate / max(1, self.wide)
 
 
 def opening(
@@ -161,13 +167,14 @@ def opening(
     """The first decisions; `cells` has the number of cells of each column on the starting grid, without the target;
     `columns` are all of them, without the `items` of groups and without those of `lists`."""
     n0 = max(1, noisy)
-    gate = bool(wide) and n0 * float(TREE) * rate / wide >= GATE
-    rich = gate and len(cells) <= RICH_COLUMNS and n0 * rate / wide >= RICH
+    known = n0 * float(SPLIT) * rate / max(1, wide) if wide else 0.0
+    gate, spikes = known >= GATE, known >= SPIKES_GATE
+    rich = spikes and len(cells) <= RICH_COLUMNS and n0 * rate / wide >= RICH
     of_items = min(MOST_ITEMS, Fraction(items, items + ITEM * max(1, len(columns)))) if items else Fraction(0)
     of_lists = LISTS if lists else Fraction(0)
     low = rho(n0, rate * float(1 - of_items - of_lists), cells) < LOW
     places = place_shares(columns, accuracy, n0 * rate)
-    return Opening(n0, rate, gate, wide, accuracy, low, rich, banded, places, of_items, of_lists)
+    return Opening(n0, rate, gate, spikes, wide, accuracy, low, rich, banded, places, of_items, of_lists)
 
 
 def place_shares(columns: Sequence[Column], accuracy: Fraction, records: float) -> tuple[Fraction, ...]:

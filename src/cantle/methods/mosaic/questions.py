@@ -27,12 +27,10 @@ from cantle.trusted.claims.table_candidates import (
     TableSets,
 )
 from cantle.trusted.claims.table_queries import CrossTables, LabelCounts, Spikes, ValueSearch
-from cantle.trusted.claims.value_trees import ValueTrees
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.keys import ItemParts
-from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, LabelTree
 from cantle.trusted.geometry.value_classes import ValueClasses
@@ -104,14 +102,6 @@ class Questions:
         """The noisy number of records."""
         noisy = self._curator.measure(self._root, Size(), nano(price), why="number of records")
         return int(self._keep("number of records", noisy, [1], [{"columns": [], "edges": []}])[0][0])
-
-    def grow(self, roots: dict[int, Ints], theta: int, price: Fraction) -> dict[int, Ints]:
-        """The refined edges of these columns, from trees that are grown below the given cells."""
-        stop = PrivTree.within(nano(price) // len(roots), theta, 2, self._persons)
-        columns = tuple(sorted(roots))
-        trees = ValueTrees(columns, tuple(roots[column] for column in columns), self._sizes)
-        refined = self._curator.grow(self._root, trees, stop, why="cells of wide columns")
-        return dict(zip(columns, refined, strict=True))
 
     def spikes(self, searches: Sequence[SpikeSearch], price: Fraction) -> list[tuple[Ints, Ints]]:
         """For each search the codes whose noisy count reaches the threshold of their class, ascending, with the

@@ -22,6 +22,7 @@ from cantle.drawing.column_cells import (
     WIDTHS,
     Column,
     largest_spikes,
+    split_edges,
     starting_edges,
     with_null,
     with_single_values,
@@ -164,7 +165,8 @@ class MosaicRun:
         columns."""
         roots = {number: self._starting_edges(self.columns[number]) for number in self.wide}
         if self.wide:
-            roots = self._refined(roots) if self.start.gate else self._with_heaviest(roots)
+            roots = self._split(roots) if self.start.gate else roots
+            roots = self._with_spikes(roots) if self.start.spikes else self._with_heaviest(roots)
         for number, edges in roots.items():
             self.edges[number] = with_null(self.columns[number], edges)
         self._shape_places()
@@ -197,20 +199,30 @@ class MosaicRun:
         widths = RICH_WIDTHS if self.start.rich else LOW_WIDTHS if self.start.low else WIDTHS
         return starting_edges(column, widths)
 
-    def _refined(self, roots: dict[int, Ints]) -> dict[int, Ints]:
-        """The cells, halved where trees find many records; frequent values become cells of their own."""
-        grown = self.questions.grow(roots, self.start.theta, self._price(rules.TREE))
-        scale = self.persons * len(self.wide) / float(self._price(rules.SPIKES))
-        searches = [spike_search(self.columns[number], number, grown[number], scale) for number in self.wide]
-        answers = self.questions.spikes(searches, self._price(rules.SPIKES))
-        for search, (codes, counts) in zip(searches, answers, strict=True):
-            grown[search.column] = with_single_values(grown[search.column], largest_spikes(codes, counts))
-        return grown
+    def _split(self, roots: dict[int, Ints]) -> dict[int, Ints]:
+        """The cells, those with many records split into parts of equal width, about as many as noisy counts justify."""
+        for number, edges in roots.items():
+            self.edges[number] = with_null(self.columns[number], edges)
+        self.questions.set_cells(self.edges)
+        price = self._price(rules.SPLIT)
+        asked = [whole_table(number, len(self.edges[number]) - 1) for number in roots]
+        counts = self.questions.cross_tables(asked, price, "cells of wide columns")
+        rate = self._rate(price, len(roots))
+        found = zip(roots.items(), counts, strict=True)
+        return {number: split_edges(edges, noisy[: len(edges) - 1], rate) for (number, edges), noisy in found}
+
+    def _with_spikes(self, roots: dict[int, Ints]) -> dict[int, Ints]:
+        """The cells, where frequent values become cells of their own."""
+        price = self._price(rules.SPIKES)
+        scale = self.persons * len(self.wide) / float(price)
+        searches = [spike_search(self.columns[number], number, roots[number], scale) for number in self.wide]
+        found = zip(self.wide, self.questions.spikes(searches, price), strict=True)
+        return {number: with_single_values(roots[number], largest_spikes(*answer)) for number, answer in found}
 
     def _with_heaviest(self, roots: dict[int, Ints]) -> dict[int, Ints]:
         """The cells, where one frequent value of one column becomes a cell of its own, if there is one."""
         searches = [spike_search(self.columns[number], number, roots[number], 1.0) for number in self.wide]
-        price = self._price(rules.SHUT)
+        price = self._price(rules.ONE_SPIKE)
         none = max(0.1 * self.start.n0, 3 * self.persons / float(price))
         heaviest = self.questions.heaviest(searches, ceil(none), price)
         if heaviest is None:

@@ -124,10 +124,10 @@ def _cells(columns: Sequence[Column], widths: int) -> list[int]:
 def _refined(columns: Sequence[Column], cells: Sequence[int], start: rules.Opening) -> list[int]:
     """The expected number of cells of each column after frequent values and finer ranges of wide columns are found.
 
-    These are about 12 values, and one range per `theta` records, the threshold of the tree's tests, as observed on
-    Adult, bank and the demo. They are found only if there are enough records (`gate`).
+    These are about 12 values, and one range per ten scales of the noise of the counts that split cells, as observed on
+    Adult, bank and the demo. They are found only if there are enough records (`spikes`, `gate`).
     """
-    more = round(12 + start.n0 / start.theta) if start.gate else 0
+    more = round(12 * start.spikes + start.split_records / 10) if start.gate else 0
     pairs = zip(columns, cells, strict=True)
     return [min(column.codes, size + more) if column.wide else size for column, size in pairs]
 

@@ -17,7 +17,6 @@ from cantle.errors import ParameterError
 from cantle.trusted.claims.cut_candidates import Scored
 from cantle.trusted.claims.table_candidates import Distance, TableSets, counted
 from cantle.trusted.claims.table_queries import CrossTables, Spikes
-from cantle.trusted.claims.value_trees import Test, ValueTrees
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.keys import ViewCounts
 from cantle.trusted.counting.base import FamiliesEngine, TableEngine
@@ -75,29 +74,6 @@ class ViewSpikes(Spikes):
     def sensitivity(self, unit: Unit) -> int:
         _require_family(unit)
         return super().sensitivity(Unit(item_partitions.PARTS))
-
-
-@dataclass(frozen=True, eq=False)
-class ViewTrees(ValueTrees):
-    """Trees over values of columns of one view; stop tests compare parts.
-
-    In one tree the parts of a family change the counts of a cell by at most PARTS, and of its halves together
-    by no more, as the records of a person of PARTS records do; so Claim 49 holds with PARTS records per unit
-    (Claim 68).
-    """
-
-    kind: ClassVar[str] = "families"
-    view: int = 0
-
-    @property
-    def parts(self) -> int:
-        return item_partitions.PARTS
-
-    def fits(self, nodes: Frontier, domain: Any) -> bool:
-        return super().fits(nodes, _table(self.view, domain))
-
-    def leaves(self, engine: Any, number: int, goes_on: Test) -> Ints:
-        return super().leaves(cast(FamiliesEngine, engine).view(self.view), number, goes_on)
 
 
 @dataclass(frozen=True)

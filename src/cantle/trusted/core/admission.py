@@ -22,11 +22,10 @@ from cantle.trusted.claims.specialisations import SPECIALISATIONS
 from cantle.trusted.claims.table_candidates import TABLE_CANDIDATES, TABLE_QUALITIES
 from cantle.trusted.claims.table_queries import CELL_QUERIES, Spikes
 from cantle.trusted.claims.terms import TermScore
-from cantle.trusted.claims.value_trees import ValueTrees
-from cantle.trusted.claims.views import VIEW_CANDIDATES, VIEW_QUALITIES, VIEW_QUERIES, ViewSpikes, ViewTrees
+from cantle.trusted.claims.views import VIEW_CANDIDATES, VIEW_QUALITIES, VIEW_QUERIES, ViewSpikes
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.keys import CELL_KEYS, TRUSTED_KEYS, Counted, ViewCounts, finest
-from cantle.trusted.counting.base import Engine, Rule, TableEngine
+from cantle.trusted.counting.base import Engine, Rule
 from cantle.trusted.geometry.boxes import BOX_RULES, Frontier, SetCuts
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
 
@@ -45,7 +44,7 @@ THRESHOLD_QUERIES = (*SPARSE_QUERIES, Spikes, ViewSpikes, PairSupports, ListedSt
 
 
 class Question(Protocol):
-    """What candidates, queries with thresholds and trees declare about the data and regions that they are for."""
+    """What candidates and queries with thresholds declare about the data and regions that they are for."""
 
     kind: ClassVar[str]
     everyone: ClassVar[bool]
@@ -102,16 +101,6 @@ def admit_threshold_query(query: SparseQuery[Nodes], nodes: Nodes, engine: Engin
     _require_kind(query, nodes, engine)
     if not query.fits(nodes, engine.domain):
         raise ParameterError("the query does not fit these regions")
-
-
-def admit_trees(trees: ValueTrees, nodes: Frontier, engine: Engine) -> TableEngine:
-    """The engine, as one of tables; refuses other engines, and trees that do not fit its columns."""
-    require_trusted(trees, (ValueTrees, ViewTrees))
-    _require_kind(trees, nodes, engine)
-    table = cast(TableEngine, engine)
-    if not trees.fits(nodes, table.domain):
-        raise ParameterError("these are not trees over values of columns of this domain")
-    return table
 
 
 def admit_rule(rule: Rule[Nodes] | Projection | ShorterSets, nodes: Nodes, engine: Engine, unit: Unit) -> None:

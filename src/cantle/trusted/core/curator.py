@@ -20,10 +20,9 @@ from cantle.trusted.claims.own_error import WORKLOADS, AnyWorkload, OwnError
 from cantle.trusted.claims.queries import Query, SparseQuery
 from cantle.trusted.claims.scores import Score
 from cantle.trusted.claims.set_queries import ShorterSets
-from cantle.trusted.claims.value_trees import ValueTrees
 from cantle.trusted.core import admission
 from cantle.trusted.core.answers import Noisy, NoisyCells
-from cantle.trusted.core.budget import NANO, Budget, Price, ReceiptFields, Unit, prices
+from cantle.trusted.core.budget import NANO, Budget, Price, ReceiptFields, Unit
 from cantle.trusted.core.keys import MergedOneWays, PublicDomain, Sizes, finest
 from cantle.trusted.core.open_run import OpenRun
 from cantle.trusted.core.private import Private
@@ -182,23 +181,6 @@ class Curator(Private):
             goes_on[here] = run.draws.tests(ours.ids[here], exact_counts[:, 0], tests[here], stop, records)
         run.tested.end(positions, goes_on)
         return goes_on
-
-    def grow(self, root: Frontier, trees: ValueTrees, stop: PrivTree, *, why: str) -> tuple[Ints, ...]:
-        """The edges of the leaves of one binary tree per column, grown over its values; nothing else is returned.
-
-        Claim 49. epsilon-DP in the root's records, epsilon = number of trees * lifetime(stop), charged at once and
-        before any test. In one tree a record lies on one path, whose tests together lose at most the lifetime bound
-        (Claim 12), whatever the depth: the first test of a path has number 0, children are halves of their parents. A
-        record lies on one path of each tree, and losses add up. Noisy values are discarded, nothing is refunded.
-        """
-        admission.require_trusted(stop, (PrivTree,))
-        run = self.__run
-        ours, _, engine, _ = run.ask(root, stop.epsilon_nano)
-        table = admission.admit_trees(trees, ours, engine)
-        records, number = run.unit.max_records * trees.parts, len(trees.columns)
-        run.charge(ours, prices(number * stop.lifetime(records), 1), why, "grow", number * records)
-        goes_on = run.draws.tree_test(stop, records)
-        return tuple(trees.leaves(table, column, goes_on) for column in range(number))
 
     def reserve(self, root: Frontier | Partitions, epsilon: Price, *, why: str) -> None:
         """Pays for one later question about all records (`own_error`), whatever splits follow."""

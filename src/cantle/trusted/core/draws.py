@@ -10,7 +10,6 @@ import numpy as np
 
 from cantle.trusted.claims.cut_candidates import AnyScored, Chosen
 from cantle.trusted.claims.set_queries import SetApart
-from cantle.trusted.claims.value_trees import MOST_DEPTH, Test
 from cantle.trusted.core.answers import NoisyCells
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.core.segments import Segments
@@ -78,21 +77,9 @@ class Draws:
 
     def tests(self, ids: Ints, exact_counts: Ints, tests: Ints, stop: PrivTree, records: int) -> Bools:
         """Whether each region passes its stop test; `tests` is the number of tests on its path before this one."""
-        return self._above(Lanes(self.number, ids), stop.biased(exact_counts, tests), stop, records)
-
-    def tree_test(self, stop: PrivTree, records: int) -> Test:
-        """The stop tests of trees over values; the address of a test is its column, its depth and its cell's first
-        code."""
-
-        def goes_on(column: int, depth: int, first_code: Ints, exact_counts: Ints) -> Bools:
-            lanes = Lanes(self.number, np.full(len(first_code), column * MOST_DEPTH + depth), first_code)
-            return self._above(lanes, stop.biased(exact_counts, np.full(len(exact_counts), depth)), stop, records)
-
-        return goes_on
-
-    def _above(self, lanes: Lanes, exact_biased: Ints, stop: PrivTree, records: int) -> Bools:
-        thresholds = np.full(len(exact_biased), stop.theta, dtype=np.int64)
-        return self.noise.above(lanes, exact_biased, thresholds, Rate(stop.epsilon_nano, records * NANO))
+        thresholds = np.full(len(ids), stop.theta, dtype=np.int64)
+        rate = Rate(stop.epsilon_nano, records * NANO)
+        return self.noise.above(Lanes(self.number, ids), stop.biased(exact_counts, tests), thresholds, rate)
 
     def coin(self, ids: Ints, sides: Ints) -> Ints:
         """Public dice, 0 to sides - 1."""
