@@ -323,8 +323,9 @@ class TableAsker(Asker):
         return self._distributions[attribute.name]
 
     def _known_errors(self, attribute: Attribute, asked: Question, confidence: float) -> tuple[float, float] | None:
-        """How far the mean of a column is off by the noise in the counts of its cells that hold records, and how far by
-        where values are inside cells, and beyond the cells of a tail; None if its cells are not known."""
+        """How far the mean of a column is off because of noise in the counts of its cells that hold records and because
+        records are drawn, and how far by where values are inside cells, and beyond the cells of a tail; None if its
+        cells are not known."""
         edges = self.widths.cells_of(attribute)
         if edges is None:
             return None
@@ -342,8 +343,9 @@ class TableAsker(Asker):
         unseen = tail_errors(values, below, np.full(len(below), UNSEEN * one * every.sum() / max(1, self.records)))
         here = (values[1:] > ends[0][able].min()) & (values[:-1] < ends[1][able].max())
         tail = (np.diff(values) * unseen)[here].sum() * self.records / max(1, every.sum())
-        inside = INSIDE * float(np.average(width, weights=mine))
-        return BY_NOISE * Noise(float(apart @ noise @ apart)).margin(confidence), inside + float(tail)
+        numbers = numbers_of(attribute, codes[self.inside(asked)])
+        random = BY_NOISE**2 * float(apart @ noise @ apart) + float(numbers.var()) / len(numbers)
+        return Noise(random).margin(confidence), INSIDE * float(np.average(width, weights=mine)) + float(tail)
 
     def _covariance(self, attribute: Attribute, edges: Ints) -> Floats:
         if attribute.name not in self._covariances:
