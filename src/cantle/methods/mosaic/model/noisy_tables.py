@@ -72,9 +72,9 @@ def coarser(table: NoisyTable, groups: tuple[int, ...], groupings: Sequence[Grou
 def rising_together(table: NoisyTable, sides: tuple[Floats, Floats]) -> NoisyTable:
     """A table of two ordered columns with less noise: what one number says about it, and a part of the rest.
 
-    The number is the correlation of the columns, each group at the middle of its ranks. It adds up all cells, so that it
-    stands out of noise in which no cell does. Of it and of the rest as much is kept as exceeds their noise. `sides` are
-    the numbers of records in the groups of each column.
+    The number is the correlation of the columns, each group at the middle of its ranks. It adds up all cells, so it
+    stands out of noise in which no cell does. Of it and of the rest as much is kept as exceeds their noise. `sides`
+    are the numbers of records in the groups of each column.
     """
     total = max(1.0, float(sides[0].sum()))
     first, second = (one / max(1.0, float(one.sum())) for one in sides)
