@@ -13,6 +13,7 @@ from cantle.drawing.smooth import combine, project, segments, smooth
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.model import conditionals, label_classes, label_fit
 from cantle.methods.mosaic.model.classes import CLASSES, learn_classes
+from cantle.methods.mosaic.model.conditionals import Places
 from cantle.methods.mosaic.model.generate import Model, generate
 from cantle.methods.mosaic.model.groupings import Groupings, barriers
 from cantle.methods.mosaic.model.label_tree import label_tree
@@ -193,6 +194,22 @@ def test_kernels_draw_the_same_records_as_the_specification(seed: int, learned: 
     for left, right in zip(plain, fast, strict=True):
         assert left.dtype == right.dtype
         assert np.array_equal(left, right)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 1.0])
+def test_kernels_draw_the_same_records_from_factors_that_are_mostly_zero(share: float) -> None:
+    """The kernel leaves out the ends of rows that are 0, as those of fine counts often are."""
+    kernels = pytest.importorskip("cantle.methods.mosaic.model._generate_kernels")
+    dice, groups = np.random.default_rng(5), 20
+    cells = dice.integers(12, size=(2, 4_000)).astype(np.uint8)
+    factors = dice.random((24, groups))
+    apart = np.abs(np.arange(24)[:, None] % 12 - np.arange(groups) * 12 / groups)
+    factors[(apart > 3) | (dice.random(factors.shape) < share)] = 0.0
+    rows = [[(0, np.arange(12))], [(1, np.arange(12, 24))], [(0, np.arange(12))]]
+    places = Places.of([[(column, adds.astype(np.uint32)) for column, adds in one] for one in rows])
+    words = np.array([3, 4], dtype=np.uint64)
+    plain = conditionals.draw(cells, places, factors, 12, words)
+    assert np.array_equal(plain, kernels.draw(cells, places, factors, 12, words))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 64, 1000])
