@@ -12,7 +12,7 @@ from cantle.trusted.geometry.count_tables import flatten
 from cantle.trusted.geometry.cross_tables import CrossTable
 
 _BLOCK = 4096
-_SLICE = 1 << 20  # records whose groups are found together
+_SLICE = 1 << 15  # records whose groups are found together
 
 
 @compiled

@@ -100,7 +100,7 @@ MOST_CONDITIONS = 3
 """Most items of one question."""
 
 _PACKED = 1 << 13  # sets counted together: their items, one bit each, stay in the cache
-_SLICE = 1 << 20  # records whose cells are found together
+_SLICE = 1 << 16  # records whose cells are found together, in the cache
 
 
 ONE_COLUMN, TOGETHER, APART = range(3)
