@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cantle.audit.baskets import ALWAYS, POOR, RICH
 from cantle.audit.exact import Breakage
+from cantle.audit.sets import ALWAYS, POOR, RICH
 from cantle.methods.curator_asker import CuratorAsker
 from cantle.trusted.claims.set_queries import HeadPatterns, SetApart
 from cantle.trusted.core.answers import Noisy, NoisyCells
