@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 
 from cantle.data.fimi import token_texts
-from cantle.data.item_lists import set_column
 from cantle.data.long_tables import as_long_table, columns_of
-from cantle.data.sets import Baskets, read_baskets
+from cantle.data.sets import Baskets, read_baskets, set_column
 from cantle.data.tables import as_ids, read_batches
 from cantle.internal.findings import Checked, Examples, Finding, Section
 from cantle.schema.sequences import SequenceSchema
