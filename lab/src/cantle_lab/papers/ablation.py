@@ -1,7 +1,7 @@
 """What the parts of methods are worth: releases with one part switched off, or done otherwise, beside whole ones.
 
 A part is switched off by replacing a constant or a function of its module. What it would have cost goes to the other
-questions, unless the part costs nothing or its question is still asked (trees and spikes, 2 % of epsilon each).
+questions, unless the part costs nothing or its question is still asked (split cells and spikes, 2 % of epsilon each).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOSAIC: dict[str, Part] = {
     "label step of a quarter": ((plan, "LABEL", Fraction(1, 4)),),
     "label step of a half": ((plan, "LABEL", Fraction(1, 2)),),
     "no latent classes": ((fitted, "MOST_MEAN_CELLS", 0),),
-    "no trees": ((plan.Opening, "theta", property(lambda _opening: 10**12)),),
+    "no split cells": ((run, "split_edges", lambda edges, _noisy, _rate: edges),),
     "no spikes": ((run, "largest_spikes", lambda codes, _counts: codes[:0]),),
 }
 
@@ -51,7 +51,7 @@ CUTS: dict[str, Options] = {
 
 
 def tables(setting: Setting) -> Iterator[Row]:
-    """Mosaic without its label step, or with a larger one, without latent classes, trees or spikes, on Adult, bank and
+    """Mosaic without its label step, or with a larger one, without latent classes, split cells or spikes, on Adult, bank and
     nltcs."""
     some = table_sets.present(setting.data_dir, "ablation", setting.echo)
     yield from _of_tables(
