@@ -51,8 +51,8 @@ CUTS: dict[str, Options] = {
 
 
 def tables(setting: Setting) -> Iterator[Row]:
-    """Mosaic without its label step, or with a larger one, without latent classes, split cells or spikes, on Adult, bank and
-    nltcs."""
+    """Mosaic without its label step, or with a larger one, without latent classes, split cells or spikes, on Adult,
+    bank and nltcs."""
     some = table_sets.present(setting.data_dir, "ablation", setting.echo)
     yield from _of_tables(
         setting, "ablation", some, {name: ({"method": "mosaic"}, part) for name, part in MOSAIC.items()}
