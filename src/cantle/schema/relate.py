@@ -83,11 +83,17 @@ def related(
     _check_steps(broken, vocabulary)
     counted = {name: made or columns[name] for name, made in relations.counted.items()}
     sizes: dict[Key, int] = {name: one.on_places.size for name, one in counted.items()}
-    broken += [*_of_nulls(relations), *_of_bounds(relations), *_of_lists(relations)]
-    rules = uncontradicted(compiled([(text, one) for text, one in broken if one != NOTHING], sizes))
+    broken += [*_of_nulls(relations), *_of_bounds(relations)]
+    # an item that no rule names may stay out of every list, so that it contradicts none
+    items = {str(key) for _, one in broken for key in columns_of(one)}
+    some, rules = (
+        compiled([(text, one) for text, one in (*broken, *relations.of_lists(names)) if one != NOTHING], sizes)
+        for names in (items, relations.lists_by_item)
+    )
     attributes = tuple(one for name, one in counted.items() if name != target)
     made = replace(domain, attributes=attributes, columns=tuple(counted), rules=rules, relations=relations)
-    return _possible(made), whole
+    _possible(replace(made, rules=uncontradicted(some)))
+    return made, whole
 
 
 def _check_steps(broken: Sequence[tuple[str, Question]], vocabulary: Vocabulary) -> None:
@@ -394,18 +400,3 @@ def _of_bounds(relations: Relations) -> list[tuple[str, Question]]:
             zeros += [(f"the bounds of {one.child}", question) for question in beyond]
     return zeros
 
-
-def _of_lists(relations: Relations) -> list[tuple[str, Question]]:
-    """A missing list holds no item, and no list holds too many."""
-    zeros = list[tuple[str, Question]]()
-    for one in relations.lists:
-        scale = relations.columns[one.name].scale
-        assert isinstance(scale, Lists)
-        if one.missing is not None:
-            holds = [OneColumn(item, CodeSet.of([1], 2)) for item in one.items]
-            both = join(True, [OneColumn(one.missing, CodeSet.of([1], 2)), join(False, holds)])
-            zeros.append((f"{one.name} where it is missing", both))
-        if scale.most < len(one.items):
-            terms = tuple(Term(item, 1, 2, 2) for item in one.items)
-            zeros.append((f"the most items of {one.name}", Linear(terms, scale.most + 1, None)))
-    return zeros

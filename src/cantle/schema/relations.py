@@ -14,7 +14,7 @@ itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import gcd, lcm
@@ -386,7 +386,7 @@ class Relations:
         changed = {*self._by_child, *self.lists_by_name}
         counted = {name: codes for name, codes in places.items() if name not in changed}
         for lists in self.lists:
-            counted |= self._items(lists, places[lists.name].astype(np.int64))
+            counted |= self._items(lists, places[lists.name])
         for one in self.differences:
             child, parent = (places[name].astype(np.int64) for name in (one.child, one.parent))
             no_child, no_parent = child >= self.columns[one.child].grid, parent >= self.columns[one.parent].grid
@@ -416,15 +416,16 @@ class Relations:
         scale = self.columns[lists.name].scale
         assert isinstance(scale, Lists)
         items = scale.columns(lists.name, codes)
-        return items if lists.missing is None else items | {lists.missing: (codes >= scale.grid).astype(np.int64)}
+        return items if lists.missing is None else items | {lists.missing: (codes >= scale.grid).astype(np.uint8)}
 
     def _folded(self, lists: Unfolded, drawn: Drawn) -> Codes:
         """The codes of lists, from the columns of items."""
-        grid = self.columns[lists.name].grid
-        codes = sum(drawn[name][1].astype(np.int64) << item for item, name in enumerate(lists.items))
+        scale = self.columns[lists.name].scale
+        assert isinstance(scale, Lists)
+        codes = scale.folded([drawn[name][1] for name in lists.items])
         if lists.missing is not None:
-            codes = np.where(drawn[lists.missing][1] == 1, grid, codes)
-        return np.asarray(codes).astype(unsigned(grid + 1))
+            codes = np.where(drawn[lists.missing][1] == 1, scale.grid, codes)
+        return codes.astype(unsigned(scale.grid + 1))
 
     def _child(self, one: Difference, drawn: Drawn, parent: Codes) -> Codes:
         attribute, apart = self.columns[one.child], drawn[one.name][1].astype(np.int64)
@@ -454,6 +455,27 @@ class Relations:
         return np.array([*codes, mine.grid]).astype(unsigned(mine.grid + 1))
 
     # ---- questions ----------------------------------------------------------------------------------------
+
+    def of_lists(self, items: Collection[str]) -> list[tuple[str, Question]]:
+        """When a record breaks, in these columns of items, that a missing list holds none, and that no list holds too
+        many."""
+        broken = list[tuple[str, Question]]()
+        for one in self.lists:
+            some, most = [item for item in one.items if item in items], self.most_items(one)
+            if one.missing is not None:
+                holds = [OneColumn(item, CodeSet.of([1], 2)) for item in some]
+                both = join(True, [OneColumn(one.missing, CodeSet.of([1], 2)), join(False, holds)])
+                broken.append((f"{one.name} where it is missing", both))
+            if most < len(some):
+                terms = tuple(Term(item, 1, 2, 2) for item in some)
+                broken.append((f"the most items of {one.name}", Linear(terms, most + 1, None)))
+        return broken
+
+    def most_items(self, lists: Unfolded) -> int:
+        """How many items such a list has at most."""
+        scale = self.columns[lists.name].scale
+        assert isinstance(scale, Lists)
+        return scale.most
 
     @cached_property
     def forms(self) -> Forms:

@@ -81,7 +81,7 @@ class SizeModel:
 def fit_sizes(noisy: Ints, edges: Ints, universe: int, rate: float) -> SizeModel:
     """The sizes behind a noisy histogram whose noise has this rate (epsilon over sensitivity)."""
     deviation = float(np.sqrt(variance(rate)))
-    bins = _last_bin(noisy, deviation) + 1
+    bins = last_bin(noisy, deviation) + 1
     total = float(noisy[: max(bins, _best_sum(noisy, deviation))].sum())
     if total * rate < FEW:
         ends = np.append(edges[1:], min(universe, 2 * int(edges[-1])) + 1)
@@ -93,12 +93,12 @@ def fit_sizes(noisy: Ints, edges: Ints, universe: int, rate: float) -> SizeModel
     count = project_rows(noisy[None, :bins].astype(float), np.array([sure]))[0] * (max(1.0, total) / sure)
     ends = np.append(edges[1:], min(universe, 2 * int(edges[-1])) + 1)[:bins]
     size = np.arange(1, ends[-1])
-    spread = _spread(count, edges[:bins], ends)
-    kept = spread > 0
-    return SizeModel(size[kept], spread[kept], total)
+    likely = in_sizes(count, edges[:bins], ends)
+    kept = likely > 0
+    return SizeModel(size[kept], likely[kept], total)
 
 
-def _last_bin(noisy: Ints, deviation: float) -> int:
+def last_bin(noisy: Ints, deviation: float) -> int:
     """The last bin whose upper tail stands out of the noise; bins after it are taken as empty."""
     tail = np.cumsum(noisy[::-1])[::-1]
     noise = deviation * np.sqrt(np.arange(len(noisy), 0, -1))
@@ -114,7 +114,7 @@ def _best_sum(noisy: Ints, deviation: float) -> int:
     return int(np.argmin(left_out**2 + 2 * deviation**2 * np.arange(len(noisy) + 1)))
 
 
-def _spread(count: Floats, edges: Ints, ends: Ints) -> Floats:
+def in_sizes(count: Floats, edges: Ints, ends: Ints) -> Floats:
     """Counts of sizes from counts of bins: geometric inside a bin, with the slope between its neighbours."""
     width = ends - edges
     centre = (edges + ends - 1) / 2
@@ -170,7 +170,7 @@ def fit_supports(
     the first row is of records of one item, counted `most` times."""
     counted, single = sizes.counted(most), None
     if singles:
-        single = _shrink(noisy[0] / most, scale / most, 0.0, sizes.of(1), departments)
+        single = shrunk(noisy[0] / most, scale / most, 0.0, sizes.of(1), departments)
         noisy, counted = noisy[1:], max(counted - sizes.of(1), 1.0)
     long_records, long_items = sizes.longer(most)
     share = min(long_records * most / counted, 1.0)
@@ -192,12 +192,12 @@ def _strata(
     count exceeds the noise, the more each stratum keeps its own.
     """
     if len(noisy) == 1:
-        total = _shrink(noisy[0], scale, 0.0, counted, departments)
+        total = shrunk(noisy[0], scale, 0.0, counted, departments)
         return (1 - share) * total, share * total
     added, parts, spread = noisy.sum(axis=0), np.array([1 - share, share]), share
     contrast = _contrast(added, scale, parts)
     weights = 1 + (parts - parts[::-1]) * parts[::-1] * contrast
-    total = _shrink(mix(weights, noisy), scale * weights[0], scale * weights[1], counted, departments)
+    total = shrunk(mix(weights, noisy), scale * weights[0], scale * weights[1], counted, departments)
     if contrast > 0:
         bias = (_SHARE_SPREAD * (weights[1] - weights[0]) * total) ** 2
         total = np.maximum(total + bias / (bias + 4 * scale**2) * (added - total), 0.0)
@@ -238,7 +238,9 @@ def _contrast(added: Floats, scale: float, parts: Floats) -> float:
     return noise / (noise * dot(parts, parts) + _SHARE_SPREAD**2 * usual)
 
 
-def _shrink(noisy: Floats, scale: float, other: float, counted: float, departments: Ints | None) -> Floats:
+def shrunk(
+    noisy: Floats, scale: float, other: float, counted: float, departments: Ints | None = None
+) -> Floats:
     """Posterior means of unclear counts, rescaled so that all counts add up to what the sizes say. The noise is the sum
     of two, of these scales; the second may be 0."""
     noise = max(scale, other), min(scale, other)

@@ -43,7 +43,7 @@ class TreeNode(TypedDict, total=False):
 class CellsOf(TypedDict, total=False):
     """A description of an answer's cells. Columns are given by their numbers, edges as codes.
 
-    Answers about lists are about the items `of` them: counts by size, or parts (with at `most` so many items or pairs
+    Answers about lists are about the items `of` them: counts by `sizes` from these on, or parts (with at `most` so many items or pairs
     of a record) of items, of items `by` a column, or of pairs.
     """
 
@@ -52,6 +52,7 @@ class CellsOf(TypedDict, total=False):
     of: list[int]
     by: list[int]
     most: int
+    sizes: list[int]
     column: int
     at_least: list[int]
     origin: int
