@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from cantle.methods.mosaic.model.generate import to_share
-from cantle.methods.mosaic.model.lists import MOST_RELATED, ListAnswers, Listed, ListSizes, PartTable, listed_of, low_rank, size_edges
+from cantle.methods.mosaic.model.lists import (
+    MOST_RELATED,
+    ListAnswers,
+    Listed,
+    ListSizes,
+    PartTable,
+    listed_of,
+    low_rank,
+    size_edges,
+)
 from cantle.methods.mosaic.model.rare_items import with_rare_items
 from cantle.schema.table import TableSchema
 
@@ -122,7 +131,8 @@ def test_rare_items_fill_lists_up_to_their_sizes() -> None:
     answers = answered(found)
     expected = answers.supports(RECORDS)
     age, missing = dice.integers(0, 10, RECORDS), (dice.random(RECORDS) < 0.1).astype(np.uint8)
-    drawn = [((dice.random(RECORDS) < 0.5 * expected[at] / RECORDS) & (missing == 0)).astype(np.uint8) for at in answers.related]
+    half = 0.5 * expected[answers.related] / RECORDS * (missing[:, None] == 0)
+    drawn = [*(dice.random(half.shape) < half).astype(np.uint8).T]
     columns = with_rare_items([age, missing, *drawn], found, answers, RECORDS, dice)
     held = np.stack(columns[2:])
     assert len(held) == MANY

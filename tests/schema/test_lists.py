@@ -141,7 +141,10 @@ def test_numbers_are_items_in_any_type() -> None:
     ("more", "words"),
     [
         ({"items": None}, "a list needs `items`"),
-        ({"items": {"minimum": 1, "maximum": 5001}}, "at most 5,000 different ones, not 5,001; declare groups of items"),
+        (
+            {"items": {"minimum": 1, "maximum": 5001}},
+            "at most 5,000 different ones, not 5,001; declare groups of items",
+        ),
         ({"items": ["a;b"], "delimiter": "|"}, "separates the items of releases"),
         ({"items": ["a|b"], "delimiter": "|"}, "separates the items of this column"),
         ({"items": ["[a"]}, r"starts with \["),

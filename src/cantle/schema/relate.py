@@ -399,4 +399,3 @@ def _of_bounds(relations: Relations) -> list[tuple[str, Question]]:
             beyond += [forms.inside(form, last + 1, None)] if high > last else []
             zeros += [(f"the bounds of {one.child}", question) for question in beyond]
     return zeros
-

@@ -56,7 +56,7 @@ def lists(setting: Setting) -> Iterator[Row]:
             # sets without items are no records of baskets, so its supports are compared as counts
             basket = _held(sets.records["diagnoses"], number)
             for series, items in (("mosaic", now), ("baskets", basket)):
-                off = np.abs(items.sum(0, dtype=np.int64) - held.sum(0)) / PATIENTS
+                off = np.abs(items.sum(0) - held.sum(0)) / PATIENTS
                 yield Row(FIGURE, f"{name}: supports, %", series, epsilon, repeat, 100 * float(off.mean()))
 
 
@@ -86,7 +86,7 @@ def long_tail(number: int, items: int, seed: int) -> tuple[pl.DataFrame, Ints]:
     by_age, by_sex, by_region = plan.normal(0, 0.8, items), plan.normal(0, 0.5, items), plan.normal(0, 0.5, (items, 8))
     age, sex, region = (table[name].to_numpy().astype(np.int64) for name in ("age", "sex", "region"))
     size = np.minimum(dice.negative_binomial(1.5, 1.5 / (3.5 + 4 * age / 90), number), 60)
-    held, alike = np.zeros((number, items), dtype=np.int8), age // 9 * 16 + sex * 8 + region
+    held, alike = np.zeros((number, items), dtype=np.int64), age // 9 * 16 + sex * 8 + region
     for group in np.unique(alike).tolist():
         who = np.flatnonzero(alike == group)
         risk = by_age * (group // 16 * 9 - 41) / 25 + by_sex * (2 * (group // 8 % 2) - 1) + by_region[:, group % 8]
@@ -107,7 +107,7 @@ def _as_lists(held: Ints) -> pl.Series:
 
 def _held(lists: pl.Series, items: int) -> Ints:
     """For each list which items it holds."""
-    held, number = np.zeros((len(lists), items), dtype=np.int8), lists.list.len().to_numpy()
+    held, number = np.zeros((len(lists), items), dtype=np.int64), lists.list.len().to_numpy()
     item = lists.filter(pl.Series(number > 0)).explode().str.slice(1).cast(pl.Int64).to_numpy()
     held[np.repeat(np.arange(len(lists)), number), item] = 1
     return held
@@ -154,9 +154,13 @@ def _crossed(raw: tuple[pl.DataFrame, Ints], made: tuple[pl.DataFrame, Ints], co
     """The mean distance of a column by each item."""
     codes = [(_grouped(table, column), held) for table, held in (raw, made)]
     items = range(raw[1].shape[1])
-    return float(np.mean([variation_of_codes(*(2 * one + held[:, item].astype(np.int64) for one, held in codes)) for item in items]))
+    return float(
+        np.mean(
+            [variation_of_codes(*(2 * one + held[:, item] for one, held in codes)) for item in items]
+        )
+    )
 
 
 def _joint(raw: Ints, made: Ints, pair: tuple[int, int]) -> float:
     """The distance of two items."""
-    return variation_of_codes(*(2 * held[:, pair[0]].astype(np.int64) + held[:, pair[1]] for held in (raw, made)))
+    return variation_of_codes(*(2 * held[:, pair[0]] + held[:, pair[1]] for held in (raw, made)))

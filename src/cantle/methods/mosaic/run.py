@@ -49,13 +49,13 @@ from cantle.methods.mosaic.model.lists import (
     ListAnswers,
     Listed,
     ListSizes,
-    size_edges,
     PartTable,
     expected_parts,
     groups_of,
     noise_in,
     number_of_columns,
     related_columns,
+    size_edges,
     with_lists,
 )
 from cantle.methods.mosaic.model.nested import steps_below, steps_between
@@ -484,9 +484,7 @@ class MosaicRun:
             penalties = np.delete(penalties, at)
             answers.by_column.append(self._parts(some, table, most, each, f"{LIST_TABLE} {place + 1}"))
 
-    def _parts(
-        self, items: Sequence[int], by: CrossTable | None, most: int, price: Fraction, why: str
-    ) -> PartTable:
+    def _parts(self, items: Sequence[int], by: CrossTable | None, most: int, price: Fraction, why: str) -> PartTable:
         noisy = self.questions.item_parts(items, by, most, price, why)
         rows = len(noisy) // (1 if by is None else by.cells)
         variance = laplace_variance(self._rate(price, most * PARTS))

@@ -30,9 +30,9 @@ from cantle.methods.mosaic.model.fitted import Fitted, empty_cells, first_tables
 from cantle.methods.mosaic.model.items import ITEMS, items_of, with_items
 from cantle.methods.mosaic.model.label import DRAFT
 from cantle.methods.mosaic.model.lists import ListAnswers, ListSizes, PartTable, listed_of, with_lists
-from cantle.methods.mosaic.model.rare_items import with_rare_items
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
 from cantle.methods.mosaic.model.place_cells import Level, Place, estimated
+from cantle.methods.mosaic.model.rare_items import with_rare_items
 from cantle.release import Release
 from cantle.release.document_fields import Document
 from cantle.release.schemas import domain_of

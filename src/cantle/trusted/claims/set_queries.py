@@ -16,7 +16,7 @@ import numpy as np
 
 from cantle.trusted.claims.queries import OncePerRecord, OneSegment, OwnKey
 from cantle.trusted.core.budget import Unit
-from cantle.trusted.core.keys import are_ints, are_rising
+from cantle.trusted.core.keys import are_rising
 from cantle.trusted.counting.base import Engine, SetsEngine
 from cantle.trusted.geometry.boxes import Ints, is_int64_array
 from cantle.trusted.geometry.item_partitions import MOST_COUNTED, PARTS, ItemTree, Partitions

@@ -238,9 +238,7 @@ def _contrast(added: Floats, scale: float, parts: Floats) -> float:
     return noise / (noise * dot(parts, parts) + _SHARE_SPREAD**2 * usual)
 
 
-def shrunk(
-    noisy: Floats, scale: float, other: float, counted: float, departments: Ints | None = None
-) -> Floats:
+def shrunk(noisy: Floats, scale: float, other: float, counted: float, departments: Ints | None = None) -> Floats:
     """Posterior means of unclear counts, rescaled so that all counts add up to what the sizes say. The noise is the sum
     of two, of these scales; the second may be 0."""
     noise = max(scale, other), min(scale, other)

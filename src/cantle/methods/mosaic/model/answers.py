@@ -43,8 +43,8 @@ class TreeNode(TypedDict, total=False):
 class CellsOf(TypedDict, total=False):
     """A description of an answer's cells. Columns are given by their numbers, edges as codes.
 
-    Answers about lists are about the items `of` them: counts by `sizes` from these on, or parts (with at `most` so many items or pairs
-    of a record) of items, of items `by` a column, or of pairs.
+    Answers about lists are about the items `of` them: counts by `sizes` from these on, or parts (with at `most` so many
+    items or pairs of a record) of items, of items `by` a column, or of pairs.
     """
 
     columns: list[int]

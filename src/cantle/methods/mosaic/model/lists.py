@@ -143,7 +143,7 @@ class ListAnswers:
         noise = len(counted.counts) * counted.variance, self.sizes.noise_of_number()
         together = (sums[0] * noise[1] + sums[1] * noise[0]) / (noise[0] + noise[1])
         scale = (counted.variance / 2) ** 0.5
-        return np.minimum(shrunk(counted.counts[:, 0], scale, 0.0, max(1.0, together)), total)
+        return np.asarray(np.minimum(shrunk(counted.counts[:, 0], scale, 0.0, max(1.0, together)), total))
 
 
 def _tail(last: float, records: float, sizes: int) -> Floats:
