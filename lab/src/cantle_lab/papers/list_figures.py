@@ -154,11 +154,7 @@ def _crossed(raw: tuple[pl.DataFrame, Ints], made: tuple[pl.DataFrame, Ints], co
     """The mean distance of a column by each item."""
     codes = [(_grouped(table, column), held) for table, held in (raw, made)]
     items = range(raw[1].shape[1])
-    return float(
-        np.mean(
-            [variation_of_codes(*(2 * one + held[:, item] for one, held in codes)) for item in items]
-        )
-    )
+    return float(np.mean([variation_of_codes(*(2 * one + held[:, item] for one, held in codes)) for item in items]))
 
 
 def _joint(raw: Ints, made: Ints, pair: tuple[int, int]) -> float:
