@@ -16,8 +16,9 @@ import numpy as np
 from cantle.drawing.column_cells import Column
 from cantle.drawing.counts import Floats, each_dot, mix
 from cantle.drawing.smooth import project
-from cantle.methods.baskets.model import item_supports
-from cantle.methods.baskets.model.item_supports import in_sizes, last_bin, shrunk
+from cantle.methods.baskets.model import sizes as sizes_of_sets
+from cantle.methods.baskets.model.item_supports import shrunk
+from cantle.methods.baskets.model.sizes import in_sizes, last_bin
 from cantle.methods.mosaic.model.fitted import Fitted
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
 from cantle.schema.code_sets import Question, columns_of
@@ -73,7 +74,11 @@ class Listed:
         rules, relations = self.domain.rules_on_codes, self.domain.relations
         if rules is None or relations is None:
             return None
-        texts, broken = zip(*_declared_rules(self.domain), *relations.of_lists({*names}), strict=True)
+        texts, broken = zip(
+            *_declared_rules(self.domain),
+            *(pair for one in relations.lists for pair in one.broken({*names})),
+            strict=True,
+        )
         return replace(rules, texts=texts, broken=broken).among(names)
 
     def related(self, items: PartTable) -> list[int]:
@@ -90,7 +95,7 @@ def listed_of(domain: Domain) -> Listed | None:
         return None
     relations, place = domain.relations, {one.name: number for number, one in enumerate(domain.attributes)}
     missing = [None if one.missing is None else place[one.missing] for one in relations.lists for _ in one.items]
-    lists = tuple((len(one.items), relations.most_items(one)) for one in relations.lists)
+    lists = tuple((len(one.items), one.scale.most) for one in relations.lists)
     named = {str(key) for _, question in _declared_rules(domain) for key in columns_of(question)}
     ruled = frozenset(number for number, name in enumerate(domain.listed) if name in named)
     return Listed(domain, tuple(place[name] for name in domain.listed), tuple(missing), lists, ruled)
@@ -100,7 +105,7 @@ def _declared_rules(domain: Domain) -> list[tuple[str, Question]]:
     """All rules but those that lists have by themselves."""
     if domain.rules_on_codes is None or domain.relations is None:
         return []
-    own = [question for _, question in domain.relations.of_lists(domain.listed)]
+    own = [question for one in domain.relations.lists for _, question in one.broken(domain.listed)]
     rules = domain.rules_on_codes
     return [pair for pair in zip(rules.texts, rules.broken, strict=True) if pair[1] not in own]
 
@@ -156,7 +161,7 @@ def _tail(last: float, records: float, sizes: int) -> Floats:
 
 def size_edges(longest: int) -> list[int]:
     """Where the spans begin in which sizes of lists are counted: those of baskets, and the empty list."""
-    return [0, *item_supports.size_edges(longest).tolist()]
+    return [0, *sizes_of_sets.size_edges(longest).tolist()]
 
 
 @dataclass(frozen=True, eq=False)
