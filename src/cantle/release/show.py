@@ -174,7 +174,7 @@ def item_bars(lists: Unfolded, codes: Callable[[str], Codes], everything: bool) 
     left = 0 if everything else max(0, len(found) - _MOST_ITEMS)
     if left:
         found = sorted(found, key=lambda one: -one[1])[:_MOST_ITEMS]
-    yield from bars(*zip(*found, strict=True), len(held[0]))
+    yield from bars([label for label, _ in found], [number for _, number in found], len(held[0]))
     if left:
         yield f"… {left:,} more are left out here; see them with --all"
 

@@ -55,9 +55,9 @@ def are_ints(numbers: object) -> bool:
     return type(numbers) is tuple and all(type(number) is int for number in numbers)
 
 
-def are_rising(numbers: tuple[int, ...], low: int, high: int) -> bool:
+def are_rising(numbers: object, low: int, high: int) -> bool:
     """Whether this is a tuple of whole numbers from `low` to below `high`, each larger than the one before."""
-    if not are_ints(numbers) or not numbers:
+    if type(numbers) is not tuple or not are_ints(numbers) or not numbers:
         return False
     rising = all(a < b for a, b in zip(numbers, numbers[1:], strict=False))
     return rising and low <= numbers[0] and numbers[-1] < high

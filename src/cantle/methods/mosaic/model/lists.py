@@ -156,7 +156,7 @@ def _tail(last: float, records: float, sizes: int) -> Floats:
     next."""
     fewer = (records / (records + max(last, 1.0))) ** np.arange(sizes)
     fewer = fewer[: 1 + int(np.argmax(fewer < _RARE))] if sizes and fewer[-1] < _RARE else fewer
-    return records * fewer / max(1.0, float(fewer.sum()))
+    return np.asarray(records * fewer / max(1.0, float(fewer.sum())))
 
 
 def size_edges(longest: int) -> list[int]:
