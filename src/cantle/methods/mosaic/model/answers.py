@@ -62,7 +62,7 @@ class CellsOf(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class NoisyAnswer:
-    """Noisy counts as released, and the rate of their noise."""
+    """Noisy counts as released, the rate of their noise, and of linked tables the view that they are about."""
 
     why: str
     cells: Ints
@@ -70,3 +70,8 @@ class NoisyAnswer:
     rate_num: int
     rate_den: int
     about: CellsOf = field(default_factory=CellsOf)
+    view: int = 0
+
+    @property
+    def rate(self) -> tuple[int, int]:
+        return self.rate_num, self.rate_den
