@@ -88,6 +88,7 @@ def _texts(manifest: Manifest) -> Texts:
         f"Any number of families (also none) of two linked tables with these public fields:\n{listed}",
         {},
         (sentence(f"The share of {names[0]}", manifest.accuracy, parts),),
+        parts[0].error if parts else None,
         cast("Mapping[str, Mapping[str, JSON]]", resources),
     )
 

@@ -128,12 +128,6 @@ def rights(accuracy: Accuracy | None, released: int) -> list[Right]:
     return [Right(bound / max(1, released), "in one column", 2 * DOUBT * noise_scale(one) > bound)]
 
 
-def middle(accuracy: Accuracy | None, released: int) -> float | None:
-    """The one figure of that sentence that stands for all: the error in two columns measured together, from 0 to 1."""
-    errors = share_errors(accuracy, released)
-    return None if errors is None else errors.together
-
-
 def _parts(accuracy: Accuracy, errors: ShareErrors) -> Iterator[Right]:
     if errors.one_column is not None:
         yield Right(errors.one_column, "in one column", "one_column" in errors.noisy)
@@ -249,12 +243,14 @@ def _texts(manifest: Manifest) -> Texts:
     ]
     listed = "\n".join(f"- {printable(one['name'])}: {_values(one)}" for one in _published(manifest))
     described: dict[str, JSON] = {"schema": {"fields": fields, "missingValues": [""]}}
+    errors = share_errors(manifest.accuracy, records_meant(manifest.summary))
     return Texts(
         outcome + traits.besides,
         DRAWN,
         f"Data sets of any number of records (also zero) with these public fields:\n{listed}",
         {"csv": described, "parquet": described},
         tuple(_accuracy(manifest)),
+        None if errors is None else errors.together,
     )
 
 

@@ -239,12 +239,6 @@ class Widths:
             known = replace(known, low=known.low - more, high=known.high + more)
         return within_cells(known, self._asker, inside_and_around(question, self._cells), margin).at_least_zero()
 
-    def inside_cell(self, column: Key, codes: AnySet) -> int:
-        """The first code of the cell that a condition is a part of; -1 if it is no part of one."""
-        cells = self._cells.get(column)
-        around = None if cells is None else cells.around(codes)
-        return -1 if around is None else around.edges[0]
-
     @cached_property
     def _cells(self) -> dict[Key, Cells]:
         """The cells of columns of numbers, in which values were counted together."""
