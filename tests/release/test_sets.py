@@ -18,11 +18,10 @@ import yaml
 import cantle
 from cantle.drawing import records
 from cantle.errors import DataError, ParameterError, SchemaError, VerifyError
-from cantle.release.data_file import as_polars, as_text, number_of
 from cantle.release.show import overview, sections
 from cantle.release.spending import budget_lines
 from cantle.release.statement import statement
-from cantle.release.storage import list_frame
+from cantle.release.storage import as_polars, as_text, list_frame, number_of
 from cantle.release.verify import verify_folder
 from cantle.trusted.ledger import Ledger
 from tests.effort import slow

@@ -16,14 +16,18 @@ from typing import TYPE_CHECKING, overload
 import polars as pl
 
 from cantle.drawing.records import as_frame
-from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
+from cantle.errors import CantleError, LedgerError, OutputError, VerifyError, raise_alone
 from cantle.methods.own_error.accuracy import Accuracy
-from cantle.release.data_file import ENDINGS, choose, write
-from cantle.release.kinds import files_of, texts_of
-from cantle.release.manifest import Manifest
+from cantle.release.kinds import texts_of
+from cantle.release.manifest import FILES as FILES
+from cantle.release.manifest import MARK as MARK
+from cantle.release.manifest import Manifest, read_manifest
+from cantle.release.manifest import mark_of as mark_of
 from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
+from cantle.release.schemas import schema_of
 from cantle.release.statement import statement
+from cantle.release.storage import ENDINGS, choose, files_of, linked_tables, read, write
 from cantle.schema import canonical_json
 from cantle.schema.taxonomy import table
 from cantle.trusted.core.budget import NANO
@@ -36,9 +40,6 @@ if TYPE_CHECKING:
     from cantle.release.answers.regression import Regression
     from cantle.schema import Schema
     from cantle.trusted.ledger import Ticket
-
-MARK = "NOT-PRIVATE."
-"""Prefix of the names of all files without a guarantee: made with a known seed, or with an inferred schema."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +101,6 @@ class Release:
     def tables(self) -> dict[str, NativeFrame]:
         """Of a release of families, both linked tables by the names of their resources, with new keys; of others, the
         records as table `data`."""
-        from cantle.release.storage import linked_tables
-
         if len(files_of(self.manifest)) > 1:
             return linked_tables(self)
         return {"data": self.records}
@@ -130,8 +129,6 @@ class Release:
     @cached_property
     def schema(self) -> Schema:
         """The public description of the data."""
-        from cantle.release.schemas import schema_of
-
         return schema_of(self.manifest)
 
     @property
@@ -226,9 +223,21 @@ class Release:
     @staticmethod
     def load(folder: str | os.PathLike[str]) -> Release:
         """Reads a saved release. It does not check the files: call `verify` for that."""
-        from cantle.release.load import load
-
-        return load(Path(folder))
+        path = Path(folder)
+        manifest = read_manifest(path)
+        prefix = mark_of(manifest)
+        try:
+            schema_of(manifest)  # first, because files are read by it
+            paths = {name: path / (prefix + FILES[name]) for name in ("tree", "marginals", "tables", "sizes")}
+            frames = {name: pl.read_parquet(file) for name, file in paths.items() if file.exists()}
+            groups = pl.read_parquet(path / (prefix + FILES["groups"]))
+            return Release(read(path, prefix, manifest), groups, frames, manifest, folder=path)
+        except (OSError, StopIteration, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise_alone(VerifyError(f"{path} has a missing or damaged file ({type(error).__name__})"))
+        except CantleError:
+            raise
+        except Exception as error:
+            raise_alone(VerifyError(f"{path}: release.json is not of the expected form ({type(error).__name__})"))
 
     def verify(self) -> None:
         """Adds up every path of the receipt, recounts the records, and checks the files that the release was loaded
@@ -423,24 +432,6 @@ class Release:
         from cantle.release.sampling import sample
 
         return sample(self, n, seed, where)
-
-
-FILES = {
-    "groups": "groups.parquet",
-    "tree": "tree.parquet",
-    "marginals": "marginals.parquet",
-    "sizes": "sizes.parquet",
-    "tables": "tables.parquet",
-    "statement": "statement.md",
-    "registry": "registry.yaml",
-    "datapackage": "datapackage.json",
-    "manifest": "release.json",
-}
-
-
-def mark_of(manifest: Manifest) -> str:
-    """Prefix of the names of a release's files, and of files made from it: empty, or NOT-PRIVATE."""
-    return "" if manifest.private else MARK
 
 
 def sha256(content: bytes) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from cantle.release.kinds import DRAWN, ReleasedKind, Texts
 from cantle.release.manifest import Manifest
-from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
-from cantle.release.storage import FamilyStorage
 from cantle.release.structures import traits_of
 from cantle.release.words import Right, Uses, points, printable, sentence, worst_of
 from cantle.schema.field_keys import WRITING
@@ -106,7 +105,6 @@ def _fields(resource: Mapping[str, Any]) -> list[JSON]:
 
 
 KIND = ReleasedKind(
-    noun="families",
     title="linked tables",
     size="synthetic families: one row of the parents' file each, with its children in the other file.",
     record="family",
@@ -114,7 +112,6 @@ KIND = ReleasedKind(
     counted="families",
     part="column",
     how="{n} synthetic families of two linked tables, drawn from noisy counts",
-    storage=FamilyStorage(),
     uses=lambda release: uses(release.manifest),
     texts=_texts,
 )

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.methods.own_error.accuracy import Accuracy
+from cantle.release.kinds import DRAWN, ReleasedKind, Texts
 from cantle.release.manifest import Manifest
-from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
-from cantle.release.storage import ListStorage
 from cantle.release.structures import traits_of
 from cantle.release.words import Right, Uses, declared_names, drawn_records, groups, points, sentence, worst_of
 from cantle.schema.items import Universe
@@ -151,7 +150,6 @@ def _texts(manifest: Manifest) -> Texts:
 
 
 KIND = ReleasedKind(
-    noun="sequences",
     title="sequences",
     size="synthetic sequences of symbols, drawn from noisy counts.",
     record="sequence",
@@ -159,9 +157,6 @@ KIND = ReleasedKind(
     counted="sequences",
     part="symbol",
     how="{n} synthetic sequences of symbols, drawn from noisy counts",
-    formats=("csv", "parquet", "fimi", "xes"),
-    usual_format={"lines": "fimi", "long": "csv", "list": "parquet", "xes": "xes"},
-    storage=ListStorage(ordered=True),
     uses=lambda release: uses(release.manifest),
     texts=_texts,
 )

@@ -12,9 +12,8 @@ import numpy as np
 import polars as pl
 
 from cantle.methods.own_error.accuracy import Accuracy
+from cantle.release.kinds import DRAWN, ReleasedKind, Texts
 from cantle.release.manifest import Manifest
-from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
-from cantle.release.storage import ListStorage
 from cantle.release.structures import traits_of
 from cantle.release.words import Right, Uses, declared_names, drawn_records, groups, percent, points, sentence, worst_of
 from cantle.schema.canonical_json import JSON
@@ -123,7 +122,6 @@ def _texts(manifest: Manifest) -> Texts:
 
 
 KIND = ReleasedKind(
-    noun="sets",
     title="sets of items",
     size="synthetic sets of items, drawn from noisy counts.",
     record="set",
@@ -131,9 +129,6 @@ KIND = ReleasedKind(
     counted="sets",
     part="item",
     how="{n} synthetic sets of items, drawn from noisy counts",
-    formats=("csv", "parquet", "fimi"),
-    usual_format={"fimi": "fimi", "long": "csv", "list": "parquet"},
-    storage=ListStorage(),
     uses=lambda release: uses(release.manifest),
     texts=_texts,
 )

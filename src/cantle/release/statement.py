@@ -15,7 +15,7 @@ from cantle.drawing.records import records_meant
 from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError
 from cantle.release.accuracy import MORE_DOUBT, OF_PAIR, bound_of
 from cantle.release.facts import Facts
-from cantle.release.kinds import KINDS, texts_of
+from cantle.release.kinds import kind_of, texts_of
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.spending import receipt_table
 from cantle.release.words import method_in_words, totals
@@ -221,7 +221,7 @@ def noise(manifest: Manifest) -> str:
 def _kind(manifest: Manifest) -> str:
     unit = manifest.receipt.unit
     if unit.kind == "record":
-        return "person" if unit.max_records > 1 else KINDS[manifest.kind].record
+        return "person" if unit.max_records > 1 else kind_of(manifest.kind).record
     return unit.kind
 
 
@@ -437,7 +437,7 @@ def _replaced(manifest: Manifest) -> str:
 
 def _outcome(manifest: Manifest) -> str:
     """What was released, in a sentence."""
-    bound = totals(manifest, KINDS[manifest.kind].counted)
+    bound = totals(manifest, kind_of(manifest.kind).counted)
     return texts_of(manifest).outcome + (f"\n{bound}" if bound else "")
 
 

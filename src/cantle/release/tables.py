@@ -16,10 +16,9 @@ from cantle.methods.own_error.accuracy import Accuracy, Pair, all_pairs, measure
 from cantle.methods.own_error.table_workload import released_columns
 from cantle.release.accuracy import DOUBT, ShareErrors, bound_of, noise_scale, share_errors
 from cantle.release.answers.asking import bins_of
+from cantle.release.kinds import DRAWN, ReleasedKind, Texts
 from cantle.release.manifest import Manifest
-from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
 from cantle.release.schemas import domain_of, schema_as
-from cantle.release.storage import TableStorage
 from cantle.release.structures import traits_of
 from cantle.release.words import Right, Uses, drawn_records, groups, points, printable, sentence
 from cantle.schema.declared_values import plain
@@ -311,7 +310,6 @@ def _values(one: Mapping[str, JSON]) -> str:
 
 
 KIND = ReleasedKind(
-    noun="a table",
     title="a table",
     size="synthetic records; a drawn record may happen to equal a real one, which says nothing about anyone.",
     record="record",
@@ -320,7 +318,6 @@ KIND = ReleasedKind(
     part="column",
     how="{n} synthetic records of a table, drawn from noisy counts of regions of the public domain",
     one_number=True,
-    storage=TableStorage(),
     uses=_uses,
     texts=_texts,
 )

@@ -23,10 +23,8 @@ from cantle.methods.own_error.accuracy import WHY, Accuracy, PairError, affordab
 from cantle.release import FILES, Release, mark_of, sha256, sha256_of
 from cantle.release.answers.askers import asker_of
 from cantle.release.answers.asking import Asker
-from cantle.release.data_file import ENDINGS
-from cantle.release.kinds import KINDS, files_of
-from cantle.release.load import load, read_document
-from cantle.release.manifest import Manifest, Receipt
+from cantle.release.kinds import kind_of
+from cantle.release.manifest import Manifest, Receipt, read_document
 from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
 from cantle.release.report.page import REPORT as REPORT
@@ -34,6 +32,7 @@ from cantle.release.report.page import report_problems as report_problems
 from cantle.release.schemas import schema_of
 from cantle.release.sign import SIGNATURE, signature_problems
 from cantle.release.statement import statement
+from cantle.release.storage import ENDINGS, files_of
 from cantle.release.structures import opened
 from cantle.release.structures.checks import made_by_this_version
 from cantle.schema.canonical_json import JSON
@@ -57,7 +56,7 @@ def accuracy_problems(release: Release) -> Iterator[str]:
         yield from _charges(receipt, price) if accuracy.bought else ()
         return
     records = receipt.unit.max_records
-    kind, epsilon = KINDS[manifest.kind], receipt.epsilon_nano
+    kind, epsilon = kind_of(manifest.kind), receipt.epsilon_nano
     worth = affordable(accuracy.share, epsilon, accuracy.noisy_records, records, of_tables=kind.one_number)
     asker = asker_of(release)
     if accuracy.bought != bool(worth):
@@ -123,11 +122,11 @@ def findings(folder: Path, key: Path | None = None) -> Findings:
 
     With the public key of who published it, the signature is checked too.
     """
-    bad = file_problems(folder) or _found(lambda: problems(load(folder)))
+    bad = file_problems(folder) or _found(lambda: problems(Release.load(folder)))
     unchecked: list[str] = []
     if not bad:
-        bad = _found(lambda: report_problems(folder, load(folder), unchecked))
-        unchecked += _texts_unchecked(load(folder).manifest)
+        bad = _found(lambda: report_problems(folder, Release.load(folder), unchecked))
+        unchecked += _texts_unchecked(Release.load(folder).manifest)
         if key is not None:
             bad += signature_problems(folder, key)
         elif list(folder.glob(f"*{SIGNATURE}")):

@@ -8,8 +8,8 @@ from typing import Any
 from cantle.methods.own_error.accuracy import KINDS
 from cantle.methods.own_error.table_workload import columns_of
 from cantle.release.answers.table_answers import TableAsker
-from cantle.release.data_file import as_polars
 from cantle.release.schemas import domain_of
+from cantle.release.storage import as_polars
 from cantle.trusted.claims.own_error import OwnError
 from cantle.trusted.geometry.workloads import TableWorkload, count_table
 from cantle_lab.papers import table_sets

@@ -9,12 +9,12 @@ import numpy as np
 from cantle.release import Release
 from cantle.release.answers.degree_answers import DegreeAsker
 from cantle.release.answers.estimates import Estimate
-from cantle.release.data_file import as_polars
 from cantle.release.graphs import has_confidence, node_margin
 from cantle.release.report.cards import BASIS, CONFIDENCE, numbers, weakest
 from cantle.release.report.charts import LogLog, Svg, line, picture, tag
 from cantle.release.report.content import Figure, Section, Tile
 from cantle.release.report.groupings import Ints
+from cantle.release.storage import as_polars
 from cantle.release.words import percent
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.question_columns import MOST_COUNTED

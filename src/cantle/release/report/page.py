@@ -20,8 +20,7 @@ from typing import Any
 
 from cantle.errors import MissingExtra, install_command
 from cantle.release import Release, mark_of
-from cantle.release.kinds import KINDS as COUNTS
-from cantle.release.kinds import texts_of
+from cantle.release.kinds import kind_of, texts_of
 from cantle.release.report import families, graphs, sequences, sets, tables
 from cantle.release.report.budget_section import Spending, budget_section
 from cantle.release.report.content import Section, Tile
@@ -120,8 +119,8 @@ def _protects(release: Release) -> Tile:
 
 def _size(release: Release) -> Tile:
     m = release.manifest
-    words = f"{COUNTS[m.kind].size} {totals(m, COUNTS[m.kind].counted)}".rstrip()
-    return Tile(COUNTS[m.kind].counted, f"{m.summary['records']:,}", words)
+    words = f"{kind_of(m.kind).size} {totals(m, kind_of(m.kind).counted)}".rstrip()
+    return Tile(kind_of(m.kind).counted, f"{m.summary['records']:,}", words)
 
 
 def _accuracy(release: Release) -> Iterator[Tile]:
@@ -190,7 +189,7 @@ def render(
         manifest=release.manifest,
         method=f"Method {release.manifest.method} counted {traits_of(release.manifest).in_short}",
         tiles=tiles(release, sections),
-        uses=COUNTS[release.manifest.kind].uses(release),
+        uses=kind_of(release.manifest.kind).uses(release),
         internal=internal,
         warning=warning,
         sections=sections,
@@ -227,7 +226,7 @@ def _title(release: Release) -> str:
     m = release.manifest
     stated = m.schema.get("title") or (m.ledger.dataset if m.ledger is not None else "")
     named = isinstance(stated, str) and stated
-    return f"Release report: {stated}" if named else f"Release report of {COUNTS[m.kind].title}"
+    return f"Release report: {stated}" if named else f"Release report of {kind_of(m.kind).title}"
 
 
 def page_policy(style: str, script: str = "") -> str:

@@ -13,7 +13,6 @@ from cantle.release import Release
 from cantle.release.answers.asking import Asker
 from cantle.release.answers.estimates import HELD, Estimate
 from cantle.release.answers.set_answers import SetAsker
-from cantle.release.data_file import lists_of
 from cantle.release.report.cards import BASIS, CONFIDENCE, by_size, card_of, weakest
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.groupings import Ints
@@ -21,6 +20,7 @@ from cantle.release.report.pairs import heat_map
 from cantle.release.report.regions import Node, icicle, tree_section
 from cantle.release.schemas import universe_of
 from cantle.release.sets import SetCodes
+from cantle.release.storage import lists_of
 from cantle.schema.code_sets import OneColumn, Question, join
 from cantle.schema.items import Universe
 

@@ -13,8 +13,8 @@ import polars as pl
 from cantle import kernel_choice
 from cantle.drawing.counts import Dice, public_dice
 from cantle.drawing.records import RECORDS_WANTED, Drawn
-from cantle.release.data_file import as_polars, lists_of
 from cantle.release.schemas import schema_as, universe_of
+from cantle.release.storage import as_polars, lists_of
 from cantle.release.structures import Opened, traits_of
 from cantle.schema.domain import Domain
 from cantle.schema.table import TableSchema

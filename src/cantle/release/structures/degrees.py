@@ -18,10 +18,10 @@ from cantle.methods.degrees.results import FEW_EDGES, PAID, Answers, degree_resu
 from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Regions, Share, regions_of, sum_of, variances
-from cantle.release.data_file import as_polars
 from cantle.release.manifest import Manifest
 from cantle.release.schemas import schema_as
 from cantle.release.show import WIDTH, bars
+from cantle.release.storage import as_polars
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns, has_columns, rate_paid
 from cantle.release.structures.tree_nodes import SIZE, Counting, leaf_problems, nodes_of

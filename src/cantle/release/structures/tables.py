@@ -21,12 +21,12 @@ from cantle.methods.own_error.accuracy import measured_pairs
 from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import DirectAnswer, NoisyTable, Share, Tables
-from cantle.release.data_file import as_polars
 from cantle.release.document_fields import Document
 from cantle.release.manifest import Manifest
 from cantle.release.report.content import Figure, Section
 from cantle.release.schemas import domain_of
 from cantle.release.show import column_section
+from cantle.release.storage import as_polars
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import broken_rules, changed_columns, made_by_this_version
 from cantle.release.structures.noisy_tables import (
