@@ -14,6 +14,7 @@ import polars as pl
 from cantle.methods.own_error.accuracy import Accuracy
 from cantle.release.kinds import DRAWN, ReleasedKind, Texts
 from cantle.release.manifest import Manifest
+from cantle.release.schemas import universe_of
 from cantle.release.structures import traits_of
 from cantle.release.words import Right, Uses, declared_names, drawn_records, groups, percent, points, sentence, worst_of
 from cantle.schema.canonical_json import JSON
@@ -68,16 +69,15 @@ def _pairs_known(manifest: Manifest) -> bool:
 
 def _counted(manifest: Manifest) -> str:
     """The items whose pairs were counted, if these are not all."""
-    if "paired_items" not in manifest.summary:
-        return ""
-    return f" of the {manifest.summary['paired_items']:,} most frequent ones"
+    paired = manifest.summary.get("paired_items", 0)
+    return f" of the {paired:,} most frequent ones" if 0 < paired < universe_of(manifest).size else ""
 
 
 def _lost(manifest: Manifest) -> Iterator[str]:
     """What a release of sets has lost."""
     if not _pairs_known(manifest):
         yield "which items go together: the release does not know it"
-    elif "paired_items" in manifest.summary:
+    elif _counted(manifest):
         yield "which of the rarer items go together: their pairs were not counted"
     if filled := manifest.summary.get("refilled", 0):
         yield f"rare sets: {percent(filled, manifest.summary['records'])} of the sets are filled in at random"

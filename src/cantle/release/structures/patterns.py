@@ -26,8 +26,7 @@ from cantle.methods.baskets.results import basket_groups, summary_of
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share, sum_of, variances, worst_of_columns
 from cantle.release.manifest import Manifest
-from cantle.release.report.content import Section
-from cantle.release.report.sets import section_of_sets
+from cantle.release.report.sets import SetView
 from cantle.release.schemas import schema_as
 from cantle.release.show import item_section
 from cantle.release.structures import Traits
@@ -66,7 +65,6 @@ class Replayed(Replay):
 
 _COLUMNS = "question items size noisy path rate_num rate_den parts estimate"
 _CLOSE = 0.01  # tolerated relative difference of items and sizes, because last digits vary with the machine
-_LIKELY = 100  # measured pairs of items with the highest estimates, which are counted in the released sets
 _SHOWN = 20
 
 
@@ -167,26 +165,18 @@ class Opened(OfItems):
         return to_frame(*synthesise(measured, dice, n), self.universe)
 
     def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
-        """The measured pairs that most of the released sets hold."""
-        measured = self._groups.filter(pl.col("items").list.len() == 2)
-        pairs = measured.group_by("items", maintain_order=True).agg(pl.col("estimate").sum()).sort("estimate")
-        likely, sets = pairs["items"].tail(_LIKELY).to_list(), self.records
-        named = sorted({str(item) for pair in likely for item in pair})
-        flat = pl.DataFrame({"set": pl.int_range(len(sets), eager=True), "item": sets}).explode("item").drop_nulls()
-        parts = flat.with_columns(pl.col("item").cast(pl.String)).filter(pl.col("item").is_in(named))
-        by_item = parts.partition_by("item", as_dict=True).items()
-        holders = {str(item[0]): part["set"].to_numpy() for item, part in by_item}
-        nobody, counted = np.zeros(0, dtype=np.int64), []
-        for pair in likely:
-            one, two = (holders.get(str(item), nobody) for item in pair)
-            counted.append((len(np.intersect1d(one, two, assume_unique=True)), pair))
-        most = sorted(counted, key=lambda one: (-one[0], str(one[1])))[:_SHOWN]
-        lines = [f"{', '.join(map(str, pair))}: {count:,} sets, {percent(count, len(sets))}" for count, pair in most]
+        """The pairs of items that most of the released sets hold."""
+        view = SetView.of(self._release)
+        lines = [
+            f"{view.label(one)}, {view.label(two)}: {held:,} sets, {percent(held, view.records)}"
+            for one, two, held in view.pairs(_SHOWN)
+        ]
+        known = self._manifest.summary["pairs"]
         yield item_section(self._release)
-        yield "Most frequent pairs of items", lines or ["no pair of items was measured"]
+        yield "Most frequent pairs of items", lines if known else ["no pair of items was measured"]
 
-    def report(self) -> Section:
-        return section_of_sets(self._release)
+    def report(self) -> None:
+        """None: the sections about the sets say it all."""
 
 
 def _worth_loading(measured: Measured) -> bool:

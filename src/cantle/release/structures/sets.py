@@ -21,7 +21,7 @@ from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share, variances
 from cantle.release.manifest import Manifest
 from cantle.release.report.content import Section
-from cantle.release.report.sets import section_of_sets
+from cantle.release.report.sets import items_section
 from cantle.release.sets import SetCodes
 from cantle.release.show import item_section
 from cantle.release.structures import Traits
@@ -161,12 +161,12 @@ class Opened(OfItems):
         yield item_section(self._release)
         yield "Sets", [*lines, f"… and {left} more in groups.parquet"] if left > 0 else lines
 
-    def report(self) -> Section:
+    def report(self) -> Section | None:
         if self._all_at_once:
-            return section_of_sets(self._release)
+            return None
         given = self._manifest.parameters
-        groups = ItemTree.of(self.universe.size, given["fanout"], even=given["preset"] == "default")
-        return section_of_sets(self._release, groups.edges)
+        levels = ItemTree.of(self.universe.size, given["fanout"], even=given["preset"] == "default").edges
+        return items_section(self._release, levels)
 
     @property
     def _all_at_once(self) -> bool:
