@@ -19,8 +19,8 @@ from cantle.interfaces.studio import commands
 from cantle.interfaces.studio.pages import Visit, page, part
 from cantle.interfaces.studio.project import LEDGER, Project
 from cantle.interfaces.studio.studio import Studio
-from cantle.methods.epsilon_in_words import DEPLOYMENTS, RECKLESS, caution, like
 from cantle.methods.planning import plan
+from cantle.methods.words import DEPLOYMENTS, RECKLESS, caution, like
 from cantle.release.report.budget_section import Spending, bar_of_shares, spent, stair
 from cantle.trusted.core.budget import nano_of, words_of
 from cantle.trusted.ledger import Account, Ledger, check_name

@@ -14,8 +14,8 @@ from cantle.interfaces.studio.pages import Visit, go, page, part
 from cantle.interfaces.studio.project import stamp
 from cantle.interfaces.studio.protect_page import Standing, standing
 from cantle.interfaces.studio.studio import Studio
-from cantle.methods.epsilon_in_words import RECKLESS
 from cantle.methods.planning import plan
+from cantle.methods.words import RECKLESS
 from cantle.trusted.core.budget import NANO, nano_of, words_of
 
 
