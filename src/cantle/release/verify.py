@@ -7,7 +7,7 @@ noise of its numbers and its questions can.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.metadata import version
@@ -17,7 +17,7 @@ import numpy as np
 import rfc8785
 from polars.exceptions import PanicException, PolarsError
 
-from cantle.errors import CantleError
+from cantle.errors import CantleError, VerifyError
 from cantle.methods.own_error.accuracy import KINDS as KINDS_OF_NUMBERS
 from cantle.methods.own_error.accuracy import WHY, Accuracy, PairError, affordable, kinds_of
 from cantle.release import FILES, Release, mark_of, sha256, sha256_of
@@ -49,8 +49,7 @@ def accuracy_problems(release: Release) -> Iterator[str]:
             yield "the receipt paid for an accuracy that the release does not state"
         return
     if accuracy.share != Fraction(manifest.parameters.get("accuracy_share", 0)) or not accuracy.share:
-        yield "the share of the accuracy is not that of the parameters"
-        return
+        raise VerifyError("the share of the accuracy is not that of the parameters")
     price = receipt.epsilon_nano * accuracy.share.numerator // accuracy.share.denominator
     if accuracy.earlier is not None:
         yield from _charges(receipt, price) if accuracy.bought else ()
@@ -136,12 +135,12 @@ def findings(folder: Path, key: Path | None = None) -> Findings:
 
 def file_problems(folder: Path) -> list[str]:
     """All problems with the files of a saved release."""
-    return _found(lambda: list(_files(folder, read_document(folder))))
+    return _found(lambda: _files(folder, read_document(folder)))
 
 
 def problems(release: Release) -> list[str]:
     """All problems inside a release."""
-    return _found(lambda: list(_checks(release)))
+    return _found(lambda: _checks(release))
 
 
 def _checks(release: Release) -> Iterator[str]:
@@ -152,17 +151,20 @@ def _checks(release: Release) -> Iterator[str]:
     yield from accuracy_problems(release)
 
 
-def _found(look: Callable[[], list[str]]) -> list[str]:
-    """The problems that a check finds. If a release cannot be read, that is a problem too, whatever exception a library
+def _found(look: Callable[[], Iterable[str]]) -> list[str]:
+    """The problems that a check finds. If a release cannot be read, that is the last one, whatever exception a library
     raises: polars has errors of its own for missing columns, and panics on some damaged files."""
+    found = list[str]()
     try:
-        return look()
+        for problem in look():
+            found.append(problem)  # noqa: PERF402 - those before an exception are kept
     except CantleError as error:
-        return [str(error)]
+        found.append(str(error))
     except (PolarsError, PanicException) as error:
-        return [f"a table of the release is not of the expected form ({type(error).__name__})"]
+        found.append(f"a table of the release is not of the expected form ({type(error).__name__})")
     except Exception as error:
-        return [f"release.json is not of the expected form ({type(error).__name__})"]
+        found.append(f"release.json is not of the expected form ({type(error).__name__})")
+    return found
 
 
 def _files(folder: Path, document: dict[str, JSON]) -> Iterator[str]:

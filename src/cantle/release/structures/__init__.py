@@ -63,7 +63,8 @@ class Opened(ABC):
 
     @abstractmethod
     def problems(self) -> Iterator[str]:
-        """Whatever does not follow from the noisy numbers, the receipt and the seed as it should."""
+        """Whatever does not follow from the noisy numbers, the receipt and the seed as it should. A problem without
+        which nothing else can be checked is raised as a VerifyError."""
 
     @abstractmethod
     def noise(self, question: Question, share: Share) -> Noise:

@@ -17,7 +17,7 @@ from cantle.data.tables import read_columns
 from cantle.drawing.counts import Dice, public_dice
 from cantle.drawing.group_frames import column_of
 from cantle.drawing.records import RECORDS_WANTED, Drawn, drawable, give_back
-from cantle.errors import ParameterError
+from cantle.errors import ParameterError, VerifyError
 from cantle.methods.diffgen import results as from_cells
 from cantle.methods.diffgen.column_shapes import ColumnTable, tables_frame, tables_from
 from cantle.release import Release, structures
@@ -85,8 +85,7 @@ class Opened(structures.Opened):
     def _recounted(self) -> Iterator[str]:
         yield from broken_rules(self._release)
         if not self.grid.fits(tuple(a.size for a in self.domain.attributes)):
-            yield "the cuts do not cover the domain"
-            return
+            raise VerifyError("the cuts do not cover the domain")
         yield from one_way_rates(self._release)
         stated = self._release.frames.get("marginals")
         if stated is not None and len(stated):
@@ -94,8 +93,7 @@ class Opened(structures.Opened):
         listed, size = self._listed, self.grid.cells * self._classes
         in_order = (np.diff(listed) > 0).all() and (listed >= 0).all() and (listed < size).all()
         if size != self._manifest.summary["cells"] or len(listed) != self._manifest.summary["listed"] or not in_order:
-            yield "the cells are not those of the released cuts, each listed once in order"
-            return
+            raise VerifyError("the cells are not those of the released cuts, each listed once in order")
         if (self._groups["noisy"] < self._manifest.summary["at_least"]).any():
             yield "a cell below the threshold is listed"
         yield from self._not_computed()

@@ -14,6 +14,7 @@ import polars as pl
 from cantle.drawing.counts import Dice
 from cantle.drawing.group_frames import leaves_from
 from cantle.drawing.tree import Leaves
+from cantle.errors import VerifyError
 from cantle.methods.degrees.results import FEW_EDGES, PAID, Answers, degree_results, edges_bound
 from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
@@ -60,16 +61,13 @@ class Opened(structures.Opened):
     def problems(self) -> Iterator[str]:
         """Whether degrees follow from the noisy numbers; with ranges, whether they have the counts of the leaves."""
         if len(self._degrees) != self._manifest.summary["records"] or (np.diff(self._degrees, prepend=0) < 0).any():
-            yield "the degrees are not ascending, or not as many as stated"
-            return
+            raise VerifyError("the degrees are not ascending, or not as many as stated")
         yield from self._range_problems() if self._in_ranges else self._number_problems()
 
     def _number_problems(self) -> Iterator[str]:
         if not has_columns(self._groups, _COLUMNS):
-            yield "the groups do not have the columns of degrees"
-            return
-        wrong = list(self._rates())
-        if wrong:
+            raise VerifyError("the groups do not have the columns of degrees")
+        if wrong := list(self._rates()):
             yield from wrong
             return
         again = degree_results(self._answers(), None)

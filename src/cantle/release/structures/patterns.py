@@ -97,37 +97,29 @@ class Opened(OfItems):
     def problems(self) -> Iterator[str]:
         """Whether questions and prices follow from the answers, the groups too, and the records from both."""
         if not has_columns(self._groups, _COLUMNS, items=self.universe):
-            yield "the groups do not have the columns of patterns"
-            return
-        try:
-            replayed, answers, measured = self._answers
-        except VerifyError as error:
-            yield str(error)
-            return
+            raise VerifyError("the groups do not have the columns of patterns")
+        replayed, answers, measured = self._answers
         (path,) = self._manifest.receipt.paths
         if replayed.receipts() != replayed.asked():
             yield "the questions that the noisy numbers lead to are not those that the receipt paid for"
         yield from changed_columns(self._groups, basket_groups(self.universe, answers, measured, path.path), "groups")
-        yield from self._record_problems(answers, measured)
+        self._check_records(answers, measured)
 
-    def _record_problems(self, answers: Answers, measured: Measured) -> Iterator[str]:
+    def _check_records(self, answers: Answers, measured: Measured) -> None:
         """Checks that there are as many records as stated, and that their items and sizes are those that the stated
         seed draws."""
         dice = public_dice(self._manifest.postprocessing["seed"], compiled=_worth_loading(measured))
         starts, items = synthesise(measured, dice)
         stated = summary_of(answers, len(starts) - 1, measured.sizes)
         if len(self.records) != len(starts) - 1 or self._manifest.summary != stated:
-            yield "the records or the summary are not what the noisy numbers say"
-            return
+            raise VerifyError("the records or the summary are not what the noisy numbers say")
         codes = self.universe.encode(self.records.explode(empty_as_null=False))
         sizes = self.records.list.len().to_numpy()
         if (codes < 0).any() or (sizes < 1).any() or any(self.records.list.n_unique().to_numpy() != sizes):
-            yield "the records are not all sets of declared items"
-            return
+            raise VerifyError("the records are not all sets of declared items")
         for mine, drawn in ((codes, items), (sizes, np.diff(starts))):
             if _distance(mine, drawn) > _CLOSE * max(1, len(drawn)):
-                yield "the records are not like those that the noisy numbers make"
-                return
+                raise VerifyError("the records are not like those that the noisy numbers make")
 
     # ---- answers ------------------------------------------------------------------------------------------
 
