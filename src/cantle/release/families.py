@@ -66,7 +66,7 @@ def _texts(manifest: Manifest) -> Texts:
     kept = f"{names[1]} above {most:,} per family, if any, are left out, and so are {names[1]} whose key no row of "
     outcome = (
         f"{manifest.summary['records']:,} synthetic {names[0]} with {children:,} synthetic {names[1]}, drawn from the "
-        f"noisy counts of {traits_of(manifest).released}.\n"
+        f"noisy counts of {traits_of(manifest).in_words}.\n"
         "A drawn family may happen to equal a real one, which says nothing about anyone. Keys are new.\n"
         f"One family is all rows of both files that carry one key. {kept[0].upper()}{kept[1:]}{names[0]} has.\n"
         f"Somebody who appears in two families is not protected by this promise in both together."

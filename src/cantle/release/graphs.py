@@ -93,7 +93,7 @@ def _texts(manifest: Manifest) -> Texts:
     counts = f"A sequence of {manifest.summary['records']:,} degrees, made from the noisy counts of"
     fitted = _fitted(manifest)
     how = fitted or "degrees are drawn inside these ranges at random"
-    said = f"{counts} {traits_of(manifest).released}. {how[0].upper()}{how[1:]}.\nNo edge is released."
+    said = f"{counts} {traits_of(manifest).in_words}. {how[0].upper()}{how[1:]}.\nNo edge is released."
     described: dict[str, JSON] = {"schema": {"fields": [{"name": "degree", "type": "integer"}]}}
     names = declared_names(manifest, "nodes")
     return Texts(

@@ -140,7 +140,7 @@ def _texts(manifest: Manifest) -> Texts:
     parts = rights(manifest.accuracy, manifest.summary["records"])
     universe = declared_names(manifest, "items")
     return Texts(
-        drawn_records(manifest, "sequence", traits.released) + traits.besides,
+        drawn_records(manifest, "sequence", traits.in_words) + traits.besides,
         DRAWN,
         f"Collections of any number of sequences (also zero) of symbols of a public alphabet ({universe}).",
         {"dat": {}, "xes": {}, "csv": {"schema": {"fields": long}}, "parquet": {"schema": {"fields": lists}}},

@@ -112,7 +112,7 @@ def _texts(manifest: Manifest) -> Texts:
     known = rights(manifest.accuracy, manifest.summary["records"])
     universe = declared_names(manifest, "items")
     return Texts(
-        drawn_records(manifest, "set", traits.released) + traits.besides,
+        drawn_records(manifest, "set", traits.in_words) + traits.besides,
         DRAWN,
         f"Collections of any number of sets (also zero) of items of a public universe ({universe}).",
         {"dat": {}, "csv": {"schema": {"fields": long}}, "parquet": {"schema": {"fields": lists}}},

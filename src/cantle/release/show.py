@@ -47,7 +47,7 @@ def overview(release: Release) -> list[tuple[str, str]]:
         ("epsilon", f"{m.epsilon} for {m.unit}"),
         ("method", method_in_words(m)),
         ("records", f"{m.summary['records']:,} {kind_of(m.kind).records}"),
-        ("counted", traits_of(m).in_short),
+        ("counted", traits_of(m).in_words),
         *((("totals", text),) if (text := totals(m, kind_of(m.kind).counted)) else ()),
         *((("ranges", text),) if (text := _ranges_in_words(m)) else ()),
         *(("accuracy", words.removeprefix("Accuracy ")) for words in texts_of(m).accuracy[:1]),

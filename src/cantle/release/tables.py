@@ -225,7 +225,7 @@ def _uses(release: Release) -> Uses:
 
 def _texts(manifest: Manifest) -> Texts:
     traits, rules = traits_of(manifest), manifest.schema.get("rules")
-    outcome = drawn_records(manifest, "record", traits.released)
+    outcome = drawn_records(manifest, "record", traits.in_words)
     if isinstance(rules, list) and not traits.of_ranges:
         known = "the public rule" if len(rules) == 1 else f"any of the {len(rules)} public rules"
         outcome += f"\nNo released record breaks {known} in the schema, whatever the input records do."

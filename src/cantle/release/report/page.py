@@ -168,7 +168,7 @@ def render(
         script=script,
         release=release,
         manifest=release.manifest,
-        method=f"Method {release.manifest.method} counted {traits_of(release.manifest).in_short}",
+        method=f"Method {release.manifest.method} counted {traits_of(release.manifest).in_words}",
         tiles=tiles(release, sections),
         uses=kind_of(release.manifest.kind).uses(release),
         internal=internal,

@@ -52,8 +52,7 @@ _LEVELS = 4  # columns of the grid that the report shows, one level of the icicl
 def traits(manifest: Manifest) -> Traits:
     s = manifest.summary
     listed = f"the {s['listed']:,} with a noisy count of at least {s['at_least']} are listed"
-    in_short = f"{s['cells']:,} groups after {s['rounds']} cuts, of which {s['listed']:,} have a released count"
-    return Traits(f"{s['cells']:,} cells, of which {listed}", in_short, lambda domain: domain)
+    return Traits(f"{s['cells']:,} cells after {s['rounds']} cuts, of which {listed}", lambda domain: domain)
 
 
 class Opened(structures.Opened):

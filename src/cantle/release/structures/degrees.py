@@ -39,10 +39,7 @@ _COLUMNS = "question path noisy rate_num rate_den k estimate"
 def traits(manifest: Manifest) -> Traits:
     s = manifest.summary
     bound = "nodes of every degree" if not s["theta"] else f"nodes of degrees up to {s['theta']}"
-    if "leaves" in s:
-        return Traits(f"{s['leaves']:,} ranges of degrees", f"{bound}, in {s['leaves']:,} ranges")
-    guessed = f"; {s['guessed']:,} larger degrees are a guess" if s.get("guessed") else ""
-    return Traits("nodes by degree", f"{bound}{guessed}")
+    return Traits(f"{bound}, in {s['leaves']:,} ranges" if "leaves" in s else bound)
 
 
 class Opened(structures.Opened):

@@ -74,12 +74,10 @@ def traits(manifest: Manifest) -> Traits:
         off = manifest.parameters["pairs"] == "off"
         why = "`pairs=off` was set" if off else "the records are too few for this epsilon"
         besides = f"\n**No co-occurrence was measured** ({why}): which items go together is not in this release."
-        return Traits("sets by size and of items", "sets by size and items, but no pairs", besides=besides)
-    head = f", of the patterns of the {s['head_items']} most frequent ones" if s["head_items"] else ""
+        return Traits("sets by size and items, but no pairs", besides=besides)
+    head = f", patterns of the {s['head_items']} most frequent ones" if s["head_items"] else ""
     some = "all" if s["pairs_given"] == s["pairs"] else f"{s['pairs_given']:,} of the"
-    given = f"{some} {s['pairs']:,} pairs of {s['paired_items']:,} items"
-    in_short = f"sets by size, items, and {s['pairs_given']:,} pairs of {s['paired_items']:,} items"
-    return Traits(f"sets by size, of items{head}, and of {given}", in_short)
+    return Traits(f"sets by size, items{head}, and {some} {s['pairs']:,} pairs of {s['paired_items']:,} items")
 
 
 class Opened(OfItems):

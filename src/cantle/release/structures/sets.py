@@ -45,15 +45,12 @@ def traits(manifest: Manifest) -> Traits:
     s = manifest.summary
     sets = f"{s['leaves']:,} sets of items"
     if not s["refilled"]:
-        return Traits(sets, sets)
-    cut, share = s.get("items_per_record"), f"{percent(s['refilled'], s['records'])} of"
-    filled = f"**{share} the records are filled in at random**: only the groups of their items were counted."
-    longer = f" Records were counted with at most {cut} items; longer ones have further items at random." if cut else ""
-    return Traits(
-        f"{sets} and of the groups of items that were too small to cut further",
-        f"{sets}; {share} records are filled in at random",
-        besides=f"\n{filled}{longer}",
-    )
+        return Traits(sets)
+    filled = f"{percent(s['refilled'], s['records'])} of the records are filled in at random"
+    besides = "\nOf a record that is filled in, only the group of its items was counted."
+    if cut := s.get("items_per_record"):
+        besides += f" Records were counted with at most {cut} items; longer ones have further items at random."
+    return Traits(f"{sets}; {filled}", besides=besides)
 
 
 class Opened(OfItems):

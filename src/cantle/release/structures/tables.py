@@ -55,7 +55,7 @@ def traits(manifest: Manifest) -> Traits:
     parts = [f"{columns} column{'s' * (columns > 1)} ({of_all:,} values and ranges of values)"]
     if columns > 1:
         parts.append(f"{pairs:,} of {columns * (columns - 1) // 2:,} pairs of columns")
-    return Traits(" and of ".join(parts), ", and ".join(parts), _counted, cells)
+    return Traits(" and ".join(parts), _counted, cells)
 
 
 def _counted(domain: Domain) -> Domain:

@@ -82,9 +82,9 @@ def tree_traits(manifest: Manifest) -> TreeTraits:
 
 
 def traits(manifest: Manifest) -> Traits:
-    leaves, mine = f"{manifest.summary['leaves']:,} regions", tree_traits(manifest)
-    in_short = f"{leaves}, at most {manifest.summary['depth']} cuts deep"
-    return Traits(leaves, in_short, mine.counted, of_ranges=mine.of_ranges, besides=_authored(manifest))
+    s, mine = manifest.summary, tree_traits(manifest)
+    leaves = f"{s['leaves']:,} regions, at most {s['depth']} cuts deep"
+    return Traits(leaves, mine.counted, of_ranges=mine.of_ranges, besides=_authored(manifest))
 
 
 def _authored(manifest: Manifest) -> str:
