@@ -19,10 +19,7 @@ from cantle.drawing.records import as_frame
 from cantle.errors import CantleError, LedgerError, OutputError, VerifyError, raise_alone
 from cantle.methods.own_error.accuracy import Accuracy
 from cantle.release.kinds import texts_of
-from cantle.release.manifest import FILES as FILES
-from cantle.release.manifest import MARK as MARK
-from cantle.release.manifest import Manifest, read_manifest
-from cantle.release.manifest import mark_of as mark_of
+from cantle.release.manifest import FILES, Manifest, mark_of, read_manifest
 from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
 from cantle.release.schemas import schema_of
@@ -306,10 +303,7 @@ class Release:
         >>> release.count(by="sex").columns
         ['sex', 'value', 'low', 'high', 'covers']
         """
-        asker = self._weighing if weighted else self._asker
-        if by:
-            return asker.table([by] if isinstance(by, str) else list(by), asker.parse(question), None, confidence)
-        return asker.count(asker.parse(question), confidence)
+        return self._answer(None, question, by, confidence, weighted)
 
     @overload
     def mean(
@@ -349,10 +343,17 @@ class Release:
         Estimate, or with `by` a polars.DataFrame
             The value of an estimate is NaN if no released record has a value.
         """
+        return self._answer(column, question, by, confidence, weighted)
+
+    def _answer(
+        self, column: str | None, question: str, by: str | Sequence[str], confidence: float, weighted: bool
+    ) -> Estimate | pl.DataFrame:
+        """A count, or the mean of a column, perhaps by other columns."""
         asker = self._weighing if weighted else self._asker
+        asked = asker.parse(question)
         if by:
-            return asker.table([by] if isinstance(by, str) else list(by), asker.parse(question), column, confidence)
-        return asker.mean(column, asker.parse(question), confidence)
+            return asker.table([by] if isinstance(by, str) else list(by), asked, column, confidence)
+        return asker.count(asked, confidence) if column is None else asker.mean(column, asked, confidence)
 
     def regress(self, formula: str, *, confidence: float = 0.95) -> Regression:
         """The coefficients of a linear regression on the records of a table, with intervals that include the noise.

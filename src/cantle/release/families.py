@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from cantle.release.kinds import DRAWN, ReleasedKind, Texts
 from cantle.release.manifest import Manifest
 from cantle.release.structures import traits_of
-from cantle.release.words import Right, Uses, points, printable, sentence, worst_of
+from cantle.release.words import Right, Uses, measured, points, printable, sentence
 from cantle.schema.field_keys import WRITING
 
 if TYPE_CHECKING:
@@ -21,15 +21,10 @@ if TYPE_CHECKING:
 
 def rights(accuracy: Accuracy | None, released: int, child: str) -> list[Right]:
     """The measured errors of shares of families: by their own columns, by one child, by two children in a row."""
-    if accuracy is None or not accuracy.bought:
-        return []
-    about = (
-        f"by their own columns and number of {child}",
-        f"with {child} of one kind",
-        f"with two {child} in a row of two kinds",
+    two = f"with two {child} in a row of two kinds"
+    return measured(
+        accuracy, released, (f"by their own columns and number of {child}", f"with {child} of one kind", two)
     )
-    known = zip((accuracy.one_column, accuracy.together, accuracy.apart), about, strict=True)
-    return [worst_of(error, words, released) for error, words in known if error is not None]
 
 
 def uses(manifest: Manifest) -> Uses:
@@ -41,11 +36,11 @@ def uses(manifest: Manifest) -> Uses:
     )
     if not released:
         return Uses((f"nothing: no {names[0]} were released",), bad)
-    measured = rights(manifest.accuracy, released, names[1])
-    if not measured:
+    known = rights(manifest.accuracy, released, names[1])
+    if not known:
         return Uses((f"shares of {names[0]} and of {names[1]}: how far they are off was not measured",), bad)
     return Uses(
-        tuple(f"shares of {names[0]} {one.about}: right to ±{points(one.error)} percentage points" for one in measured),
+        tuple(f"shares of {names[0]} {one.about}: right to ±{points(one.error)} percentage points" for one in known),
         bad,
     )
 

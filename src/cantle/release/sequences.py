@@ -14,7 +14,7 @@ from cantle.methods.own_error.accuracy import Accuracy
 from cantle.release.kinds import DRAWN, ReleasedKind, Texts
 from cantle.release.manifest import Manifest
 from cantle.release.structures import traits_of
-from cantle.release.words import Right, Uses, declared_names, drawn_records, groups, points, sentence, worst_of
+from cantle.release.words import Right, Uses, declared_names, drawn_records, groups, measured, points, sentence
 from cantle.schema.items import Universe
 from cantle.schema.sequence_questions import pattern_of
 from cantle.trusted.core.arrays import Codes, Ints
@@ -30,12 +30,9 @@ BEYOND = "What depends on longer strings than were counted, such as returns afte
 
 
 def rights(accuracy: Accuracy | None, released: int) -> list[Right]:
-    """The measured errors of shares of sequences."""
-    if accuracy is None or not accuracy.bought:
-        return []
-    after = "for one symbol directly after another", "for one at any time after another"
-    known = zip((accuracy.together, accuracy.apart), after, strict=True)
-    return [worst_of(error, about, released) for error, about in known if error is not None]
+    """The measured errors of shares of sequences, the largest last."""
+    about = ("", "for one symbol directly after another", "for one at any time after another")
+    return measured(accuracy, released, about)
 
 
 def middle(accuracy: Accuracy | None, released: int) -> float | None:

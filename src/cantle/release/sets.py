@@ -16,7 +16,7 @@ from cantle.release.kinds import DRAWN, ReleasedKind, Texts
 from cantle.release.manifest import Manifest
 from cantle.release.schemas import universe_of
 from cantle.release.structures import traits_of
-from cantle.release.words import Right, Uses, declared_names, drawn_records, groups, percent, points, sentence, worst_of
+from cantle.release.words import Right, Uses, declared_names, drawn_records, groups, measured, percent, points, sentence
 from cantle.schema.canonical_json import JSON
 from cantle.schema.code_sets import Key
 from cantle.schema.items import Universe
@@ -26,17 +26,11 @@ WEAKER = "Connections between items tend to come out weaker than they are."
 
 
 def rights(accuracy: Accuracy | None, released: int) -> list[Right]:
-    """The measured errors of shares of sets, each at least as large as the one before it."""
-    if accuracy is None or not accuracy.bought:
-        return []
-    other = "with two or three items" if accuracy.together is None else "with two or three other items"
-    counted = "with two or three items whose pairs were counted" if accuracy.apart else "with two or three items"
-    kinds = ((accuracy.one_column, "with one item"), (accuracy.together, counted), (accuracy.apart, other))
-    parts = list[Right]()
-    for error, about in kinds:
-        if error is not None:
-            parts.append(worst_of(error, about, released, parts[-1].error if parts else 0.0))
-    return parts
+    """The measured errors of shares of sets."""
+    several = ("with two or three items", "with two or three items")
+    if accuracy is not None and accuracy.together is not None and accuracy.apart is not None:
+        several = ("with two or three items whose pairs were counted", "with two or three other items")
+    return measured(accuracy, released, ("with one item", *several))
 
 
 def uses(manifest: Manifest) -> Uses:

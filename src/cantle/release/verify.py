@@ -20,11 +20,11 @@ from polars.exceptions import PanicException, PolarsError
 from cantle.errors import CantleError, VerifyError
 from cantle.methods.own_error.accuracy import KINDS as KINDS_OF_NUMBERS
 from cantle.methods.own_error.accuracy import WHY, Accuracy, PairError, affordable, kinds_of
-from cantle.release import FILES, Release, mark_of, sha256, sha256_of
+from cantle.release import Release, sha256, sha256_of
 from cantle.release.answers.askers import asker_of
 from cantle.release.answers.asking import Asker
 from cantle.release.kinds import kind_of
-from cantle.release.manifest import Manifest, Receipt, read_document
+from cantle.release.manifest import FILES, Manifest, Receipt, mark_of, read_document
 from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
 from cantle.release.report.page import REPORT as REPORT

@@ -153,7 +153,7 @@ def opened(given: Path | None) -> Release:
 def made_file(to: Path, release: Release) -> Path:
     """The path of a new file made from a release, outside of its folder; its name is marked NOT-PRIVATE if those of the
     release are."""
-    from cantle.release import mark_of
+    from cantle.release.manifest import mark_of
 
     mark = mark_of(release.manifest)
     target = new_file(to if to.name.startswith(mark) else to.with_name(mark + to.name))

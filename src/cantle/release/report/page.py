@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from cantle.errors import MissingExtra, install_command
-from cantle.release import Release, mark_of
+from cantle.release import Release
 from cantle.release.kinds import kind_of, texts_of
-from cantle.release.manifest import Manifest
+from cantle.release.manifest import Manifest, mark_of
 from cantle.release.report import families, graphs, sequences, sets, tables
 from cantle.release.report.budget_section import Spending, budget_section
 from cantle.release.report.content import Section, Tile

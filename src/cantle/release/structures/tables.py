@@ -52,10 +52,14 @@ def traits(manifest: Manifest) -> Traits:
     scores = manifest.structure.get("groups", [])
     together = [pair for pair in measured_pairs(manifest.structure) if not pair & {*scores}]
     columns, pairs = len(cells) - len(scores), len(together)
-    parts = [f"{columns} column{'s' * (columns > 1)} ({of_all:,} values and ranges of values)"]
-    if columns > 1:
-        parts.append(f"{pairs:,} of {columns * (columns - 1) // 2:,} pairs of columns")
-    return Traits(" and ".join(parts), _counted, cells)
+    every, counted = columns * (columns - 1) // 2, f"{columns} columns ({of_all:,} values and ranges of values)"
+    if columns == 1:
+        counted = counted.replace("columns", "column")
+    elif pairs == every:
+        counted += " and all pairs of columns" if every > 1 else " and both together"
+    else:
+        counted += f" and {pairs:,} of {every:,} pairs of columns" if pairs else ", but no pairs of columns"
+    return Traits(counted, _counted, cells)
 
 
 def _counted(domain: Domain) -> Domain:
