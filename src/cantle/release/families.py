@@ -9,7 +9,7 @@ from cantle.release.kinds import DRAWN, ReleasedKind, Texts
 from cantle.release.manifest import Manifest
 from cantle.release.structures import traits_of
 from cantle.release.words import Right, Uses, measured, points, printable, sentence
-from cantle.schema.field_keys import WRITING
+from cantle.schema.fields import WRITING
 
 if TYPE_CHECKING:
     from cantle.methods.own_error.accuracy import Accuracy
