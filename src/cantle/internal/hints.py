@@ -179,7 +179,7 @@ def _spellings(scale: Labels, texts: list[str]) -> dict[str, JSON]:
 def _truth(texts: list[str]) -> dict[str, JSON]:
     """What means true and what means false, as far as these are usual words."""
     words = list(dict.fromkeys(text.casefold() for text in texts))
-    same_but_for_case: dict[str, JSON] = {"ignoreCase": True} if len(words) < len(set(texts)) else {}
+    same_but_for_case: dict[str, JSON] = {"ignoreCase": True} if set(words) != set(texts) else {}
     sides = [[word for word in words if word in usual] or [BLANK] for usual in (_TRUE, _FALSE)]
     return {"trueValues": [*sides[0]], "falseValues": [*sides[1]]} | same_but_for_case
 
