@@ -17,9 +17,9 @@ import polars as pl
 from cantle.drawing.records import with_texts
 from cantle.errors import MissingExtra, OutputError, ParameterError, install_command, raise_alone
 from cantle.release import Release
-from cantle.release.data_file import as_polars
 from cantle.release.kinds import texts_of
 from cantle.release.schemas import attributes_of
+from cantle.release.storage import as_polars
 from cantle.release.words import labels_of
 
 MOST_ROWS = 1_048_575

@@ -264,10 +264,9 @@ def leaf_problems(
     ends = nodes.leaves
     cut = zip((leaves.ids, leaves.lo, leaves.hi), (ends, nodes.lo[ends], nodes.hi[ends]), strict=True)
     if not all(np.array_equal(*pair) for pair in cut) or len(ends) != manifest.summary["leaves"]:
-        yield "the regions of the leaves are not those the tree's cuts make"
-        return
+        raise VerifyError("the regions of the leaves are not those the tree's cuts make")
     yield from _path_problems(manifest.receipt, nodes, leaves)
-    yield from _size_problems(manifest.receipt, nodes, leaves, sizes_asked(release.frames["tree"]))
+    _check_sizes(manifest.receipt, nodes, leaves, sizes_asked(release.frames["tree"]))
     again = _computed(release, domain, nodes, leaves, how)
     count, more = drawable(again.count, len(domain.columns), public_dice(manifest.postprocessing["seed"]))
     if list(more.values()) != ([] if wanted is None else [wanted]) or int(count.sum()) != manifest.summary["records"]:
@@ -293,11 +292,10 @@ def _path_problems(receipt: Receipt, nodes: Nodes, leaves: Leaves) -> Iterator[s
         kind = np.zeros(max(charges) + 1, dtype=np.int64)
         kind[list(charges)] = [kinds[spent[number]] for number in charges]
         if len(np.unique(above * len(kinds) + kind[leaves.path])) != len(np.unique(above)):
-            yield "leaves below one region are on paths that were charged differently for it"
-            return
+            raise VerifyError("leaves below one region are on paths that were charged differently for it")
 
 
-def _size_problems(receipt: Receipt, nodes: Nodes, leaves: Leaves, sizes: list[tuple[Ints, Noisy]]) -> Iterator[str]:
+def _check_sizes(receipt: Receipt, nodes: Nodes, leaves: Leaves, sizes: list[tuple[Ints, Noisy]]) -> None:
     """Checks that the noisy sizes of regions have the noise that the paths through them paid for."""
     paid = {
         (path.path, charge.depth, *rate_paid(charge))
@@ -312,8 +310,7 @@ def _size_problems(receipt: Receipt, nodes: Nodes, leaves: Leaves, sizes: list[t
     for ids, noisy in sizes:
         rates = zip(path[ids].tolist(), nodes.depth[ids].tolist(), noisy.rate_num.tolist(), strict=True)
         if not {(*rate, noisy.rate_den) for rate in rates} <= paid:
-            yield "the noise in the sizes of regions is not what the receipt paid for"
-            return
+            raise VerifyError("the noise in the sizes of regions is not what the receipt paid for")
 
 
 def _computed(release: Release, domain: Domain, nodes: Nodes, leaves: Leaves, how: Counting) -> Leaves:
