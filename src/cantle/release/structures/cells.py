@@ -36,6 +36,7 @@ from cantle.release.structures.checks import (
     one_way_rates,
     rate_paid,
     records_not_held,
+    unless_found,
 )
 from cantle.schema.code_sets import Question
 from cantle.schema.table import TableSchema
@@ -78,8 +79,8 @@ class Opened(structures.Opened):
     def problems(self) -> Iterator[str]:
         """Whether cells are those of the cuts, follow from their noisy counts, and hold the released records, which
         follow from all noisy numbers."""
-        found = list(self._recounted())
-        yield from found or not_as_drawn(self._release, self.domain, lambda dice: self._drawn(self._released, dice))
+        drawn = not_as_drawn(self._release, self.domain, lambda dice: self._drawn(self._released, dice))
+        return unless_found(self._recounted(), drawn)
 
     def _recounted(self) -> Iterator[str]:
         yield from broken_rules(self._release)

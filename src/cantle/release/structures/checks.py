@@ -63,6 +63,16 @@ def has_columns(frame: pl.DataFrame, names: str, items: Universe | None = None) 
     return dict(frame.schema) == wanted and not any(frame.null_count().row(0))
 
 
+def unless_found(problems: Iterator[str], more: Iterator[str]) -> Iterator[str]:
+    """These problems, or if there are none, those of a check that relies on what they are about."""
+    found = False
+    for problem in problems:
+        found = True
+        yield problem
+    if not found:
+        yield from more
+
+
 def rate_paid(charge: Charge) -> tuple[int, int]:
     """The rate of the noise that a charge paid for."""
     return charge.epsilon_nano, charge.sensitivity * NANO

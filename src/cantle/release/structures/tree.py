@@ -37,6 +37,7 @@ from cantle.release.structures.checks import (
     not_as_drawn,
     one_way_rates,
     records_not_held,
+    unless_found,
 )
 from cantle.release.structures.tree_nodes import Counting, Nodes, leaf_problems, nodes_of
 from cantle.release.words import printable, whose
@@ -120,8 +121,8 @@ class Opened(structures.Opened):
     def problems(self) -> Iterator[str]:
         """Whether leaves cover the domain once, follow from their noisy counts, and hold the released records, which
         follow from all noisy numbers."""
-        found = list(self._recounted())
-        yield from found or not_as_drawn(self._release, self._domain, lambda dice: self._drawn(self._leaves, dice))
+        drawn = not_as_drawn(self._release, self._domain, lambda dice: self._drawn(self._leaves, dice))
+        return unless_found(self._recounted(), drawn)
 
     def _recounted(self) -> Iterator[str]:
         yield from broken_rules(self._release)
