@@ -41,14 +41,9 @@ def bundle(release: Release, target: Path) -> None:
 
 def _titles(release: Release, frame: pl.DataFrame) -> list[str]:
     """The full name of each column, where the schema has one."""
-    titles = {one["name"]: str(one.get("title") or one["name"]) for one in _columns(release)}
+    declared: Any = release.manifest.schema["fields"]
+    titles = {one["name"]: str(one.get("title") or one["name"]) for one in declared}
     return [titles.get(name, name) for name in frame.columns]
-
-
-def _columns(release: Release) -> list[Any]:
-    """The declared columns, as the schema writes them."""
-    listed: Any = release.manifest.schema["fields"]
-    return listed if isinstance(listed, list) else []
 
 
 def _excel(release: Release, frame: pl.DataFrame, target: Path) -> None:

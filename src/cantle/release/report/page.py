@@ -157,7 +157,8 @@ def render(
     private facts, and `warning` is the text that marks an edition with such sections.
     """
     style, script = ((FOLDER / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
-    sections = _content(release)
+    regions = opened(release).report() if release.manifest.summary["records"] else None
+    sections = [*KINDS[release.manifest.kind](release), *([] if regions is None else [regions])]
     return filled_in(
         "report.html.jinja",
         generator=f"cantle {version('cantle')}",
@@ -195,12 +196,6 @@ def filled_in(template: str, **values: object) -> str:
         lstrip_blocks=True,
     )
     return environment.get_template(template).render(values)
-
-
-def _content(release: Release) -> list[Section]:
-    """The sections about the released records, and about what they were drawn from."""
-    regions = opened(release).report() if release.manifest.summary["records"] else None
-    return [*KINDS[release.manifest.kind](release), *([regions] if regions is not None else [])]
 
 
 def _title(release: Release) -> str:
