@@ -121,15 +121,21 @@ def findings(folder: Path, key: Path | None = None) -> Findings:
 
     With the public key of who published it, the signature is checked too.
     """
-    bad = file_problems(folder) or _found(lambda: problems(Release.load(folder)))
-    unchecked: list[str] = []
-    if not bad:
-        bad = _found(lambda: report_problems(folder, Release.load(folder), unchecked))
-        unchecked += _texts_unchecked(Release.load(folder).manifest)
-        if key is not None:
-            bad += signature_problems(folder, key)
-        elif list(folder.glob(f"*{SIGNATURE}")):
-            unchecked.append(f"{SIGNATURE} was not checked, because that needs the signer's public key: --key FILE")
+    unchecked = list[str]()
+    if bad := file_problems(folder):
+        return Findings(bad, unchecked)
+    try:
+        release = Release.load(folder)
+    except CantleError as error:
+        return Findings([str(error)], unchecked)
+    if bad := problems(release):
+        return Findings(bad, unchecked)
+    bad = _found(lambda: report_problems(folder, release, unchecked))
+    unchecked += _texts_unchecked(release.manifest)
+    if key is not None:
+        bad += signature_problems(folder, key)
+    elif list(folder.glob(f"*{SIGNATURE}")):
+        unchecked.append(f"{SIGNATURE} was not checked, because that needs the signer's public key: --key FILE")
     return Findings(bad, unchecked)
 
 
