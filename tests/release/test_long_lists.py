@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 
 import cantle
 from cantle.release.verify import verify_folder
 from cantle.schema.lists import as_texts
 
-ITEMS = 90
+ITEMS = 70
 SCHEMA: dict[str, Any] = {
     "fields": [
         {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 9, "required": True}},
-        {"name": "ill", "type": "list", "items": [f"i{number}" for number in range(ITEMS)], "max_items": 4},
+        {"name": "ill", "type": "list", "items": [f"i{number}" for number in range(ITEMS)]},
     ],
-    "rules": ["ill contains i89 -> age >= 5"],
+    "rules": ["ill contains i69 -> age >= 5"],
 }
 
 
@@ -33,17 +34,21 @@ def records() -> pl.DataFrame:
 
 def test_lists_of_many_items(tmp_path: Path) -> None:
     frame = records()
-    frame.with_columns(as_texts(frame["ill"]).fill_null("")).write_csv(tmp_path / "records.csv")
-    frame.write_parquet(tmp_path / "records.parquet")
-    release = cantle.publish(frame, SCHEMA, epsilon=20, insecure_seed=5)
-    for source, engine in (("records.csv", "memory"), ("records.parquet", "duckdb")):
-        again = cantle.publish(tmp_path / source, SCHEMA, epsilon=20, insecure_seed=5, engine=engine)
-        assert again.records.equals(release.records)
+    release = cantle.publish(frame, SCHEMA, epsilon=9, insecure_seed=5)
     release.save(tmp_path / "release")
     assert verify_folder(tmp_path / "release") == []
     made = release.records
-    assert made["ill"].list.len().max() <= 4  # type: ignore[operator]
-    assert made.filter(pl.col("ill").list.contains("i89"))["age"].min() in (None, *range(5, 10))
+    assert made.filter(pl.col("ill").list.contains("i69"))["age"].min() in (None, *range(5, 10))
     held = frame.filter(pl.col("ill").list.contains("i1")).height
     assert abs(release.count("ill contains i1").value - held) < 40
     assert abs(release.count("ill is null").value - frame["ill"].null_count()) < 30
+
+
+@pytest.mark.slow
+def test_they_are_the_same_from_every_source(tmp_path: Path) -> None:
+    frame = records()
+    frame.with_columns(as_texts(frame["ill"]).fill_null("")).write_csv(tmp_path / "records.csv")
+    frame.write_parquet(tmp_path / "records.parquet")
+    made = cantle.publish(frame, SCHEMA, epsilon=9, insecure_seed=5).records
+    for source, engine in (("records.csv", "memory"), ("records.parquet", "duckdb")):
+        assert cantle.publish(tmp_path / source, SCHEMA, epsilon=9, insecure_seed=5, engine=engine).records.equals(made)
