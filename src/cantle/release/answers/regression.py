@@ -151,7 +151,7 @@ def regress(asker: TableAsker, formula: str, confidence: float) -> Regression:
     measured = not np.isnan(relative).any()
     margins = np.full(len(terms), nan)
     if measured:
-        margins = fit.margins(relative, _missing(asker, model), confidence)
+        margins = fit.margins(relative, _missing(asker, model), _scale_errors(asker, model, confidence), confidence)
     made = zip(("intercept", *(term.words for term in terms)), fit.coefficients, (nan, *margins), strict=True)
     coefficients = dict[str, Estimate]()
     for term, value, margin in made:
@@ -232,15 +232,17 @@ class LeastSquares:
         coefficients = np.array([outcome.mean() - means @ slopes, *slopes])
         return LeastSquares(coefficients, spreads, inverse, drawn, len(outcome))
 
-    def margins(self, relative: Floats, missing: Floats, confidence: float) -> Floats:
+    def margins(self, relative: Floats, missing: Floats, scales: Floats, confidence: float) -> Floats:
         """The half widths of the intervals of the slopes. `relative` are the errors of the correlations of all pairs of
-        columns, the outcome first; `missing` is what those of the outcome may lack besides."""
+        columns, the outcome first; `missing` is what those of the outcome may lack besides; `scales` are the errors of
+        the standard deviations, as parts of them."""
         spread, slopes = np.maximum(self.spreads[1:], 1e-12), self.coefficients[1:]
         standard = slopes * spread / max(float(self.spreads[0]), 1e-12)
         off = MODEST**2 * (relative[0, 1:] ** 2 + relative[1:, 1:] ** 2 @ standard**2) + missing**2
         noise = np.sqrt(self.inverse**2 @ off) * self.spreads[0] / spread
         by_drawing = NormalDist().inv_cdf((1 + confidence) / 2) * self.drawn
-        return np.asarray(np.sqrt(noise**2 + by_drawing**2) + SHRUNK * np.abs(slopes))
+        by_scale = slopes**2 * (scales[0] ** 2 + scales[1:] ** 2)
+        return np.asarray(np.sqrt(noise**2 + by_drawing**2 + by_scale) + SHRUNK * np.abs(slopes))
 
 
 def _relative_errors(asker: TableAsker, terms: Sequence[Term], confidence: float) -> Floats:
@@ -259,6 +261,15 @@ def _relative_errors(asker: TableAsker, terms: Sequence[Term], confidence: float
             part = 1.0 if not same else abs(1 - 2 * shares[one]) if one == other else shares[other]
             found[one, other] = found[other, one] = share * part / (scales[one] * scales[other])
     return found
+
+
+def _scale_errors(asker: TableAsker, model: Model, confidence: float) -> Floats:
+    """How far the standard deviations of the outcome and of the regressors are off, as parts of them: by half as much
+    as variances. Those of categories follow from their shares, whose errors are small."""
+    terms = (model.outcome, *model.terms)
+    return np.array(
+        [0 if one.category is not None else asker.spread_error(one.attribute, confidence) / 2 for one in terms]
+    )
 
 
 def _missing(asker: TableAsker, model: Model) -> Floats:
