@@ -25,9 +25,8 @@ from cantle.methods.families.model.draw import Drawing, Drawn, drawn_families, n
 from cantle.methods.families.model.view_fit import FamilyFit
 from cantle.methods.families.plan import SIBLING_GROUPS, Plan, paid, plan
 from cantle.methods.families.questions import FamilyQuestions
-from cantle.methods.mosaic.model.draft_pool import DraftPool
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, question, whole_table
-from cantle.methods.mosaic.model.table_sets import Grouped, Survivors
+from cantle.methods.mosaic.model.table_sets import DraftPool, Grouped, Survivors
 from cantle.methods.mosaic.plan import SIZE, SPIKES, TREE, opening
 from cantle.methods.mosaic.questions import spike_search
 from cantle.schema.rules import Rules
