@@ -22,8 +22,8 @@ from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK
 from cantle.schema.documents import one_line
 from cantle.schema.scales import DROP, Labels, Steps
-from cantle.schema.spelling import PLAIN, NumberForm
 from cantle.schema.table import TableSchema
+from cantle.schema.values import PLAIN, NumberForm
 
 MOST_TEXTS = 500
 """Most texts that are looked at in a column: the most frequent distinct ones."""
