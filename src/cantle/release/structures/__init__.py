@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from cantle.release.answers.estimates import Noise
     from cantle.release.answers.noise import DirectAnswer, Share
     from cantle.release.report.content import Section
-    from cantle.schema.code_sets import Question
+    from cantle.schema.code_sets import Key, Question
     from cantle.schema.domain import Domain
+    from cantle.trusted.core.arrays import Floats, Ints
 
 STRUCTURES = (*dict.fromkeys(STRUCTURE_OF.values()),)
 """All structures. The name of one is that of its module in this folder."""
@@ -41,10 +42,8 @@ VERSION = 1
 class Traits:
     """What the manifest alone says about the structure of a release."""
 
-    released: str
-    """The end of the sentence "drawn from the noisy counts of"."""
-    in_short: str
-    """What was counted with noise, for an overview."""
+    in_words: str
+    """What was counted with noise: for an overview, and the end of the sentence "drawn from the noisy counts of"."""
     counted: Callable[[Domain], Domain] | None = None
     """How the domain that was counted follows from that of the schema; None for other data than tables."""
     cells: Mapping[str, Sequence[int]] = field(default_factory=dict)
@@ -63,7 +62,8 @@ class Opened(ABC):
 
     @abstractmethod
     def problems(self) -> Iterator[str]:
-        """Whatever does not follow from the noisy numbers, the receipt and the seed as it should."""
+        """Whatever does not follow from the noisy numbers, the receipt and the seed as it should. A problem without
+        which nothing else can be checked is raised as a VerifyError."""
 
     @abstractmethod
     def noise(self, question: Question, share: Share) -> Noise:
@@ -72,6 +72,10 @@ class Opened(ABC):
     def direct(self, question: Question) -> DirectAnswer | None:  # noqa: ARG002
         """The answer of noisy tables, if there are tables that answer this question by themselves; None by default."""
         return None
+
+    def covariance(self, column: Key, edges: Ints) -> Floats:
+        """The covariance of the noise in the counts of a column's cells, if columns were counted one by one."""
+        raise NotImplementedError
 
     @abstractmethod
     def draw(self, n: int, dice: Dice) -> pl.DataFrame:

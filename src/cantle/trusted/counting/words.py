@@ -19,6 +19,7 @@ from cantle.trusted.core.keys import (
     CodeTable,
     GridBins,
     GridCells,
+    ItemParts,
     LeafCounts,
     ListSizes,
     OneWayEach,
@@ -34,8 +35,7 @@ from cantle.trusted.counting.list_counts import count_list
 from cantle.trusted.counting.packing import Layout, add_counts, joint, merged
 from cantle.trusted.counting.stores import InMemory, Store
 from cantle.trusted.geometry.boxes import BoxRule, Cuts, Ints
-from cantle.trusted.geometry.count_tables import count_tables, pays
-from cantle.trusted.geometry.cross_tables import ColumnCells
+from cantle.trusted.geometry.cross_tables import ColumnCells, count_tables, pays
 from cantle.trusted.geometry.grid import Grid, SpanValues
 from cantle.trusted.geometry.subset import copy_numbers
 from cantle.trusted.geometry.workloads import TableWorkload, count_table
@@ -233,7 +233,7 @@ class WordEngine(Private, Tables):
             if isinstance(key, LeafCounts):
                 leaf = key.tree.locate(list(cells))
                 counts += np.bincount(leaf * key.classes + cells[key.target], minlength=key.cells)
-            elif isinstance(key, ListSizes):
+            elif isinstance(key, ListSizes | ItemParts):
                 counts += count_list(cells, key)
             else:
                 compiled = self.compiled or pays(len(self._rows), len(key.tables))
