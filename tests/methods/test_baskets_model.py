@@ -401,3 +401,15 @@ def test_few_records_are_not_lost_with_their_uncertain_sizes():
     noisy = [truth + rng.geometric(chance, 16) - rng.geometric(chance, 16) for _ in range(200)]
     totals = [fit_sizes(one, edges, 30, 0.04).total for one in noisy]
     assert 540 < np.mean(totals) < 660
+
+
+def test_few_sets_of_many_items_keep_their_number_and_sizes() -> None:
+    dice, edges = np.random.default_rng(4), size_edges(500)
+    for shortest, longest in ((40, 80), (100, 200), (3, 8)):
+        sizes = dice.integers(shortest, longest, 1000)
+        exact = np.bincount(np.searchsorted(edges, sizes, side="right") - 1, minlength=len(edges))
+        for _ in range(5):
+            noisy = np.rint(exact + dice.laplace(0, 25, len(edges))).astype(np.int64)
+            fitted = fit_sizes(noisy, edges, 500, 0.04)
+            assert fitted.total == pytest.approx(1000, rel=0.5)
+            assert fitted.occurrences / fitted.records == pytest.approx(sizes.mean(), rel=0.35)
