@@ -73,7 +73,7 @@ def test_records_of_one_item_have_their_own_counts_with_more_weight():
     assert single.tolist() == [0, 4, 0]
     assert np.allclose(other, [2 + 2 / 3, 1 + 2 / 3, 1 + 2 / 3])
     parts = basket_counts.count_pairs(starts, items, 3, np.arange(3), 2)
-    assert (parts / PARTS).tolist() == [1 + 2 / 3, 1 + 2 / 3, 2 / 3]
+    assert parts.tolist() == [PARTS * 5 // 3, PARTS * 5 // 3, PARTS * 2 // 3]
 
 
 def test_without_records_all_counts_are_zero():
