@@ -88,7 +88,7 @@ def test_whole_and_touched_bins_agree_with_brute_force(
     for place in (None, tuple(order)):
         where = range(grid) if place is None else place
         of_code = [where[code] // width if code < grid else -1 for code in range(size)]
-        inside = {code for code in range(size) if codes.overlap(code, code + 1)}
+        inside = set(np.flatnonzero(codes.holds(np.arange(size))).tolist())
         touched = {code for code in range(size) if any(of_code[code] == of_code[one] for one in inside)}
         whole = {code for code in inside if all(of_code[code] != of_code[one] for one in set(range(size)) - inside)}
         bins = Bins(width, grid, place)

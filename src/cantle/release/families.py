@@ -10,7 +10,7 @@ from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
 from cantle.release.storage import FamilyStorage
 from cantle.release.structures import traits_of
 from cantle.release.words import Right, Uses, points, printable, sentence, worst_of
-from cantle.schema.field_keys import WRITING
+from cantle.schema.fields import WRITING
 
 if TYPE_CHECKING:
     from cantle.methods.own_error.accuracy import Accuracy

@@ -23,7 +23,7 @@ from cantle.release.storage import TableStorage
 from cantle.release.structures import traits_of
 from cantle.release.words import Right, Uses, drawn_records, groups, points, printable, sentence
 from cantle.schema.declared_values import plain
-from cantle.schema.field_keys import DELIMITER, LIST, WRITING
+from cantle.schema.fields import DELIMITER, LIST, WRITING
 from cantle.schema.items import parse_items
 from cantle.schema.table import TableSchema
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from math import lcm, nan, sqrt
+from math import hypot, lcm, nan, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,6 @@ from cantle.methods.own_error.accuracy import Pair, affordable
 from cantle.methods.own_error.table_workload import columns_of as columns_to_ask
 from cantle.methods.own_error.table_workload import released_columns, table_workload
 from cantle.release import Release
-from cantle.release.accuracy import DOUBT, MOST_DOUBT
 from cantle.release.answers.asking import (
     Asker,
     Bins,
@@ -29,11 +28,11 @@ from cantle.release.answers.asking import (
     steps_cut,
     sums_inside_and_around,
 )
-from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
+from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate, Noise
 from cantle.release.answers.groups import Groups, grouped, groups_of
-from cantle.release.answers.widths import NEVER, Widths, joined, shared_margin
+from cantle.release.answers.widths import BY_NOISE, NEVER, Widths, joined, shared_margin, tail_errors
 from cantle.release.data_file import as_polars
-from cantle.release.schemas import attributes_of, code_reader, domain_of
+from cantle.release.schemas import attributes_of, code_reader, domain_of, schema_as
 from cantle.release.structures import traits_of
 from cantle.release.tables import pairs_of
 from cantle.schema.code_sets import (
@@ -45,6 +44,7 @@ from cantle.schema.code_sets import (
     areas_in,
     columns_of,
     holds,
+    hull,
     join,
     sums_in,
 )
@@ -53,18 +53,16 @@ from cantle.schema.question_columns import Misfit, quoted, tokens_of
 from cantle.schema.questions import parse_sum
 from cantle.schema.relations import Form, Unfolded
 from cantle.schema.scales import Steps
-from cantle.trusted.core.arrays import Bools, Codes, Floats
+from cantle.schema.table import TableSchema
+from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
 from cantle.trusted.geometry.workloads import TableWorkload
 
 if TYPE_CHECKING:
     from cantle.release.answers.regression import Regression
-    from cantle.schema.relations import Relations
     from cantle.schema.sums import Total
 
 
-def mean_of_sum(
-    asker: TableAsker, relations: Relations | None, total: Total, question: Question, confidence: float
-) -> Estimate:
+def mean_of_sum(asker: TableAsker, total: Total, question: Question, confidence: float) -> Estimate:
     """The mean of a sum over the records that a question holds for and that have all its values.
 
     The mean of a sum is the sum of the means of what was counted, and its interval is as wide as theirs together. If
@@ -73,7 +71,7 @@ def mean_of_sum(
     scale = lcm(total.constant.denominator, *((factor * one.unit).denominator for factor, one in total.columns))
     terms = [(str(one.key), int(factor * one.unit * scale)) for factor, one in total.columns]
     constant = total.constant + sum(factor * one.first for factor, one in total.columns)
-    forms = [_plain(terms)] if relations is None else relations.forms.sums(terms)
+    forms = asker.relations.sums(terms)
     groups = [(form, join(True, [question, _there(asker, form)])) for form in forms]
     held = [(form, asked) for form, asked in groups if asker.drawn(asked)]
     if not held:
@@ -84,10 +82,6 @@ def mean_of_sum(
     weights = [asker.drawn(asked) for _, asked in held]
     value = float(np.average([one.value for one in parts], weights=weights))
     return Estimate(value, min(one.low for one in parts), max(one.high for one in parts), confidence, LIMITS)
-
-
-def _plain(terms: list[tuple[str, int]]) -> Form:
-    return Form(0, dict(terms), frozenset(name for name, _ in terms))
 
 
 def _there(asker: TableAsker, form: Form) -> Question:
@@ -123,6 +117,12 @@ def _mean(
 TWO_SIDES = 1.96
 """The 95 % quantile of a normal variable."""
 
+TIED, INSIDE, UNSEEN = 0.7, 0.15, 1.5
+"""What the mean of a column that was counted in cells is off by: a part of what its measured error would be if all
+thresholds erred to the same side, a part of the mean width of its cells, and what a tail may hold in which fewer
+records than this many margins of a cell may be missing. Chosen on five generated tables (rides, wages, eight laws, a
+trial of 6,000 persons, a shop) at epsilon 0.1 to 3."""
+
 
 class TableAsker(Asker):
     """Answers questions about one release of a table."""
@@ -131,8 +131,9 @@ class TableAsker(Asker):
         if traits_of(release.manifest).of_ranges:
             raise ParameterError("records of ranges (values=set) cannot be counted; publish with other `values`")
         super().__init__(release)
-        self._distributions = dict[Key, tuple[Floats, Floats]]()
+        self._distributions, self._covariances = dict[Key, tuple[Floats, Floats]](), dict[Key, Floats]()
         self.attributes, self.target = attributes_of(release.manifest), release.schema.target
+        self.relations = schema_as(release.manifest, TableSchema).relations
 
     @cached_property
     def _frame(self) -> pl.DataFrame:
@@ -229,6 +230,7 @@ class TableAsker(Asker):
                 return Estimate(value, value - margin, value + margin, confidence, NOISE).at_least_zero()
         margin = self.noise_margin(question, drawn, confidence) if measured is None else measured
         known = self.around(question, drawn, margin, confidence, NOISE_ONLY if measured is None else MEASURED)
+        known = self.widths.with_cut_cells(known, question, confidence)
         return self.widths.within_limits(known, question, margin, confidence)
 
     def weighing(self) -> TableAsker:
@@ -243,14 +245,14 @@ class TableAsker(Asker):
         """The mean of a column of numbers over the records that a question holds for and that have a value.
 
         The mean is a sum over thresholds t of the share of values that are at least t. The error of each share follows
-        from the measured errors of counts. It is at most twice the smaller of the two sides of t, and beyond these what
-        a tail may hold that was not released. The noise of these errors may hide that they are large, so the interval
-        covers the noise in the counts of the column too, as far as the measurement leaves room for it.
+        from the measured errors of counts, and is at most twice the smaller of the two sides of t. Of a column that was
+        counted in cells, only what relates it to the group is taken from there: noise in the counts of cells, the
+        places of values inside them, and what a tail may hold that was not released, are known without measuring.
         """
         check_confidence(confidence)
         made = self._made_of(column)
         if made is not None:
-            return mean_of_sum(self, self._release.schema.relations, made, question, confidence)
+            return mean_of_sum(self, made, question, confidence)
         attribute = self._numbers(column)
         there = CodeSet.span(0, attribute.grid, attribute.size)
         asked = join(True, (question, OneColumn(column, there)))
@@ -258,12 +260,11 @@ class TableAsker(Asker):
 
     def _made_of(self, column: str) -> Total | None:
         """The sum of columns that a text names, or that a declared column was made into by rules; None for others."""
-        relations = self._release.schema.relations
-        if relations is not None and column in relations.counted:
+        if column in self.relations.counted:
             return None
         if column not in self.attributes and len(tokens_of(column)) > 2:
             return parse_sum(column, self.vocabulary)
-        if relations is None or column not in relations.forms.forms or self._numbers(column) is None:
+        if column not in self.relations.forms or self._numbers(column) is None:
             return None
         return parse_sum(quoted(column), self.vocabulary)
 
@@ -293,13 +294,13 @@ class TableAsker(Asker):
         def off(errors: Floats) -> float:
             return float((np.diff(values) * np.minimum(1, (errors + cut / group) * weighs)).sum())
 
-        least, most = (
-            self.widths.share_errors(attribute.name, asked, values, below, confidence, doubt)
-            for doubt in (DOUBT, MOST_DOUBT)
-        )
-        if least is not None and most is not None:
-            noise, covers = weighs * self._noise_of_mean(attribute, confidence), MEASURED
-            margin = min(off(most), max(off(least), noise))
+        measured, covers = self.widths.share_errors(attribute.name, asked, below, confidence), MEASURED
+        if measured is not None:
+            known = self._known_errors(attribute, asked, confidence)
+            if known is None:
+                margin = off(np.maximum(*measured))
+            else:
+                margin = hypot(TIED * off(measured[1]), weighs * known[0]) + weighs * known[1]
         elif len(columns_of(asked)) > 1 and self.widths.by_columns:
             return Estimate(value, lowest, highest, confidence, LIMITS, NEVER)
         else:
@@ -307,8 +308,7 @@ class TableAsker(Asker):
             margin = off(np.minimum(1, np.minimum(2 * np.minimum(below, 1 - below) * self.records, noise) / group))
         margin += inside_bins(attribute, self.bins.get(attribute.name), codes[inside])
         note = joined(self.widths.note(columns_of(asked)) if covers == MEASURED else "", self.cut_steps(asked))
-        relations = self._release.schema.relations
-        note = note if relations is None else joined(relations.unit(attribute.name), note)
+        note = joined(self.relations.units.get(attribute.name, ""), note)
         return Estimate(value, max(lowest, value - margin), min(highest, value + margin), confidence, covers, note)
 
     def _distribution(self, attribute: Attribute) -> tuple[Floats, Floats]:
@@ -322,20 +322,35 @@ class TableAsker(Asker):
             self._distributions[attribute.name] = np.concatenate([ends[:1], values, ends[1:]]), below
         return self._distributions[attribute.name]
 
-    def _noise_of_mean(self, attribute: Attribute, confidence: float) -> float:
-        """How far the mean of a column is off by the noise in the counts of its cells that hold records; 0 if its cells
-        are not known."""
+    def _known_errors(self, attribute: Attribute, asked: Question, confidence: float) -> tuple[float, float] | None:
+        """How far the mean of a column is off because of noise in the counts of its cells that hold records and because
+        records are drawn, and how far by where values are inside cells, and beyond the cells of a tail; None if its
+        cells are not known."""
         edges = self.widths.cells_of(attribute)
         if edges is None:
-            return 0.0
-        edges, codes = edges[edges <= attribute.grid], self.codes(attribute.name)
-        held = np.diff(np.searchsorted(np.sort(codes), edges))
-        middle = (numbers_of(attribute, edges[:-1]) + numbers_of(attribute, edges[1:] - 1)) / 2
-        apart = (middle - np.average(middle, weights=held))[held > 0]
-        at = int(np.argmax(held))
-        cell = OneColumn(attribute.name, CodeSet.span(int(edges[at]), int(edges[at + 1]), attribute.size))
-        one = self.noise_margin(cell, int(held[at]), confidence) / self.share_drawn
-        return one * sqrt(float((apart**2).sum())) / max(1.0, self.records / self.share_drawn)
+            return None
+        codes, span = self.codes(attribute.name), hull(asked)[attribute.name]
+        edges = edges[edges <= attribute.grid]
+        ends = numbers_of(attribute, edges[:-1]), numbers_of(attribute, edges[1:] - attribute.cell)
+        able = np.flatnonzero(span.share(edges[:-1], edges[1:]) > 0)
+        middle, width = (ends[0] + ends[1])[able] / 2, np.abs(ends[1] - ends[0])[able]
+        place = np.searchsorted(edges, codes, side="right") - 1
+        every, mine = (np.bincount(part, minlength=len(edges))[able] for part in (place, place[self.inside(asked)]))
+        noise = self._covariance(attribute, edges)[np.ix_(able, able)] / max(1, every.sum()) ** 2 * self.share_drawn**2
+        one = Noise(float(noise.diagonal().max())).margin(confidence)
+        apart = (middle - np.average(middle, weights=every)) * (every > 0)
+        values, below = self._distribution(attribute)
+        unseen = tail_errors(values, below, np.full(len(below), UNSEEN * one * every.sum() / max(1, self.records)))
+        here = (values[1:] > ends[0][able].min()) & (values[:-1] < ends[1][able].max())
+        tail = (np.diff(values) * unseen)[here].sum() * self.records / max(1, every.sum())
+        numbers = numbers_of(attribute, codes[self.inside(asked)])
+        random = BY_NOISE**2 * float(apart @ noise @ apart) + float(numbers.var()) / len(numbers)
+        return Noise(random).margin(confidence), INSIDE * float(np.average(width, weights=mine)) + float(tail)
+
+    def _covariance(self, attribute: Attribute, edges: Ints) -> Floats:
+        if attribute.name not in self._covariances:
+            self._covariances[attribute.name] = self.opened.covariance(attribute.name, edges)
+        return self._covariances[attribute.name]
 
     def _numbers(self, name: str) -> Attribute:
         attribute = self.attributes.get(name)
@@ -361,8 +376,7 @@ class TableAsker(Asker):
 
     def table(self, by: Sequence[str], question: Question, mean: str | None, confidence: float) -> pl.DataFrame:
         check_confidence(confidence)
-        relations = self._release.schema.relations
-        lists = {} if relations is None else relations.lists_by_name
+        lists = {one.name: one for one in self.relations.lists}
         if (named := next((lists[name] for name in by if name in lists), None)) is not None:
             return self._by_item(named, by, question, mean, confidence)
         groups, inside = [self.groups(name) for name in by], self.inside(question)

@@ -59,9 +59,10 @@ BY_NOISE = 1.17
 without this, fewer than 95 of 100 would hold in many a release, and more in others."""
 
 TAIL = 1.5
-"""How many times a measured error the part of a tail may be that was not released. Noise empties long tails, and the
-questions that errors were measured with are about larger shares. Chosen, with the noise of means, on Adult, bank, the
-generated insurance and housing, and generated columns of ten laws, so that 95 of 100 means are held."""
+"""How many times the error of a share the part of a tail may be that was not released. Noise empties long tails."""
+
+LONE = 1 / 8
+"""How far a tail may reach, as a part of the way to the bound, if all released records have one value."""
 
 NEVER = "these columns were never related here"
 IN_A_CELL = "values inside one counted cell were never counted by themselves"
@@ -212,7 +213,8 @@ class Widths:
         if isinstance(question, OneColumn):
             count, margin = self._share(question) * self._records, self.alone(question, confidence)
             fewer, more = self._asker.cut_bins(question)
-            return max(0.0, count + fewer - margin), min(every, count + more + margin)
+            fewest, most = self._of_cut_cells(question, confidence) or (count, count)
+            return max(0.0, min(fewest, count + fewer - margin)), min(every, max(most, count + more + margin))
         if isinstance(question, Linear):  # a sum of columns: what its columns allow
             around = join(True, [OneColumn(*one) for one in hull(question).items()])
             return 0.0, self.limits(around, confidence)[1]
@@ -239,6 +241,30 @@ class Widths:
             known = replace(known, low=known.low - more, high=known.high + more)
         return within_cells(known, self._asker, inside_and_around(question, self._cells), margin).at_least_zero()
 
+    def with_cut_cells(self, known: Estimate, question: Question, confidence: float) -> Estimate:
+        """The estimate; the interval holds the counts of all cells inside the question and of all that it touches.
+
+        Where in a cell its records are was never counted. The measured error knows it for most questions, because cells
+        hold few records each, but not for one that cuts a cell in which a few frequent values lie.
+        """
+        low, high = self._of_cut_cells(question, confidence) or (known.low, known.high)
+        return replace(known, low=min(low, known.low), high=max(high, known.high))
+
+    def _of_cut_cells(self, question: Question, confidence: float) -> tuple[float, float] | None:
+        """The fewest and the most records of a question whatever lies where in the cells that it cuts, up to the noise
+        of counts; None if it cuts none."""
+        inside, around = inside_and_around(question, self._whole_cells)
+        if inside == around:
+            return None
+        noise = BY_NOISE * self._noise(question, confidence)
+        return self._share(inside) * self._records - noise, self._share(around) * self._records + noise
+
+    @cached_property
+    def _whole_cells(self) -> dict[Key, WholeCells]:
+        """The cells of columns of numbers; questions about places have margins of their own."""
+        places = {one.name for one in self._asker.attributes.values() if isinstance(one.scale, Plane)}
+        return {name: WholeCells(one.edges) for name, one in self._cells.items() if name not in places}
+
     @cached_property
     def _cells(self) -> dict[Key, Cells]:
         """The cells of columns of numbers, in which values were counted together."""
@@ -262,23 +288,21 @@ class Widths:
     # ---- means --------------------------------------------------------------------------------------------
 
     def share_errors(
-        self, column: str, question: Question, values: Floats, below: Floats, confidence: float, doubt: float
-    ) -> Floats | None:
-        """How far the share of a group that is below a threshold between two neighbouring `values` of a column of
-        numbers is off, for each two; None if that was not measured. The question selects the group; `below` are the
-        shares of all records below these thresholds.
+        self, column: str, question: Question, below: Floats, confidence: float
+    ) -> tuple[Floats, Floats] | None:
+        """How far the share of a group that is below each of some thresholds of a column of numbers is off, first
+        because the column itself is wrong, then because its connection with the group is; None if that was not
+        measured. The question selects the group; `below` are the shares of all records below these thresholds.
 
-        Either the connection of the column with the group is wrong, or the column itself; the larger error counts. A
-        share is off by at most twice the smaller of its two sides, and by what a tail may hold that was not released.
+        A share is off by at most twice the smaller of its two sides.
         """
         others = [key for key in columns_of(question) if key != column]
-        levels = self.levels(confidence, doubt)
+        levels = self.levels(confidence)
         alone, related = (levels.get(self._class(columns)) for columns in ([column], [column, *others]))
         if alone is None or related is None:
             return None
         group = max(self._share(question), 1 / max(1.0, self._records))
         own = alone / self._records * scale_of(below, [below]) / LARGE
-        unseen = tail_errors(values, below, own)
         attribute = self._asker.attributes[column]
         if hull(question).get(column) != CodeSet.span(0, attribute.grid, attribute.size):
             own = 2 * own / group  # both counts of the share are about this column
@@ -286,8 +310,8 @@ class Widths:
         stated = LARGE if self.are_together(columns) else self._stated(columns)
         spread = below * (1 - below)
         tied = 2 * related / (stated * self._records) * np.sqrt((1 - group) / group * spread) if others else 0 * own
-        most = np.maximum(2 * np.minimum(below, 1 - below) / group, unseen)
-        return np.minimum(np.minimum(1, most), np.maximum(tied, own))
+        most = np.minimum(1, 2 * np.minimum(below, 1 - below) / group)
+        return np.minimum(most, own), np.minimum(most, tied)
 
 
 def tail_errors(values: Floats, below: Floats, own: Floats) -> Floats:
@@ -309,8 +333,10 @@ def tail_errors(values: Floats, below: Floats, own: Floats) -> Floats:
         if not mine.any():
             continue
         mean = float((np.diff(values) * share)[mine].sum() / max(share[mine].max(), SMALLEST_SHARE))
-        edge = max(mean, float(far[mine & known].max(initial=0)))
-        falls = edge**2 / np.maximum(near * far, max(edge**2, 1e-9))
+        edge = max(mean, float(far[mine & known].max(initial=0))) or LONE * float(far.max())
+        begins = np.clip(edge, near, far)
+        whole = begins - near + edge**2 * (far - begins) / np.maximum(begins * far, 1e-9)
+        falls = np.minimum(1, whole / np.maximum(far - near, 1e-9))
         unseen = np.where(mine & ~known, TAIL * own * falls, unseen)
     return unseen
 
@@ -344,6 +370,26 @@ class Cells:
             return None
         cell = CodeSet.span(self.edges[place], self.edges[place + 1], codes.size)
         return cell if len(cell) > end - first else None
+
+
+@dataclass(frozen=True)
+class WholeCells:
+    """The same cells, for conditions that may touch many of them."""
+
+    edges: tuple[int, ...]
+
+    def whole(self, codes: AnySet) -> AnySet:
+        """The codes of all cells that lie inside the condition."""
+        assert isinstance(codes, CodeSet)
+        known = np.array(self.edges)
+        ends = np.array(codes.edges, dtype=np.int64).reshape(-1, 2)
+        first = known[np.minimum(np.searchsorted(known, ends[:, 0]), len(known) - 1)]
+        end = known[np.searchsorted(known, ends[:, 1], side="right") - 1]
+        return CodeSet(tuple(np.stack([first, end], axis=1)[first < end].reshape(-1).tolist()), codes.size)
+
+    def touched(self, codes: AnySet) -> AnySet:
+        """The codes of all cells of which the condition has a part."""
+        return self.whole(codes.complement()).complement()
 
 
 def within_cells(known: Estimate, asker: Asker, ends: tuple[Question, Question], margin: float) -> Estimate:

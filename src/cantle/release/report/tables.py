@@ -38,7 +38,7 @@ class TableView:
     attributes: Sequence[Attribute]
     codes: Sequence[Codes]
     fields: Mapping[str, Field] = field(default_factory=dict)
-    relations: Relations | None = None
+    relations: Relations = Relations(())
     """What rules make of declared columns."""
 
     @staticmethod
@@ -49,17 +49,17 @@ class TableView:
         schema = schema_as(release.manifest, TableSchema)
         domain = schema.domain().with_target_as_column().on_places
         codes, _ = domain.encode_columns(as_polars(release.records, release.manifest))
-        return TableView(domain.attributes, codes, {one.name: one for one in schema.fields}, domain.relations)
+        return TableView(domain.attributes, codes, {one.name: one for one in schema.fields}, schema.relations)
 
     @property
     def notes(self) -> Sequence[str]:
         """What rules make of declared columns, in sentences."""
-        return [] if self.relations is None else self.relations.sentences()
+        return self.relations.sentences()
 
     @property
     def lists(self) -> Mapping[str, Unfolded]:
         """For each column that is counted for lists, these lists."""
-        return {} if self.relations is None else self.relations.lists_by_item
+        return self.relations.lists_by_item
 
     @property
     def records(self) -> int:
@@ -86,9 +86,7 @@ class TableView:
 
     def title(self, column: str) -> str:
         """What a column is called in full, if the schema says so; of a difference its unit."""
-        if self.relations is not None and column in self.relations.units:
-            return self.relations.unit(column)
-        return self.fields[column].title if column in self.fields else ""
+        return self.fields[column].title if column in self.fields else self.relations.units.get(column, "")
 
     def grouped(self, groupings: Sequence[Grouping]) -> list[Ints]:
         """The group of each record, by column."""

@@ -58,6 +58,11 @@ class Chain:
         return self.usual.shape[1]
 
     @property
+    def owner(self) -> Ints:
+        """The row of each listed symbol."""
+        return np.repeat(np.arange(len(self.cls)), np.diff(self.starts))
+
+    @property
     def order(self) -> int:
         """The length of the longest known context."""
         return max((one.length for one in self.known), default=0)
@@ -90,8 +95,7 @@ class Chain:
 
     def chances(self, row: Ints, symbol: Ints) -> Floats:
         """The chance of each symbol after the context of each row."""
-        cells = np.repeat(np.arange(len(self.cls)), np.diff(self.starts)) * self.base + self.symbol
-        listed = looked_up(cells, self.chance, row * self.base + symbol)
+        listed = looked_up(self.owner * self.base + self.symbol, self.chance, row * self.base + symbol)
         return np.asarray(listed + self.rest[row] * self.usual[self.cls[row], symbol])
 
     def spread(self, rows: Ints) -> tuple[Ints, Ints]:
@@ -135,12 +139,8 @@ class Chain:
         self.symbol, self.chance = np.append(self.symbol, symbol), np.append(self.chance, chance / total[row])
 
     def tilt(self, factors: Floats) -> None:
-        """Multiplies the chances of what is listed after a symbol by factors (class, symbol, next)."""
-        owner = np.repeat(np.arange(len(self.cls)), np.diff(self.starts))
-        last = self.context[owner] % self.base
-        held = (self.length[owner] > 0) & (last < self.base - 1)
-        chance = self.chance.copy()
-        chance[held] *= factors[self.cls[owner[held]], last[held], self.symbol[held]]
+        """Multiplies the chance of each listed symbol by a factor."""
+        owner, chance = self.owner, self.chance * factors
         total = np.bincount(owner, chance, len(self.cls)) + self.rest
         self.chance, self.rest = chance / total[owner], self.rest / total
 

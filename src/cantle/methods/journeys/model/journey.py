@@ -27,12 +27,12 @@ POOL = 80_000
 
 _RATIOS = (1e-3, 1e4)  # bounds on how much more often a string occurs than the order below lets expect
 _CORRECTION = (0.3, 3.0)
-_STEP, _ROUNDS = 0.8, 3  # how far a simulated correction goes, and how many there are
-_ENDS, _ENDS_STEP = (0.25, 4.0), 0.9
-_LAST_ROUNDS = 6  # corrections of the whole model
-_DOUBT = 3.0  # standard deviations of noise at which half of a difference is believed
+_ROUNDS, _STEP = 24, 0.75  # corrections of the whole model, and how far each goes, divided among the tables
+_ENDS, _ENDS_STEP = (0.25, 4.0), 0.5
+_DOUBT = 1.5  # standard deviations of noise at which half of a difference is believed
 _SMALL = 0.05  # noise scales that are added to both sides of a ratio
 _USED = 0.2  # noise scales above which a listed string has a chance of its own
+_FOLLOWED = 128  # longer sequences are followed as if they had so many symbols
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +72,9 @@ class Journeys:
     margins: dict[int, Floats] = field(default_factory=dict)
     factors: Floats = field(init=False)
     sizes: Floats = field(init=False)
-    pairs: tuple[Floats, float] | None = None
-    """All pairs as they were measured, (class, symbol, next), and the scale of their noise."""
+    fitted: dict[int, tuple[Ints, Floats, float]] = field(default_factory=dict)
+    """For each order the strings that were measured: their cells, ascending, how many there are without noise, and the
+    scale of the noise. Pairs are those of each class of length."""
 
     def __post_init__(self) -> None:
         every = np.arange(len(self.lengths.number))
@@ -111,9 +112,11 @@ class Journeys:
         """How many sequences a simulated one stands for."""
         return self.records / len(self._pool)
 
+    def _walk(self, longest: int) -> Walk:
+        return Walk(self.chain, self.ends.first, self.factors, longest)
+
     def draw(self, lengths: Ints, dice: Dice) -> tuple[Ints, Codes]:
-        walk = Walk(self.chain, self.ends.first, self.factors, int(lengths.max(initial=1)))
-        return walk.draw(lengths, self.class_of(lengths), dice)
+        return self._walk(int(lengths.max(initial=1))).draw(lengths, self.class_of(lengths), dice)
 
     def expected(self, order: int) -> tuple[Ints, Floats]:
         """The strings that simulated sequences have, and how many are expected of each."""
@@ -133,21 +136,17 @@ class Journeys:
         if table.order == 2 and table.whole:
             self._learn_pairs(table)
             return
-        made = self._fitted(table)
-        ratio = np.clip((made + _SMALL * table.scale) / (table.expected + _SMALL * table.scale), *_RATIOS)
-        self._extend(table, made, ratio)
-        small = 2 * _SMALL * table.scale
-        for _ in range(_ROUNDS):
-            got = looked_up(*self.expected(table.order), table.cells)
-            ratio *= np.clip((made + small) / (got + small), *_CORRECTION) ** _STEP
-            self.chain.cut(table.order - 1)
-            self._extend(table, made, ratio)
+        made = self._without_noise(table)
+        self.fitted[table.order] = table.cells, made, table.scale
+        small = _SMALL * table.scale
+        self._extend(table, made, np.clip((made + small) / (table.expected + small), *_RATIOS))
 
     def _learn_pairs(self, table: Table) -> None:
         base, classes = self.base, len(self.classes) + 1
         noisy = table.noisy.reshape(classes, base, base)[:, : self.symbols]
         made = fit_pairs(noisy, table.scale, self.ends.last, self.sizes)
-        self.pairs = made, table.scale
+        every = np.concatenate([made, np.zeros((classes, 1, base))], axis=1)
+        self.fitted[2] = table.cells, every.ravel(), table.scale
         self.margins[2] = np.concatenate([made.sum(axis=0), np.zeros((1, base))]).ravel()
         following = made + 1e-6 * table.scale * self.chain.usual[:, None, :]
         cell = np.arange(made.size)
@@ -155,7 +154,7 @@ class Journeys:
         cls, context = cell // (self.symbols * base), cell // base % self.symbols
         self.chain.extend(1, cls, context, cell % base, chance, whole=True)
 
-    def _fitted(self, table: Table) -> Floats:
+    def _without_noise(self, table: Table) -> Floats:
         """The strings behind noisy ones."""
         if table.whole:
             made = fit_strings(table.noisy, table.expected, table.scale, self.base, self.margins.get(table.order - 1))
@@ -193,27 +192,54 @@ class Journeys:
         self.chain.extend(length, cls, context, symbol, chance, whole=table.whole)
 
     def correct(self, scale: float) -> None:
-        """Moves the model until simulated sequences have the pairs and the last symbols that were measured. Longer
-        strings are counted in all classes of length together, so learning them shifts what each class had right.
+        """Moves the model until the strings and the last symbols that it lets expect are those that were measured.
+        Longer strings are counted in all classes of length together, so learning them shifts what each class had right.
 
-        `scale` is that of the noise of last symbols.
+        `scale` is that of the noise of last symbols. This is iterative scaling with the model's own exact expectations
+        (Walk.flow). All tables are corrected at once, so a step is divided among them; else they would overshoot.
         """
-        for _ in range(_LAST_ROUNDS):
-            starts, codes = self.draw(self._pool, self.dice)
-            cls = self.class_of(np.diff(starts))
-            last = codes[starts[1:] - 1]
-            got = np.bincount(cls * self.symbols + last, minlength=self.factors.size).reshape(self.factors.shape)
-            change = (self.ends.last + scale) / (got * self.each + scale)
-            self.factors = np.clip(self.factors * np.clip(change, *_ENDS) ** _ENDS_STEP, 0.01, 100.0)
-            if self.pairs is not None:
-                self._correct_pairs(*string_parts(starts, codes, self.symbols, 2, self.classes), *self.pairs)
+        lengths = np.flatnonzero(self.lengths.number > 0)
+        lengths = lengths[lengths > self.short]
+        if not self.fitted or not len(lengths):
+            return
+        number, cls, followed = self.lengths.number[lengths], self.class_of(lengths), np.minimum(lengths, _FOLLOWED)
+        whole = np.zeros((len(self.sizes), int(followed.max()) + 1))
+        parts = np.zeros_like(whole)
+        np.add.at(whole, (cls, followed), number)
+        np.add.at(parts, (cls, followed), number / followed)
+        tables = [self._listed(order) for order in self.fitted]
+        step, before = _STEP / len(tables), np.inf
+        for _ in range(_ROUNDS):
+            walk = self._walk(whole.shape[1] - 1)
+            self._correct_ends(walk.flow(whole)[1], scale)
+            drawn, power, misfit = walk.flow(parts)[0], np.zeros(len(self.chain.symbol)), 0.0
+            for mine, place, wanted, noise in tables:
+                got = np.bincount(place, drawn[mine], len(wanted))
+                off, small = (wanted - got) ** 2, _SMALL * noise
+                ratio = np.log(np.clip((wanted + small) / (got + small), *_CORRECTION))
+                power[mine] += (ratio * off / (off + 2 * (_DOUBT * noise) ** 2))[place]
+                misfit += float(np.abs(wanted - got).sum())
+            step, before = step / (2 if misfit > before else 1), misfit
+            self.chain.tilt(np.exp(step * power))
 
-    def _correct_pairs(self, cells: Ints, parts: Ints, wanted: Floats, scale: float) -> None:
-        """Corrects differences beyond the noise of the pairs and of the simulation; ends have factors of their own."""
-        base = self.base
-        got = np.bincount(cells, parts, minlength=len(wanted) * base**2) * (self.each / PARTS)
-        got = got.reshape(-1, base, base)[:, : self.symbols]
-        off, noise = (wanted - got) ** 2, 2 * scale**2 * _DOUBT**2 + got * self.each / 2
-        ratio = np.clip((wanted + 2 * _SMALL * scale) / (got + 2 * _SMALL * scale), *_CORRECTION)
-        ratio[:, :, self.symbols] = 1.0
-        self.chain.tilt(ratio ** (_STEP * off / (off + noise)))
+    def _listed(self, order: int) -> tuple[Ints, Ints, Floats, float]:
+        """For the symbols that the chain lists after contexts of at least `order` - 1 symbols: where they are listed,
+        which measured string each belongs to, and how many of each of these strings there are, with their noise."""
+        chain, (cells, made, scale) = self.chain, self.fitted[order]
+        number = self.base ** (order - 1)
+        mine = np.flatnonzero((chain.length[chain.owner] >= order - 1) & (chain.symbol < self.symbols))
+        row = chain.owner[mine]
+        cell = (chain.context[row] % number) * self.base + chain.symbol[mine]
+        if order == 2:
+            cell += chain.cls[row] * self.base**2
+        known = np.isin(cell, cells)
+        strings, place = np.unique(cell[known], return_inverse=True)
+        return mine[known], place, looked_up(cells, made, strings), scale
+
+    def _correct_ends(self, ended: Floats, scale: float) -> None:
+        """Corrects the chances to end by the numbers of sequences that are expected to end in each row of the chain."""
+        chain, known = self.chain, np.flatnonzero(self.chain.length > 0)
+        last = chain.cls[known] * self.base + chain.context[known] % self.base
+        got = np.bincount(last, ended[known], len(self.sizes) * self.base).reshape(-1, self.base)[:, : self.symbols]
+        change = (self.ends.last + scale) / (got + scale)
+        self.factors = np.clip(self.factors * np.clip(change, *_ENDS) ** _ENDS_STEP, 0.01, 100.0)

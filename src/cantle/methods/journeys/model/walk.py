@@ -30,7 +30,7 @@ class Walk:
         self._chain, self._first, self._symbols = chain, first, chain.base - 1
         self._far = min(longest, FARTHEST)
         self._stays = chain.symbol < self._symbols
-        owner = np.repeat(np.arange(len(chain.cls)), np.diff(chain.starts))
+        self._owner = owner = chain.owner
         following = chain.context[owner] * chain.base + chain.symbol
         self._next = np.zeros(len(owner), np.int64)
         for length in np.unique(chain.length[owner]).tolist():
@@ -38,10 +38,13 @@ class Walk:
             self._next[mine] = chain.find(chain.cls[owner[mine]], following[mine], length + 1)
         classes, symbols = len(chain.usual), np.arange(self._symbols)
         self._alone = chain.find(np.repeat(np.arange(classes), self._symbols), np.tile(symbols, classes), 1)
-        self._ahead, self._usual = self._look_ahead(owner, ends)
+        self._order = max(1, chain.order)
+        self._contexts = chain.base**self._order
+        self._before = (self._contexts - 1) // (chain.base - 1) * self._symbols  # the context of starts alone
+        self._ahead, self._usual = self._look_ahead(ends)
         self._usual_sum = np.cumsum(self._usual, axis=2)
 
-    def _look_ahead(self, owner: Ints, ends: Floats) -> tuple[Floats, Floats]:
+    def _look_ahead(self, ends: Floats) -> tuple[Floats, Floats]:
         """For r to go: the chance to end after exactly r more symbols by row, and by class and symbol what rows without
         a list go on with: its chance times that of the context it leads to."""
         chain, symbols, classes = self._chain, self._symbols, len(self._chain.usual)
@@ -53,12 +56,40 @@ class Walk:
         for r in range(self._far + 1):
             if r:
                 listed = np.where(self._stays, chain.chance * ahead[r - 1][self._next], 0.0)
-                end = np.bincount(owner, listed, len(chain.cls)) + chain.rest * usual[r - 1].sum(axis=1)[chain.cls]
+                end = (
+                    np.bincount(self._owner, listed, len(chain.cls)) + chain.rest * usual[r - 1].sum(axis=1)[chain.cls]
+                )
             most = np.zeros(classes)
             np.maximum.at(most, chain.cls, end)
             ahead[r] = np.maximum(end / np.maximum(most, 1e-300)[chain.cls], _LEAST)
             usual[r] = chain.usual[:, :symbols] * ahead[r][self._alone].reshape(classes, symbols)
         return ahead, usual
+
+    def flow(self, number: Floats) -> tuple[Floats, Floats]:
+        """How often each listed symbol is expected to be drawn in so many sequences (class, length), and how many end
+        in each row. Sequences of all lengths that have equally many symbols to go are followed together."""
+        chain, rows = self._chain, len(self._chain.cls)
+        classes, symbols = len(chain.usual), np.arange(self._symbols)
+        context = (self._before * chain.base + np.tile(symbols, classes)) % self._contexts
+        first = chain.find(np.repeat(np.arange(classes), self._symbols), context, self._order)
+        chance = self._first / self._first.sum(axis=1, keepdims=True)
+        usual = chain.rest[self._owner] * chain.usual[chain.cls[self._owner], chain.symbol]
+        following = np.append(self._next, self._alone)
+        drawn, here = np.zeros(len(chain.symbol)), np.zeros(rows)
+        for to_go in range(number.shape[1] - 2, -1, -1):
+            here = here + np.bincount(first, (number[:, to_go + 1, None] * chance).ravel(), rows)
+            if not to_go or not here.any():
+                continue
+            r = min(to_go - 1, self._far)
+            ahead = np.where(self._stays, self._ahead[r][self._next], 0.0)
+            listed, others = chain.chance * ahead, self._usual[r]
+            total = np.bincount(self._owner, listed, rows) + chain.rest * others.sum(axis=1)[chain.cls]
+            each = here / np.maximum(total, 1e-300)
+            drawn += each[self._owner] * (listed + usual * ahead)
+            to_others = np.bincount(chain.cls, each * chain.rest, classes)[:, None] * others
+            moved = np.append(each[self._owner] * listed, to_others)
+            here = np.asarray(np.bincount(following, moved, rows), np.float64)
+        return drawn, here
 
     def draw(self, lengths: Ints, classes: Ints, dice: Dice) -> tuple[Ints, Codes]:
         """One sequence per length, as ragged rows; the longest first, those of one length in random order."""
@@ -72,16 +103,14 @@ class Walk:
         for one in np.unique(cls).tolist():
             mine = np.flatnonzero(cls == one)
             now[dice.permutation(mine)] = systematic(self._first[one], len(mine), dice)
-        order_ = max(1, self._chain.order)
-        all_contexts = self._chain.base**order_
-        context = np.full(len(length), (all_contexts - 1) // (self._chain.base - 1) * self._symbols, np.int64)
+        context = np.full(len(length), self._before, np.int64)
         for place in range(int(length[0])):
             active = int(np.searchsorted(-length, -place, side="left"))
             if place:
-                rows = self._chain.find(cls[:active], context[:active], order_)
+                rows = self._chain.find(cls[:active], context[:active], self._order)
                 now = self._step(rows, np.minimum(length[:active] - 1 - place, self._far), dice)
             codes[starts[:active] + place] = now[:active]
-            context[:active] = (context[:active] * self._chain.base + now[:active]) % all_contexts
+            context[:active] = (context[:active] * self._chain.base + now[:active]) % self._contexts
         return starts, codes
 
     def _step(self, rows: Ints, to_go: Ints, dice: Dice) -> Ints:
