@@ -221,3 +221,12 @@ def test_a_plan_of_a_graph_whose_nodes_are_not_listed_pays_for_their_number_what
         budget = plan(schema, epsilon=epsilon, records=300, theta=16).outline.budget
         (share,) = (part.share for part in budget if part.question == "number of nodes")
         assert share == pytest.approx(paid / release.manifest.receipt.epsilon_nano, abs=1e-3)
+
+
+def test_a_plan_of_rps_names_columns_whose_bounds_are_wide() -> None:
+    pay = {"type": "integer", "constraints": {"minimum": 0, "maximum": 99_999}}
+    age = {"type": "integer", "constraints": {"minimum": 0, "maximum": 99}}
+    fields = [{"name": name, **(pay if name == "pay" else age)} for name in ("pay", "age", "hours", "weeks")]
+    (said,) = plan({"fields": fields}, epsilon=1, records=20_000, method="rps").outline.remarks
+    assert said.startswith("values are put into 256 ranges of equal width, inside which they are spread evenly: pay;")
+    assert not plan({"fields": fields[:3]}, epsilon=1, records=20_000, method="rps").outline.remarks
