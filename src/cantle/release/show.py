@@ -7,12 +7,12 @@ from typing import cast
 
 from cantle.release import Release
 from cantle.release.accuracy import accuracy_to
-from cantle.release.data_file import as_polars, lists_of
-from cantle.release.kinds import KINDS, texts_of
+from cantle.release.kinds import kind_of, texts_of
 from cantle.release.manifest import Manifest
 from cantle.release.schemas import code_reader, schema_as
 from cantle.release.spending import budget_lines
 from cantle.release.statement import verdicts
+from cantle.release.storage import as_polars, lists_of
 from cantle.release.structures import opened, traits_of
 from cantle.release.words import method_in_words, percent, totals
 from cantle.schema.canonical_json import JSON
@@ -30,7 +30,7 @@ def sections(release: Release, depth: int = 3, everything: bool = True) -> Itera
     if release.manifest.notes:
         yield "Notes", list(release.manifest.notes)
     stated = release.manifest
-    verdict = KINDS[stated.kind].uses(release)
+    verdict = kind_of(stated.kind).uses(release)
     yield "Good for", [f"* {words}" for words in verdict.good]
     yield "Not good for", [f"* {words}" for words in verdict.bad]
     if measured := texts_of(stated).accuracy:
@@ -46,9 +46,9 @@ def overview(release: Release) -> list[tuple[str, str]]:
         ("guarantee", m.guarantee),
         ("epsilon", f"{m.epsilon} for {m.unit}"),
         ("method", method_in_words(m)),
-        ("records", f"{m.summary['records']:,} {KINDS[m.kind].records}"),
-        ("counted", traits_of(m).in_short),
-        *((("totals", text),) if (text := totals(m, KINDS[m.kind].counted)) else ()),
+        ("records", f"{m.summary['records']:,} {kind_of(m.kind).records}"),
+        ("counted", traits_of(m).in_words),
+        *((("totals", text),) if (text := totals(m, kind_of(m.kind).counted)) else ()),
         *((("ranges", text),) if (text := _ranges_in_words(m)) else ()),
         *(("accuracy", words.removeprefix("Accuracy ")) for words in texts_of(m).accuracy[:1]),
         *(("criterion", words.replace("*", "")) for words in verdicts(m)),

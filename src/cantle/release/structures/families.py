@@ -142,7 +142,7 @@ def traits(manifest: Manifest) -> Traits:
     tables = [about for about in manifest.structure["tables"] if len(about.get("columns", ())) > 1]
     columns, together = sum(map(len, cells.values())), f"{len(tables)} table{'s' * (len(tables) != 1)}"
     counted = f"{columns} columns of two tables ({manifest.summary['cells']:,} values and ranges of values)"
-    return Traits(f"{counted} and of {together} of several columns", f"{counted}, {together} of several columns")
+    return Traits(f"{counted} and {together} of several columns")
 
 
 class Opened(structures.Opened):

@@ -50,8 +50,7 @@ def table_rates(release: Release, stated: Sequence[Document]) -> Iterator[str]:
     charges = [charge for charge in release.manifest.receipt.charges() if charge.verb == "measure"]
     runs = [why for why, _ in groupby(about["why"] for about in stated)]
     if runs != [charge.why for charge in charges]:
-        yield "the noisy tables are not those that the receipt paid for"
-        return
+        raise VerifyError("the noisy tables are not those that the receipt paid for")
     paid = {charge.why: rate_paid(charge) for charge in charges}
     for why, num, den in release.frames["tables"].select("why", "rate_num", "rate_den").unique().rows():
         if paid.get(why) != (num, den):
