@@ -20,7 +20,7 @@ DOOR = "interfaces.publishing interfaces.opening interfaces.estimators"
 DEMO = "interfaces.demo_data"
 SHARED = f"{DOOR} {DEMO} interfaces.cli.options"
 
-ANSWERED = "methods.asking methods.own_error methods.question_words methods.released_structures "
+ANSWERED = "methods.asking methods.own_error methods.words methods.released_structures "
 ANSWERED += "methods.mosaic.model methods.mosaic.results methods.baskets.model "
 ANSWERED += "methods.baskets.results methods.diffpart.refill methods.diffpart.results "
 ANSWERED += "methods.diffpart.tree methods.diffpart.walsh methods.degrees.results "
@@ -44,7 +44,7 @@ ROOMS = {  # every room may also import itself and EVERYWHERE; a room inside a r
     "interfaces": f"{DOOR} trusted schema data drawing framework methods release",
     # The studio holds no record: it starts commands to read records. It uses `data` only to read the header of a file.
     "interfaces.studio": "trusted.core.budget trusted.ledger schema data.draft_schema methods.planning "
-    "methods.epsilon_in_words release",
+    "methods.words release",
     "interfaces.cli": f"{DOOR} {DEMO} trusted schema data drawing methods release audit internal interfaces.studio",
     "audit": f"{DOOR} trusted schema data drawing framework methods release",
     "internal": "trusted.bounding schema data drawing release methods.own_error",

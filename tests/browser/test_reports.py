@@ -9,19 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 import cantle as library
 from cantle.internal import WARNING
 from cantle.internal.check_and_evaluate import evaluate
 from cantle.internal.report_sections import internal_sections
-from cantle.release.accuracy import MORE_DOUBT
-from cantle.release.answers.table_answers import TableAsker
 from cantle.release.report.page import render
 from tests.browser.chromium import AXE, Tab, needs_axe, needs_chromium
 from tests.effort import one_in, slow
-from tests.release.people import SCHEMA, people
+from tests.release.people import people
 from tests.release.report.test_report import RELEASES, hostile, made
 
 pytestmark = needs_chromium
@@ -64,13 +61,11 @@ def tab(browser: Any) -> Iterator[Tab]:
 
 
 def opened(tab: Tab, path: Path) -> Any:
-    """The page of a report, after its question box has shown an answer."""
+    """The page of a report, on a screen of the usual size."""
     tab.said.clear()
     tab.asked.clear()
     tab.page.set_viewport_size({"width": 1280, "height": 720})
     tab.page.goto(path.as_uri())
-    if tab.page.locator("#ask").count():
-        tab.page.locator("#answer strong").wait_for()
     return tab.page
 
 
@@ -116,26 +111,6 @@ def test_a_page_prints_and_loads_nothing_and_can_be_read_everywhere(tab: Tab, pa
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     assert tab.said == []
     assert tab.asked == [pages[name].as_uri()]
-
-
-def test_the_box_counts_the_released_records(tab: Tab, pages: Pages) -> None:
-    release = made("diffgen")
-    page = opened(tab, pages["diffgen"])
-    box = page.locator(".condition")
-    box.get_by_label("column", exact=True).select_option(label="grade")
-    box.get_by_label("from", exact=True).select_option(label="mid")
-    box.get_by_label("to", exact=True).select_option(label="high")
-    expected = int(release.records["grade"].is_in(["mid", "high"]).sum())
-    assert page.locator("#answer strong").inner_text() == f"{expected:,}"
-    page.get_by_role("button", name="Add a condition").click()
-    second = page.locator(".condition").nth(1)
-    second.get_by_label("column", exact=True).select_option(label="member")
-    second.get_by_label("from", exact=True).select_option(label="true")
-    second.get_by_label("to", exact=True).select_option(label="true")
-    both = release.records.filter(release.records["grade"].is_in(["mid", "high"]) & release.records["member"])
-    assert page.locator("#answer strong").inner_text() == f"{len(both):,}"
-    second.get_by_role("button", name="Remove").click()
-    assert page.locator("#answer strong").inner_text() == f"{expected:,}"
 
 
 def test_a_region_is_enlarged_with_the_mouse_and_with_the_keyboard(tab: Tab, pages: Pages) -> None:
@@ -185,49 +160,3 @@ def test_every_method_has_a_page() -> None:
 
     assert set(METHODS) <= {name.split(",")[0] for name in RELEASES} | {"auto"}
     assert isinstance(made("diffgen"), library.Release)
-
-
-def test_the_interval_of_the_box_is_that_of_its_class_and_scale(tab: Tab, tmp_path: Path) -> None:
-    """As `cantle query` has it, with as much doubt as the page needs, because it does not know the noise."""
-    release = library.publish(people(1_500), SCHEMA, epsilon=20, method="mosaic", insecure_seed=3)
-    (tmp_path / "page.html").write_text(render(release), encoding="utf-8")
-    page = opened(tab, tmp_path / "page.html")
-    asker = TableAsker(release)
-    widths = asker.widths
-    conditions = [("grade", "mid", "high"), ("member", "true", "true"), ("town", "Birch", "Birch")]
-    texts = ["grade >= 'mid'", "member", "town == 'Birch'"]
-    for number, (column, first, last) in enumerate(conditions):
-        if number:
-            page.get_by_role("button", name="Add a condition").click()
-        box = page.locator(".condition").nth(number)
-        box.get_by_label("column", exact=True).select_option(label=column)
-        box.get_by_label("from", exact=True).select_option(label=first)
-        box.get_by_label("to", exact=True).select_option(label=last)
-        question = asker.parse(" and ".join(texts[: number + 1]))
-        columns = [name for name, *_ in conditions[: number + 1]]
-        level = widths.level(columns, 0.95, MORE_DOUBT)
-        assert level is not None
-        margin = level * widths._scale(question) / widths._stated(columns)  # noqa: SLF001 - the page has the same rule
-        value = asker.drawn(question)
-        low, high = (f"{round(max(0, value + side * margin)):,}" for side in (-1, 1))
-        said = page.locator("#answer").inner_text()
-        assert said.startswith(f"{value:,} records"), (said, texts[: number + 1])
-        assert f"95 % interval {low} to {high}" in said, (said, low, high, columns)
-
-
-def test_the_interval_of_a_small_group_of_one_column_is_as_wide_as_that_of_the_command(
-    tab: Tab, tmp_path: Path
-) -> None:
-    kinds = pl.DataFrame({"kind": ["often"] * 4_920 + ["rare"] * 80})
-    fields = [{"name": "kind", "type": "string", "categories": ["often", "rare"]}]
-    release = library.publish(kinds, {"fields": fields}, epsilon=1, insecure_seed=3)
-    (tmp_path / "page.html").write_text(render(release), encoding="utf-8")
-    page = opened(tab, tmp_path / "page.html")
-    for end in ("from", "to"):
-        page.locator(".condition").get_by_label(end, exact=True).select_option(label="rare")
-    asker = TableAsker(release)
-    question, level = asker.parse("kind == 'rare'"), asker.widths.level(["kind"], 0.95, MORE_DOUBT)
-    assert level is not None
-    margin = level * asker.widths._scale(question) / asker.widths._stated(["kind"])  # noqa: SLF001 - the same rule
-    low, high = (f"{round(max(0, asker.drawn(question) + side * margin)):,}" for side in (-1, 1))
-    assert f"95 % interval {low} to {high}" in page.locator("#answer").inner_text()

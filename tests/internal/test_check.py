@@ -17,7 +17,7 @@ from cantle.internal.check_and_evaluate import check, limit_of
 from cantle.internal.hints import hint
 from cantle.schema import Schema
 from cantle.schema.scales import Labels, Steps
-from cantle.schema.spelling import NumberForm
+from cantle.schema.values import NumberForm
 from tests.interfaces.cli.inside import Cantle, cantle  # noqa: F401
 
 FIELDS = [

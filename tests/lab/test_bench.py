@@ -1,4 +1,4 @@
-"""The benchmark: arithmetic of its model, tables, cases, repeatable data, and a stopwatch that changes nothing."""
+"""The benchmark: tables, cases, repeatable data, and a stopwatch that changes nothing."""
 
 from __future__ import annotations
 
@@ -15,88 +15,16 @@ import pytest
 
 import cantle
 from cantle.errors import OutputError, ParameterError
-from cantle.methods.diffgen import method as diffgen
-from cantle.methods.rps import method as rps
-from cantle_lab.bench import cases, data, page, table
+from cantle_lab.bench import cases, data, page
 from cantle_lab.bench.cases import Case, Skipped
-from cantle_lab.bench.model import RULES, Line, Passes, forecast
 from cantle_lab.bench.passes import PASSES, Stopwatch, clock, peak
 from cantle_lab.bench.running import COLUMNS, Bench, summary
-from cantle_lab.bench.table import exponents
 
-LARGER: dict[str, Any] = {
-    "records": 1000, "attributes": 2, "levels": 4, "cells": 100, "deepest": 60,
-    "open": 1.0, "count": 3.0, "move": 1.0, "noise": 0.5, "other": 0.5, "draw": 1.0, "save": 1.0,
+ONE: dict[str, Any] = {
+    "records": 1000, "attributes": 2, "items": None, "axis": "size", "method": "rps", "engine": "memory", "read": 0.5,
+    "open": 1.0, "count": 3.0, "move": 1.0, "noise": 0.5, "other": 0.5, "draw": 1.0, "save": 1.0, "ratio": 2.0,
+    "core": 8.0, "records_per_second": 125.0, "peak": 100.0,
 }  # fmt: skip
-SMALLER = LARGER | {
-    "records": 500, "levels": 3, "cells": 50,
-    "open": 0.6, "count": 1.0, "move": 0.5, "noise": 0.25, "other": 0.5, "draw": 0.5, "save": 1.0,
-}  # fmt: skip
-
-
-# ---- the model ------------------------------------------------------------------------------------------------
-
-
-def test_times_of_passes_are_lines_through_two_runs() -> None:
-    passes = Passes.of(LARGER, SMALLER, add=0.01)
-    lines = (passes.opening, passes.level, passes.deciding, passes.drawing)
-    assert [(line.fixed, line.rate) for line in lines] == [
-        pytest.approx(pair) for pair in ((0.2, 0.0008), (0.0, 0.001), (0.5, 0.005), (1.0, 0.001))
-    ]
-    alone = Passes.of(LARGER, None, add=0.01)
-    assert alone.level == Line(0.0, 4.0 / 4000)
-
-
-@pytest.mark.parametrize("y0", [8.0, 9.0])
-def test_a_line_that_falls_goes_through_the_origin(y0: float) -> None:
-    assert Line.through(4.0, 8.0, 2.0, y0) == Line(0.0, 2.0)
-
-
-def test_a_line_that_would_start_below_zero_goes_through_the_origin() -> None:
-    assert Line.through(4.0, 8.0, 2.0, 1.0) == Line(0.0, 2.0)
-
-
-def test_the_forecast_of_four_times_the_records() -> None:
-    predicted = forecast("rps", Passes.of(LARGER, SMALLER, add=0.01), 4000)
-    assert (predicted.levels, predicted.growth) == (6, 4)
-    parts = (predicted.opening, predicted.counting, predicted.deciding, predicted.drawing)
-    assert parts == pytest.approx((0.2 + 3.2, 0.001 * 4000 * 6, 0.5 + 0.005 * 400, 1 + 4))
-    # of 4 workers, 3 send 400 cells each; 400 workers have 10 records each, with 2 attributes on 6 levels, in a tree
-    assert predicted.adding(4) == pytest.approx(3 * 400 * 0.01)
-    assert predicted.adding(400) == pytest.approx(
-        (7 * 10 * 2 * 6 + 7 * 400 + 6 * 400) * 0.01
-    )  # with 400, 50 and 7 places
-    assert predicted.adding(1) == 0
-    assert predicted.hours(4) == pytest.approx((27.4 / 4 + 2.5 + 12) / 3600)
-    assert predicted.bytes_per_level(4) == 16 * 60 * 4
-    assert predicted.bytes_per_level(400) == 16 * 10 * 2
-
-
-def test_levels_end_at_the_public_limits() -> None:
-    passes = Passes.of(LARGER, SMALLER, add=0.01)
-    assert forecast("rps", passes, 1000 << 40).levels == rps.DEEPEST
-    assert forecast("rps:paper", passes, 1000 << 40).growth == 2 ** (rps.DEEPEST - 4)
-    assert forecast("diffgen", passes, 1000 << 40).levels == diffgen.MOST_ROUNDS + 1
-    deep = Passes.of(LARGER | {"levels": 50}, None, add=0.01)
-    assert forecast("rps", deep, 10**9).levels == 50
-
-
-def test_levels_of_sets_and_degrees_do_not_grow() -> None:
-    passes = Passes.of(LARGER | {"attributes": None}, SMALLER, add=0.01)
-    sets, degrees = forecast("diffpart", passes, 10**9), forecast("degrees", passes, 10**9)
-    assert (sets.levels, degrees.levels, degrees.growth) == (4, 4, 1)
-    assert sets.growth == pytest.approx(10**6 / 60)
-    assert forecast("diffpart", passes, 3000).growth == 3
-
-
-def test_every_method_that_is_measured_has_a_rule() -> None:
-    assert RULES.keys() == cases.KIND_OF.keys()
-
-
-def test_the_page_states_the_limits_of_the_model() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "performance.md").read_text(encoding="utf-8")
-    assert f"at most {rps.DEEPEST} for RPS and {diffgen.MOST_ROUNDS + 1} for DiffGen" in " ".join(text.split())
-    assert text.index(page.BEGIN) < text.index(page.END)
 
 
 # ---- tables ---------------------------------------------------------------------------------------------------
@@ -105,8 +33,7 @@ def test_the_page_states_the_limits_of_the_model() -> None:
 def row(**given: Any) -> dict[str, Any]:
     """A row of the table of measurements."""
     blank: dict[str, Any] = dict.fromkeys(COLUMNS, 0)
-    facts = {"axis": "size", "method": "rps", "engine": "memory", "read": 0.5, "ratio": 2.0, "items": None}
-    return blank | LARGER | {"core": 8.0, "records_per_second": 125.0, "peak": 100.0} | facts | given
+    return blank | ONE | given
 
 
 def bench(*rows: dict[str, Any]) -> Bench:
@@ -114,7 +41,7 @@ def bench(*rows: dict[str, Any]) -> Bench:
     facts: dict[str, Any] = dict.fromkeys(names, "x") | {"tables": "generated", "numba": None}
     seconds = {"help_seconds": 0.1, "load_seconds": 0.3, "kernels_seconds": 0.8}
     frame = pl.DataFrame(list(rows), schema=COLUMNS, orient="row")
-    return Bench(frame, [Skipped("engine spark", "no Java")], facts, seconds, 0.01)
+    return Bench(frame, [Skipped("engine spark", "no Java")], facts, seconds)
 
 
 def test_the_best_repeat_counts() -> None:
@@ -130,19 +57,10 @@ def test_exponents_of_growth() -> None:
         row(axis="rows", records=n, core=core, count=count / 2, move=count / 2, peak=held)
         for n, core, count, held in sizes
     ]
-    [line] = exponents(bench(*rows, row(records=7)).rows).iter_rows()
-    assert line[:4] == ("rows", "rps", 100, 400)
-    assert line[4:] == pytest.approx((1.5, 2.0, 1.0, 1.0))
-    assert exponents(bench(row(axis="rows")).rows).is_empty()
-
-
-def test_the_model_uses_the_two_largest_runs() -> None:
-    rows = [row(records=n, core=float(n)) for n in (400_000, 200_000, 300_000)]
-    [(larger, smaller)] = table.largest(bench(*rows, row(axis="attributes", records=900_000)).rows)
-    assert smaller is not None
-    assert (larger["records"], smaller["records"]) == (400_000, 300_000)
-    assert len(table.modelled(bench(*rows))) == 3
-    assert len(table.modelled(bench(row(records=199_999)))) == 1  # too few records for a forecast
+    assert page.grown(bench(*rows, row(records=7)).rows)[1:] == [
+        ["rows", "rps", "100", "400", "1.50", "2.00", "1.00", "1.00"]
+    ]
+    assert len(page.grown(bench(row(axis="rows")).rows)) == 1
 
 
 def test_numbers_are_written_between_the_marks_of_a_page(tmp_path: Path) -> None:
@@ -183,9 +101,9 @@ def test_missing_engines_are_skipped_with_the_reason(monkeypatch: pytest.MonkeyP
 
 def test_growth_has_only_kinds_of_data_that_can_grow() -> None:
     listed = list(cases.growth(cases.AXES, [(method, "default") for method in cases.KIND_OF], 1600))
-    grown = {(case.axis, case.method): [] for case in listed}  # type: dict[tuple[str, str], list[int]]
+    grown = {(case.axis, case.method): [] for case in listed}  # type: dict[tuple[str, str], list[int | None]]
     for case in listed:
-        grown[case.axis, case.method].append(case.across)
+        grown[case.axis, case.method].append(case.records if case.axis == "rows" else case.width)
     assert grown["rows", "degrees"] == [100, 400, 1600]
     assert {method for axis, method in grown if axis == "attributes"} == {"mosaic", "rps", "diffgen"}
     assert grown["universe", "diffpart"] == [253, 506, 1012, 2024, 4048]
@@ -279,14 +197,12 @@ class Slow:
 def test_the_stopwatch_counts_nothing_twice() -> None:
     ticks = Ticks()
     watch, engine = Stopwatch(ticks), Slow(ticks)
-    watch.watch_engine(engine)
+    watch.watch(engine, "count", "move")
     for _ in engine.tally(3):
         ticks.now += 1000  # the time of the curator between chunks is not the engine's
     engine.split()
     engine.occupied()
     assert dict(watch.seconds) == {"count": 3 + 12, "move": 100}
-    assert watch.level == 2
-    assert dict(watch.cells) == {0: 15, 1: 0, 2: 7}
 
 
 @pytest.mark.parametrize("method", ["rps", "diffgen"])
@@ -300,9 +216,6 @@ def test_a_watched_run_gives_the_same_release(method: str, tmp_path: Path) -> No
     assert plain.groups.equals(watched.groups)
     assert set(watch.seconds) <= set(PASSES)
     assert all(watch.seconds[name] > 0 for name in ("open", "count", "noise"))
-    assert watch.level > 1
-    assert sum(watch.cells.values()) > 100
-    assert watch.draws > 10
     measured = dict(watch.seconds)
     cantle.publish(tmp_path / "t.csv", tmp_path / "t.json", **options)
     assert dict(watch.seconds) == measured  # the watch measures nothing after its block

@@ -7,10 +7,12 @@ import pytest
 
 from cantle.drawing.counts import public_dice, systematic
 from cantle.errors import ParameterError
-from cantle.methods.baskets.model import pair_plan, rake, synthesis
+from cantle.methods.baskets.model import pair_plan, synthesis
 from cantle.methods.baskets.model.given_pairs import Doubles, GivenPairs, find_pairs, with_likely
-from cantle.methods.baskets.model.item_supports import ItemSupports, SizeModel, fit_sizes, fit_supports, size_edges
+from cantle.methods.baskets.model.item_supports import ItemSupports, fit_supports
 from cantle.methods.baskets.model.pool import HeadModel, make_pool
+from cantle.methods.baskets.model.sizes import SizeModel, fit_sizes, size_edges
+from cantle.methods.baskets.model.synthesis import Features
 from cantle.trusted.counting import basket_counts
 from cantle.trusted.geometry.item_partitions import PARTS
 
@@ -337,9 +339,9 @@ def test_raked_weights_of_the_pool_match_pairs_supports_and_sizes():
 
 
 def test_weights_stay_below_their_cap():
-    features = rake.Features(np.array([0, 1]), np.zeros(1, np.int32), np.array([1e9]), np.ones(2), 1e-9, (0.25, 4.0))
-    nothing = rake.Features(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), np.ones(2), 1.0, (0.25, 4.0))
-    assert rake.rake(np.ones(2), [nothing], [features], 7.0).tolist() == [7.0, 1.0]
+    features = Features(np.array([0, 1]), np.zeros(1, np.int32), np.array([1e9]), np.ones(2), 1e-9, (0.25, 4.0))
+    nothing = Features(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), np.ones(2), 1.0, (0.25, 4.0))
+    assert synthesis.rake(np.ones(2), [nothing], [features], 7.0).tolist() == [7.0, 1.0]
 
 
 def test_systematic_draws_follow_weights_and_never_take_a_weight_of_zero():

@@ -13,8 +13,7 @@ from cantle.errors import ParameterError
 from cantle.interfaces.cli.app import publish_command
 from cantle.interfaces.publishing import MethodName
 from cantle.methods.catalogue import METHODS, methods_for
-from cantle.methods.rps.method import RPS
-from cantle.methods.rps.settings import PRESETS, RpsSettings
+from cantle.methods.rps.method import PRESETS, RPS, RpsSettings
 from cantle.methods.settings import echo, flag, maybe, one_of, read_settings, rules_of, setting, share, whole
 from tests.laws.strategies import public_domain
 

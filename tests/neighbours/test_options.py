@@ -23,7 +23,7 @@ import pytest
 from cantle.data.file_forms import ARROW, CSV, JSON_LINES, PARQUET, SHEETS, STATISTICS, TABLES, ending
 from cantle.schema import Schema
 from cantle.schema.dialect import DIALECT_KEYS
-from cantle.schema.field_keys import CONSTRAINT_KEYS, FIELD_KEYS, WRITING
+from cantle.schema.fields import CONSTRAINT_KEYS, FIELD_KEYS, WRITING
 from cantle.schema.file_bytes import UNPACKED
 from cantle.schema.sets import SetSchema
 from tests.neighbours.engines import duckdb_forms, spark_forms

@@ -17,7 +17,7 @@ from cantle.errors import ParameterError, VerifyError
 from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError, affordable
 from cantle.release.accuracy import accuracy_from, accuracy_to, share_errors
 from cantle.release.kinds import texts_of
-from cantle.release.report.content import accuracy_tile
+from cantle.release.report.page import tiles
 from cantle.release.show import facts, overview, sections
 from cantle.release.verify import problems, verify_folder
 from cantle.trusted.core.budget import NANO
@@ -194,7 +194,7 @@ def test_every_output_has_the_same_sentence_about_accuracy(method: str, tmp_path
     release = released(method)
     line, *more = texts_of(release.manifest).accuracy
     assert str(release.accuracy) == dict(overview(release))["accuracy"] == line
-    assert accuracy_tile(release, 0.1).words == line
+    assert [tile.words for tile in tiles(release) if tile.name == "accuracy"] == [line]
     assert dict(sections(release))["Accuracy"] == [line, *more]
     assert line in release.statement
     assert line in (release.save(tmp_path / "out") / "registry.yaml").read_text(encoding="utf-8")

@@ -244,3 +244,18 @@ def test_a_schema_without_steps_needs_no_version() -> None:
     assert Schema.from_dict({"fields": [STEP]}).to_dict()["schemaVersion"] == 2
     days = {"name": "d", "type": "date", "constraints": {"minimum": date(2025, 1, 1), "maximum": date(2025, 2, 1)}}
     assert "schemaVersion" not in Schema.from_dict({"fields": [days]}).to_dict()
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1])
+def test_intervals_hold_counts_of_columns_whose_values_lie_on_few_points_of_wide_cells(epsilon: float) -> None:
+    dice = np.random.default_rng(3)
+    sizes = np.log(dice.choice([1, 2, 3, 4, 5, 6], 6_000, p=[0.08, 0.14, 0.18, 0.3, 0.2, 0.1])).round(3)
+    private = pl.DataFrame({"size": sizes, **{f"n{i}": dice.normal(50, 10, 6_000).clip(0, 100) for i in range(8)}})
+    wide = [
+        {"name": name, "type": "number", "step": 0.001, "constraints": {"minimum": 0, "maximum": 3 if at == 0 else 100}}
+        for at, name in enumerate(private.columns)
+    ]
+    release = cantle.publish(private, {"fields": wide}, epsilon=epsilon)
+    for low in np.log([2, 3, 4, 5, 6]).round(3):
+        answer = release.count(f"size >= {low}")
+        assert answer.low <= (sizes >= low).sum() <= answer.high, answer

@@ -9,8 +9,7 @@ import pytest
 
 from cantle.errors import ParameterError, SchemaError
 from cantle.schema import Schema
-from cantle.schema.code_books import read_code_book
-from cantle.schema.code_books.columns import BookColumn
+from cantle.schema.code_books import BookColumn, read_code_book
 from tests.interfaces.cli.inside import Cantle, cantle  # noqa: F401 - a fixture
 from tests.schema.code_books import ADULT, COMPLETE, PARTIAL, TABLES
 

@@ -18,7 +18,7 @@ from cantle.errors import SchemaError
 from cantle.schema import Schema, dialect, field_parser, graph, json_schema, sequences, sets, table
 from cantle.schema.declared_values import BLANK
 from cantle.schema.documents import parse_document
-from cantle.schema.field_keys import TYPES
+from cantle.schema.fields import TYPES
 from tests.interfaces.cli.inside import Cantle, cantle  # noqa: F401 - a fixture
 from tests.schema.test_problems import WRONG
 

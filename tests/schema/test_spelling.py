@@ -12,10 +12,9 @@ import pytest
 from cantle.errors import SchemaError
 from cantle.schema import Schema
 from cantle.schema.domain import Attribute
-from cantle.schema.field_keys import CONSTRAINT_KEYS, FIELD_KEYS, WRITING
-from cantle.schema.fields import Field
+from cantle.schema.fields import CONSTRAINT_KEYS, FIELD_KEYS, WRITING, Field
 from cantle.schema.items import Universe
-from cantle.schema.spelling import BLANKS
+from cantle.schema.values import BLANKS
 
 MARKS = ["", "-999", "k.A."]
 CENTS = {"type": "number", "step": 0.01, "constraints": {"minimum": -1000, "maximum": 1_000_000}}

@@ -51,7 +51,7 @@ def bench_command(
     from cantle_lab.bench import page as pages
     from cantle_lab.bench.running import run
 
-    chosen, records = cases.methods_of(methods), cases.numbers_of(rows, "--rows")
+    chosen, records = cases.methods_of(methods), _numbers(rows, "--rows", int, least=16)
     axes = [axis for text in grow for axis in cases.words_of(text, cases.AXES, "--grow")]
     pages.check(page)
     able, missing = cases.available(cases.engines_of(engines))
@@ -152,12 +152,15 @@ def experiment_command(
     print_result(as_json, answer, lambda: print("wrote " + ", ".join(map(str, files))))
 
 
-def _numbers(text: str, option: str, kind: Callable[[str], Number]) -> list[Number]:
-    """The positive numbers of a list with commas."""
+def _numbers(text: str, option: str, kind: Callable[[str], Number], least: float = 0) -> list[Number]:
+    """The numbers of a list with commas, which are positive and at least `least`."""
     try:
         given = [kind(word) for word in text.split(",")]
     except ValueError:
         given = []
-    if not given or any(not 0 < one < 1e6 for one in given):
-        raise_alone(ParameterError(f"{option} takes positive numbers with commas, such as 1,4, got {text!r}"))
+    if not given or any(not 0 < one < float("inf") or one < least for one in given):
+        at_least = f" from {least} on" if least else ""
+        raise_alone(
+            ParameterError(f"{option} takes positive numbers{at_least} with commas, such as 100,400; got {text!r}")
+        )
     return given

@@ -37,7 +37,7 @@ import polars as pl
 from cantle.data.file_forms import ending
 from cantle.data.frames import EXACT
 from cantle.errors import DataError, optional, raise_alone
-from cantle.schema.code_books.columns import BookColumn
+from cantle.schema.code_books import BookColumn
 
 if TYPE_CHECKING:
     from cantle.schema.table import Dialect

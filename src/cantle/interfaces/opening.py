@@ -20,6 +20,8 @@ from cantle.trusted.core.budget import Unit, nano_of
 from cantle.trusted.counting.base import Engine
 from cantle.trusted.ledger import Ledger
 
+LEDGER_AND_NAME = "a ledger and a data set in it belong together: give both (--ledger and --dataset), or neither"
+
 
 @dataclass(frozen=True)
 class Order:
@@ -117,5 +119,5 @@ def _account(ledger: Ledger | str | os.PathLike[str] | None, dataset: str | None
     if ledger is None and dataset is None:
         return None
     if ledger is None or dataset is None:
-        raise ParameterError("a ledger needs the name of the data set, and a data set its ledger; give both or neither")
+        raise ParameterError(LEDGER_AND_NAME)
     return ledger if isinstance(ledger, Ledger) else Ledger(ledger), dataset

@@ -23,9 +23,9 @@ from cantle.errors import CHARGE_NOTE, LedgerError, OutputError
 from cantle.interfaces.notes import notes_of
 from cantle.interfaces.opening import Order, open_data, preflight
 from cantle.methods.base import Authored, Method, UsesDice
-from cantle.methods.epsilon_in_words import caution
 from cantle.methods.own_accuracy import MeasuresItself
 from cantle.methods.own_error.accuracy import Accuracy
+from cantle.methods.words import caution
 from cantle.release import Release, tables
 from cantle.release.document_fields import read
 from cantle.release.facts import Facts

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cantle.errors import ParameterError
-from cantle.internal.check_sets import check_sequences, check_sets
 from cantle.internal.check_tables import check_table
-from cantle.internal.compare_sets import compare_sequences, compare_sets
 from cantle.internal.compare_tables import compare_table
 from cantle.internal.comparison import Comparison
 from cantle.internal.families import check_families, compare_families
 from cantle.internal.findings import Checked, percent
 from cantle.internal.graphs import check_graph, compare_graph
+from cantle.internal.sets import check_sequences, check_sets, compare_sequences, compare_sets
 from cantle.release import Release
 from cantle.schema import Schema, as_schema
 

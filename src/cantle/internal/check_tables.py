@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,8 +22,7 @@ from cantle.schema.values import MIXED, Mask, text_of
 def check_table(data: object, schema: TableSchema) -> Checked:
     """What `publish` would do with each record of a table."""
     domain = schema.as_declared().with_target_as_column()
-    relations = schema.domain().relations
-    unread = {} if relations is None else relations.unread
+    relations = schema.relations
     checked = [pair for attribute in domain.attributes for pair in _checked(attribute)]
     tallies = [tally for tally, _ in checked]
     read, kept, persons = 0, [np.zeros(0, dtype=bool)], []
@@ -34,7 +33,7 @@ def check_table(data: object, schema: TableSchema) -> Checked:
         keep = np.ones(frame.height, dtype=bool)
         for tally, given in checked:
             fits = tally.add(given(frame))
-            keep &= fits | (tally.attribute.name in unread)
+            keep &= fits | (tally.attribute.name in relations.unread)
         kept.append(keep)
         if domain.rules is not None:
             for text, number in domain.rules.numbers(domain.coder(frame)):
@@ -44,14 +43,13 @@ def check_table(data: object, schema: TableSchema) -> Checked:
     fits = np.concatenate(kept)
     whole, used, facts = _persons(schema, persons, fits)
     dropped = Finding("records dropped, because a required value is missing or not declared", int((~fits).sum()), read)
-    scales = {tally.attribute.name: tally.attribute.scale for tally in tallies}
     against = [
-        Finding(f"records that break the rule {text!r}", number, read, becomes=_of_breaking(text, relations, scales))
+        Finding(f"records that break the rule {text!r}", number, read, becomes=_of_breaking(text, relations))
         for text, number in broken.items()
     ]
     against += [
         Finding(f"values of {name}, which is computed from {other} and not read", read, read, problem=False)
-        for name, other in unread.items()
+        for name, other in relations.unread.items()
     ]
     sections = [Section("records", (dropped, *whole, *against)), *(tally.section(read) for tally in tallies)]
     better = tuple(lines(schema, {tally.attribute.name: tally.hint() for tally in tallies}))
@@ -70,20 +68,18 @@ def _checked(attribute: Attribute) -> list[tuple[_Tally, Callable[[pl.DataFrame]
     return pairs
 
 
-def _of_breaking(text: str, relations: Relations | None, scales: Mapping[str, object]) -> str:
+def _of_breaking(text: str, relations: Relations) -> str:
     """What becomes of records that break a rule. Sums are compared on the columns' grid, which rounding may break."""
-    if relations is not None:
-        for one in relations.computed:
-            if one.rule == text:
-                grid = scales[one.name]
-                assert isinstance(grid, Steps)
-                finer = "; `multipleOf` declares finer values" if grid.type == "number" else ""
-                return f"{one.name} is computed instead, in multiples of {grid.step / grid.scale:g}{finer}"
-        looked_up = {f"{one.source} -> {one.name}": one.name for one in relations.looked_up}
-        if text in looked_up:
-            return f"{looked_up[text]} is computed instead"
-        if any(text in one.rules for one in relations.differences):
-            return "the difference is moved to the nearest that obeys"
+    computed = next((one for one in relations.computed if one.rule == text), None)
+    if computed is not None:
+        grid = computed.column.steps
+        finer = "; `multipleOf` declares finer values" if grid.type == "number" else ""
+        return f"{computed.name} is computed instead, in multiples of {grid.step / grid.scale:g}{finer}"
+    looked_up = next((one for one in relations.looked_up if one.rule == text), None)
+    if looked_up is not None:
+        return f"{looked_up.name} is computed instead"
+    if any(text in one.rules for one in relations.differences):
+        return "the difference is moved to the nearest that obeys"
     return "counted, but none is released"
 
 

@@ -22,8 +22,8 @@ from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK
 from cantle.schema.documents import one_line
 from cantle.schema.scales import DROP, Labels, Steps
-from cantle.schema.spelling import PLAIN, NumberForm
 from cantle.schema.table import TableSchema
+from cantle.schema.values import PLAIN, NumberForm
 
 MOST_TEXTS = 500
 """Most texts that are looked at in a column: the most frequent distinct ones."""
@@ -179,7 +179,7 @@ def _spellings(scale: Labels, texts: list[str]) -> dict[str, JSON]:
 def _truth(texts: list[str]) -> dict[str, JSON]:
     """What means true and what means false, as far as these are usual words."""
     words = list(dict.fromkeys(text.casefold() for text in texts))
-    same_but_for_case: dict[str, JSON] = {"ignoreCase": True} if len(words) < len(set(texts)) else {}
+    same_but_for_case: dict[str, JSON] = {"ignoreCase": True} if set(words) != set(texts) else {}
     sides = [[word for word in words if word in usual] or [BLANK] for usual in (_TRUE, _FALSE)]
     return {"trueValues": [*sides[0]], "falseValues": [*sides[1]]} | same_but_for_case
 

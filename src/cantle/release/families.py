@@ -10,7 +10,7 @@ from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
 from cantle.release.storage import FamilyStorage
 from cantle.release.structures import traits_of
 from cantle.release.words import Right, Uses, points, printable, sentence, worst_of
-from cantle.schema.field_keys import WRITING
+from cantle.schema.fields import WRITING
 
 if TYPE_CHECKING:
     from cantle.methods.own_error.accuracy import Accuracy
@@ -88,6 +88,7 @@ def _texts(manifest: Manifest) -> Texts:
         f"Any number of families (also none) of two linked tables with these public fields:\n{listed}",
         {},
         (sentence(f"The share of {names[0]}", manifest.accuracy, parts),),
+        parts[0].error if parts else None,
         cast("Mapping[str, Mapping[str, JSON]]", resources),
     )
 

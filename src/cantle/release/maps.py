@@ -59,8 +59,9 @@ def rectangles(release: Release, name: str | None = None) -> list[Rectangle]:
     """The rectangles of a place: the heaviest is halved again and again, while a half stands out of its noise."""
     found = [one for one in places_of(release) if name in (None, one.name)]
     if not found or (name is None and len(found) > 1):
-        known = ", ".join(one.name for one in places_of(release)) or "none"
-        raise ParameterError(f"name one place of this release after --place ({known})")
+        known = ", ".join(one.name for one in places_of(release))
+        none = "this release has no place (a column of type geopoint), so there is nothing to map"
+        raise ParameterError(f"name one place of this release after --place ({known})" if known else none)
     plane = found[0].scale
     assert isinstance(plane, Plane)
     frame = as_polars(release.records, release.manifest)

@@ -34,6 +34,8 @@ class Texts:
     """The schema of the data file in datapackage.json, by the ending of its name."""
     accuracy: tuple[str, ...] = ()
     """How accurate the release is, the most important sentence first; none if the error is not measured."""
+    level: float | None = None
+    """The one figure of that sentence that stands for all, from 0 to 1."""
     resources: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)
     """The schemas of the data files by their names, if there are several."""
 

@@ -146,6 +146,7 @@ def _texts(manifest: Manifest) -> Texts:
         f"Collections of any number of sequences (also zero) of symbols of a public alphabet ({universe}).",
         {"dat": {}, "xes": {}, "csv": {"schema": {"fields": long}}, "parquet": {"schema": {"fields": lists}}},
         (sentence("The share of sequences", manifest.accuracy, parts), BEYOND),
+        middle(manifest.accuracy, manifest.summary["records"]),
     )
 
 

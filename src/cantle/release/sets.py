@@ -39,12 +39,6 @@ def rights(accuracy: Accuracy | None, released: int) -> list[Right]:
     return parts
 
 
-def middle(accuracy: Accuracy | None, released: int) -> float | None:
-    """The one figure of that sentence that stands for all: the middle one, from 0 to 1."""
-    known = rights(accuracy, released)
-    return known[len(known) // 2].error if known else None
-
-
 def uses(manifest: Manifest) -> Uses:
     """What the sets are good for and what they are not good for."""
     released = manifest.summary["records"]
@@ -116,14 +110,15 @@ def _texts(manifest: Manifest) -> Texts:
     form, traits = manifest.form, traits_of(manifest)
     long: list[JSON] = [{"name": form.get("id", ""), "type": "integer"}, {"name": form.get("item", "")}]
     lists: list[JSON] = [{"name": form.get("column", ""), "type": "array"}]
-    said = sentence("The share of sets", manifest.accuracy, rights(manifest.accuracy, manifest.summary["records"]))
+    known = rights(manifest.accuracy, manifest.summary["records"])
     universe = declared_names(manifest, "items")
     return Texts(
         drawn_records(manifest, "set", traits.released) + traits.besides,
         DRAWN,
         f"Collections of any number of sets (also zero) of items of a public universe ({universe}).",
         {"dat": {}, "csv": {"schema": {"fields": long}}, "parquet": {"schema": {"fields": lists}}},
-        (said, WEAKER),
+        (sentence("The share of sets", manifest.accuracy, known), WEAKER),
+        known[len(known) // 2].error if known else None,
     )
 
 

@@ -139,8 +139,7 @@ def column_section(release: Release, everything: bool) -> tuple[str, list[str]]:
     codes, domain = code_reader(manifest, as_polars(release.records, manifest)), schema.as_declared()
     made = [one for one in schema.domain().attributes if one.name not in domain.columns]
     every = [*domain.attributes, *made, *([domain.target] if domain.target else [])]
-    lists = {} if schema.relations is None else schema.relations.lists_by_name
-    items = {} if schema.relations is None else schema.relations.lists_by_item
+    lists, items = {one.name: one for one in schema.relations.lists}, schema.relations.lists_by_item
     columns = [one for one in every if one.name not in items]
     left = 0 if everything else max(0, len(columns) - _MOST_COLUMNS)
     shown = columns if left < 2 else [*columns[: _MOST_COLUMNS - 1], *columns[-1:]]

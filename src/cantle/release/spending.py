@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cantle.methods.question_words import EVERY_COLUMN, question_in_words
+from cantle.methods.words import EVERY_COLUMN, question_in_words
 from cantle.release.manifest import Manifest, PathCharges, Receipt
 from cantle.release.words import percent
 from cantle.trusted.core.budget import NANO, words_of

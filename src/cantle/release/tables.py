@@ -23,7 +23,7 @@ from cantle.release.storage import TableStorage
 from cantle.release.structures import traits_of
 from cantle.release.words import Right, Uses, drawn_records, groups, points, printable, sentence
 from cantle.schema.declared_values import plain
-from cantle.schema.field_keys import DELIMITER, LIST, WRITING
+from cantle.schema.fields import DELIMITER, LIST, WRITING
 from cantle.schema.items import parse_items
 from cantle.schema.table import TableSchema
 
@@ -126,12 +126,6 @@ def rights(accuracy: Accuracy | None, released: int) -> list[Right]:
         return []
     bound = bound_of(one)  # of a table that has no other column
     return [Right(bound / max(1, released), "in one column", 2 * DOUBT * noise_scale(one) > bound)]
-
-
-def middle(accuracy: Accuracy | None, released: int) -> float | None:
-    """The one figure of that sentence that stands for all: the error in two columns measured together, from 0 to 1."""
-    errors = share_errors(accuracy, released)
-    return None if errors is None else errors.together
 
 
 def _parts(accuracy: Accuracy, errors: ShareErrors) -> Iterator[Right]:
@@ -249,12 +243,14 @@ def _texts(manifest: Manifest) -> Texts:
     ]
     listed = "\n".join(f"- {printable(one['name'])}: {_values(one)}" for one in _published(manifest))
     described: dict[str, JSON] = {"schema": {"fields": fields, "missingValues": [""]}}
+    errors = share_errors(manifest.accuracy, records_meant(manifest.summary))
     return Texts(
         outcome + traits.besides,
         DRAWN,
         f"Data sets of any number of records (also zero) with these public fields:\n{listed}",
         {"csv": described, "parquet": described},
         tuple(_accuracy(manifest)),
+        None if errors is None else errors.together,
     )
 
 

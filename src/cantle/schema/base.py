@@ -22,7 +22,6 @@ from cantle.schema.taxonomy import table
 if TYPE_CHECKING:
     from cantle.schema.code_sets import Question
     from cantle.schema.question_columns import Vocabulary
-    from cantle.schema.relations import Relations
 
 
 class Schema(ABC):
@@ -99,11 +98,6 @@ class Schema(ABC):
     @abstractmethod
     def vocabulary(self) -> Vocabulary:
         """What questions about releases with this schema may name."""
-
-    @property
-    def relations(self) -> Relations | None:
-        """What rules between columns of a table make of them."""
-        return None
 
     def counted(self, question: Question) -> Question:
         """A question of this vocabulary as one about what was counted: rules of a table may count other columns."""

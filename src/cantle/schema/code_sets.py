@@ -11,11 +11,9 @@ everywhere; interval arithmetic finds out which, exactly for single points.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate
 from math import gcd
 
 import numpy as np
@@ -249,33 +247,23 @@ class CodeSet:
 
     def below(self, codes: Codes) -> Ints:
         """For each code how many codes of the set are smaller."""
-        first, end = self._edges[::2], self._edges[1::2]
-        place = np.searchsorted(first, codes, side="left")
-        whole = np.concatenate([[0], np.cumsum(end - first)])
-        # the last span that starts below a code may extend beyond it
-        beyond = np.where(place > 0, np.maximum(end[place - 1] - codes, 0) if len(end) else 0, 0)
-        return whole[place] - beyond
+        place = np.searchsorted(self._edges, codes, side="left")
+        before, starts = self._wholes
+        return before[place] + place % 2 * (codes - starts[place])
 
     def share(self, first: Codes, end: Codes) -> Floats:
         """The share of each span of codes that is in the set."""
         return (self.below(end) - self.below(first)) / np.maximum(1, np.asarray(end) - np.asarray(first))
 
-    def overlap(self, first: int, end: int) -> int:
-        """How many of the codes from `first` to below `end` are in the set."""
-        return self._number_below(end) - self._number_below(first)
-
-    def _number_below(self, code: int) -> int:
-        place = bisect_left(self.edges, code)
-        return self._wholes[place // 2] + (code - self.edges[place - 1] if place % 2 else 0)
-
-    @cached_property
-    def _wholes(self) -> list[int]:
-        """The numbers of codes in the first 0, 1, 2, ... spans."""
-        return [0, *accumulate(end - first for first, end in self.spans())]
-
     @cached_property
     def _edges(self) -> Ints:
         return np.array(self.edges, dtype=np.int64)
+
+    @cached_property
+    def _wholes(self) -> tuple[Ints, Ints]:
+        """For 0 and each edge, the number of codes in the spans that end there or before, and the edge."""
+        edges = np.array([0, *self.edges], dtype=np.int64)
+        return np.cumsum(np.diff(edges, prepend=0) * (np.arange(len(edges)) % 2 == 0)), edges
 
 
 AnySet = CodeSet | Area

@@ -31,7 +31,7 @@ from cantle.schema.scales import DROP as DROP
 from cantle.schema.scales import MISSING as MISSING
 from cantle.schema.scales import Labels as Labels
 from cantle.schema.scales import Steps as Steps
-from cantle.schema.taxonomy import Taxonomy
+from cantle.schema.taxonomy import Label, Taxonomy
 from cantle.schema.values import Codes, Mask, by_kind
 from cantle.trusted.geometry import value_sets
 
@@ -82,6 +82,18 @@ class Attribute:
     def size(self) -> int:
         """Number of codes."""
         return self.bins + self.nullable
+
+    @property
+    def steps(self) -> Steps:
+        """The grid of a column that has no categories."""
+        assert isinstance(self.scale, Steps)
+        return self.scale
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The categories of a column that has some, in the order of their codes."""
+        assert isinstance(self.scale, Labels)
+        return self.scale.labels
 
     @property
     def cell(self) -> int:

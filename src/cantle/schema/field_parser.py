@@ -26,10 +26,24 @@ from cantle.schema.declared_values import (
     texts,
 )
 from cantle.schema.documents import MAX_INTEGER, Problems, fail
-from cantle.schema.field_keys import CONSTRAINT_KEYS, DELIMITER, FIELD_KEYS, LIST, PLACE, TYPE_WORDS, TYPES
-from cantle.schema.fields import MAX_DIGITS, MAX_GRID, MOST_STEPS, Bound, Field, grid_of, since_1970
-from cantle.schema.maps import parse_map
-from cantle.schema.spelling import PLAIN
+from cantle.schema.fields import (
+    CONSTRAINT_KEYS,
+    DELIMITER,
+    FIELD_KEYS,
+    LIST,
+    MAX_DIGITS,
+    MAX_GRID,
+    MOST_STEPS,
+    PLACE,
+    TYPE_WORDS,
+    TYPES,
+    Bound,
+    Field,
+    grid_of,
+    since_1970,
+)
+from cantle.schema.relate import parse_map
+from cantle.schema.values import PLAIN
 from cantle.schema.written_values import BOUNDS, check_place, number_form, with_number_form, with_spellings
 
 if TYPE_CHECKING:

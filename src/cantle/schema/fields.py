@@ -1,4 +1,6 @@
-"""Declared columns: the checked content of a schema's field, and the span of codes that it makes.
+"""Declared columns: their keys, the checked content of a schema's field, and the span of codes that it makes.
+
+The parser of fields accepts no other keys of ours than those of the table here; schema_keys.yaml says what they hold.
 
 `step: s` means that values are counted in cells [v, v + s), and released at places drawn evenly inside their cell.
 `multipleOf: s` means that the values themselves are multiples of s, so that each of them is a place. With both, values
@@ -18,14 +20,87 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import plain
-from cantle.schema.field_keys import DELIMITER
-from cantle.schema.spelling import PLAIN, NumberForm
+from cantle.schema.places import Plane
+from cantle.schema.scales import DROP, MISSING, Labels, Steps
+from cantle.schema.values import PLAIN, NumberForm
 
 if TYPE_CHECKING:
     from cantle.schema.domain import Attribute
     from cantle.schema.items import Universe
-    from cantle.schema.scales import Labels, Steps
     from cantle.schema.taxonomy import Label, Taxonomy
+
+GRIDS = ("integer", "number", "date", "datetime")
+LISTED = ("string", "integer")
+PLACE = "geopoint"
+LIST = "list"
+DELIMITER = ";"
+"""What stands between two items of a list in released texts, and by default in texts that are read."""
+TYPES = (*GRIDS, "string", "boolean", PLACE, LIST)
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key: the types of columns that may have it, and whether these have categories (True) or bounds (False); None
+    means either."""
+
+    types: tuple[str, ...] = TYPES
+    categories: bool | None = None
+
+
+FIELD_KEYS: dict[str, Key] = {
+    "name": Key(),
+    "type": Key(),
+    "role": Key(),
+    "constraints": Key(),
+    "categories": Key(LISTED, categories=True),
+    "categoriesOrdered": Key(LISTED, categories=True),
+    "hierarchy": Key(LISTED, categories=True),
+    "from": Key((*LISTED, "boolean"), categories=True),
+    "map": Key((*LISTED, "boolean"), categories=True),
+    "unknown": Key((*LISTED, "boolean", LIST), categories=True),
+    "items": Key((LIST,)),
+    "itemType": Key((LIST,)),
+    "delimiter": Key((LIST,)),
+    "max_items": Key((LIST,)),
+    "step": Key((*GRIDS, PLACE), categories=False),
+    "bounds": Key((PLACE,)),
+    "columns": Key((PLACE,)),
+    "share": Key((PLACE,)),
+    "format": Key(("date", "datetime", PLACE)),
+    "trueValues": Key(("boolean",)),
+    "falseValues": Key(("boolean",)),
+    "missingValues": Key(),
+    "decimalChar": Key(("integer", "number", PLACE), categories=False),
+    "groupChar": Key(("integer", "number"), categories=False),
+    "bareNumber": Key(("integer", "number"), categories=False),
+    "trim": Key(("string", "boolean"), categories=True),
+    "ignoreCase": Key(("string", "boolean"), categories=True),
+    "replace": Key(),
+}
+"""All keys of a field that cantle reads."""
+
+CONSTRAINT_KEYS = ("required", "minimum", "maximum", "enum", "step", "multipleOf")
+"""All keys of `constraints`."""
+
+WRITING = (
+    "trueValues", "falseValues", "format", "decimalChar", "groupChar", "bareNumber", "trim", "ignoreCase", "replace",
+    "delimiter",
+)  # fmt: skip
+"""The keys that say how values are written in the input. Releases always use true and false, ISO dates, plain numbers,
+and one spelling per category."""
+
+_WORDS = {
+    "integer": "int integer int8 int16 int32 int64 uint8 uint16 uint32 uint64 long bigint smallint tinyint whole count",
+    "number": "float float32 float64 double real decimal number numerical numeric continuous contin",
+    "string": "str string text char character varchar object categorical category factor nominal ordinal code discrete",
+    "boolean": "bool boolean logical binary",
+    "date": "date",
+    "datetime": "datetime timestamp datetime64 time",
+    LIST: "list array set multiple multiselect select_multiple",
+    PLACE: "point geo place location coordinates latlon geopoint geography geometry geojson",
+}
+TYPE_WORDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+"""Words of other tools for the types of columns."""
 
 Bound = int | Fraction | date
 """An exact bound: an integer, a number, a date, or a datetime (which is a date to Python)."""
@@ -157,13 +232,10 @@ class Field:
 
         With a hierarchy the codes are its leaves, depth first, whatever the order of the categories.
         """
-        from cantle.schema.domain import Attribute
-        from cantle.schema.lists import Lists
+        from cantle.schema.domain import Attribute, Lists
 
         marks = self.missing_values if self.missing_values is not None else missing_values
         if self.bounds:
-            from cantle.schema.places import Plane
-
             assert self.step is not None
             layout = self.formats[0] if self.formats else "default"
             plane = Plane.of(self.bounds, Fraction(self.step), marks, layout, self.columns, self.share, self.form)
@@ -178,8 +250,6 @@ class Field:
 
     def _labels(self, marks: tuple[str, ...]) -> Labels:
         """The list of categories, with their spellings and what becomes of other values."""
-        from cantle.schema.scales import Labels
-
         labels: tuple[Label, ...] = self.hierarchy.leaves if self.hierarchy else self.categories or ()
         spellings: list[tuple[str, Label]] = []
         if self.type == "boolean":
@@ -205,13 +275,9 @@ class Field:
     @property
     def _unknown(self) -> int | tuple[str, Label]:
         """What becomes of an undeclared category or item, as scales have it."""
-        from cantle.schema.scales import DROP, MISSING
-
         return MISSING if self.unknown is None else DROP if self.unknown == "drop" else ("label", self.unknown)
 
     def _steps(self, marks: tuple[str, ...]) -> Steps:
-        from cantle.schema.scales import Steps
-
         grid = grid_of(self)
         return Steps(
             type=self.type,

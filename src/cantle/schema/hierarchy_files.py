@@ -75,9 +75,7 @@ def generate(rule: str, spec: Mapping[str, object], categories: tuple[Label, ...
         if isinstance(spec["fanout"], list | tuple | Mapping | None):
             fail(where, f"fanout {quote(spec['fanout'])} is not a whole number from 2 on", "write `fanout: 4`")
         return matched(Taxonomy.from_nested({"leaves": categories, **spec}, where), categories, where)
-    if rule == "dateparts":
-        return _dateparts(spec[rule], categories, where)
-    return (_prefixes if rule == "prefixes" else _bands)(_numbers(spec[rule], rule, where), categories, where)
+    return {"dateparts": _dateparts, "prefixes": _prefixes, "bands": _bands}[rule](spec[rule], categories, where)
 
 
 def _numbers(value: object, rule: str, where: str) -> list[int]:
@@ -91,8 +89,9 @@ def _numbers(value: object, rule: str, where: str) -> list[int]:
     return sorted(set(numbers))
 
 
-def _prefixes(lengths: list[int], categories: tuple[Label, ...], where: str) -> Taxonomy:
+def _prefixes(value: object, categories: tuple[Label, ...], where: str) -> Taxonomy:
     """Groups of codes that begin with the same characters."""
+    lengths = _numbers(value, "prefixes", where)
 
     def path(text: str) -> list[str]:
         return [name for name, _ in groupby(f"{text[:length]}…" for length in lengths)]
@@ -100,8 +99,9 @@ def _prefixes(lengths: list[int], categories: tuple[Label, ...], where: str) -> 
     return from_paths(((label, path(text_of(label))) for label in categories), where)
 
 
-def _bands(widths: list[int], categories: tuple[Label, ...], where: str) -> Taxonomy:
+def _bands(value: object, categories: tuple[Label, ...], where: str) -> Taxonomy:
     """Groups of integers between multiples of the widths."""
+    widths = _numbers(value, "bands", where)
     for small, large in pairwise(widths):
         if large % small:
             fail(where, f"bands of {small} do not fit into bands of {large}", "let each width divide the next")
@@ -276,31 +276,21 @@ def _where(attribute: str) -> str:
 
 def _from_file(name: str, categories: Sequence[Label] | None, attribute: str, base: Path) -> Taxonomy:
     where = _where(attribute)
-    form, text, section = _opened(name, base, where)
-    if form == "arx":
-        return parse_arx(text, categories, attribute)
-    if form == "braces":
-        return parse_braces(text, categories, attribute, section)
-    if form == "indented":
-        return parse_indented(text, categories, attribute)
-    return parse_nested(parse_document(text, where, form == "json"), categories, attribute)
-
-
-def _opened(name: str, base: Path, where: str) -> tuple[str, str, str | None]:
-    """The form of a file, its text, and the section that the name requests."""
     path, section = _split_section(base, name, where)
     kind = path.suffix.lower()
-    forms = {".csv": "arx", ".txt": "indented", ".hchy": "braces", ".hrc": "indented"}
-    forms |= {".yaml": "yaml", ".yml": "yaml", ".json": "json"}
-    if kind not in forms:
+    if kind not in (".csv", ".txt", ".hchy", ".hrc", ".yaml", ".yml", ".json"):
         rule = f"{quote(name)} has an ending that is not known"
         fail(where, rule, "use .csv (ARX), .txt (indented), .hchy, .hrc, .yaml or .json, or write nested lists")
-    text, form = read_text(path, name, where), forms[kind]
-    if kind == ".txt" and re.search(r"^\s*\{", text, re.MULTILINE):
-        form = "braces"
+    text = read_text(path, name, where)
+    if kind == ".csv":
+        return parse_arx(text, categories, attribute)
+    if kind == ".hchy" or (kind == ".txt" and re.search(r"^\s*\{", text, re.MULTILINE)):
+        return parse_braces(text, categories, attribute, section)
     if kind == ".hrc":
         text = re.sub(r"^@+", lambda found: " " * len(found[0]), text, flags=re.MULTILINE)
-    return form, text, section
+    if kind in (".txt", ".hrc"):
+        return parse_indented(text, categories, attribute)
+    return parse_nested(parse_document(text, where, kind == ".json"), categories, attribute)
 
 
 def _split_section(base: Path, name: str, where: str) -> tuple[Path, str | None]:
@@ -326,21 +316,17 @@ def _arx_lines(text: str, where: str) -> Iterator[tuple[int, list[str]]]:
             cells = [cell.strip() for cell in cells]
             if not any(cells):
                 continue
-            width = width or len(cells)
-            _check_line(reader.line_num, cells, width, where)
-            yield reader.line_num, cells
+            width, number = width or len(cells), reader.line_num
+            if len(cells) != width:
+                rule = f"line {number} ({quote(cells[0])}) has {len(cells)} columns, the first has {width}"
+                fail(where, rule, "give every value all its groups, up to the widest")
+            if width > MAX_DEPTH:
+                fail(where, f"it has more than {MAX_DEPTH} columns", "leave some levels out")
+            if not cells[0]:
+                fail(where, f"line {number} has no value in its first column", "start it with the value")
+            yield number, cells
     except csv.Error:
         fail(where, f"line {reader.line_num} is not CSV", "check the quotes on it")
-
-
-def _check_line(number: int, cells: list[str], width: int, where: str) -> None:
-    if len(cells) != width:
-        rule = f"line {number} ({quote(cells[0])}) has {len(cells)} columns, the first has {width}"
-        fail(where, rule, "give every value all its groups, up to the widest")
-    if width > MAX_DEPTH:
-        fail(where, f"it has more than {MAX_DEPTH} columns", "leave some levels out")
-    if not cells[0]:
-        fail(where, f"line {number} has no value in its first column", "start it with the value")
 
 
 def _indented_rows(text: str, where: str) -> Iterator[Row]:

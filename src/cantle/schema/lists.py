@@ -21,7 +21,7 @@ import polars as pl
 
 from cantle.schema.declared_values import Folder
 from cantle.schema.documents import Problems, fail
-from cantle.schema.field_keys import DELIMITER
+from cantle.schema.fields import DELIMITER
 from cantle.schema.items import Universe, parse_items
 from cantle.schema.scales import DROP, MISSING, Steps
 from cantle.schema.values import Codes, by_kind, text_of

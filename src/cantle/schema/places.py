@@ -18,8 +18,7 @@ import numpy as np
 import polars as pl
 
 from cantle.schema.scales import MISSING, Steps
-from cantle.schema.spelling import PLAIN, NumberForm
-from cantle.schema.values import Codes, by_kind, text_of
+from cantle.schema.values import PLAIN, Codes, NumberForm, by_kind, text_of
 from cantle.trusted.core.arrays import Bools, Floats, Ints
 
 EARTH = 6_371_008.8
@@ -325,9 +324,5 @@ class Area:
         inside = np.where(null, np.where(first >= self.plane.grid, 0.0, np.minimum(inside, 0.5)), inside)
         return 1 - inside if self.outside else inside
 
-    def overlap(self, first: int, end: int) -> float:
-        """About how many of the codes from `first` to below `end` are in the area."""
-        return float(self.share(np.array([first]), np.array([end]))[0]) * (end - first)
-
     def __len__(self) -> int:
-        return round(self.overlap(0, self.plane.grid))
+        return round(float(self.share(np.array([0]), np.array([self.plane.grid]))[0]) * self.plane.grid)

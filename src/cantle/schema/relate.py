@@ -5,25 +5,35 @@ this column. Comparisons of two columns make differences: they form a graph over
 solved from its root: the target, or else a column that is never missing, best one that other rules name. For the same
 reason, comparisons of columns that are never missing come first. `a -> b` looks b up. A comparison that closes a
 circle, and every other, stays a rule, which forbids parts of the domain (cantle.schema.rules).
+
+The table by which b follows from a is in the `map` of b: `{Graz: Austria, Oslo: Norway}`, the same by groups
+(`{Austria: [Graz, Linz]}`), or a CSV file with a header that names both columns. Without it, the hierarchy of a is
+used: the group of each city whose name is a declared country.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TypeVar
+
+import numpy as np
 
 from cantle.errors import SchemaError
 from cantle.schema.code_sets import NOTHING, CodeSet, Key, Linear, OneColumn, Question, Term, columns_of, join, negated
-from cantle.schema.documents import Problems, fail
+from cantle.schema.declared_values import Folder, repeated
+from cantle.schema.documents import Problems, fail, read_text
 from cantle.schema.domain import Attribute, Domain, Labels
 from cantle.schema.fields import Field
 from cantle.schema.lists import Lists
-from cantle.schema.maps import table_of
 from cantle.schema.question_columns import Vocabulary
 from cantle.schema.relations import VALUE, Computed, Difference, LookedUp, Relations, Unfolded
 from cantle.schema.rules import Declared, check_steps, compiled, declared, uncontradicted
 from cantle.schema.scales import Steps
+from cantle.schema.taxonomy import Label, Taxonomy
 
 Columns = Mapping[str, Attribute]
 Made = TypeVar("Made", Computed, LookedUp)
@@ -66,36 +76,24 @@ def related(
     named = [str(key) for one in others for key in columns_of(one.broken)]
     relations, left = _relations(columns, target, claims, looked, named)
     every = [(one.text, one.broken) for one in found if one.follows is None]
-    every += [(f"{one.source} -> {one.name}", _not_mapped(columns, one)) for one in looked]
+    every += [(one.rule, _not_mapped(one)) for one in looked]
     places: dict[Key, int] = {name: one.on_places.size for name, one in columns.items()}
-    places |= {
-        item: 2 for one in columns.values() if isinstance(one.scale, Lists) for item in one.scale.names(one.name)
-    }
-    whole = replace(domain, rules=compiled(every, places))
-    if relations is None:
-        _check_steps([(one.text, one.broken) for one in found], vocabulary)
-        uncontradicted(whole.rules)
-        return _possible(whole), whole
+    whole = replace(domain, rules=compiled(every, places | dict.fromkeys(relations.lists_by_item, 2)))
     numbers = {claim.number for claim in left}
     # a rule of several parts, of which some became relations, stays as a whole: the other parts hold anyway
     kept = [one for at, one in enumerate(found) if one.follows is None and (not one.claims or at in numbers)]
-    broken = [(one.text, relations.forms.translated(one.broken)) for one in kept]
-    _check_steps(broken, vocabulary)
+    broken = [(one.text, relations.translated(one.broken)) for one in kept]
+    for number, (text, question) in enumerate(broken):
+        with problems.during("rules", number):
+            check_steps(text, question, vocabulary)
+    problems.refuse()
     counted = {name: made or columns[name] for name, made in relations.counted.items()}
     sizes: dict[Key, int] = {name: one.on_places.size for name, one in counted.items()}
     broken += [*_of_nulls(relations), *_of_bounds(relations), *_of_lists(relations)]
     rules = uncontradicted(compiled([(text, one) for text, one in broken if one != NOTHING], sizes))
     attributes = tuple(one for name, one in counted.items() if name != target)
-    made = replace(domain, attributes=attributes, columns=tuple(counted), rules=rules, relations=relations)
-    return _possible(made), whole
-
-
-def _check_steps(broken: Sequence[tuple[str, Question]], vocabulary: Vocabulary) -> None:
-    problems = Problems()
-    for number, (text, question) in enumerate(broken):
-        with problems.during("rules", number):
-            check_steps(text, question, vocabulary)
-    problems.refuse()
+    made = replace(domain, attributes=attributes, columns=tuple(counted), rules=rules)
+    return _possible(replace(made, relations=relations) if relations.made else made), whole
 
 
 def _possible(domain: Domain) -> Domain:
@@ -109,9 +107,8 @@ def _possible(domain: Domain) -> Domain:
 
 def _relations(
     columns: Columns, target: str | None, claims: Sequence[Claim], looked: Sequence[LookedUp], named: Sequence[str]
-) -> tuple[Relations | None, list[Claim]]:
-    """The relations among columns, if there are any, and the claims that are none. `named` are columns that other rules
-    name."""
+) -> tuple[Relations, list[Claim]]:
+    """The relations among columns, and the claims that are none. `named` are columns that other rules name."""
     computed, rest = _computed(columns, target, claims, {one.name for one in looked})
     used = {one.name for one in computed} | {one.name for one in looked}
     spans, left = _spans(columns, used, rest)
@@ -119,16 +116,9 @@ def _relations(
     chosen, circles = _forest(sorted(spans, key=lambda span: columns[span.more].nullable + columns[span.less].nullable))
     left += [claim for span in circles for claim in span.claims]
     differences = _solved(columns, target, chosen, named)
-    lists = [Unfolded.of(one) for one in columns.values() if isinstance(one.scale, Lists)]
-    if not (differences or computed or looked or lists):
-        return None, left
-    relations = Relations(
-        tuple(one.on_places for one in columns.values()),
-        tuple(differences),
-        tuple(computed),
-        tuple(looked),
-        tuple(lists),
-    )
+    every = tuple(one.on_places for one in columns.values())
+    lists = tuple(Unfolded(one) for one in every if isinstance(one.scale, Lists))
+    relations = Relations(every, lists, tuple(differences), tuple(computed), tuple(looked))
     _check_names(relations)
     _check_computed(relations)
     return relations, left
@@ -189,27 +179,24 @@ def _equation(claim: Claim, alone: Term, columns: Columns, target: str | None) -
     if any(term.factor % alone.factor for term in others) or question.low % alone.factor:
         rule = f"{name} has steps that do not hold all sums of the other columns"
         fail(where, rule, f"give {name} a `multipleOf` (or `step`) that all of them are multiples of")
-    factors = tuple((str(term.key), -term.factor // alone.factor) for term in others)
-    for lacking in [one for one, _ in factors if columns[one].nullable and not columns[name].nullable]:
+    factors = tuple((columns[str(term.key)].on_places, -term.factor // alone.factor) for term in others)
+    for lacking in [one.name for one, _ in factors if one.nullable and not columns[name].nullable]:
         rule = f"{name} is required, and {lacking}, from which it is computed, may be missing"
         fail(where, rule, f"make {lacking} required too, or {name} not")
-    return Computed(name, question.low // alone.factor, factors, claim.text)
+    return Computed(columns[name].on_places, question.low // alone.factor, factors, claim.text)
 
 
 def _check_computed(relations: Relations) -> None:
     """Refuses computed columns whose bounds do not hold all sums."""
     problems = Problems()
-    for column in relations.computed:
-        attribute = relations.columns[column.name]
-        assert isinstance(attribute.scale, Steps)
-        ranges = [relations.forms.range(form) for form in relations.forms.forms[column.name]]
-        low, high = min(one for one, _ in ranges), max(one for _, one in ranges)
+    for one in relations.computed:
+        ends = [end for form in relations.forms[one.name] for end in relations.range(form)]
         with problems.during("rules"):
-            if low < 0 or high >= attribute.grid:
-                ends = f"from {attribute.scale.text(low)} to {attribute.scale.text(high)}"
-                what = " and ".join(column.sources)
-                rule = f"by the rule and the bounds of {what} it goes {ends}, which its own bounds do not hold"
-                fail(f"field {column.name!r}", rule, "widen its bounds, or narrow those of the others")
+            if min(ends) < 0 or max(ends) >= one.column.grid:
+                goes = " to ".join(one.column.steps.text(end) for end in (min(ends), max(ends)))
+                what = " and ".join(one.sources)
+                rule = f"by the rule and the bounds of {what} it goes from {goes}, which its own bounds do not hold"
+                fail(f"field {one.name!r}", rule, "widen its bounds, or narrow those of the others")
     problems.refuse()
 
 
@@ -246,19 +233,16 @@ def _looked_up(
                 f"categories of {name!r}, or {name!r} a `from: {source}` and a `map`. It is not learned from the data: "
                 "that would reveal which pairs occur."
             )
-        looked.append(LookedUp(name, source, table))
+        looked.append(LookedUp(columns[name].on_places, columns[source].on_places, table))
     return _in_order(looked, "follow")
 
 
-def _not_mapped(columns: Columns, looked: LookedUp) -> Question:
+def _not_mapped(looked: LookedUp) -> Question:
     """When a record breaks `a -> b`."""
-    source, one = columns[looked.source], columns[looked.name]
-    assert isinstance(source.scale, Labels)
-    assert isinstance(one.scale, Labels)
-    from_place = {label: k for k, label in enumerate(source.scale.labels)}
-    parts = []
-    for code, label in enumerate(one.scale.labels):
-        before = CodeSet.of((from_place[key] for key, value in looked.table if value == label), source.size)
+    source, one, parts = looked.source, looked.column, list[Question]()
+    follows = looked.codes_of(source)[: source.grid]
+    for code in range(one.grid):
+        before = CodeSet.of(np.flatnonzero(follows == code).tolist(), source.size)
         after = CodeSet.of([code], one.size).complement()
         parts.append(join(True, [OneColumn(source.name, before), OneColumn(one.name, after)]))
     return join(False, parts)
@@ -345,15 +329,16 @@ def _solved(columns: Columns, target: str | None, spans: Sequence[_Span], named:
                 if child is not None and child not in reached:
                     reached.append(child)
                     alone = f"{child} ({parent} missing)" if columns[parent].nullable else None
-                    name = f"{span.more} - {span.less}"
+                    name, plus = f"{span.more} - {span.less}", span.more == child
                     texts = tuple(dict.fromkeys(claim.text for claim in span.claims))
-                    found.append(Difference(name, child, parent, span.more == child, span.low, span.high, alone, texts))
+                    ends = columns[child].on_places, name, columns[parent].on_places
+                    found.append(Difference(*ends, plus, span.low, span.high, alone, texts))
         known |= set(reached)
     return found
 
 
 def _check_names(relations: Relations) -> None:
-    for name in (name for one in relations.differences for name in (one.name, one.alone)):
+    for name in (name for one in relations.differences for name in (one.difference, one.alone)):
         if name in relations.columns:
             fail(f"field {name!r}", "a difference that rules make is called so too", "rename the field")
     for lists in relations.lists:
@@ -367,31 +352,31 @@ def _check_names(relations: Relations) -> None:
 
 def _of_nulls(relations: Relations) -> list[tuple[str, Question]]:
     """A difference has no value where its parent has none; the child's own column has one only there."""
-    zeros, forms = list[tuple[str, Question]](), relations.forms
+    zeros, there = list[tuple[str, Question]](), relations.there
     for one in relations.differences:
         if one.alone is None:
             continue
-        no_parent = forms.missing(one.parent)
-        apart, own = forms.there(one.name), forms.there(one.alone)
+        no_parent = relations.missing(one.parent.name)
+        apart, own = there(one.difference), there(one.alone)
         both = [join(True, [no_parent, apart]), join(True, [negated(no_parent), own])]
-        if not relations.columns[one.child].nullable:
+        if not one.column.nullable:
             both += [join(True, [negated(no_parent), negated(apart)]), join(True, [no_parent, negated(own)])]
-        zeros += [(f"{one.name} where {one.parent} is null", question) for question in both]
+        zeros += [(f"{one.difference} where {one.parent.name} is null", question) for question in both]
     return zeros
 
 
 def _of_bounds(relations: Relations) -> list[tuple[str, Question]]:
     """A child does not leave its bounds."""
-    zeros, forms = list[tuple[str, Question]](), relations.forms
+    zeros = list[tuple[str, Question]]()
     for one in relations.differences:
-        last = relations.columns[one.child].grid - 1
-        for form in forms.forms[one.child]:
-            low, high = forms.range(form)
-            if form.case.get(one.child) != VALUE:
+        last = one.column.grid - 1
+        for form in relations.forms[one.name]:
+            low, high = relations.range(form)
+            if form.case.get(one.name) != VALUE:
                 continue
-            beyond = [forms.inside(form, None, -1)] if low < 0 else []
-            beyond += [forms.inside(form, last + 1, None)] if high > last else []
-            zeros += [(f"the bounds of {one.child}", question) for question in beyond]
+            beyond = [relations.inside(form, None, -1)] if low < 0 else []
+            beyond += [relations.inside(form, last + 1, None)] if high > last else []
+            zeros += [(f"the bounds of {one.name}", question) for question in beyond]
     return zeros
 
 
@@ -399,13 +384,90 @@ def _of_lists(relations: Relations) -> list[tuple[str, Question]]:
     """A missing list holds no item, and no list holds too many."""
     zeros = list[tuple[str, Question]]()
     for one in relations.lists:
-        scale = relations.columns[one.name].scale
-        assert isinstance(scale, Lists)
         if one.missing is not None:
             holds = [OneColumn(item, CodeSet.of([1], 2)) for item in one.items]
             both = join(True, [OneColumn(one.missing, CodeSet.of([1], 2)), join(False, holds)])
             zeros.append((f"{one.name} where it is missing", both))
-        if scale.most < len(one.items):
+        if one.scale.most < len(one.items):
             terms = tuple(Term(item, 1, 2, 2) for item in one.items)
-            zeros.append((f"the most items of {one.name}", Linear(terms, scale.most + 1, None)))
+            zeros.append((f"the most items of {one.name}", Linear(terms, one.scale.most + 1, None)))
     return zeros
+
+
+# ---- public tables ----------------------------------------------------------------------------------------------
+
+_FIX = "write `from: city` and `map: {Graz: Austria, Oslo: Norway}`, or name a CSV file with both columns"
+
+
+def parse_map(
+    where: str, name: str, entry: Mapping[str, object], base_dir: Folder
+) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The column that a field follows from, and its table as texts; the table is empty if a hierarchy has to serve."""
+    source, given = entry.get("from"), entry.get("map")
+    if not isinstance(source, str) or not source:
+        fail(where, "`from` is not the name of a column", _FIX, "from")
+    if given is None:
+        return source, ()
+    pairs = _in_file(where, name, source, given, base_dir) if isinstance(given, str) else _in_mapping(where, given)
+    for twice in repeated(one for one, _ in dict.fromkeys(pairs)):
+        fail(where, f"`map` gives {twice!r} two values", "keep one", "map")
+    return source, tuple(dict.fromkeys(pairs))
+
+
+def _in_mapping(where: str, given: object) -> list[tuple[str, str]]:
+    if not isinstance(given, Mapping) or not given:
+        fail(where, "`map` is not a mapping", _FIX, "map")
+    pairs = list[tuple[str, str]]()
+    for key, value in given.items():
+        if isinstance(value, list | tuple):
+            pairs += [(str(one), str(key)) for one in value]
+        else:
+            pairs.append((str(key), str(value)))
+    return pairs
+
+
+def _in_file(where: str, name: str, source: str, given: str, base_dir: Folder) -> list[tuple[str, str]]:
+    text = read_text(Path(base_dir or ".") / given, given, where)
+    header = text.partition("\n")[0]
+    try:
+        rows = list(csv.reader(io.StringIO(text), delimiter=";" if ";" in header else ",", strict=True))
+    except csv.Error:
+        fail(where, f"{given!r} is not CSV", "check its quotes", "map")
+    names = [one.strip() for one in rows[0]] if rows else []
+    if source not in names or name not in names:
+        fail(where, f"the header of {given!r} does not name {source} and {name}", "name both columns in it", "map")
+    at, to = names.index(source), names.index(name)
+    return [(row[at].strip(), row[to].strip()) for row in rows[1:] if len(row) > max(at, to)]
+
+
+def table_of(source: Field, one: Field) -> tuple[tuple[Label, Label], ...] | None:
+    """For each category of a column the one that follows from it; None if nothing says so."""
+    where, labels = f"field {one.name!r}", {str(label): label for label in _labels(one)}
+    if one.mapped:
+        found = dict(one.mapped)
+        lacking = [str(label) for label in _labels(source) if str(label) not in found]
+        wrong = [value for value in found.values() if value not in labels]
+        if lacking:
+            fail(where, f"`map` does not say what follows from {lacking[0]!r}", "add it", "map")
+        if wrong:
+            fail(where, f"`map` has {wrong[0]!r}, which is none of its categories", "correct it", "map")
+        return tuple((label, labels[found[str(label)]]) for label in _labels(source))
+    if source.hierarchy is None:
+        return None
+    pairs = [(leaf, _level(source.hierarchy, code, labels)) for code, leaf in enumerate(source.hierarchy.leaves)]
+    missing = next((leaf for leaf, found in pairs if found is None), None)
+    if missing is not None:
+        rule = f"the hierarchy of {source.name} has no {one.name} above {str(missing)!r}"
+        fix = f"name the groups by the categories of {one.name}, or give a `map` (a group of one category has no name)"
+        fail(where, rule, fix, "hierarchy")
+    return tuple((leaf, found) for leaf, found in pairs if found is not None)
+
+
+def _labels(one: Field) -> Sequence[Label]:
+    return (False, True) if one.type == "boolean" else one.categories or ()
+
+
+def _level(tree: Taxonomy, code: int, labels: Mapping[str, Label]) -> Label | None:
+    """The category that names a node above a leaf; the lowest such node."""
+    names = [tree.name(*span) for span in tree.path(code)]
+    return next((labels[name] for name in reversed(names[:-1]) if name in labels), None)

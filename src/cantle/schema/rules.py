@@ -103,7 +103,7 @@ class Rules:
             if not waiting:
                 return None
             now = waiting.pop()
-            verdict = max(_of_box(one, now) for one in self.broken)
+            verdict = self.forbidden_spans({key: (np.array(lo), np.array(hi)) for key, (lo, hi) in now.items()})
             if verdict == NOWHERE:
                 return now
             if verdict == SOMEWHERE:
@@ -198,18 +198,6 @@ def _verdict(question: Question, spans: Callable[[Key], tuple[Ints, Ints]]) -> V
     for part in question.parts:
         verdicts = (np.minimum if question.every else np.maximum)(verdicts, _verdict(part, spans))
     return verdicts
-
-
-def _of_box(question: Question, box: Box) -> int:
-    """The verdict on a condition for one box."""
-    if isinstance(question, Linear):
-        return int(question.verdict(lambda key: (np.array(box[key][0]), np.array(box[key][1]))))
-    if isinstance(question, OneColumn):
-        first, end = box[question.key]
-        inside = question.codes.overlap(first, end)
-        return EVERYWHERE if inside == end - first else SOMEWHERE if inside else NOWHERE
-    parts = [_of_box(part, box) for part in question.parts]
-    return min(parts, default=EVERYWHERE) if question.every else max(parts, default=NOWHERE)
 
 
 def _on_cells(question: Question, edges: Mapping[Key, Ints]) -> Question:

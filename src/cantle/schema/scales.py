@@ -17,9 +17,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cantle.schema.spelling import PLAIN, Folding, NumberForm
 from cantle.schema.taxonomy import Label
-from cantle.schema.values import WHOLE, Codes, Mask, floats, is_text, label_text, text_of, truth_words
+from cantle.schema.values import (
+    PLAIN,
+    WHOLE,
+    Codes,
+    Folding,
+    Mask,
+    NumberForm,
+    floats,
+    is_text,
+    label_text,
+    text_of,
+    truth_words,
+)
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType

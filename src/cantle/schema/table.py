@@ -28,26 +28,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from cantle.errors import SchemaError
 from cantle.schema.base import RecordSchema
 from cantle.schema.base import Schema as Schema
 from cantle.schema.canonical_json import JSON
+from cantle.schema.code_sets import Question
 from cantle.schema.declared_values import BLANK as BLANK
 from cantle.schema.declared_values import Folder, check_keys, plain_mapping, repeated
 from cantle.schema.dialect import DIALECT_KEYS
 from cantle.schema.dialect import Dialect as Dialect
 from cantle.schema.documents import Problems, check_values, fail
+from cantle.schema.domain import Domain
 from cantle.schema.field_parser import parse_field
 from cantle.schema.fields import Field as Field
 from cantle.schema.groups import Group, check_groups, groups_of
-
-if TYPE_CHECKING:
-    from cantle.schema.code_sets import Question
-    from cantle.schema.domain import Domain
-    from cantle.schema.question_columns import Vocabulary
-    from cantle.schema.relations import Relations
+from cantle.schema.question_columns import Categories, Numeric, Vocabulary, column_of
+from cantle.schema.relate import related
+from cantle.schema.relations import Relations
 
 QUESTIONS = {"one column": 1, "two columns": 2}
 """The questions that a criterion may name, and how many columns they have."""
@@ -231,22 +230,20 @@ class TableSchema(RecordSchema):
 
     def vocabulary(self) -> Vocabulary:
         """What questions may name: the declared columns, and differences that rules make."""
-        vocabulary, relations = self._names, self.relations
-        if relations is None:
-            return vocabulary
-        from cantle.schema.question_columns import Categories, Numeric, Vocabulary
+        relations = self.relations
+        differences, counted = {one.difference for one in relations.differences}, self.domain().attributes
+        made = [Numeric(one) for one in counted if one.name in differences]
+        items = [Categories(one, None) for one in counted if one.name in relations.lists_by_item]
+        return Vocabulary([*self._names.columns.values(), *made, *items])
 
-        counted, lists = self.domain().attributes, [name for one in relations.lists for name in one.columns]
-        made = [Numeric(one) for one in counted if one.name in relations.differences_by_name]
-        items = [Categories(one, None) for one in counted if one.name in lists]
-        return Vocabulary([*vocabulary.columns.values(), *made, *items])
-
-    @property
-    def relations(self) -> Relations | None:
-        return self.domain().relations
+    @cached_property
+    def relations(self) -> Relations:
+        """What rules between columns make of them; nothing, without such rules."""
+        found = self.domain().relations
+        return found or Relations(self._declared.with_target_as_column().on_places.attributes)
 
     def counted(self, question: Question) -> Question:
-        return question if self.relations is None else self.relations.forms.translated(question)
+        return self.relations.translated(question)
 
     @property
     def _has_rules(self) -> bool:
@@ -260,8 +257,6 @@ class TableSchema(RecordSchema):
 
     @cached_property
     def _declared(self) -> Domain:
-        from cantle.schema.domain import Domain
-
         columns = {one.name: one.attribute(self.missing_values) for one in self.fields if one.role != "identifier"}
         attributes = tuple(a for name, a in columns.items() if name != self.target)
         return Domain(attributes, columns[self.target] if self.target is not None else None, tuple(columns))
@@ -269,16 +264,12 @@ class TableSchema(RecordSchema):
     @cached_property
     def _names(self) -> Vocabulary:
         """The declared columns, as questions name them."""
-        from cantle.schema.question_columns import Vocabulary, column_of
-
         fields = {field.name: field for field in self.fields}
         columns = self._declared.with_target_as_column().attributes
         return Vocabulary(column_of(attribute, fields[attribute.name]) for attribute in columns)
 
     @cached_property
     def _related(self) -> tuple[Domain, Domain]:
-        from cantle.schema.relate import related
-
         return related(self._declared, self._names, self.rules, {one.name: one for one in self.fields})
 
 

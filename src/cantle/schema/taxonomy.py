@@ -17,8 +17,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from html import escape
 from itertools import chain, islice, pairwise
 
@@ -58,20 +59,10 @@ class _Group:
     echoed: bool = False  # a child has the same name
 
 
-def grow(rows: Iterable[Row], where: str) -> Grower:
-    """The tree of an outline."""
-    grower = Grower(where)
-    sentinel: Row = (0, None)
-    for (depth, label), (after, _) in pairwise(chain(rows, [sentinel])):
-        grower.add(depth, label, leaf=after <= depth)
-    grower.finish()
-    return grower
-
-
-class Grower:
+class _Outline:
     """The tree of an outline, built node by node, so that it needs memory for the tree and not for the whole input."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, rows: Iterable[Row], where: str) -> None:
         self.where = where
         self.leaves: list[Label] = []
         self.spans: dict[Span, tuple[Span, ...]] = {}
@@ -79,8 +70,15 @@ class Grower:
         self.open = [_Group(None, 0)]
         self.parents: dict[str, str | None] = {}
         self.values: set[str] = set()
+        sentinel: Row = (0, None)
+        for (depth, label), (after, _) in pairwise(chain(rows, [sentinel])):
+            self._add(depth, label, leaf=after <= depth)
+        self._close(1)
+        if not self.leaves:
+            fail(self.where, "it has no values", "list the declared categories in it")
+        self._settle((0, len(self.leaves)), self.open[0])
 
-    def add(self, depth: int, label: Label | None, leaf: bool) -> None:
+    def _add(self, depth: int, label: Label | None, leaf: bool) -> None:
         """Adds the next node."""
         if depth >= MAX_DEPTH:
             fail(self.where, f"it is nested more than {MAX_DEPTH} levels deep", "make it flatter")
@@ -94,13 +92,6 @@ class Grower:
             self.leaves.append(label)
         else:
             self.open.append(_Group(text, len(self.leaves)))
-
-    def finish(self) -> None:
-        """Closes the groups that are open."""
-        self._close(1)
-        if not self.leaves:
-            fail(self.where, "it has no values", "list the declared categories in it")
-        self._settle((0, len(self.leaves)), self.open[0])
 
     def _check(self, text: str, leaf: bool) -> None:
         """Refuses a name that is in use, unless it repeats the name of its own group."""
@@ -279,7 +270,7 @@ class Taxonomy:
         >>> Taxonomy.from_rows([(0, "A"), (1, "a"), (1, "b"), (0, "c")]).to_nested()
         [{'A': ['a', 'b']}, 'c']
         """
-        tree = grow(rows, where)
+        tree = _Outline(rows, where)
         size = len(tree.leaves)
         if len(tree.spans.get((0, size), "1")) == size:  # all leaves are children of the root
             return cls(tuple(tree.leaves), max(2, size), {}, tree.names)
@@ -316,28 +307,6 @@ class Taxonomy:
             node = self._part_with(node, code)
             yield node
 
-    def height(self, lo: int, hi: int) -> int:
-        """Number of levels below a node: 0 for a leaf."""
-        self._check_node(lo, hi)
-        return self._sum_up(lo, hi, max)
-
-    def inner(self, lo: int, hi: int) -> int:
-        """Number of nodes that are not leaves, from this node down."""
-        self._check_node(lo, hi)
-        return self._sum_up(lo, hi, sum)
-
-    @property
-    def widest(self) -> int:
-        """The largest number of children of a node; 0 for a single value."""
-        if self.fanout:
-            return min(self.fanout, len(self.leaves)) if len(self.leaves) > 1 else 0
-        return max(map(len, self.spans.values()))
-
-    def order_of(self, categories: Sequence[Label]) -> tuple[int, ...]:
-        """For every leaf its place in the declared list, in the form that `Attribute.reordered` takes."""
-        place = {value: k for k, value in enumerate(categories)}
-        return tuple(place[leaf] for leaf in self.leaves)
-
     def preview(self, most: int = 40) -> Iterator[str]:
         """The tree as lines of text; at most `most` lines.
 
@@ -349,7 +318,7 @@ class Taxonomy:
         └─ c
         """
         yield from islice(self._lines(*self.root, ""), most)
-        total = len(self.leaves) + self._sum_up(*self.root, sum)
+        total = len(self.leaves) + self._groups()
         if total > most:
             yield f"… {total - most} more"
 
@@ -362,7 +331,7 @@ class Taxonomy:
         return nested if isinstance(nested, list | dict) and not reserved else [nested]
 
     def __repr__(self) -> str:
-        return f"Taxonomy({len(self.leaves)} leaves, height {self._sum_up(*self.root, max)})"
+        return f"Taxonomy({len(self.leaves)} leaves, {self._groups()} groups)"
 
     # ---------------------------------------------------------------------------------------------- geometry
 
@@ -394,20 +363,16 @@ class Taxonomy:
         i = ((code - lo + 1) * parts - 1) // size  # the largest i with i * size // parts <= code - lo
         return lo + i * size // parts, lo + (i + 1) * size // parts
 
-    def _sum_up(self, lo: int, hi: int, join: Callable[[Iterable[int]], int]) -> int:
-        """0 at the leaves, and 1 + join(children) above them."""
-        if not self.fanout:
-            return 1 + join(self._sum_up(*part, join) for part in self.spans[lo, hi]) if hi - lo > 1 else 0
-        known: dict[int, int] = {1: 0}  # by size, because spans of equal size have equal subtrees
+    def _groups(self) -> int:
+        """The number of nodes that are not leaves."""
 
+        @cache  # spans of equal size have equal subtrees
         def of(size: int) -> int:
-            if size not in known:
-                parts = min(self.fanout, size)
-                small, large = divmod(size, parts)
-                known[size] = 1 + join(of(small + (i < large)) for i in range(parts))
-            return known[size]
+            small, large = divmod(size, parts := min(self.fanout, size))
+            every = ((small + 1, large), (small, parts - large)) if size > 1 else ()
+            return (size > 1) + sum(times * of(part) for part, times in every if times)
 
-        return of(hi - lo)
+        return of(len(self.leaves)) if self.fanout else len(self.spans)
 
     def _name(self, lo: int, hi: int) -> str:
         if (lo, hi) in self.names:

@@ -12,10 +12,9 @@ from dataclasses import replace
 
 from cantle.schema.declared_values import day, exact, flag, integer, moment
 from cantle.schema.documents import fail
-from cantle.schema.field_keys import FIELD_KEYS, WRITING
-from cantle.schema.fields import Bound, Field
-from cantle.schema.spelling import Folding, NumberForm, trimmed
+from cantle.schema.fields import FIELD_KEYS, WRITING, Bound, Field
 from cantle.schema.taxonomy import Label
+from cantle.schema.values import Folding, NumberForm, trimmed
 
 BOUNDS: dict[str, Callable[[str, str, object], Bound]] = {
     "integer": integer,

@@ -59,7 +59,7 @@ def test_options_win_over_the_file_and_the_file_over_the_environment(
     assert cantle("ledger", "create", "--ledger", "option.db").code == 0
     assert sorted(path.stem for path in folder.glob("*.db")) == ["environment", "file", "option"]
     done = cantle("publish", "t.csv", "--schema", "s.yaml", "--epsilon", "1")
-    assert (done.code, "a ledger needs the name of the data set" in done.err) == (2, True)
+    assert (done.code, "a ledger and a data set in it belong together" in done.err) == (2, True)
 
 
 @pytest.mark.parametrize(

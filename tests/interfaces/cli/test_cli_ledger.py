@@ -56,7 +56,7 @@ def test_calls_that_can_be_refused_early_are_not_charged(folder: Path) -> None: 
         assert cantle(*PUBLISH, "--epsilon", "0.5", *BOOK, *wrong, cwd=folder).returncode in (1, 2)
     alone = cantle(*PUBLISH, "--epsilon", "0.5", "--ledger", "ledger.db", cwd=folder)
     assert alone.returncode == 2
-    assert "give both or neither" in alone.stderr
+    assert "give both (--ledger and --dataset), or neither" in alone.stderr
     shown = json.loads(cantle("ledger", "show", *BOOK, "--json", cwd=folder).stdout)
     assert shown["datasets"][0]["spent"] == "0"
     (folder / "people.csv").write_text("age,town\n3,Ash\n")

@@ -138,7 +138,7 @@ def test_missing_data_is_refused(tmp_path: Path) -> None:
     for name in ("rps-table1", "rps-degrees"):
         with pytest.raises(ParameterError, match="--data DIR"):
             run(name, tmp_path)
-        with pytest.raises(DataError, match="none of the graphs could be read"):
+        with pytest.raises(DataError, match="none of the data sets could be read"):
             run(name, tmp_path, data_dir=tmp_path)
 
 

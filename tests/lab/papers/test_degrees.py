@@ -12,7 +12,7 @@ import pytest
 from cantle.errors import DataError, ParameterError
 from cantle.interfaces.publishing import publish
 from cantle_lab.papers import baselines, graphs, rps_degrees
-from cantle_lab.papers.metrics import MOVED, ks, w1
+from cantle_lab.papers.metrics import emd, ks, w1
 
 RING = "# Directed both ways, with a loop\n0 1\n1 0\n1\t2\n2 3\n3 0\n3 3\n"
 
@@ -47,7 +47,7 @@ def test_files_that_are_no_edge_list_are_refused_without_quoting_them(text: str,
 
 def test_missing_graphs_are_named_and_left_out(tmp_path: Path) -> None:
     printed: list[str] = []
-    with pytest.raises(DataError, match="none of the graphs could be read"):
+    with pytest.raises(DataError, match="none of the data sets could be read"):
         graphs.present(tmp_path, "rps-degrees", printed.append)
     assert len(printed) == 4
     assert printed[1].startswith("rps-degrees: Georgetown is left out: no graph-facebook100/Georgetown15.txt")
@@ -89,12 +89,11 @@ def test_ks_agrees_with_scipy() -> None:
 
 
 def test_moved_by_hand() -> None:
-    rms, w1 = (metric([0, 0], [0, 2]) for metric in MOVED)
-    assert (rms, w1) == (pytest.approx(2**0.5), 1.0)
+    assert (emd([0, 0], [0, 2]), w1([0, 0], [0, 2])) == (pytest.approx(2**0.5), 1.0)
     # 1 at both halves, compared with 0, 3, 3 at thirds: |1-0| for 1/3, |1-3| for 2/3
-    rms, w1 = (metric([1, 1], [0, 3, 3]) for metric in MOVED)
-    assert (rms, w1) == (pytest.approx(3**0.5), pytest.approx(5 / 3))
-    assert {metric([1], []) for metric in MOVED} == {np.inf}
+    assert emd([1, 1], [0, 3, 3]) == pytest.approx(3**0.5)
+    assert w1([1, 1], [0, 3, 3]) == pytest.approx(5 / 3)
+    assert emd([1], []) == w1([1], []) == np.inf
 
 
 # ---- Hay et al. -----------------------------------------------------------------------------------------------------

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from cantle.errors import ParameterError
+from cantle_lab.papers.classify import scores
 from cantle_lab.papers.coding import Coded, Coder
 from cantle_lab.papers.diffp import DiffPC45, threshold_scores
-from cantle_lab.papers.generalised import score
 
 SCHEMA: dict[str, Any] = {
     "fields": [
@@ -47,7 +47,7 @@ def test_scores_of_thresholds_agree_with_brute_force() -> None:
 def test_a_huge_epsilon_separates_the_classes(joint: bool) -> None:
     tree = model(1e6, joint=joint)
     tree.fit(table(2_000, 1))
-    assert score(tree, table(500, 2))["accuracy"] > 0.99
+    assert scores(tree, table(500, 2))["accuracy"] > 0.99
     assert tree.leaves >= 4
 
 

@@ -98,7 +98,7 @@ def test_purity_is_computed_from_the_released_regions(made: Made) -> None:
 @pytest.mark.slow
 def test_the_figure_on_adult_shows_the_check_and_the_raw_scores(small_adult: Path, tmp_path: Path) -> None:
     paths, printed, publish = run(["rps-fig3"], tmp_path, data_dir=small_adult)
-    assert printed.startswith("gate: C4.5* on raw Adult")
+    assert printed.startswith("rps-fig3: ")
     summary = pl.read_csv(paths[1])
     assert set(summary["series"]) == {
         "raw", "majority", "Mondrian k=5",

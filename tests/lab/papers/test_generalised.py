@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from cantle.errors import DataError
-from cantle_lab.papers import generalised
+from cantle_lab.papers import classify, generalised
 from cantle_lab.papers.classify import C45
 from cantle_lab.papers.coding import Coded, Coder
 
@@ -132,9 +132,9 @@ def test_scores_of_raw_data_and_of_the_majority() -> None:
 
 
 def test_splits_cover_all_records_once() -> None:
-    learn, held = generalised.halves(100, 3)
+    learn, held = classify.halves(100, 3)
     assert (len(learn), len(held)) == (66, 34)
     assert sorted([*learn, *held]) == list(range(100))
-    folds = generalised.folds(100, 10, 3)
+    folds = classify.folds(100, 10, 3)
     assert sorted(np.concatenate([held for _, held in folds])) == list(range(100))
     assert all(len(learn) == 90 and not set(learn) & set(held) for learn, held in folds)

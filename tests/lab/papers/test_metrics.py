@@ -63,11 +63,3 @@ def test_records_are_located_in_half_open_boxes() -> None:
     low, high = np.array([[0, 0], [0, 5], [4, 0]]), np.array([[4, 5], [4, 9], [9, 9]])
     points = np.array([[0, 0], [3, 5], [4, 4], [8, 8], [9, 1], [3, 4]])
     assert locate(points, low, high).tolist() == [0, 1, 2, 2, -1, 0]
-
-
-@pytest.mark.parametrize("metric", [emd, w1, tvd1, purity])
-def test_metrics_have_a_name_a_goal_and_a_range(metric: object) -> None:
-    assert metric.name  # type: ignore[attr-defined]
-    assert metric.goal in ("min", "max")  # type: ignore[attr-defined]
-    low, high = metric.range  # type: ignore[attr-defined]
-    assert low < high

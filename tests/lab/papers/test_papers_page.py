@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,11 +29,10 @@ class OneCell(Setting):
     def pick(self, full: Sequence[Any], few: Sequence[Any]) -> Sequence[Any]:  # noqa: ARG002
         return [self.x] if self.x in full else full
 
-    def sweep(
-        self, epsilons: Sequence[float], series: Mapping[str, Options], measure: Callable[[float, Options, int], float]
-    ) -> Iterator[tuple[str, float, int, float]]:
-        wanted = {name: options for name, options in series.items() if name == self.series}
-        yield from super().sweep(epsilons, wanted, measure)
+    def sweep(self, figure: str, panels: Mapping[str, Mapping[str, Options]], *how: Any) -> Iterator[Row]:
+        wanted = {panel: {name: one for name, one in series.items() if name == self.series}
+                  for panel, series in panels.items()}  # fmt: skip
+        yield from super().sweep(figure, wanted, *how)
 
 
 def setting(series: str, x: float, repeats: int, data: Path | None = None) -> OneCell:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from math import comb
 from pathlib import Path
@@ -14,7 +15,8 @@ import pytest
 
 from cantle.errors import ParameterError
 from cantle.interfaces.publishing import publish as real_publish
-from cantle_lab.papers import basket_figures, diffpart_figures, figures, report, sets, stages
+from cantle_lab.bench import passes
+from cantle_lab.papers import basket_figures, diffpart_figures, figures, report, sets
 from cantle_lab.papers.setqueries import Nothing, answers_of
 from tests.effort import slow
 
@@ -175,7 +177,7 @@ def test_rules_by_hand() -> None:
 def test_errors_of_random_queries_are_expected_errors() -> None:
     """There is one record of 5 of 8 items; the empty release is wrong about exactly the queries that it satisfies."""
     data = sets.gather(np.zeros(5, np.int64), np.arange(5), 8)
-    scores = basket_figures.Yardstick(data, 200).scores(Nothing(8))
+    scores = basket_figures.Case.of(data, 200).scores(Nothing(8))
     assert scores["err20"] == 5 / 8  # queries for one item: every item is asked
     expected = np.mean([comb(5, length) / comb(8, length) for length in (1, 2, 3)])
     assert scores["err60"] == pytest.approx(expected, abs=0.02)
@@ -282,10 +284,11 @@ def test_stages_add_up_to_the_whole_run(tmp_path: Path) -> None:
     data.write(tmp_path / "data.dat")
     setting = figures.Setting(publish=real_publish, seed=1)
     path, options = tmp_path / "data.dat", diffpart_figures.DEFAULT
-    cost = stages.stages(setting, path, data.schema(), options, 0, lambda: float(next(ticks)))
-    assert len(cost) == len(stages.STAGES)
-    assert min(cost) > 0
-    assert sum(cost) == next(ticks) - 1 - 1
+    release = partial(setting.release, path, data.schema(), 1, options, 0)
+    cost = passes.stages(passes.whole_run(release, lambda: float(next(ticks))))
+    assert cost.keys() == passes.STAGES.keys()
+    assert min(cost.values()) > 0
+    assert sum(cost.values()) == next(ticks) - 1 - 1
 
 
 @pytest.mark.slow
@@ -301,8 +304,8 @@ def test_the_full_grid_equals_that_of_the_paper() -> None:
     assert diffpart_figures.BUDGETS == (0.5, 0.75, 1, 1.25)
     setting = figures.Setting(publish=StandIn(), repeats=3)
     data = sets.stand_in(sets.Town(records=300, items=30, stations=5))
-    case = diffpart_figures.Case("x", data, diffpart_figures._errors(setting, data, (60,)))
-    assert len(case.truth["error to 60 %"]) == 10_000
+    case = diffpart_figures.Case.of("x", data, diffpart_figures._errors(setting, data, (60,)))
+    assert len(case.yard.truth["error to 60 %"]) == 10_000
     rows = list(diffpart_figures._compare(setting, "f", case, diffpart_figures.BUDGETS))
     finished = [row for row in rows if row.series == "default"]
     assert len(finished) == 4 * 3
@@ -340,5 +343,5 @@ def test_a_publisher_that_always_refuses_leaves_the_baselines(name: str, tmp_pat
     assert ours["value"].is_nan().all()
     assert not rows.filter(~pl.col("series").str.contains("paper|default|baskets"))["value"].is_nan().any()
     lines = len(set(ours.select("series", "x").iter_rows()))
-    measures = len(stages.STAGES) + 1 if name == "diffpart-fig4" else 1
+    measures = len(passes.STAGES) + 1 if name == "diffpart-fig4" else 1
     assert sum("refused; not today" in line for line in printed) == lines / measures

@@ -48,7 +48,7 @@ def test_negative_counts_do_not_reduce_the_share() -> None:
 @pytest.mark.parametrize("items", [6, 40])
 def test_the_share_is_in_the_table_of_results(items: int) -> None:
     one, other = (sets.stand_in(sets.Town(records=1_000, items=items, stations=4), seed=seed) for seed in (1, 2))
-    case = Case("x", one, {}, mass=True)
+    case = Case.of("x", one, {}, mass=True)
     share = (counted(one) & counted(other)).total() / 1_000
     assert case.scores(answers_of(other), other) == pytest.approx({"records": 1.0, "true mass": share})
     assert case.scores(Nothing(items)) == {"records": 0.0, "true mass": 0.0}

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from cantle.errors import ParameterError
-from cantle_lab.papers import adult, generalised
+from cantle_lab.papers import adult, classify, generalised
 from cantle_lab.papers.tds import information_gain, tds
 
 JOB: dict[str, Any] = {
@@ -159,7 +159,7 @@ def test_k_is_checked() -> None:
 
 def test_the_cut_of_the_real_adult_table(real_data: Path) -> None:
     table, schema = adult.load(real_data, "all"), adult.schema("all", real_data)
-    learn, held = generalised.halves(table.height, 0)
+    learn, held = classify.halves(table.height, 0)
     result = tds(table[learn], schema, k=5)
     assert result.sizes.min() >= 5
     assert 0.81 < generalised.measure(result, table[held], schema)["accuracy"] < 0.86

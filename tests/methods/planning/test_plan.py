@@ -12,10 +12,10 @@ import pytest
 import cantle
 from cantle.errors import ParameterError
 from cantle.interfaces import demo_data
-from cantle.methods.epsilon_in_words import DEPLOYMENTS, EpsilonInWords, caution, like
 from cantle.methods.planning import plan, solve, want_of
 from cantle.methods.planning.outline import Plan
-from cantle_lab.papers.plan_check import compared
+from cantle.methods.words import DEPLOYMENTS, EpsilonInWords, caution, like
+from cantle_lab.papers.stated_errors import compared
 from cantle_lab.papers.table_sets import TableSet, latent_classes
 from tests.effort import slow
 from tests.release.kinds import EDGE, GRAPH, ISOLATE, NUMBERS

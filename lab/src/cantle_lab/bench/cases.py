@@ -46,11 +46,6 @@ class Case:
         return {} if of_kind is None or width is None else {of_kind.column: width}
 
     @property
-    def across(self) -> int:
-        """The number that grows along the axis of this case: records, attributes or items."""
-        return self.records if self.axis in ("size", "rows") else self.width or 0
-
-    @property
     def name(self) -> str:
         return self.method if self.preset == "default" else f"{self.method}:{self.preset}"
 
@@ -78,18 +73,6 @@ def words_of(text: str, known: Sequence[str], option: str) -> list[str]:
     if wrong is not None or not words:
         raise ParameterError(f"{option} takes a list of {', '.join(known)}, separated by commas; got {text!r}")
     return words
-
-
-def numbers_of(text: str, option: str) -> list[int]:
-    """Whole numbers separated by commas.
-
-    >>> numbers_of("45222,1000000", "--rows")
-    [45222, 1000000]
-    """
-    words = [word.strip().replace("_", "") for word in text.split(",")]
-    if not all(word.isdecimal() and int(word) >= 16 for word in words):
-        raise ParameterError(f"{option} takes whole numbers from 16 on, separated by commas; got {text!r}")
-    return [int(word) for word in words]
 
 
 def methods_of(text: str) -> list[tuple[str, str]]:

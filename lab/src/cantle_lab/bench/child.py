@@ -1,7 +1,7 @@
 """The worker process of the benchmark: python -m cantle_lab.bench.child TASK; task and answer are JSON objects.
 
-The task `make` writes a data set, `measure` runs one case on it, and `add` times how a driver adds up partial counts.
-Each task runs in a fresh interpreter, so that neither peak memory nor caches are affected by an earlier one.
+The task `make` writes a data set, and `measure` runs one case on it. Each task runs in a fresh interpreter, so that
+neither peak memory nor caches are affected by an earlier one.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter, process_time
+from typing import Any
 
 EPSILON = 1
 READS = 5
-ENTRIES = 1 << 20
 
 
 def make(kind: str, records: int, width: int | None, stem: str, data: str | None) -> dict[str, float]:
@@ -24,45 +24,23 @@ def make(kind: str, records: int, width: int | None, stem: str, data: str | None
     return {}
 
 
-def measure(table: str, schema: str, method: str, preset: str, engine: str, folder: str) -> dict[str, float]:
+def measure(table: str, schema: str, method: str, preset: str, engine: str) -> dict[str, float]:
     """Publishes one data set, saves the release, and returns the costs as one row of the table of measurements.
 
     Among them are core-seconds in all and per pass (imports excluded), wall time, peak memory, and the core-seconds of
     reading the same file.
     """
     from cantle.data.engine_choice import EngineChoice
-    from cantle.interfaces import publishing
-    from cantle.interfaces.opening import preflight
-    from cantle_lab.bench.passes import PASSES, Stopwatch, clock, peak
+    from cantle.interfaces.publishing import publish
+    from cantle_lab.bench.passes import clock, peak, whole_run
 
     spread = engine == "spark"  # the work is done by processes that Spark starts
     EngineChoice.of(engine, None, None)  # imports the engine, which is not part of the run
-    now = clock(spread)
-    watch, wall = Stopwatch(now), perf_counter()
-    began = now()
-    with watch.watching():
-        order = preflight(table, schema, epsilon=EPSILON, method=method, preset=preset, engine=engine)
-        release = publishing.carry_out(order)
-    published = now()
-    release.save(Path(folder) / "release")
-    saved = now()
+    options: dict[str, Any] = {"epsilon": EPSILON, "method": method, "preset": preset, "engine": engine}
+    wall = perf_counter()
+    seconds = whole_run(lambda: publish(table, schema, **options), clock(spread))
     wall, held = perf_counter() - wall, peak(spread)
-    seconds = watch.seconds
-    timed = sum(seconds[name] for name in ("open", "count", "move", "noise", "draw"))
-    seconds["other"] = (watch.sealed - began) - timed
-    seconds["draw"] += published - watch.sealed  # converting records to the user's form counts as drawing them
-    seconds["save"] = saved - published
-    return {
-        "core": saved - began,
-        **{name: max(0.0, seconds[name]) for name in PASSES},
-        "wall": wall,
-        "peak": held,
-        "levels": max(1, watch.level),
-        "cells": sum(watch.cells.values()),
-        "deepest": max(watch.cells.values(), default=0),
-        "draws": watch.draws,
-        "read": reading(table),
-    }
+    return {"core": sum(seconds.values()), **seconds, "wall": wall, "peak": held, "read": reading(table)}
 
 
 def reading(path: str) -> float:
@@ -78,20 +56,7 @@ def reading(path: str) -> float:
     return best
 
 
-def add() -> dict[str, float]:
-    """Core-seconds of adding one partial count to the sums, the best of five."""
-    import numpy as np
-
-    counts, more = np.zeros(4 * ENTRIES, dtype=np.int64), np.ones(ENTRIES, dtype=np.int64)
-    at, best = np.arange(0, 4 * ENTRIES, 4), float("inf")
-    for _ in range(READS):
-        began = process_time()
-        counts[at] += more
-        best = min(best, process_time() - began)
-    return {"add": best / ENTRIES}
-
-
-TASKS: dict[str, Callable[..., dict[str, float]]] = {"make": make, "measure": measure, "add": add}
+TASKS: dict[str, Callable[..., dict[str, float]]] = {"make": make, "measure": measure}
 
 
 def main() -> None:

@@ -1,30 +1,26 @@
 """A stopwatch for the passes of a run: opening, counting, moving, noise, drawing.
 
-It wraps the methods of an engine and a noise source, and records times and numbers of cells. Both depend on the
-records, which is harmless here because benchmark data is made up.
+It wraps the methods of an engine and a noise source, and records times. They depend on the records, which is harmless
+here because benchmark data is made up.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import process_time
 
-import numpy as np
-
 from cantle.audit.exact import replaced
-from cantle.data.engine_choice import IN_MEMORY, EngineChoice, Opened
 from cantle.interfaces import publishing
-from cantle.interfaces.opening import Order
-from cantle.interfaces.opening import open_data as really_open_data
-from cantle.methods.base import Method
-from cantle.schema import Schema
+from cantle.interfaces.opening import Order, open_data
+from cantle.release import Release
 from cantle.trusted.counting.base import Engine
-from cantle.trusted.noise import Lanes, Noise
+from cantle.trusted.noise import Noise
 
 Clock = Callable[[], float]
 
@@ -89,34 +85,33 @@ PASSES = ("open", "count", "move", "noise", "other", "draw", "save")
 """In this order: read and encode; count; move records to children; draw noise; choose, and keep the budget; draw
 records; write."""
 
-COUNTING = ("tally", "occupied", "place", "dense", "touched", "kept", "as_table", "count_all")
-MOVING = ("split",)
-DRAWING = ("results",)
-NOISE = ("laplace", "select", "above", "sparse", "coin")
-LEVELS = ("split", "place")
-"""Calls that begin another level: regions are split, or a grid is refined."""
+TIMED = {
+    "count": ("tally", "occupied", "place", "dense", "touched", "kept", "as_table", "count_all"),
+    "move": ("split",),
+    "noise": ("laplace", "select", "above", "sparse", "coin"),
+    "draw": ("results",),
+}
+"""The methods of engines, noise sources and publishing methods that belong to a pass."""
 
 
 class Stopwatch:
-    """Seconds of each pass, the number of levels, cells of counts by level, and the number of random draws."""
+    """Seconds of each pass."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.seconds: dict[str, float] = defaultdict(float)
-        self.cells: dict[int, int] = defaultdict(int)
-        self.level = self.draws = 0
         self.sealed = 0.0
         self._running = False
 
     @contextmanager
-    def lap(self, name: str) -> Iterator[bool]:
-        """Adds the time of the block to a pass and yields True; inside another pass it only yields False."""
+    def lap(self, name: str) -> Iterator[None]:
+        """Adds the time of the block to a pass, unless another pass is running."""
         if self._running:
-            yield False
+            yield
             return
         self._running, began = True, self.clock()
         try:
-            yield True
+            yield
         finally:
             self._running = False
             self.seconds[name] += self.clock() - began
@@ -126,96 +121,84 @@ class Stopwatch:
         """Inside the block, the publisher opens data, runs methods and draws records under this watch."""
         really_run, really_noise = publishing._run_and_draw, publishing._noise
 
-        def open_data(
-            data: object, schema: Schema, method: Method, nodes: object = None, choice: EngineChoice = IN_MEMORY
-        ) -> Opened:
-            with self.lap("open"):
-                return really_open_data(data, schema, method, nodes, choice)
-
         def noise(order: Order) -> Noise:
             source = really_noise(order)
-            self.watch_noise(source)
+            self.watch(source, "noise")
             return source
 
         def run_and_draw(order: Order, store: Engine, seed: int) -> publishing.Made:
-            self.watch_engine(store)
-            self.watch_method(order.method)
+            self.watch(store, "count", "move")
+            self.watch(order.method, "draw")
             made = really_run(order, store, seed)
             self.sealed = self.clock()
             return made
 
         with (
-            replaced(publishing, "open_data", open_data),
+            replaced(publishing, "open_data", self._timed(open_data, "open")),
             replaced(publishing, "_noise", noise),
             replaced(publishing, "_run_and_draw", run_and_draw),
         ):
             yield
 
-    def watch_method(self, method: Method) -> None:
-        for verb in DRAWING:
-            setattr(method, verb, self._drawing(getattr(method, verb)))
+    def watch(self, watched: object, *passes: str) -> None:
+        """Adds the time of the methods of this object to these passes."""
+        for name in passes:
+            for verb in TIMED[name]:
+                if hasattr(watched, verb):
+                    setattr(watched, verb, self._timed(getattr(watched, verb), name))
 
-    def _drawing(self, really: Callable[..., object]) -> Callable[..., object]:
-        def watched(*given: object) -> object:
-            with self.lap("draw"):
-                return really(*given)
-
-        return watched
-
-    def watch_engine(self, engine: object) -> None:
-        for verb in (*COUNTING, *MOVING):
-            if hasattr(engine, verb):
-                setattr(engine, verb, self._counting(getattr(engine, verb), verb))
-
-    def watch_noise(self, noise: Noise) -> None:
-        for verb in NOISE:
-            setattr(noise, verb, self._noise(getattr(noise, verb), verb))
-
-    def _counting(self, really: Callable[..., object], verb: str) -> Callable[..., object]:
-        """Wraps a method of an engine: adds its time to a pass, and counts cells and levels."""
-        name = "move" if verb in MOVING else "count"
-
-        def watched(*given: object, **options: object) -> object:
-            if verb in LEVELS:
-                self.level += 1
-            with self.lap(name) as outermost:
+    def _timed(self, really: Callable[..., object], name: str) -> Callable[..., object]:
+        def timed(*given: object, **options: object) -> object:
+            with self.lap(name):
                 result = really(*given, **options)
-                if isinstance(result, Iterator):
-                    return self._drained(result, name)
-            if outermost:
-                self.cells[self.level] += _size(result)
-            if verb == "as_table":
-                self.watch_engine(result)
+            if isinstance(result, Iterator):
+                return self._drained(result, name)
+            if really.__name__ == "as_table":  # the degrees of a graph, which are counted by another engine
+                self.watch(result, "count", "move")
             return result
 
-        return watched
+        return timed
 
     def _drained(self, chunks: Iterator[object], name: str) -> Iterator[object]:
-        """Passes chunks of an iterator on, and adds the time and cells of each."""
+        """Passes chunks of an iterator on, and adds the time of each."""
         while True:
-            with self.lap(name) as outermost:
+            with self.lap(name):
                 chunk = next(chunks, None)
             if chunk is None:
                 return
-            if outermost:
-                self.cells[self.level] += _size(chunk)
             yield chunk
 
-    def _noise(self, really: Callable[..., object], verb: str) -> Callable[..., object]:
-        """Wraps a method of a noise source: adds its time, and counts draws."""
 
-        def watched(lanes: Lanes, *given: Sized) -> object:
-            with self.lap("noise") as outermost:
-                result = really(lanes, *given)
-            if outermost:
-                looked = len(given[2]) if verb == "sparse" else len(given[0]) if verb == "select" else len(lanes)
-                self.draws += looked + (_size(result) if verb == "sparse" else 0)
-            return result
+def whole_run(publish: Callable[[], Release], clock: Clock) -> dict[str, float]:
+    """Seconds by this clock of each pass of a run, which publishes and saves; together they are the whole run."""
+    watch, began = Stopwatch(clock), clock()
+    with watch.watching(), tempfile.TemporaryDirectory() as scratch:
+        release = publish()
+        published = clock()
+        release.save(Path(scratch) / "release")
+        saved = clock()
+    sealed = watch.sealed or published
+    seconds = {name: watch.seconds[name] for name in ("open", "count", "move", "noise", "draw")}
+    seconds["other"] = max(0.0, sealed - began - sum(seconds.values()))
+    seconds["draw"] += published - sealed  # converting records to the user's form counts as drawing them
+    return {name: seconds.get(name, saved - published) for name in PASSES}
 
-        return watched
+
+STAGES = {
+    "reading": ("open",),
+    "partitioning": ("count", "move", "noise", "other"),
+    "drawing": ("draw",),
+    "writing": ("save",),
+}
+"""The stages of a run in figures of the papers, with their passes."""
 
 
-def _size(result: object) -> int:
-    """How many counts an engine returned: the size of the array, or of the last one of a tuple."""
-    last = result[-1] if isinstance(result, tuple) else result
-    return int(last.size) if isinstance(last, np.ndarray) else 0
+def stages(seconds: Mapping[str, float]) -> dict[str, float]:
+    """The seconds of each stage."""
+    return {stage: sum(seconds[name] for name in passes) for stage, passes in STAGES.items()}
+
+
+def forget_peak() -> None:
+    """Resets the peak memory of this process to what it holds now (on Linux only)."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")

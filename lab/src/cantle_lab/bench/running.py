@@ -37,10 +37,6 @@ COLUMNS = {
     "records_per_second": pl.Float64,  # records / core
     "peak": pl.Float64,  # MB
     "wall": pl.Float64,
-    "levels": pl.Int64,
-    "cells": pl.Int64,  # counts that the engine gave, over all levels
-    "deepest": pl.Int64,  # the same on the level with most of them
-    "draws": pl.Int64,
 }
 
 Say = Callable[[str], None]
@@ -56,15 +52,12 @@ class Bench:
     """The machine and versions on which the figures depend."""
     seconds: dict[str, float]
     """Core-seconds of starting up."""
-    add: float
-    """Core-seconds of adding one partial count."""
 
 
 def run(cases: Sequence[Case], skipped: list[Skipped], *, repeat: int, data: Path | None, say: Say) -> Bench:
     """Measures all cases; cases that fail are listed as skipped. Data is made once per size and deleted at the end."""
     rows, failed, facts = [], list(skipped), machine()
     with tempfile.TemporaryDirectory(prefix="cantle-bench-") as scratch:
-        add = float(ask(task="add")["add"])
         for number, case in enumerate(cases, 1):
             say(f"{number}/{len(cases)} {case}")
             try:
@@ -74,7 +67,7 @@ def run(cases: Sequence[Case], skipped: list[Skipped], *, repeat: int, data: Pat
     if not rows:
         raise EngineError("nothing could be measured; " + "; ".join(f"{what}: {why}" for what, why in failed))
     facts["tables"] = "generated" if data is None else "Adult, blown up"
-    return Bench(pl.DataFrame(rows, schema=COLUMNS, orient="row"), failed, facts, start_up(), add)
+    return Bench(pl.DataFrame(rows, schema=COLUMNS, orient="row"), failed, facts, start_up())
 
 
 def _measure(case: Case, repeat: int, data: Path | None, scratch: Path) -> dict[str, JSON]:
@@ -86,11 +79,8 @@ def _measure(case: Case, repeat: int, data: Path | None, scratch: Path) -> dict[
         folder = data if KINDS[case.kind].from_data and case.axis in ("size", "rows") else None
         source = None if folder is None else str(folder.resolve())
         ask(task="make", kind=case.kind, records=case.records, width=case.width, stem=str(stem), data=source)
-    runs = []
-    for _ in range(repeat):
-        with tempfile.TemporaryDirectory(dir=scratch) as folder_:
-            options = {"method": case.method, "preset": case.preset, "engine": case.engine, "folder": folder_}
-            runs.append(ask(task="measure", table=str(table), schema=str(schema), **options))
+    options = {"method": case.method, "preset": case.preset, "engine": case.engine}
+    runs = [ask(task="measure", table=str(table), schema=str(schema), **options) for _ in range(repeat)]
     return summary(case, runs)
 
 

@@ -18,8 +18,8 @@ from cantle.audit.exact import replaced
 from cantle.methods.mosaic import plan, run
 from cantle.methods.mosaic.model import fitted
 from cantle_lab.papers import made_tables, table_measures, table_sets
+from cantle_lab.papers.classify import halves
 from cantle_lab.papers.coding import Coded, Coder
-from cantle_lab.papers.generalised import halves
 from cantle_lab.papers.harness import Options, Row, Setting, rows
 from cantle_lab.papers.table_figures import split_seed
 

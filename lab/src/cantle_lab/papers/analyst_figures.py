@@ -13,8 +13,8 @@ import polars as pl
 from cantle.errors import ParameterError
 from cantle.methods.mosaic import plan
 from cantle_lab.papers import ablation, analyst_tables, regression, table_measures, table_sets
+from cantle_lab.papers.classify import halves
 from cantle_lab.papers.coding import Coded, Coder
-from cantle_lab.papers.generalised import halves
 from cantle_lab.papers.harness import Options, Row, Schema, Setting
 from cantle_lab.papers.table_figures import split_seed
 from cantle_lab.papers.table_sets import TableSet

@@ -5,8 +5,8 @@ It covers items, pairs, rules, sizes, whole sets, and the cost of publishing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from cantle.trusted.counting.basket_counts import count_pairs
 from cantle_lab.papers import sets
 from cantle_lab.papers.baselines import basic, clipped
 from cantle_lab.papers.coding import Floats
-from cantle_lab.papers.diffpart_figures import BASKETS, DEFAULT, SEED, stand_in_for
+from cantle_lab.papers.diffpart_figures import BASKETS, DEFAULT, SEED, each
 from cantle_lab.papers.harness import Options, Row, Setting, rows
 from cantle_lab.papers.metrics import variation_of_codes
 from cantle_lab.papers.setqueries import (
@@ -24,17 +24,15 @@ from cantle_lab.papers.setqueries import (
     GROUPS,
     SANITY,
     Answers,
-    Cells,
-    Frequent,
     Itemset,
     Nothing,
     Queries,
+    Yardstick,
     answers_of,
+    first,
     from_records,
     longest_of,
     relative_error,
-    shared_cells,
-    shared_records,
     top,
     utility,
     workload,
@@ -57,46 +55,28 @@ _PAIRED = 3000  # these pairs are searched among this many most frequent items
 
 def compare(setting: Setting) -> Iterator[Row]:
     """Baskets, diffpart, Basic (up to 20 items) and the empty release on every data set, at three budgets."""
-    for name, data in _data(setting):
-        about = f"{len(data):,} records, {data.size:,} items, mean {data.lengths.mean():.2f}, max {data.longest}"
-        setting.echo(f"{FIGURE}: {name}, {about}")
-        yard = Yardstick(data, 200 if setting.quick else 2000)
-        panel = f"{name}: {{}} by budget"
-        yield from rows(FIGURE, panel, "empty release", None, 0, yard.scores(Nothing(data.size)))
+    for name, data in each(setting, FIGURE, {name: name for name in sets.FILES}):
+        case, panel = Case.of(data, 200 if setting.quick else 2000), f"{name}: {{}} by budget"
+        yield from rows(FIGURE, panel, "empty release", None, 0, case.scores(Nothing(data.size)))
         for epsilon, repeat in setting.points(BUDGETS):
-            for series, scores in _of_one_budget(setting, yard, epsilon, repeat):
+            for series, scores in _of_one_budget(setting, case, epsilon, repeat):
                 yield from rows(FIGURE, panel, f"{series}, B = {epsilon:g}", None, repeat, scores)
 
 
-def _of_one_budget(
-    setting: Setting, yard: Yardstick, epsilon: float, repeat: int
-) -> Iterator[tuple[str, dict[str, float]]]:
+def _of_one_budget(setting: Setting, case: Case, epsilon: float, repeat: int) -> Iterator[tuple[str, dict[str, float]]]:
     """The scores of Basic (if there are few items) and of all methods at one budget."""
-    if yard.data.size <= FEW_ITEMS:
-        rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
-        released = clipped(basic(yard.data, epsilon, rng))
-        yield "Basic", yard.scores(released)
+    data = case.yard.data
+    if data.size <= FEW_ITEMS:
+        yield "Basic", case.scores(clipped(basic(data, epsilon, setting.rng(repeat))))
     for method, options in METHODS.items():
-        release, cost = setting.timed(yard.data.frame, yard.data.schema(), epsilon, options, repeat)
-        records = sets.from_frame(pl.DataFrame(release.records), yard.data.size)
-        yield method, yard.scores(answers_of(records), records) | {"CPU s": cost}
-
-
-def _data(setting: Setting) -> Iterator[tuple[str, Sets]]:
-    for name, file in sets.FILES.items():
-        if sets.find(name, setting.data_dir) is None:
-            setting.echo(f"{FIGURE}: {name} skipped; it needs --data DIR, the folder that contains {file}")
-            continue
-        data = sets.load(name, setting.data_dir)
-        yield name, data.draw(2_000, np.random.default_rng(SEED)) if setting.quick else data
-    yield "stand-in", stand_in_for(setting)
+        release, cost = setting.timed(data.frame, data.schema(), epsilon, options, repeat)
+        records = sets.from_frame(pl.DataFrame(release.records), data.size)
+        yield method, case.scores(answers_of(records), records) | {"CPU s": cost}
 
 
 @dataclass(frozen=True)
-class Yardstick:
-    """A data set with the queries on which its releases are measured, and their true answers.
-
-    The measures are:
+class Case:
+    """A data set with what is measured on it:
 
     * supL1: the sum of the errors of all items' supports, divided by the sum of supports
     * rec1 to rec3: the relative error of queries for one to three items of a random record
@@ -112,65 +92,48 @@ class Yardstick:
     * true mass: the share of the true records that the release has in common with the data, set by set
     """
 
-    data: Sets
-    number: int
-    asked: dict[str, Queries] = field(init=False, default_factory=dict)
-    singles: dict[str, float] = field(init=False, default_factory=dict)  # share of queries for one item
-    truth: dict[str, Floats] = field(init=False, default_factory=dict)
-    frequent: Frequent = field(init=False, default_factory=dict)
-    rules: list[Rules] = field(init=False, default_factory=list)
-    cells: list[Cells] = field(init=False, default_factory=list)
+    yard: Yardstick
+    singles: Mapping[str, float]
+    """The share of queries for one item among those of err20 and err60."""
+    rules: Rules
 
-    def __post_init__(self) -> None:
-        exact, rng = answers_of(self.data), np.random.default_rng(SEED)
-        able = [k for k in (1, 2, 3) if (self.data.lengths >= k).any()]
-        self.asked.update({f"rec{k}": from_records(self.data, k, self.number, rng) for k in able})
+    @staticmethod
+    def of(data: Sets, number: int) -> Case:
+        """The case of a data set, with this many queries of each kind."""
+        rng, singles = np.random.default_rng(SEED), dict[str, float]()
+        able = [k for k in (1, 2, 3) if (data.lengths >= k).any()]
+        asked = {f"rec{k}": from_records(data, k, number, rng) for k in able}
         for percent in (GROUPS[0], GROUPS[2]):
-            longest = min(longest_of(self.data, percent), self.data.size)
-            self.singles[f"err{percent}"] = 1 / longest
+            longest = min(longest_of(data, percent), data.size)
+            singles[f"err{percent}"] = 1 / longest
             if longest > 1:
-                several = workload(self.data.size, longest, _LONGER * self.number, rng, shortest=2)
-                self.asked[f"err{percent}"] = several
-        self.truth.update({name: exact.count(queries) for name, queries in self.asked.items()})
-        self.frequent.update(top(exact, max(TOPS)))
-        self.rules.append(Rules.of(exact, frequent_pairs(self.data)))
-        self.cells.extend([exact] if isinstance(exact, Cells) else [])
+                asked[f"err{percent}"] = workload(data.size, longest, _LONGER * number, rng, shortest=2)
+        rules = Rules.of(answers_of(data), frequent_pairs(data))
+        return Case(Yardstick.of(data, asked, max(TOPS)), singles, rules)
 
     def scores(self, answers: Answers, released: Sets | None = None) -> dict[str, float]:
         """All measures of one release that apply to it."""
-        supports = self.data.supports()
+        data, supports = self.yard.data, self.yard.data.supports()
         values = {"supL1": float(np.abs(answers.supports() - supports).sum() / max(1, supports.sum()))}
-        bound = SANITY * len(self.data)
-        for name, queries in self.asked.items():
-            values[name] = relative_error(self.truth[name], answers.count(queries), bound)
-        of_one = relative_error(supports.astype(float), answers.supports(), bound)
+        values |= self.yard.errors(answers)
+        of_one = relative_error(supports.astype(float), answers.supports(), SANITY * len(data))
         for name, share in self.singles.items():
             values[name] = share * of_one + (1 - share) * values.get(name, 0.0)
         values |= self._tops(answers)
         if answers.records > 0:
-            values |= self.rules[0].errors(answers)
-        return values | self._records(answers, released)
+            values |= self.rules.errors(answers)
+        if released is not None:
+            values["sizeTV"] = variation_of_codes(data.lengths, released.lengths)
+        return values | self.yard.true_mass(answers, released)
 
     def _tops(self, answers: Answers) -> dict[str, float]:
         """The measures of the most frequent itemsets."""
-        mine, best = list(self.frequent), top(answers, max(TOPS))
+        mine, best = list(self.yard.frequent), top(answers, max(TOPS))
         theirs = list(best)
         scores = {f"p{k}": len(set(mine[:k]) & set(theirs[:k])) / max(1, len(mine[:k])) for k in TOPS}
-        first = {itemset: self.frequent[itemset] for itemset in mine[:UTILITY]}
-        scores[f"u{UTILITY}"] = utility(first, {itemset: best[itemset] for itemset in theirs[:UTILITY]})
-        error = np.abs(answers.count(as_queries(mine)) / np.array(list(self.frequent.values())) - 1)
+        scores[f"u{UTILITY}"] = utility(first(self.yard.frequent, UTILITY), first(best, UTILITY))
+        error = np.abs(answers.count(as_queries(mine)) / np.array(list(self.yard.frequent.values())) - 1)
         return scores | {f"se{k}": float(error[:k].mean()) for k in TOPS[1:] if len(mine)}
-
-    def _records(self, answers: Answers, released: Sets | None) -> dict[str, float]:
-        """The measures of records: true mass and, if there are released sets, the distance of sizes."""
-        if isinstance(answers, Cells) and self.cells:
-            mass = shared_cells(self.cells[0], answers)
-        else:
-            mass = 0.0 if released is None else shared_records(self.data, released)
-        scores = {"true mass": mass / max(1, len(self.data))}
-        if released is None:
-            return scores
-        return {"sizeTV": variation_of_codes(self.data.lengths, released.lengths)} | scores
 
 
 @dataclass(frozen=True)

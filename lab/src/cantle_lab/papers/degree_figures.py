@@ -10,7 +10,6 @@ with a list of all nodes), also with the settings of the paper.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 from zlib import crc32
 
@@ -20,7 +19,7 @@ import polars as pl
 from cantle_lab.papers import baselines, graphs, metrics, report, rps_degrees
 from cantle_lab.papers.coding import Ints
 from cantle_lab.papers.graphs import Graph, Statistics
-from cantle_lab.papers.harness import Row, Setting
+from cantle_lab.papers.harness import Row, Setting, rows
 
 FIGURE = "rps-degrees"
 EPSILONS = (0.1, 0.5, 1)
@@ -30,7 +29,7 @@ OURS, BARE, ISOLATE = "ours, node", "ours, node, edge list only", "ours, node-is
 SOUND = "ours, node, mode rps"
 PAPER = "ours, node, preset paper"
 KNOWN, LARGEST, EDGE = "a: maximum degree known", "b: maximum degree n - 1", "edge"
-SHORT = {"EMD (root mean square)": "EMD rms"}
+DISTANCES = {"KS": metrics.ks, "EMD rms": metrics.emd, "W1": metrics.w1}
 
 
 def publish_degrees(
@@ -66,9 +65,9 @@ def degrees(setting: Setting) -> Iterator[Row]:
     for graph in readable:
         for epsilon, repeat in setting.points(EPSILONS):
             for panel, series in releases(setting, graph, epsilon, repeat, rng).items():
-                for (name, released), metric in product(series.items(), (metrics.ks, *metrics.MOVED)):
-                    title = f"{graph.name}, {panel}: {SHORT.get(metric.name, metric.name)}"
-                    yield Row(FIGURE, title, name, epsilon, repeat, metric(graph.degrees, released))
+                for name, released in series.items():
+                    apart = {distance: metric(graph.degrees, released) for distance, metric in DISTANCES.items()}
+                    yield from rows(FIGURE, f"{graph.name}, {panel}: {{}}", name, epsilon, repeat, apart)
 
 
 def releases(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import product
 from pathlib import Path
 from time import perf_counter
 
@@ -15,18 +17,19 @@ import numpy as np
 import polars as pl
 
 from cantle.errors import ParameterError
+from cantle_lab.bench.passes import stages, whole_run
 from cantle_lab.documents import TableDocument
 from cantle_lab.papers import adult, classify, generalised
 from cantle_lab.papers.coding import Coded, Coder
 from cantle_lab.papers.diffp import DiffPC45
 from cantle_lab.papers.harness import Options, Row, Setting, rows
-from cantle_lab.papers.stages import stages
 from cantle_lab.papers.tds import tds
 
 Scores = Mapping[str, float]
+Measure = Callable[[pl.DataFrame, pl.DataFrame, int], Scores]
+"""The scores on test records after learning from others, given with the number of the fold."""
 
 ROUNDS = (4, 7, 10, 13, 16)
-STAGES = ("reading", "anonymisation", "writing", "total")
 REPLACED = 0.3  # the paper says "replacing some of the attribute values randomly", and not how many
 
 
@@ -49,7 +52,6 @@ OURS = {"default, accuracy": default("accuracy"), "default, auto": default("auto
 def fig3(setting: Setting) -> Iterator[Row]:
     """Scores on 2/3-1/3 splits by epsilon: Max (a) and InfoGain (b) for each h, our preset (c), Max as printed (d)."""
     table, schema, raw_schema = _open(setting, "diffgen-fig3")
-    _say(setting, "diffgen-fig3", table.height)
     rounds = setting.pick(ROUNDS, (10,))
     panels: dict[str, Mapping[str, Options]] = {
         "a: Max": {f"h = {h}": paper(h) for h in rounds},
@@ -57,22 +59,21 @@ def fig3(setting: Setting) -> Iterator[Row]:
         "c: default": OURS,
         "d: Max, literal": {f"h = {h}": {**paper(h), "literal": True} for h in rounds},
     }
-    splits = [generalised.halves(table.height, repeat) for repeat in range(setting.repeats)]
+    splits = [classify.halves(table.height, repeat) for repeat in range(setting.repeats)]
     for repeat, (learn, held) in enumerate(splits):
         levels = {
             "raw": generalised.measure_raw(table[learn], table[held], raw_schema),
             "majority": generalised.majority(table[learn], table[held], raw_schema),
         }
-        for panel in panels:
-            for series, scores in levels.items():
-                yield from rows("diffgen-fig3", f"{panel} {{}}", series, None, repeat, scores)
-    for panel, choices in panels.items():
-        for series, options in choices.items():
-            for epsilon in setting.pick((0.1, 0.25, 0.5, 1), (1,)):
-                for repeat, (learn, held) in enumerate(splits):
-                    release = setting.release(table[learn], schema, epsilon, options, repeat)
-                    scores = generalised.measure(release, table[held], schema)
-                    yield from rows("diffgen-fig3", f"{panel} {{}}", series, epsilon, repeat, scores)
+        for panel, (series, scores) in product(panels, levels.items()):
+            yield from rows("diffgen-fig3", f"{panel} {{}}", series, None, repeat, scores)
+
+    def measure(epsilon: float, options: Options, repeat: int) -> Scores:
+        learn, held = splits[repeat]
+        return generalised.measure(setting.release(table[learn], schema, epsilon, options, repeat), table[held], schema)
+
+    swept = {f"{panel} {{}}": series for panel, series in panels.items()}
+    yield from setting.sweep("diffgen-fig3", swept, measure, (0.1, 0.25, 0.5, 1))
 
 
 # ---------------------------------------------------------------------------------------------- figure 4
@@ -81,43 +82,40 @@ def fig3(setting: Setting) -> Iterator[Row]:
 def fig4(setting: Setting) -> Iterator[Row]:
     """Scores by 10-fold cross-validation at h = 15, compared with DiffP-C4.5, TDS (k = 5) and the raw records."""
     table, schema, raw_schema = _open(setting, "diffgen-fig4")
-    _say(setting, "diffgen-fig4", table.height)
-    levels: dict[str, Callable[[pl.DataFrame, pl.DataFrame], Scores]] = {
-        "raw": lambda train, test: generalised.measure_raw(train, test, raw_schema),
-        "majority": lambda train, test: generalised.majority(train, test, raw_schema),
-        "TDS k=5": lambda train, test: generalised.measure(tds(train, schema, k=5), test, schema),
+    levels: dict[str, Measure] = {
+        "raw": lambda train, test, _: generalised.measure_raw(train, test, raw_schema),
+        "majority": lambda train, test, _: generalised.majority(train, test, raw_schema),
+        "TDS k=5": lambda train, test, _: generalised.measure(tds(train, schema, k=5), test, schema),
     }
+
+    def published(epsilon: float, options: Options, salt: int) -> Measure:
+        def measure(train: pl.DataFrame, test: pl.DataFrame, fold: int) -> Scores:
+            release = setting.release(train, schema, epsilon, options, salt + fold)
+            return generalised.measure(release, test, schema)
+
+        return measure
+
+    def private_tree(epsilon: float, joint: bool, repeat: int) -> Measure:
+        rng, coder = setting.rng(repeat), Coder(raw_schema)
+
+        def measure(train: pl.DataFrame, test: pl.DataFrame, _: int) -> Scores:
+            model = DiffPC45(coder, epsilon=epsilon, joint=joint, rng=rng)
+            model.fit(coder.encode(train))
+            return classify.scores(model, coder.encode(test))
+
+        return measure
+
     for repeat in range(setting.repeats):
-        pairs = generalised.folds(table.height, 3 if setting.quick else 10, repeat)
-        for series, measure in levels.items():
-            scores = [measure(table[learn], table[held]) for learn, held in pairs]
-            yield from rows("diffgen-fig4", "{}", series, None, repeat, _mean(scores))
+        pairs = classify.folds(table.height, 3 if setting.quick else 10, repeat)
+        lines: list[tuple[str, float | None, Measure]] = [(series, None, one) for series, one in levels.items()]
         for epsilon in setting.pick((0.75, 1, 2, 3, 4), (1,)):
             for series, options in {"paper, h = 15": paper(15), **OURS}.items():
-                scores = []
-                for fold, (learn, held) in enumerate(pairs):
-                    release = setting.release(table[learn], schema, epsilon, options, 1_000 * repeat + fold)
-                    scores.append(generalised.measure(release, table[held], schema))
-                yield from rows("diffgen-fig4", "{}", series, epsilon, repeat, _mean(scores))
+                lines.append((series, epsilon, published(epsilon, options, 1_000 * repeat)))
             for series, joint in {"DiffP-C4.5, one choice": True, "DiffP-C4.5, split first": False}.items():
-                rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
-                scores = [_diffp(table[a], table[b], raw_schema, epsilon, joint, rng) for a, b in pairs]
-                yield from rows("diffgen-fig4", "{}", series, epsilon, repeat, _mean(scores))
-
-
-def _diffp(
-    train: pl.DataFrame,
-    test: pl.DataFrame,
-    schema: TableDocument,
-    epsilon: float,
-    joint: bool,
-    rng: np.random.Generator,
-) -> Scores:
-    """The scores of DiffP-C4.5 trained on `train` and tested on `test`."""
-    coder = Coder(schema)
-    model = DiffPC45(coder, epsilon=epsilon, joint=joint, rng=rng)
-    model.fit(coder.encode(train))
-    return generalised.score(model, coder.encode(test))
+                lines.append((series, epsilon, private_tree(epsilon, joint, repeat)))
+        for series, x, measure in lines:
+            scores = [measure(table[learn], table[held], fold) for fold, (learn, held) in enumerate(pairs)]
+            yield from rows("diffgen-fig4", "{}", series, x, repeat, classify.mean_of(scores))
 
 
 # ---------------------------------------------------------------------------------------------- figure 5
@@ -143,9 +141,11 @@ def _runtimes(setting: Setting, figure: str, sizes: Iterable[int]) -> Iterator[R
             blow_up(table, schema, size, data, np.random.default_rng(setting.seed or 0))
             for panel, options in panels.items():
                 for repeat in range(setting.repeats):
-                    read, *work, written = stages(setting, data, schema, options, repeat, perf_counter)
-                    seconds = read, sum(work), written, read + sum(work) + written
-                    for stage, value in zip(STAGES, seconds, strict=True):
+                    release = partial(setting.release, data, schema, 1, options, repeat)
+                    cost = stages(whole_run(release, perf_counter))
+                    work = {"reading": cost["reading"], "anonymisation": cost["partitioning"] + cost["drawing"]}
+                    work |= {"writing": cost["writing"], "total": sum(cost.values())}
+                    for stage, value in work.items():
                         yield Row(figure, f"{panel}: seconds by records", stage, float(size), repeat, value)
 
 
@@ -179,14 +179,5 @@ def _open(setting: Setting, figure: str) -> tuple[pl.DataFrame, TableDocument, T
             f"{figure} needs the Adult files; give --data DIR, the folder that contains adult/ and adult_hierarchies/"
         )
     table, schema = adult.load(folder, "all"), adult.schema("all", hierarchies=folder)
+    setting.echo(f"{figure}: {table.height:,} records (paper: 45,222), raw score beside every result")
     return table, schema, adult.schema("all")
-
-
-def _say(setting: Setting, figure: str, records: int) -> None:
-    assert setting.data_dir is not None
-    setting.echo(str(classify.gate(setting.data_dir, *setting.pick((), (1,)))))
-    setting.echo(f"{figure}: {records:,} records (paper: 45,222), raw score beside every result")
-
-
-def _mean(scores: list[Scores]) -> Scores:
-    return {name: float(np.mean([one[name] for one in scores])) for name in scores[0]}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -23,33 +23,27 @@ from cantle.errors import ParameterError
 from cantle.methods.diffpart.method import PRESETS, SMALL, DiffPartSettings, smallest_constant
 from cantle.methods.settings import read_settings
 from cantle.trusted.geometry.item_partitions import ItemTree
-from cantle_lab.bench.passes import peak
+from cantle_lab.bench.passes import STAGES, forget_peak, peak, stages, whole_run
 from cantle_lab.papers import sets
 from cantle_lab.papers.baselines import basic, clipped
-from cantle_lab.papers.coding import Floats
 from cantle_lab.papers.harness import Options, Row, Setting, rows
 from cantle_lab.papers.setqueries import (
     FEW_ITEMS,
     GROUPS,
-    SANITY,
     Answers,
-    Cells,
-    Frequent,
     Independent,
     Nothing,
     Queries,
+    Yardstick,
     answers_of,
+    first,
     from_records,
     groups,
-    relative_error,
-    shared_cells,
-    shared_records,
     top,
     utility,
     workload,
 )
 from cantle_lab.papers.sets import Sets, Town
-from cantle_lab.papers.stages import STAGES, forget_peak, stages
 
 Scores = Mapping[str, float]
 
@@ -63,8 +57,11 @@ SHORT = 10  # the longest query of figure 6
 SEED = 2011
 PEAK = "peak MB"
 
-PUBLISHED = ("msnbc", "bms-webview-1", "bms-webview-2", "retail", "kosarak-5-25", "tags-math-sx")
-"""The data sets on which the paper's settings are tried."""
+MSNBC = {"msnbc": "MSNBC"}
+PUBLISHED = MSNBC | {
+    name: name for name in ("bms-webview-1", "bms-webview-2", "retail", "kosarak-5-25", "tags-math-sx")
+}
+"""The data sets on which the paper's settings are tried, with their names in the figures."""
 
 PAPER: Options = {"method": "diffpart", "preset": "paper"}
 # With the paper's "slightly greater than 1", empty partitions multiply without end on a large universe; with 5 they
@@ -107,50 +104,26 @@ def both(data: Sets) -> dict[str, Options]:
 
 @dataclass(frozen=True)
 class Case:
-    """A data set with the queries on which its releases are measured, and their true answers.
-
-    `asked` has queries by the name of their error, `tops` the numbers K of most frequent itemsets to compare. `mass`
-    adds two measures: the number of released records divided by that of true ones, and the share of the true records
-    that are in the release, set by set.
-    """
+    """A data set with what is measured on it: the errors of queries, the paper's utility of the K most frequent
+    itemsets for these K and, with `mass`, the released records and the true ones among them, as shares of the data."""
 
     name: str
-    data: Sets
-    asked: Mapping[str, Queries]
+    yard: Yardstick
     tops: Sequence[int] = ()
     mass: bool = False
-    truth: dict[str, Floats] = field(init=False, default_factory=dict)
-    frequent: dict[int, Frequent] = field(init=False, default_factory=dict)
-    cells: list[Cells] = field(init=False, default_factory=list)
 
-    def __post_init__(self) -> None:
-        exact = answers_of(self.data)
-        self.cells.extend([exact] if isinstance(exact, Cells) else [])
-        self.truth.update({measure: exact.count(queries) for measure, queries in self.asked.items()})
-        self.frequent.update(self._tops(exact))
+    @staticmethod
+    def of(name: str, data: Sets, asked: Mapping[str, Queries], tops: Sequence[int] = (), mass: bool = False) -> Case:
+        """The case of a data set."""
+        return Case(name, Yardstick.of(data, asked, max(tops, default=0)), tops, mass)
 
     def scores(self, answers: Answers, released: Sets | None = None) -> dict[str, float]:
         """All measures of one release, including those of its records if it has any."""
-        bound = SANITY * len(self.data)
-        values = {
-            measure: relative_error(self.truth[measure], answers.count(queries), bound)
-            for measure, queries in self.asked.items()
-        }
-        values |= {f"top{k}": utility(self.frequent[k], best) for k, best in self._tops(answers).items()}
-        return values | (self._mass(answers, released) if self.mass else {})
-
-    def _mass(self, answers: Answers, released: Sets | None) -> dict[str, float]:
-        scores = {"records": answers.records / len(self.data)}
-        if isinstance(answers, Cells):
-            return scores | {"true mass": shared_cells(self.cells[0], answers) / len(self.data)}
-        if released is not None:
-            return scores | {"true mass": shared_records(self.data, released) / len(self.data)}
-        return scores | ({"true mass": 0.0} if isinstance(answers, Nothing) else {})  # a model has no records
-
-    def _tops(self, answers: Answers) -> dict[int, Frequent]:
-        """The K most frequent itemsets for each K; one search for the largest K finds all."""
-        best = list(top(answers, max(self.tops)).items()) if self.tops else []
-        return {k: dict(best[:k]) for k in self.tops}
+        values, best = self.yard.errors(answers), top(answers, max(self.tops)) if self.tops else {}
+        values |= {f"top{k}": utility(first(self.yard.frequent, k), first(best, k)) for k in self.tops}
+        if self.mass:
+            values |= {"records": answers.records / len(self.yard.data)} | self.yard.true_mass(answers, released)
+        return values
 
 
 def _rng() -> np.random.Generator:
@@ -170,7 +143,7 @@ def _table_case(setting: Setting, name: str, data: Sets) -> Case:
     number, rng = _number(setting), _rng()
     asked = {f"err{percent}": queries for percent, queries in groups(data, number, rng, (20, 60)).items()}
     asked |= {f"rec{k}": from_records(data, k, number, rng) for k in (1, 2)}
-    return Case(name, data, asked, tops=(20, 100), mass=True)
+    return Case.of(name, data, asked, (20, 100), mass=True)
 
 
 # ---------------------------------------------------------------------------------------------- by budget
@@ -180,20 +153,20 @@ def fig3(setting: Setting) -> Iterator[Row]:
     """Relative error by budget, for queries of up to 20 to 100 % of max|t|."""
     percents = setting.pick(GROUPS, (20, 100))
     for name, data in _pair(setting, "diffpart-fig3"):
-        case = Case(name, data, _errors(setting, data, percents))
+        case = Case.of(name, data, _errors(setting, data, percents))
         yield from _compare(setting, "diffpart-fig3", case, setting.pick(BUDGETS, (1,)))
 
 
 def fig8(setting: Setting) -> Iterator[Row]:
     """The utility of the K most frequent itemsets by budget."""
     for name, data in _pair(setting, "diffpart-fig8"):
-        case = Case(name, data, {}, tops=setting.pick((20, 60, 100), (5,)))
+        case = Case.of(name, data, {}, tops=setting.pick((20, 60, 100), (5,)))
         yield from _compare(setting, "diffpart-fig8", case, setting.pick(BUDGETS, (1,)))
 
 
 def all_sets(setting: Setting) -> Iterator[Row]:
     """Every data set at budget 1: errors of the paper's queries and of likely ones, itemsets, released records."""
-    for name, data in _each(setting, "diffpart-sets", PUBLISHED):
+    for name, data in each(setting, "diffpart-sets", PUBLISHED):
         yield from _table(setting, "diffpart-sets", name, data)
 
 
@@ -220,14 +193,14 @@ def _compare(
 ) -> Iterator[Row]:
     """The rows of all series to compare on one data set, by budget."""
     levels: dict[str, Answers] = {
-        "empty release": Nothing(case.data.size),
-        "exact supports, independent": Independent(case.data),
+        "empty release": Nothing(case.yard.data.size),
+        "exact supports, independent": Independent(case.yard.data),
     }
     for series, answers in levels.items():
         yield from rows(figure, f"{case.name}: {{}} by budget", series, None, 0, case.scores(answers))
-    if case.data.size <= FEW_ITEMS:
+    if case.yard.data.size <= FEW_ITEMS:
         yield from _basics(setting, figure, case, budgets)
-    for series, options in (every(case.data) | dict(more or {})).items():
+    for series, options in (every(case.yard.data) | dict(more or {})).items():
         for epsilon in budgets:
             for repeat, scores in _releases(setting, figure, case, series, options, epsilon):
                 yield from rows(figure, f"{case.name}: {{}} by budget", series, epsilon, repeat, scores)
@@ -235,8 +208,7 @@ def _compare(
 
 def _basics(setting: Setting, figure: str, case: Case, budgets: Sequence[float]) -> Iterator[Row]:
     for epsilon, repeat in product(budgets, range(setting.repeats)):
-        rng = np.random.default_rng(None if setting.seed is None else [setting.seed, repeat])
-        noisy = basic(case.data, epsilon, rng)
+        noisy = basic(case.yard.data, epsilon, setting.rng(repeat))
         for series, answers in {"Basic, raw": noisy, "Basic, records": clipped(noisy)}.items():
             yield from rows(figure, f"{case.name}: {{}} by budget", series, epsilon, repeat, case.scores(answers))
 
@@ -247,7 +219,7 @@ def _basics(setting: Setting, figure: str, case: Case, budgets: Sequence[float])
 def fig5(setting: Setting) -> Iterator[Row]:
     """Relative error by fan-out, for queries of up to 60 % of max|t|."""
     for name, data in _pair(setting, "diffpart-fig5"):
-        case = Case(name, data, _errors(setting, data, (60,)))
+        case = Case.of(name, data, _errors(setting, data, (60,)))
         yield from rows(
             "diffpart-fig5", f"{case.name}: {{}} by fan-out", "empty release", None, 0, case.scores(Nothing(data.size))
         )
@@ -267,20 +239,22 @@ def fig6(setting: Setting) -> Iterator[Row]:
     """
     for data in _universes(setting):
         asked = {f"error to {SHORT} items": workload(data.size, SHORT, _number(setting), _rng())}
-        yield from _at(setting, "diffpart-fig6", Case("stand-in", data, asked), "items", float(data.size))
+        yield from _at(setting, "diffpart-fig6", Case.of("stand-in", data, asked), "items", float(data.size))
 
 
 def fig7(setting: Setting) -> Iterator[Row]:
     """Relative error by number of records, for queries of up to 60 % of max|t|."""
     for name, whole in _pair(setting, "diffpart-fig7"):
         for data in _samples(setting, whole):
-            case = Case(name, data, _errors(setting, data, (60,)))
+            case = Case.of(name, data, _errors(setting, data, (60,)))
             yield from _at(setting, "diffpart-fig7", case, "records", float(len(data)))
 
 
 def _at(setting: Setting, figure: str, case: Case, axis: str, x: float) -> Iterator[Row]:
-    yield from rows(figure, f"{case.name}: {{}} by {axis}", "empty release", x, 0, case.scores(Nothing(case.data.size)))
-    yield from _by(setting, figure, case, axis, x, both(case.data))
+    yield from rows(
+        figure, f"{case.name}: {{}} by {axis}", "empty release", x, 0, case.scores(Nothing(case.yard.data.size))
+    )
+    yield from _by(setting, figure, case, axis, x, both(case.yard.data))
 
 
 def _by(
@@ -324,35 +298,34 @@ def _timed(setting: Setting, panel: str, axis: str, data: Sets, x: float) -> Ite
 def _cost(setting: Setting, data: Sets, path: Path, options: Options, salt: int) -> Scores:
     """Core-seconds by stage, and peak memory, which includes what the evaluation itself holds."""
     forget_peak()
-    times = stages(setting, path, data.schema(), options, salt, process_time)
-    return {**dict(zip(STAGES, times, strict=True)), PEAK: peak(with_children=False)}
+    release = partial(setting.release, path, data.schema(), 1, options, salt)
+    return stages(whole_run(release, process_time)) | {PEAK: peak(with_children=False)}
 
 
 # ---------------------------------------------------------------------------------------------- shared
 
 
-def _each(setting: Setting, figure: str, names: Sequence[str]) -> Iterator[tuple[str, Sets]]:
-    """The named data sets whose files exist, then the stand-in; echoes which ones are skipped and the size of
-    others."""
-    for name in names:
-        label = "MSNBC" if name == "msnbc" else name
-        if sets.find(name, setting.data_dir) is None:
-            setting.echo(f"{figure}: {label} skipped; it needs --data DIR, the folder that contains {sets.FILES[name]}")
-            continue
-        data = sets.load(name, setting.data_dir)
-        yield _announced(setting, figure, label, data.draw(2_000, _rng()) if setting.quick else data)
-    yield _announced(setting, figure, "stand-in", stand_in_for(setting))
+def each(setting: Setting, figure: str, names: Mapping[str, str]) -> Iterator[tuple[str, Sets]]:
+    """The data sets whose files exist, then the stand-in; echoes which ones are skipped and the size of others."""
+
+    def found() -> Iterator[tuple[str, Sets]]:
+        for name, label in names.items():
+            if sets.find(name, setting.data_dir) is not None:
+                data = sets.load(name, setting.data_dir)
+                yield label, data.draw(2_000, _rng()) if setting.quick else data
+                continue
+            needs = f"it needs --data DIR, the folder that contains {sets.FILES[name]}"
+            setting.echo(f"{figure}: {label} skipped; {needs}")
+        yield "stand-in", stand_in_for(setting)
+
+    for label, data in found():
+        about = f"{len(data):,} records, {data.size:,} items, mean {data.lengths.mean():.2f}, max {data.longest}"
+        setting.echo(f"{figure}: {label}, {about}")
+        yield label, data
 
 
 def _pair(setting: Setting, figure: str) -> Iterator[tuple[str, Sets]]:
-    return _each(setting, figure, ("msnbc",))
-
-
-def _announced(setting: Setting, figure: str, label: str, data: Sets) -> tuple[str, Sets]:
-    """Echoes the size of a data set, and returns its name and the data."""
-    about = f"{len(data):,} records, {data.size:,} items, mean {data.lengths.mean():.2f}, max {data.longest}"
-    setting.echo(f"{figure}: {label}, {about}")
-    return label, data
+    return each(setting, figure, MSNBC)
 
 
 def stand_in_for(setting: Setting) -> Sets:
@@ -380,11 +353,11 @@ def _releases(
     """(repeat, scores) of each release of one setting."""
 
     def measure(repeat: int) -> Scores:
-        released = publish_sets(setting, case.data, epsilon, options, repeat)
+        released = publish_sets(setting, case.yard.data, epsilon, options, repeat)
         return case.scores(answers_of(released), released)
 
     label = f"{figure}: {case.name}, {series}, budget {epsilon:g}"
-    return _attempts(setting, label, measure, tuple(case.scores(Nothing(case.data.size))))
+    return _attempts(setting, label, measure, tuple(case.scores(Nothing(case.yard.data.size))))
 
 
 def _attempts(

@@ -23,7 +23,7 @@ from cantle.schema.domain import Attribute, Domain
 from cantle.schema.scales import Labels
 from cantle.schema.table import TableSchema
 from cantle_lab.papers import generalised, report
-from cantle_lab.papers.classify import C45
+from cantle_lab.papers.classify import C45, halves, scores
 from cantle_lab.papers.coding import Coded, Coder, Grid
 from cantle_lab.papers.diffgen_figures import default, paper
 from cantle_lab.papers.harness import Options, Row, Setting
@@ -103,7 +103,7 @@ def rows(table: OwnTable, setting: Setting, epsilons: Sequence[float], rounds: S
     plain = {f"h = {h}": paper(h) for h in rounds}
     others = {"diffgen, default": default("accuracy"), "mosaic": {"method": "mosaic"}}
     for repeat in range(setting.repeats):
-        learn, held = generalised.halves(len(table.frame), repeat)
+        learn, held = halves(len(table.frame), repeat)
         train, test = table.frame[learn], table.frame[held]
         coded, answers = table.coder.encode(train), table.coder.encode(test)
         counts = np.bincount(coded.labels, minlength=table.coder.classes)
@@ -127,7 +127,7 @@ PANELS = ("a: accuracy by epsilon", "b: accuracy by specialisations")
 def _accuracy(table: OwnTable, train: Coded, test: Coded) -> float:
     model = C45(table.coder)
     model.fit(train)
-    return generalised.score(model, test)["accuracy"]
+    return scores(model, test)["accuracy"]
 
 
 def _published(

@@ -19,7 +19,6 @@ import yaml
 from cantle.errors import ParameterError
 from cantle_lab.papers import (
     ablation,
-    accuracy_figures,
     analyst_figures,
     basket_figures,
     degree_figures,
@@ -30,11 +29,11 @@ from cantle_lab.papers import (
     interval_coverage,
     list_figures,
     place_figures,
-    plan_check,
     report,
     rps_figures,
     sequence_figures,
     set_interval_coverage,
+    stated_errors,
     table_figures,
 )
 from cantle_lab.papers.harness import Figure, Publish, Setting
@@ -70,8 +69,8 @@ FIGURES: Mapping[str, Figure] = {
     "intervals-families": Figure(family_interval_coverage.intervals_of_families, table=interval_coverage.overview),
     "intervals-sets": Figure(set_interval_coverage.intervals_of_sets, table=interval_coverage.overview),
     "places": Figure(place_figures.places),
-    "plan": Figure(plan_check.predictions),
-    "accuracy": Figure(accuracy_figures.accuracy),
+    "plan": Figure(stated_errors.predictions),
+    "accuracy": Figure(stated_errors.accuracy),
     "families": Figure(family_figures.families),
     "lists": Figure(list_figures.lists),
     "ablation": Figure(ablation.tables),

@@ -14,8 +14,8 @@ import polars as pl
 
 from cantle.errors import DataError
 from cantle_lab.documents import FieldDocument, TableDocument
-from cantle_lab.papers.classify import C45, SCORES, Classifier
-from cantle_lab.papers.coding import Coded, Coder, Ints
+from cantle_lab.papers.classify import C45, SCORES, scores
+from cantle_lab.papers.coding import Coder
 
 if TYPE_CHECKING:
     from cantle.data.frames import NativeFrame
@@ -42,7 +42,7 @@ def measure(published: Generalised, test: pl.DataFrame, schema: TableDocument) -
     held = held.with_columns(test[target])
     model = C45(coder)
     model.fit(coder.encode(cells), cells[:, -1].to_numpy().astype(np.int64))
-    return score(model, coder.encode(held))
+    return scores(model, coder.encode(held))
 
 
 def measure_raw(train: pl.DataFrame, test: pl.DataFrame, schema: TableDocument) -> dict[str, float]:
@@ -50,7 +50,7 @@ def measure_raw(train: pl.DataFrame, test: pl.DataFrame, schema: TableDocument) 
     coder = Coder(schema)
     model = C45(coder)
     model.fit(coder.encode(train))
-    return score(model, coder.encode(test))
+    return scores(model, coder.encode(test))
 
 
 def majority(train: pl.DataFrame, test: pl.DataFrame, schema: TableDocument) -> dict[str, float]:
@@ -61,12 +61,6 @@ def majority(train: pl.DataFrame, test: pl.DataFrame, schema: TableDocument) -> 
     labels = coder.encode(test).labels
     proba = np.tile(counts / max(int(counts.sum()), 1), (len(labels), 1))
     return {name: f(labels, proba) for name, f in SCORES.items()}
-
-
-def score(model: Classifier, test: Coded) -> dict[str, float]:
-    """All scores of a trained classifier."""
-    proba = model.proba(test.codes)
-    return {name: f(test.labels, proba) for name, f in SCORES.items()}
 
 
 def cut_coder(schema: TableDocument, *frames: pl.DataFrame) -> Coder:
@@ -106,16 +100,3 @@ def _target(schema: TableDocument) -> str:
     if not names:
         raise DataError("the schema has no field with role: target; generalised records are scored by their class")
     return names[0]
-
-
-def halves(size: int, seed: int) -> tuple[Ints, Ints]:
-    """Positions of the records to learn from (2/3) and to test on (1/3), as in the evaluator's gate."""
-    order = np.random.default_rng(seed).permutation(size)
-    cut = 2 * size // 3
-    return order[:cut], order[cut:]
-
-
-def folds(size: int, count: int, seed: int) -> list[tuple[Ints, Ints]]:
-    """(learn, test) positions of each fold of a cross-validation, as `classify.cross_validate` makes them."""
-    fold_of = np.random.default_rng(seed).permutation(size) % count
-    return [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(count)]

@@ -9,14 +9,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from cantle.errors import DataError, ParameterError
+from cantle.errors import DataError
 from cantle_lab.papers.coding import Ints
+from cantle_lab.papers.harness import readable
 
 ENDINGS = (".txt", ".txt.xz", ".txt.gz")
 
@@ -95,21 +96,9 @@ def _simple(pairs: Ints) -> tuple[Ints, int]:
 
 
 def present(data_dir: Path | None, figure: str, echo: Callable[[str], None]) -> list[Graph]:
-    """The graphs whose files can be read; echoes which ones are left out, and raises an error if none is left."""
-    if data_dir is None:
-        raise ParameterError(
-            f"{figure} needs the graphs; give --data DIR, the folder that contains graph-facebook100/ and "
-            "graph-email-enron/"
-        )
-    readable = []
-    for name in SOURCES:
-        try:
-            readable.append(load(data_dir, name))
-        except DataError as missing:
-            echo(f"{figure}: {name} is left out: {missing}")
-    if not readable:
-        raise DataError(f"{figure}: none of the graphs could be read; name the folder that contains graph-facebook100/")
-    return readable
+    """The graphs whose files can be read."""
+    loaders = {name: partial(load, name=name) for name in SOURCES}
+    return list(readable(data_dir, figure, echo, "graph-facebook100/ and graph-email-enron/", loaders))
 
 
 def statistics(graph: Graph) -> Statistics:

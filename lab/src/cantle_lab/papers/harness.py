@@ -10,14 +10,17 @@ from pathlib import Path
 from time import process_time
 from typing import NamedTuple, Protocol, TypeVar
 
+import numpy as np
 import polars as pl
 
+from cantle.errors import DataError, ParameterError
 from cantle.release import Release
 from cantle_lab.papers import report
 
 Schema = Mapping[str, object]
 Options = Mapping[str, object]
 Choice = TypeVar("Choice")
+Data = TypeVar("Data")
 
 
 class Row(NamedTuple):
@@ -83,6 +86,47 @@ class Setting:
     def points(self, epsilons: Sequence[float], few: Sequence[float] = (1,)) -> Iterator[tuple[float, int]]:
         """(epsilon, repeat) for every epsilon, or for these few in the short form, and every repeat."""
         return product(self.pick(epsilons, few), range(self.repeats))
+
+    def sweep(
+        self,
+        figure: str,
+        panels: Mapping[str, Mapping[str, Options]],
+        measure: Callable[[float, Options, int], Mapping[str, float]],
+        epsilons: Sequence[float],
+        few: Sequence[float] = (1,),
+    ) -> Iterator[Row]:
+        """The scores of every series of every panel, at every epsilon and repeat."""
+        for panel, series in panels.items():
+            for name, options in series.items():
+                for epsilon, repeat in self.points(epsilons, few):
+                    yield from rows(figure, panel, name, epsilon, repeat, measure(epsilon, options, repeat))
+
+    def rng(self, repeat: int) -> np.random.Generator:
+        """The noise of a baseline: repeatable only if the setting has a seed."""
+        return np.random.default_rng(None if self.seed is None else [self.seed, repeat])
+
+
+def readable(
+    data_dir: Path | None,
+    figure: str,
+    echo: Callable[[str], None],
+    needs: str,
+    loaders: Mapping[str, Callable[[Path], Data]],
+) -> Iterator[Data]:
+    """The data sets whose files can be read; echoes which ones are left out, and raises an error if none is left."""
+    if data_dir is None:
+        raise ParameterError(f"{figure} needs data; give --data DIR, the folder that contains {needs}")
+    found = 0
+    for name, load in loaders.items():
+        try:
+            data = load(data_dir)
+        except DataError as missing:
+            echo(f"{figure}: {name} is left out: {missing}")
+            continue
+        found += 1
+        yield data
+    if not found:
+        raise DataError(f"{figure}: none of the data sets could be read; name the folder that contains {needs}")
 
 
 @dataclass(frozen=True)

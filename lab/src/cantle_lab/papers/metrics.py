@@ -1,10 +1,9 @@
-"""Distances between raw and released data, each with its range and whether small or large values are better."""
+"""Distances between raw and released data: functions of (truth, release).
+
+They are 0 for a copy of the truth, but for `purity`, which is 1 there.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Generic, Literal, ParamSpec
 
 import numpy as np
 import numpy.typing as npt
@@ -15,57 +14,60 @@ from cantle_lab.papers.coding import Floats, Ints
 Numbers = npt.ArrayLike
 
 
-P = ParamSpec("P")
+def emd(truth: Numbers, release: Numbers) -> float:
+    """What RPS calls the earth mover's distance: sqrt(mean (X_i - Y_i)^2) of the sorted samples.
+
+    RPS uses it in sections 4.1 and 5.2, as Hay et al. 2009 do; properly it is the Mallows distance with p = 2. Samples
+    of unequal size are compared quantile by quantile. It is infinite if nothing was released.
+    """
+    return _moved(truth, release, 2)
 
 
-@dataclass(frozen=True)
-class Metric(Generic[P]):
-    """A function of (truth, release) with its name, its range, and whether it should be small or large (`goal`)."""
-
-    name: str
-    goal: Literal["min", "max"]
-    range: tuple[float, float]
-    function: Callable[P, float]
-
-    def __call__(self, *arguments: P.args, **named: P.kwargs) -> float:
-        return self.function(*arguments, **named)
+def w1(truth: Numbers, release: Numbers) -> float:
+    """What is usually called the earth mover's distance: the mean |X_i - Y_i|, from 0 to infinity."""
+    return _moved(truth, release, 1)
 
 
-def _coupling(truth: Numbers, release: Numbers) -> tuple[Floats, Floats]:
-    """Distances and their weights if mass is moved quantile by quantile, which is cheapest in one dimension.
+def _moved(truth: Numbers, release: Numbers, power: int) -> float:
+    """The cost of moving mass quantile by quantile, which is cheapest in one dimension.
 
     With n and m points, quantiles change at multiples of 1/n and of 1/m. These are merged as integers (multiples of
     1/nm), so that sorted points of samples of equal size are paired exactly.
     """
-    x = np.sort(np.asarray(truth, dtype=np.float64))
-    y = np.sort(np.asarray(release, dtype=np.float64))
+    x, y = _sorted(truth), np.sort(np.asarray(release, dtype=np.float64))
     n, m = len(x), len(y)
+    if not m:
+        return np.inf
     ends = np.union1d(np.arange(1, n + 1) * m, np.arange(1, m + 1) * n)
-    weight = np.diff(ends, prepend=0)
-    return x[(ends - 1) // m] - y[(ends - 1) // n], weight / (n * m)
-
-
-def _moved(truth: Numbers, release: Numbers, power: int) -> float:
-    if not np.size(truth):
-        raise ParameterError("the raw sample is empty; a distance needs at least one value")
-    if not np.size(release):
-        return np.inf  # nothing was released: the worst value
-    distance, weight = _coupling(truth, release)
+    weight = np.diff(ends, prepend=0) / (n * m)
+    distance = x[(ends - 1) // m] - y[(ends - 1) // n]
     return float((weight @ np.abs(distance) ** power) ** (1 / power))
 
 
-def _emd(truth: Numbers, release: Numbers) -> float:
-    return _moved(truth, release, 2)
+def ks(truth: Numbers, release: Numbers) -> float:
+    """The largest difference of the two empirical distribution functions (RPS section 5.2), from 0 to 1."""
+    x, y = _sorted(truth), np.sort(np.asarray(release, dtype=np.float64))
+    if not len(y):
+        return 1.0
+    steps = np.concatenate([x, y])  # the distribution functions change only at these values
+    below_x, below_y = (np.searchsorted(sample, steps, side="right") / len(sample) for sample in (x, y))
+    return float(np.abs(below_x - below_y).max())
 
 
-def _w1(truth: Numbers, release: Numbers) -> float:
-    return _moved(truth, release, 1)
+def _sorted(truth: Numbers) -> Floats:
+    if not np.size(truth):
+        raise ParameterError("the raw sample is empty; a distance needs at least one value")
+    return np.sort(np.asarray(truth, dtype=np.float64))
 
 
-def variation(truth: npt.ArrayLike, release: npt.ArrayLike) -> float:
-    """The total variation distance of two lists of counts: half the sum of the differences of their shares."""
+def variation(truth: Numbers, release: Numbers) -> float:
+    """The total variation distance of two lists of counts, from 0 to 1: the share of the mass that would have to move.
+
+    It is 1 if one of them is empty, and the other is not.
+    """
     p, q = (np.asarray(counts, dtype=np.float64) for counts in (truth, release))
-    return float(np.abs(p / max(1.0, p.sum()) - q / max(1.0, q.sum())).sum() / 2)
+    apart = p / max(1.0, p.sum()) - q / max(1.0, q.sum())
+    return float(max(apart.clip(min=0).sum(), -apart.clip(max=0).sum()))
 
 
 def variation_of_codes(truth: Ints, release: Ints) -> float:
@@ -74,17 +76,16 @@ def variation_of_codes(truth: Ints, release: Ints) -> float:
     return variation(np.bincount(truth, minlength=size), np.bincount(release, minlength=size))
 
 
-def _tvd1(truth: Ints, release: Ints) -> float:
-    distances = []
-    for i in range(truth.shape[1]):
-        size = int(max(truth[:, i].max(initial=0), release[:, i].max(initial=0))) + 1
-        p = np.bincount(truth[:, i], minlength=size) / max(len(truth), 1)
-        q = np.bincount(release[:, i], minlength=size) / max(len(release), 1)
-        distances.append(max(np.maximum(p - q, 0).sum(), np.maximum(q - p, 0).sum()))
-    return float(np.mean(distances))
+def tvd1(truth: Ints, release: Ints) -> float:
+    """The mean of this over the columns of two matrices of codes, one row per record."""
+    return float(np.mean([variation_of_codes(truth[:, i], release[:, i]) for i in range(truth.shape[1])]))
 
 
-def _purity(clusters: Ints, regions: Ints) -> float:
+def purity(clusters: Ints, regions: Ints) -> float:
+    """The share of the records that are in the majority cluster of their region (RPS section 4.1, figure 2).
+
+    It is at least the share of the largest cluster, and at most 1.
+    """
     pairs, counts = np.unique(np.column_stack([regions, clusters]), axis=0, return_counts=True)
     starts = np.flatnonzero(np.r_[True, np.diff(pairs[:, 0]) != 0])
     return float(np.maximum.reduceat(counts, starts).sum() / len(regions))
@@ -109,38 +110,3 @@ def locate(points: Floats, low: Floats, high: Floats) -> Ints:
         held = points[near]
         home[near[((held >= low[box]) & (held < high[box])).all(axis=1)]] = box
     return home
-
-
-# RPS section 4.1 calls sqrt(mean (X_i - Y_i)^2) of the sorted samples the EMD; properly it is the Mallows distance
-# with p = 2. Samples of unequal size are compared by quantile coupling. It is infinite if nothing was released.
-emd = Metric("EMD (root mean square)", "min", (0.0, np.inf), _emd)
-
-# This is usually called the earth mover's distance.
-w1 = Metric("W1", "min", (0.0, np.inf), _w1)
-
-# For matrices of codes with one column per attribute: the mean over the attributes of the total variation distance
-# between the histograms of truth and release. It is 1 if nothing was released.
-tvd1 = Metric("TVD1", "min", (0.0, 1.0), _tvd1)
-
-# RPS section 4.1, figure 2: from the cluster and region of each raw record, the share of the records that belong to the
-# majority cluster of their region. It is at least the share of the largest cluster.
-purity = Metric("purity", "max", (0.0, 1.0), _purity)
-
-
-def _ks(truth: Numbers, release: Numbers) -> float:
-    x, y = np.sort(np.asarray(truth).ravel()), np.sort(np.asarray(release).ravel())
-    if not len(x):
-        raise ParameterError("the raw sample is empty; a distance needs at least one value")
-    if not len(y):
-        return 1.0  # nothing was released: the worst value
-    steps = np.concatenate([x, y])  # the distribution functions change only at these values
-    below_x, below_y = (np.searchsorted(sample, steps, side="right") / len(sample) for sample in (x, y))
-    return float(np.abs(below_x - below_y).max())
-
-
-# RPS section 5.2: the largest difference of the two empirical distribution functions; sizes may differ.
-ks = Metric("KS", "min", (0.0, 1.0), _ks)
-
-# In RPS sections 4.1 and 5.2, EMD is the root mean square of the sorted differences, as in Hay et al. 2009 (Mallows,
-# p = 2); usually the name means W1. Both are computed by quantile coupling, so sizes may differ.
-MOVED = (emd, w1)

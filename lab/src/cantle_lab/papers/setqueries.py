@@ -6,8 +6,9 @@ rows of a matrix of item codes, padded on the right with -1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
 from typing import Protocol
 
 import numpy as np
@@ -16,7 +17,6 @@ import numpy.typing as npt
 from cantle.errors import ParameterError
 from cantle.trusted.claims.cut_candidates import ranges
 from cantle_lab.papers.coding import Floats, Ints
-from cantle_lab.papers.metrics import Metric
 from cantle_lab.papers.sets import Codes, Sets
 
 Queries = Codes
@@ -229,13 +229,12 @@ def answers_of(data: Sets) -> Answers:
 # ---------------------------------------------------------------------------------------------- errors
 
 
-def _relative_error(truth: Floats, released: Floats, bound: float) -> float:
+def relative_error(truth: Floats, released: Floats, bound: float) -> float:
+    """Section 5.1: the mean over the queries of |Q(release) - Q(D)| / max(Q(D), s), where s is the sanity bound.
+
+    For the empty release it is at most 1, and the smaller the more queries no record satisfies.
+    """
     return float(np.mean(np.abs(released - truth) / np.maximum(truth, bound)))
-
-
-# Section 5.1: the mean over the queries of |Q(release) - Q(D)| / max(Q(D), s), where s is the sanity bound. For the
-# empty release it is at most 1, and the smaller the more queries no record satisfies.
-relative_error = Metric("relative error", "min", (0.0, np.inf), _relative_error)
 
 
 def groups(data: Sets, number: int, rng: np.random.Generator, percents: Sequence[int] = GROUPS) -> dict[int, Queries]:
@@ -297,17 +296,16 @@ def _bar(found: Frequent, k: int) -> float:
     return sorted(found.values(), reverse=True)[k - 1] if len(found) >= k else 0.0
 
 
-def _utility(truth: Frequent, released: Frequent) -> float:
+def utility(truth: Frequent, released: Frequent) -> float:
+    """Appendix E: 1 - mean over F_K(D) of |sup in F_K(D) - sup in F_K(release)| / sup in F_K(D), at most 1.
+
+    The support in the release is 0 for an itemset that is not among the top K of the release. The utility is negative
+    if released supports are more than twice too large.
+    """
     if not truth:
         return 1.0
     losses = [abs(support - released.get(itemset, 0.0)) / support for itemset, support in truth.items()]
     return 1.0 - float(np.mean(losses))
-
-
-# Appendix E: 1 - mean over F_K(D) of |sup in F_K(D) - sup in F_K(release)| / sup in F_K(D), where the support in
-# the release is 0 for an itemset that is not among the top K of the release. It is negative if released supports are
-# more than twice too large.
-utility = Metric("top-K utility", "max", (-np.inf, 1.0), _utility)
 
 
 Keys = npt.NDArray[np.uint64]
@@ -333,3 +331,50 @@ def _keys(sets: Sets, words: Keys) -> Keys:
     """
     below = np.concatenate([np.zeros(1, np.uint64), np.cumsum(words[sets.items], dtype=np.uint64)])
     return np.asarray(below[sets.starts[1:]] - below[sets.starts[:-1]])
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """A data set on which releases are measured: queries by the name of their error, with the true answers, and the
+    most frequent itemsets."""
+
+    data: Sets
+    asked: Mapping[str, Queries]
+    truth: Mapping[str, Floats]
+    frequent: Frequent
+    cells: Cells | None
+    """The number of records of every set, if there are few items."""
+
+    @staticmethod
+    def of(data: Sets, asked: Mapping[str, Queries], most: int = 0) -> Yardstick:
+        """The yardstick with the answers of the data, and this many of its most frequent itemsets."""
+        exact = answers_of(data)
+        truth = {name: exact.count(queries) for name, queries in asked.items()}
+        return Yardstick(
+            data, asked, truth, top(exact, most) if most else {}, exact if isinstance(exact, Cells) else None
+        )
+
+    def errors(self, answers: Answers) -> dict[str, float]:
+        """The relative error of all queries."""
+        bound = SANITY * len(self.data)
+        return {
+            name: relative_error(self.truth[name], answers.count(asked), bound) for name, asked in self.asked.items()
+        }
+
+    def true_mass(self, answers: Answers, released: Sets | None) -> dict[str, float]:
+        """The share of the true records that the release has in common with the data, set by set; none for a model,
+        which has no records."""
+        if isinstance(answers, Cells) and self.cells is not None:
+            mass = shared_cells(self.cells, answers)
+        elif released is not None:
+            mass = shared_records(self.data, released)
+        elif isinstance(answers, Nothing):
+            mass = 0.0
+        else:
+            return {}
+        return {"true mass": mass / max(1, len(self.data))}
+
+
+def first(frequent: Frequent, k: int) -> Frequent:
+    """The first k itemsets."""
+    return dict(islice(frequent.items(), k))

@@ -15,9 +15,9 @@ from pathlib import Path
 import polars as pl
 
 from cantle.interfaces import demo_data
-from cantle_lab.papers import report, table_figures, table_measures, table_sets
+from cantle_lab.papers import report, table_measures, table_sets
+from cantle_lab.papers.classify import halves
 from cantle_lab.papers.coding import Coder
-from cantle_lab.papers.generalised import halves
 from cantle_lab.papers.harness import Row, Setting, rows
 from cantle_lab.papers.table_sets import TableSet
 
@@ -61,32 +61,6 @@ def _peers() -> dict[Key, dict[str, Figures]]:
 
 PEERS = _peers()
 
-_MUST_LINES = ("TVD2", "boosting accuracy", "boosting AUC", "q95 k=1", "q95 k=2", "q95 k=3")
-
-MUSTS: Mapping[Key, Figures] = {  # set from the prototype, on other splits of the same records
-    key: dict(zip(_MUST_LINES, (*values, values[-1]), strict=True))
-    for key, values in {
-        ("Adult", 0.1): (0.109, 0.809, 0.863, 360, 560),
-        ("Adult", 1): (0.0425, 0.842, 0.897, 110, 150),
-        ("bank", 0.1): (0.087, 0.877, 0.785, 410, 550),
-        ("bank", 1): (0.031, 0.894, 0.893, 115, 160),
-        ("nltcs", 0.1): (0.063, 0.785, 0.852, 600, 750),
-        ("nltcs", 1): (0.013, 0.808, 0.870, 130, 170),
-    }.items()
-} | {("20,000 x 60 latent classes", 1): {"TVD2": 0.065}}
-
-LARGER_IS_BETTER = ("accuracy", "AUC")
-
-
-def meets(measure: str, value: float, must: float) -> bool:
-    """Whether a figure is at least as good as it must be.
-
-    >>> meets("TVD2", 0.04, 0.0425), meets("boosting AUC", 0.89, 0.897)
-    (True, False)
-    """
-    return value >= must if measure.endswith(LARGER_IS_BETTER) else value <= must
-
-
 FIGURE, MORE = "tables", "tables-more"
 METHODS = ("mosaic", "rps", "diffgen")
 EPSILONS = (0.1, 1)
@@ -96,7 +70,7 @@ RAW, CPU = "raw", "CPU seconds"
 SHUFFLED = "columns shuffled"
 
 NOTES = (
-    "tables: mean +- standard error of the splits; mosaic, rps, diffgen have pure epsilon; musts are for mosaic",
+    "tables: mean +- standard error of the splits; mosaic, rps, diffgen have pure epsilon",
     "tables: AIM, MST, PrivBayes were not run here: noted earlier, (epsilon, 1e-9), one or two seeds, other splits",
     "tables: range questions of the peers, and trees and boosting of the peers on Adult, were judged otherwise",
     "tables: q95 is the 95 % quantile of |true - released| of questions over k columns, in 1/10,000 of the records",
@@ -225,8 +199,7 @@ def _warm(setting: Setting, table: TableSet, method: str) -> None:
 
 
 def table(summary: pl.DataFrame) -> str:
-    """One block per table and epsilon, with one line per measure, one column per method, then other tools and the
-    figure that mosaic must reach."""
+    """One block per table and epsilon, with one line per measure, one column per method, then other tools."""
     blocks = []
     for (data,), part in report.with_measures(summary).group_by("data", maintain_order=True):
         for epsilon in part["x"].drop_nulls().unique().sort():
@@ -240,27 +213,17 @@ def _block(data: str, epsilon: float, part: pl.DataFrame) -> str:
     measured = {(series, measure): (mean, error) for series, measure, mean, error in
              here.select("series", "measure", "mean", "error").iter_rows()}  # fmt: skip
     methods = [series for series in (*METHODS, RAW, SHUFFLED) if series in set(here["series"])]
-    peers, must = table_figures.PEERS.get((data, epsilon), {}), table_figures.MUSTS.get((data, epsilon), {})
+    peers = PEERS.get((data, epsilon), {})
     measures = here.filter(pl.col("x").is_not_null())["measure"].unique(maintain_order=True)
-    lines = [["", *methods, *peers, *(["must"] if must else [])]]
+    lines = [["", *methods, *peers]]
     for measure in measures:
         cells = [
             _cell(measure, *measured[series, measure]) if (series, measure) in measured else "" for series in methods
         ]
         cells += [_number(measure, figures[measure]) if measure in figures else "" for figures in peers.values()]
-        if must:
-            cells.append(_verdict(measure, must, measured.get(("mosaic", measure))))
         lines.append([measure, *cells])
     text = f"{FIGURE} {data}, epsilon {epsilon:g}\n{report.aligned(lines)}"
     return "\n".join(line.rstrip() for line in text.splitlines())
-
-
-def _verdict(measure: str, must: table_figures.Figures, mosaic: tuple[float, float] | None) -> str:
-    """The figure that mosaic must reach, and whether it does."""
-    if measure not in must:
-        return ""
-    reached = "" if mosaic is None else " met" if table_figures.meets(measure, mosaic[0], must[measure]) else " MISSED"
-    return _number(measure, must[measure]) + reached
 
 
 def _cell(measure: str, mean: float, error: float | None) -> str:

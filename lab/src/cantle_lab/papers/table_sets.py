@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cantle.errors import DataError, ParameterError, raise_alone
+from cantle.errors import DataError, raise_alone
 from cantle_lab.documents import FieldDocument, TableDocument, listed, public_fields
 from cantle_lab.papers import adult
+from cantle_lab.papers.harness import readable
 
 
 @dataclass(frozen=True)
@@ -62,22 +63,8 @@ LOADERS: Mapping[str, Callable[[Path], TableSet]] = {"Adult": load_adult, "bank"
 
 
 def present(data_dir: Path | None, figure: str, echo: Callable[[str], None]) -> Iterator[TableSet]:
-    """The tables whose files can be read; echoes which ones are left out, and raises an error if none is left."""
-    if data_dir is None:
-        raise ParameterError(
-            f"{figure} needs the tables; give --data DIR, the folder that contains adult/, bank-marketing/ and nltcs/"
-        )
-    readable = 0
-    for name, load in LOADERS.items():
-        try:
-            table = load(data_dir)
-        except DataError as missing:
-            echo(f"{figure}: {name} is left out: {missing}")
-            continue
-        readable += 1
-        yield table
-    if not readable:
-        raise DataError(f"{figure}: none of the tables could be read; name the folder that contains adult/")
+    """The tables whose files can be read."""
+    return readable(data_dir, figure, echo, "adult/, bank-marketing/ and nltcs/", LOADERS)
 
 
 def shuffled(table: TableSet, seed: int = 0) -> pl.DataFrame:

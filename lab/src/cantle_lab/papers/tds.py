@@ -171,7 +171,7 @@ def _axis(grid: Grid, spec: object, codes: Ints, labels: Ints, classes: int) -> 
     else:
         names = grid.categories
         tree = Taxonomy.default(names) if spec is None else load_hierarchy(spec, names, grid.name)
-        points = np.array(tree.order_of(names), dtype=np.int64)
+        points = np.array([names.index(leaf) for leaf in tree.leaves], dtype=np.int64)
     bare = _Axis(grid, tree, points, np.zeros((len(points), classes)))
     cells = bare.encode(codes) * classes + labels
     counts = np.bincount(cells, minlength=len(points) * classes).reshape(-1, classes).astype(np.float64)

@@ -21,10 +21,10 @@ from cantle.data.frames import as_frame
 from cantle.data.sheets import book_of
 from cantle.data.tables import column_types, header, read_columns
 from cantle.errors import DataError, ParameterError
-from cantle.schema.code_books.columns import BookColumn
+from cantle.schema.code_books import BookColumn
 from cantle.schema.declared_values import plain
 from cantle.schema.dialect import MOST_ROWS, Dialect
-from cantle.schema.field_keys import LIST, LISTED
+from cantle.schema.fields import LIST, LISTED
 from cantle.schema.items import Universe
 from cantle.schema.lists import EMPTY, MOST_ITEMS
 from cantle.schema.table import Field, TableSchema

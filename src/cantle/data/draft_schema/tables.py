@@ -24,7 +24,7 @@ from cantle.data.draft_schema.columns import (
 from cantle.data.file_forms import STATISTICS, ending
 from cantle.errors import ParameterError
 from cantle.schema.canonical_json import JSON
-from cantle.schema.code_books.columns import BookColumn
+from cantle.schema.code_books import BookColumn
 from cantle.schema.declared_values import BLANK
 from cantle.schema.dialect import Dialect
 from cantle.schema.documents import one_line

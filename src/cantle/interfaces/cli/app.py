@@ -14,27 +14,9 @@ import typer
 import typer.core
 
 from cantle.errors import CHARGE_NOTE, CantleError, ParameterError, SchemaError
-from cantle.interfaces.cli.audit import COMMANDS, audit_command, command_of, unloaded
-from cantle.interfaces.cli.begin import demo_command, studio_command
-from cantle.interfaces.cli.budget import (
-    MethodName,
-    Preset,
-    ledger_app,
-    make_plans,
-    method_named,
-    note_caution,
-    plan_command,
-    require_yes,
-    show_plans,
-)
-from cantle.interfaces.cli.documents import (
-    bundle_command,
-    metadata_command,
-    report_command,
-    sign_command,
-    statement_command,
-)
-from cantle.interfaces.cli.internal import check_command, evaluate_command
+from cantle.interfaces.cli import audit, begin, budget, documents, internal, release
+from cantle.interfaces.cli import schema as schemas
+from cantle.interfaces.cli.budget import MethodName, Preset
 from cantle.interfaces.cli.options import (
     DataSet,
     Json,
@@ -54,44 +36,24 @@ from cantle.interfaces.cli.options import (
     speak_utf8,
     switch,
 )
-from cantle.interfaces.cli.release import (
-    apply_command,
-    graph_command,
-    map_command,
-    query_command,
-    sample_command,
-    show_command,
-    verify_command,
-)
-from cantle.interfaces.cli.schema import init_command, schema_command
 
 _NO_LEDGER = "no ledger is charged, so earlier releases of this data are unknown; see `cantle ledger`"
 
-_ORDER = (
-    "demo", "init", "schema", "check", "plan", "publish", "show", "query", "report", "statement", "sign", "metadata",
-    "bundle", "verify", "sample", "apply", "graph", "map", "evaluate", "studio", "ledger", "audit", "reproduce",
-    "experiment", "bench",
-)  # fmt: skip
-"""The commands in the order in which people need them."""
 
-
-class _InOrder(typer.core.TyperGroup):
-    """The list of commands in that order; those of the lab are loaded when they are called.
+class _Commands(typer.core.TyperGroup):
+    """The commands, of which those of the lab are loaded when they are called.
 
     The type of a context depends on the version of typer.
     """
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return sorted(super().list_commands(ctx), key=_ORDER.index)
-
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command_of(name) if name in COMMANDS else command, rest
+        return name, audit.command_of(name) if name in audit.COMMANDS else command, rest
 
 
 app = typer.Typer(
     name="cantle",
-    cls=_InOrder,
+    cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Publish private data under pure differential privacy.",
     no_args_is_help=True,
@@ -156,7 +118,6 @@ def _complain(error: CantleError) -> None:
     sys.exit(error.exit_code)
 
 
-@app.command("publish")
 def publish_command(
     data: Annotated[str, argument("A table (CSV, Excel, Parquet), sets of items (FIMI lines, …), or edges.", "DATA")],
     schema: SchemaFile = None,
@@ -241,8 +202,8 @@ def publish_command(
     from cantle.trusted.core.budget import NANO
 
     parameters = settings_of(settings, preset)
-    public, budget = Path(schema_for(data, schema)), needed(epsilon, "epsilon", "--epsilon")
-    method, engine = method_named(method), chosen(engine, "engine", "memory")
+    public, whole = Path(schema_for(data, schema)), needed(epsilon, "epsilon", "--epsilon")
+    method, engine = budget.method_named(method), chosen(engine, "engine", "memory")
     memory, table, form = chosen(memory, "memory"), chosen(table, "table"), chosen(form, "format")
     ledger, dataset = chosen(ledger, "ledger"), chosen(dataset, "dataset")
     folder = Path(chosen(None if to is None else str(to), "out", "release"))
@@ -255,7 +216,7 @@ def publish_command(
         order = preflight(
             data,
             public,
-            epsilon=budget,
+            epsilon=whole,
             method=method,
             preset=str(parameters.pop("preset")),
             engine=engine,
@@ -274,29 +235,29 @@ def publish_command(
             guess = records or order.method.parameters().get("records")
             if guess is None:
                 raise ParameterError("--dry-run needs --records N: about how many there are, from public knowledge")
-            show_plans(make_plans(public, int(guess), [budget], None, method, shared), as_json)
+            budget.show_plans(budget.make_plans(public, int(guess), [whole], None, method, shared), as_json)
             return
         if records is not None:
             raise ParameterError("--records is for --dry-run; a public number of records is --set records=N")
         spent = order.epsilon_nano / NANO
         if insecure_seed is None:
-            require_yes(spent, yes)
-            note_caution(spent)
+            budget.require_yes(spent, yes)
+            budget.note_caution(spent)
         _name_files(data, engine)
-        release = carry_out(order)
-        with noting_the_charge(release.ticket):
-            release.save(folder, data=form)
-    for note in (*release.notes, *([] if ledger else [_NO_LEDGER])):
+        made = carry_out(order)
+        with noting_the_charge(made.ticket):
+            made.save(folder, data=form)
+    for note in (*made.notes, *([] if ledger else [_NO_LEDGER])):
         print(f"note: {note}", file=sys.stderr)
     from cantle.release.show import facts, overview
 
     def show() -> None:
         print(f"wrote {folder}/")
-        for name, value in overview(release):
+        for name, value in overview(made):
             print(f"  {name:10} {value}")
         print(f"next: cantle show {folder} or cantle report {folder}, and cantle verify {folder}")
 
-    print_result(as_json, {"release": str(folder), **facts(release)}, show)
+    print_result(as_json, {"release": str(folder), **facts(made)}, show)
 
 
 def _name_files(data: str, engine: str) -> None:
@@ -307,12 +268,19 @@ def _name_files(data: str, engine: str) -> None:
         print(f"note: {words}", file=sys.stderr)
 
 
-for command in (
-    demo_command, init_command, schema_command, check_command, show_command, verify_command, plan_command,
-    query_command, sample_command, graph_command, map_command, apply_command, evaluate_command, report_command,
-    statement_command, sign_command, metadata_command, bundle_command, studio_command, audit_command,
-):  # fmt: skip
+_FUNCTIONS = (
+    begin.demo_command, schemas.init_command, schemas.schema_command, internal.check_command, budget.plan_command,
+    publish_command, release.show_command, release.query_command, documents.report_command,
+    documents.statement_command, documents.sign_command, documents.metadata_command, documents.bundle_command,
+    release.verify_command, release.sample_command, release.apply_command, release.graph_command,
+    release.map_command, internal.evaluate_command, begin.studio_command, audit.audit_command,
+)  # fmt: skip
+"""The commands in the order in which people need them."""
+for command in _FUNCTIONS:
     app.command(command.__name__.removesuffix("_command"))(command)
+for name, words in audit.COMMANDS.items():
+    app.command(name, help=words)(audit.unloaded)
+app.add_typer(budget.ledger_app, name="ledger")
 
 
 @app.callback(invoke_without_command=True)
@@ -322,8 +290,3 @@ def _root(version: Annotated[bool, switch("Print the version.", "--version")] = 
 
         print(of("cantle"))
         raise typer.Exit
-
-
-app.add_typer(ledger_app, name="ledger")
-for name, words in COMMANDS.items():
-    app.command(name, help=words)(unloaded)

@@ -117,7 +117,7 @@ def make_plans(
 
 def show_plans(plans: Sequence[Plan], as_json: bool) -> None:
     """Prints the errors of all plans in one table, then the budget and the explanation of each."""
-    from cantle.methods.epsilon_in_words import DEPLOYMENTS, like
+    from cantle.methods.words import DEPLOYMENTS, like
 
     for one in plans:
         note_caution(one.epsilon)
@@ -184,7 +184,7 @@ def _range(low: float, high: float) -> str:
 
 def note_caution(epsilon: float) -> None:
     """Prints a warning if epsilon is so large that it protects little."""
-    from cantle.methods.epsilon_in_words import caution
+    from cantle.methods.words import caution
 
     text = caution(epsilon)
     if text is not None:
@@ -193,7 +193,7 @@ def note_caution(epsilon: float) -> None:
 
 def require_yes(epsilon: float, yes: bool) -> None:
     """Refuses an epsilon that protects next to nothing, unless the user gave --yes."""
-    from cantle.methods.epsilon_in_words import RECKLESS
+    from cantle.methods.words import RECKLESS
 
     if epsilon > RECKLESS and not yes:
         raise ParameterError(

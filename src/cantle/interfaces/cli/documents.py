@@ -93,7 +93,9 @@ def _account(ledger: str | None, dataset: str | None, release: Release) -> Spend
     if charged_there or ledger is not None or dataset is not None:
         ledger, dataset = ledger or usual.get("ledger"), dataset or usual.get("dataset")
     if (ledger is None) != (dataset is None):
-        raise ParameterError("a ledger needs the name of the data set, and a data set its ledger; give both or neither")
+        from cantle.interfaces.opening import LEDGER_AND_NAME
+
+        raise ParameterError(LEDGER_AND_NAME)
     if ledger is None or dataset is None:
         return None
     from cantle.release.report.budget_section import Spending, spent

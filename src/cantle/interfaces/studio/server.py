@@ -22,13 +22,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from cantle.errors import ParameterError, raise_alone
-from cantle.interfaces.studio import (
-    columns_page,
-    data_page,
-    look_page,
-    protect_page,
-    publish_page,
-)
+from cantle.interfaces.studio import budget_pages, columns_page, data_page, look_page
 from cantle.interfaces.studio.guard import Guard, Keys, refusal
 from cantle.interfaces.studio.pages import Form, Page, Visit, endpoint, go, upload_endpoint
 from cantle.interfaces.studio.studio import PrivateFolder, Studio
@@ -57,11 +51,11 @@ WORKING: Pages = {
     "/columns": columns_page.show,
     "/columns/text": columns_page.show_text,
     "/columns/{number:int}": columns_page.edit,
-    "/protect": protect_page.show,
-    "/budget": protect_page.show_budget,
-    "/publish": publish_page.show,
-    "/publish/progress": publish_page.progress,
-    "/ledger": protect_page.show_ledger,
+    "/protect": budget_pages.show_protect,
+    "/budget": budget_pages.show_budget,
+    "/publish": budget_pages.show_publish,
+    "/publish/progress": budget_pages.progress,
+    "/ledger": budget_pages.show_ledger,
     "/internal/check": look_page.show_check,
     "/internal/report/{name}": look_page.show_report,
     "/internal/report/{name}/document": look_page.report_document,
@@ -77,13 +71,13 @@ FORMS: Pages = {
     "/columns/table": Form(columns_page.save_table, columns_page.show, "/columns", "saved"),
     "/columns/{number:int}": columns_page.save,
     "/columns/{number:int}/check": columns_page.check,
-    "/protect/unit": Form(protect_page.save_unit, protect_page.show, "/protect", "saved"),
-    "/protect/ledger": Form(protect_page.save_ledger, protect_page.show, "/protect", "saved"),
-    "/protect/cap": Form(protect_page.set_cap, protect_page.show, "/protect", "cap"),
-    "/budget": Form(protect_page.save_budget, protect_page.show_budget, "/budget", "saved"),
-    "/budget/plan": protect_page.plan_part,
-    "/publish": Form(publish_page.start, publish_page.show, "/publish"),
-    "/publish/cancel": publish_page.cancel,
+    "/protect/unit": Form(budget_pages.save_unit, budget_pages.show_protect, "/protect", "saved"),
+    "/protect/ledger": Form(budget_pages.save_ledger, budget_pages.show_protect, "/protect", "saved"),
+    "/protect/cap": Form(budget_pages.set_cap, budget_pages.show_protect, "/protect", "cap"),
+    "/budget": Form(budget_pages.save_budget, budget_pages.show_budget, "/budget", "saved"),
+    "/budget/plan": budget_pages.plan_part,
+    "/publish": Form(budget_pages.start, budget_pages.show_publish, "/publish"),
+    "/publish/cancel": budget_pages.cancel,
     "/internal/check": Form(look_page.run_check, look_page.refused, "/internal/check"),
     "/internal/check/forget": look_page.forget_check,
     "/internal/report/{name}": Form(look_page.make_report, look_page.look, "/look"),

@@ -18,10 +18,11 @@ from cantle.drawing.counts import Dice, Floats, variance
 from cantle.drawing.records import Results
 from cantle.drawing.set_frames import to_frame
 from cantle.methods.baskets.model.given_pairs import Doubles
-from cantle.methods.baskets.model.item_supports import ItemSupports, SizeModel
+from cantle.methods.baskets.model.item_supports import ItemSupports
 from cantle.methods.baskets.model.pair_plan import PairPlan
 from cantle.methods.baskets.model.pool import HeadModel
 from cantle.methods.baskets.model.questions import DOUBLES, SINGLE, Answers, item_questions
+from cantle.methods.baskets.model.sizes import SizeModel
 from cantle.methods.baskets.model.synthesis import Measured, synthesise, too_many_items
 from cantle.schema.items import Codes, Universe
 from cantle.schema.sets import ITEMS

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from cantle.drawing.counts import Dice, Floats, dot
-from cantle.methods.baskets.model.item_supports import SizeModel
+from cantle.methods.baskets.model.sizes import SizeModel
 from cantle.methods.diffpart.tree import CountedParts
 from cantle.schema.items import Codes
 from cantle.trusted.core.answers import Noisy

@@ -84,9 +84,7 @@ def _planner(method: Method) -> Callable[[Any, float, int, int], Outline]:
     if method.name in tables.PLANNERS:
         return tables.PLANNERS[method.name]
     if isinstance(method, PartitioningRun):
-        from cantle.methods.planning.partitionings import plan_partitioning
-
-        return plan_partitioning
+        return tables.plan_partitioning
     from cantle.methods.planning import families, sets_and_graphs
 
     return (sets_and_graphs.PLANNERS | families.PLANNERS)[method.name]

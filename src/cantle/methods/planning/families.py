@@ -12,7 +12,7 @@ from cantle.methods.mosaic.plan import SIZE, opening
 from cantle.methods.own_error.accuracy import WHY
 from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part
 from cantle.methods.planning.tables import noise_of
-from cantle.methods.question_words import question_in_words
+from cantle.methods.words import question_in_words
 from cantle.trusted.core.budget import NANO
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from itertools import combinations
 from math import log, sqrt
 
 from cantle.drawing.counts import Dice, public_dice
-from cantle.methods.epsilon_in_words import EpsilonInWords
 from cantle.methods.mosaic.model.table_sets import Survivors, candidates
 from cantle.methods.mosaic.plan import Plan as Shares
+from cantle.methods.words import EpsilonInWords
 from cantle.schema.taxonomy import table
 
 LARGE = {"coarse": 0.3, "fine": 0.15}

@@ -10,8 +10,8 @@ import numpy as np
 
 from cantle.methods.auto_sets import BySizes
 from cantle.methods.baskets.method import Baskets
-from cantle.methods.baskets.model.item_supports import SizeModel
 from cantle.methods.baskets.model.pair_plan import HEAD_SHARE, SIZES_SHARE, plan_items
+from cantle.methods.baskets.model.sizes import SizeModel
 from cantle.methods.degrees.method import DegreeSequence
 from cantle.methods.diffpart.method import DiffPart
 from cantle.methods.journeys.method import Journeys
@@ -27,7 +27,7 @@ from cantle.methods.own_accuracy import SIZE_SHARE
 from cantle.methods.own_error.accuracy import WHY
 from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part
 from cantle.methods.planning.tables import noise_of
-from cantle.methods.question_words import question_in_words
+from cantle.methods.words import question_in_words
 from cantle.trusted.core.budget import NANO
 
 ITEMS_PER_SET = 5

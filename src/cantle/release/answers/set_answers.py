@@ -80,14 +80,6 @@ class SetAsker(Asker):
         listed = pl.Series("items", [group for group, _ in made], dtype=labels)
         return pl.DataFrame([listed, *columns_of_estimates([one for _, one in made])])
 
-    def levels(self, confidence: float, doubt: float) -> list[float | None]:
-        """How far questions about one item, and about several, are off at most; None if that was not measured."""
-        known = self._accuracy
-        if known is None or known.one_column is None or not known.of_pairs(together=False):
-            return [None, None]
-        several = max(level(error, confidence, doubt) for error in known.of_pairs(together=False))
-        return [level(known.one_column, confidence, doubt), several]
-
     def estimate(self, question: Question, drawn: int, confidence: float) -> Estimate:  # noqa: ARG002
         """The answer to a question: its released count, and an interval within what single items allow."""
         value, margin, columns = self._count(question), self.margin(question, confidence), columns_of(question)

@@ -33,7 +33,7 @@ from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY
 from cantle.release.answers.groups import Groups, grouped, groups_of
 from cantle.release.answers.widths import NEVER, Widths, joined, shared_margin
 from cantle.release.data_file import as_polars
-from cantle.release.schemas import attributes_of, code_reader, domain_of
+from cantle.release.schemas import attributes_of, code_reader, domain_of, schema_as
 from cantle.release.structures import traits_of
 from cantle.release.tables import pairs_of
 from cantle.schema.code_sets import (
@@ -53,18 +53,16 @@ from cantle.schema.question_columns import Misfit, quoted, tokens_of
 from cantle.schema.questions import parse_sum
 from cantle.schema.relations import Form, Unfolded
 from cantle.schema.scales import Steps
+from cantle.schema.table import TableSchema
 from cantle.trusted.core.arrays import Bools, Codes, Floats
 from cantle.trusted.geometry.workloads import TableWorkload
 
 if TYPE_CHECKING:
     from cantle.release.answers.regression import Regression
-    from cantle.schema.relations import Relations
     from cantle.schema.sums import Total
 
 
-def mean_of_sum(
-    asker: TableAsker, relations: Relations | None, total: Total, question: Question, confidence: float
-) -> Estimate:
+def mean_of_sum(asker: TableAsker, total: Total, question: Question, confidence: float) -> Estimate:
     """The mean of a sum over the records that a question holds for and that have all its values.
 
     The mean of a sum is the sum of the means of what was counted, and its interval is as wide as theirs together. If
@@ -73,7 +71,7 @@ def mean_of_sum(
     scale = lcm(total.constant.denominator, *((factor * one.unit).denominator for factor, one in total.columns))
     terms = [(str(one.key), int(factor * one.unit * scale)) for factor, one in total.columns]
     constant = total.constant + sum(factor * one.first for factor, one in total.columns)
-    forms = [_plain(terms)] if relations is None else relations.forms.sums(terms)
+    forms = asker.relations.sums(terms)
     groups = [(form, join(True, [question, _there(asker, form)])) for form in forms]
     held = [(form, asked) for form, asked in groups if asker.drawn(asked)]
     if not held:
@@ -84,10 +82,6 @@ def mean_of_sum(
     weights = [asker.drawn(asked) for _, asked in held]
     value = float(np.average([one.value for one in parts], weights=weights))
     return Estimate(value, min(one.low for one in parts), max(one.high for one in parts), confidence, LIMITS)
-
-
-def _plain(terms: list[tuple[str, int]]) -> Form:
-    return Form(0, dict(terms), frozenset(name for name, _ in terms))
 
 
 def _there(asker: TableAsker, form: Form) -> Question:
@@ -133,6 +127,7 @@ class TableAsker(Asker):
         super().__init__(release)
         self._distributions = dict[Key, tuple[Floats, Floats]]()
         self.attributes, self.target = attributes_of(release.manifest), release.schema.target
+        self.relations = schema_as(release.manifest, TableSchema).relations
 
     @cached_property
     def _frame(self) -> pl.DataFrame:
@@ -229,6 +224,7 @@ class TableAsker(Asker):
                 return Estimate(value, value - margin, value + margin, confidence, NOISE).at_least_zero()
         margin = self.noise_margin(question, drawn, confidence) if measured is None else measured
         known = self.around(question, drawn, margin, confidence, NOISE_ONLY if measured is None else MEASURED)
+        known = self.widths.with_cut_cells(known, question, confidence)
         return self.widths.within_limits(known, question, margin, confidence)
 
     def weighing(self) -> TableAsker:
@@ -250,7 +246,7 @@ class TableAsker(Asker):
         check_confidence(confidence)
         made = self._made_of(column)
         if made is not None:
-            return mean_of_sum(self, self._release.schema.relations, made, question, confidence)
+            return mean_of_sum(self, made, question, confidence)
         attribute = self._numbers(column)
         there = CodeSet.span(0, attribute.grid, attribute.size)
         asked = join(True, (question, OneColumn(column, there)))
@@ -258,12 +254,11 @@ class TableAsker(Asker):
 
     def _made_of(self, column: str) -> Total | None:
         """The sum of columns that a text names, or that a declared column was made into by rules; None for others."""
-        relations = self._release.schema.relations
-        if relations is not None and column in relations.counted:
+        if column in self.relations.counted:
             return None
         if column not in self.attributes and len(tokens_of(column)) > 2:
             return parse_sum(column, self.vocabulary)
-        if relations is None or column not in relations.forms.forms or self._numbers(column) is None:
+        if column not in self.relations.forms or self._numbers(column) is None:
             return None
         return parse_sum(quoted(column), self.vocabulary)
 
@@ -307,8 +302,7 @@ class TableAsker(Asker):
             margin = off(np.minimum(1, np.minimum(2 * np.minimum(below, 1 - below) * self.records, noise) / group))
         margin += inside_bins(attribute, self.bins.get(attribute.name), codes[inside])
         note = joined(self.widths.note(columns_of(asked)) if covers == MEASURED else "", self.cut_steps(asked))
-        relations = self._release.schema.relations
-        note = note if relations is None else joined(relations.unit(attribute.name), note)
+        note = joined(self.relations.units.get(attribute.name, ""), note)
         return Estimate(value, max(lowest, value - margin), min(highest, value + margin), confidence, covers, note)
 
     def _distribution(self, attribute: Attribute) -> tuple[Floats, Floats]:
@@ -361,8 +355,7 @@ class TableAsker(Asker):
 
     def table(self, by: Sequence[str], question: Question, mean: str | None, confidence: float) -> pl.DataFrame:
         check_confidence(confidence)
-        relations = self._release.schema.relations
-        lists = {} if relations is None else relations.lists_by_name
+        lists = {one.name: one for one in self.relations.lists}
         if (named := next((lists[name] for name in by if name in lists), None)) is not None:
             return self._by_item(named, by, question, mean, confidence)
         groups, inside = [self.groups(name) for name in by], self.inside(question)

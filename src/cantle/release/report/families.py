@@ -11,10 +11,9 @@ import numpy as np
 from cantle.release import Release
 from cantle.release.answers.estimates import Estimate
 from cantle.release.answers.family_answers import FamilyAsker, FamilyQuestion
-from cantle.release.families import rights
 from cantle.release.report.cards import BASIS, CONFIDENCE, card_of, weakest
 from cantle.release.report.charts import Svg, share_text, tag
-from cantle.release.report.content import Box, Figure, Section, Tile, accuracy_tile
+from cantle.release.report.content import Figure, Section
 from cantle.release.report.groupings import Grouping, group
 from cantle.release.report.pairs import cross_table, grid
 from cantle.release.structures import opened
@@ -33,23 +32,17 @@ SIDE = 22.0
 """Of a cell of a figure of two columns."""
 
 
-def sections(release: Release) -> tuple[list[Section], Box | None]:
+def sections(release: Release) -> list[Section]:
     schema, view = cast(FamilySchema, release.schema), cast(Opened, opened(release))
     parent, size, child = view.codes
     if not len(size):
-        return [], None
+        return []
     above, below = (domain.attributes for domain in schema.domains)
     return [
         _sizes(release, schema, size),
         _siblings(schema, below, size, child),
         _linked(schema, (above, below), parent, size, child),
-    ], None
-
-
-def accuracy_tiles(release: Release) -> list[Tile]:
-    child = cast(FamilySchema, release.schema).names[1]
-    found = rights(release.accuracy, release.manifest.summary["records"], child) if release.accuracy else []
-    return [accuracy_tile(release, found[0].error if found else None)]
+    ]
 
 
 def _sizes(release: Release, schema: FamilySchema, size: Ints) -> Section:

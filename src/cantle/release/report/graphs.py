@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from cantle.release.data_file import as_polars
 from cantle.release.graphs import has_confidence, node_margin
 from cantle.release.report.cards import BASIS, CONFIDENCE, numbers, weakest
 from cantle.release.report.charts import LogLog, Svg, line, picture, tag
-from cantle.release.report.content import Box, Figure, Section, Tile
+from cantle.release.report.content import Figure, Section, Tile
 from cantle.release.report.groupings import Ints
 from cantle.release.words import percent
 from cantle.schema.code_sets import CodeSet, OneColumn
@@ -59,7 +59,7 @@ def degree_section(degrees: Ints, release: Release) -> Section:
     figure = Figure(
         "Degree distribution", chart, facts, note, ("degree k", "nodes of degree k or more", "from", "to"), rows
     )
-    return Section("nodes", "Degrees", (), (figure,))
+    return Section("nodes", "Degrees", (), (figure,), tiles=[*_accuracy(release)])
 
 
 def steps(degrees: Ints) -> list[int]:
@@ -68,15 +68,15 @@ def steps(degrees: Ints) -> list[int]:
     return sorted({round(float(k)) for k in np.geomspace(1, max(1, most), POINTS)})
 
 
-def sections(release: Release) -> tuple[list[Section], Box | None]:
+def sections(release: Release) -> list[Section]:
     degrees = as_polars(release.records, release.manifest)["degree"].to_numpy().astype(np.int64)
-    return [degree_section(degrees, release)], ask_degrees(degrees, release)
+    return [degree_section(degrees, release)]
 
 
-def accuracy_tiles(release: Release) -> list[Tile]:
+def _accuracy(release: Release) -> Iterator[Tile]:
     nodes = release.manifest.summary["records"]
     if not nodes:
-        return []
+        return
     margin = node_margin(release)
     words = "The number of nodes with at least k neighbours, for any k, is off by less in 95 of 100 cases."
     if not has_confidence(release):
@@ -84,16 +84,4 @@ def accuracy_tiles(release: Release) -> list[Tile]:
             "So far noise and guesses move the number of nodes with at least k neighbours, for any k. What the bound "
             "on degrees removed comes on top."
         )
-    return [Tile("accuracy", f"±{margin:,} ({percent(margin, nodes)})", words)]
-
-
-def ask_degrees(degrees: Ints, release: Release) -> Box:
-    """How many nodes have each degree."""
-    values, counts = np.unique(degrees, return_counts=True)
-    return {
-        "unmeasured": "the band above shows how far noise moves such counts",
-        "records": release.manifest.summary["records"],
-        "held": len(degrees),
-        "nodes": [values.tolist(), counts.tolist()],
-        "error": [None, None],
-    }
+    yield Tile("accuracy", f"±{margin:,} ({percent(margin, nodes)})", words)

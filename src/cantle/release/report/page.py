@@ -9,25 +9,25 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html import escape, unescape
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from cantle.errors import MissingExtra, install_command
 from cantle.release import Release, mark_of
 from cantle.release.kinds import KINDS as COUNTS
+from cantle.release.kinds import texts_of
 from cantle.release.report import families, graphs, sequences, sets, tables
 from cantle.release.report.budget_section import Spending, budget_section
-from cantle.release.report.content import Box, Section, Tile
+from cantle.release.report.content import Section, Tile
 from cantle.release.statement import HASH_LINE, odds, one_given, protected
 from cantle.release.structures import opened, traits_of
-from cantle.release.words import totals
+from cantle.release.words import points, totals
 from cantle.trusted.core.budget import words_of
 
 Span = tuple[str, str]
@@ -82,29 +82,20 @@ def spans_of(text: str) -> list[Span]:
     return spans
 
 
-class ReportedKind(Protocol):
-    """What the module of a kind of data provides."""
-
-    def sections(self, release: Release) -> tuple[list[Section], Box | None]:
-        """The sections about the released records, and the data of the question box."""
-
-    def accuracy_tiles(self, release: Release) -> list[Tile]:
-        """How far numbers are off; empty if there are none."""
-
-
-KINDS: dict[str, ReportedKind] = {
-    "table": tables,
-    "sets": sets,
-    "sequences": sequences,
-    "graph": graphs,
-    "families": families,
+KINDS: dict[str, Callable[[Release], list[Section]]] = {
+    "table": tables.sections,
+    "sets": sets.sections,
+    "sequences": sequences.sections,
+    "graph": graphs.sections,
+    "families": families.sections,
 }
+"""The sections about the released records, by kind of data."""
 
 
-def tiles(release: Release) -> list[Tile]:
-    """The numbers at the top of the page."""
-    made = [_promise(release), _protects(release), _size(release)]
-    return [*made, *KINDS[release.manifest.kind].accuracy_tiles(release), *_spent(release)]
+def tiles(release: Release, sections: Sequence[Section] = ()) -> list[Tile]:
+    """The numbers at the top of the page, with those of its sections."""
+    made = [_promise(release), _protects(release), _size(release), *_accuracy(release)]
+    return [*made, *(tile for section in sections for tile in section.tiles), *_spent(release)]
 
 
 def _promise(release: Release) -> Tile:
@@ -131,6 +122,14 @@ def _size(release: Release) -> Tile:
     m = release.manifest
     words = f"{COUNTS[m.kind].size} {totals(m, COUNTS[m.kind].counted)}".rstrip()
     return Tile(COUNTS[m.kind].counted, f"{m.summary['records']:,}", words)
+
+
+def _accuracy(release: Release) -> Iterator[Tile]:
+    """How far shares are right: the sentence that all outputs share, and one of its figures."""
+    texts = texts_of(release.manifest)
+    if texts.accuracy:
+        value = "not measured" if texts.level is None else f"±{points(texts.level)} points"
+        yield Tile("accuracy", value, texts.accuracy[0])
 
 
 def _spent(release: Release) -> Iterator[Tile]:
@@ -178,7 +177,7 @@ def render(
     private facts, and `warning` is the text that marks an edition with such sections.
     """
     style, script = ((FOLDER / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
-    sections, ask = _content(release)
+    sections = _content(release)
     return filled_in(
         "report.html.jinja",
         generator=f"cantle {version('cantle')}",
@@ -190,13 +189,11 @@ def render(
         release=release,
         manifest=release.manifest,
         method=f"Method {release.manifest.method} counted {traits_of(release.manifest).in_short}",
-        tiles=tiles(release),
+        tiles=tiles(release, sections),
         uses=COUNTS[release.manifest.kind].uses(release),
         internal=internal,
         warning=warning,
         sections=sections,
-        ask=ask,
-        ask_json=_embedded(ask),
         budget=budget_section(release.manifest, account),
         statement=blocks_of(release.statement)[1:],
         glossary=glossary(),
@@ -220,14 +217,10 @@ def filled_in(template: str, **values: object) -> str:
     return environment.get_template(template).render(values)
 
 
-def _content(release: Release) -> tuple[list[Section], Box | None]:
-    """The sections for the kind of data, and the data of the question box."""
-    kind = release.manifest.kind
-    sections, ask = KINDS[kind].sections(release)
-    if ask is not None:
-        ask = {"kind": kind, "counted": COUNTS[kind].counted} | ask
+def _content(release: Release) -> list[Section]:
+    """The sections about the released records, and about what they were drawn from."""
     regions = opened(release).report() if release.manifest.summary["records"] else None
-    return [*sections, *([regions] if regions is not None else [])], ask
+    return [*KINDS[release.manifest.kind](release), *([regions] if regions is not None else [])]
 
 
 def _title(release: Release) -> str:
@@ -235,12 +228,6 @@ def _title(release: Release) -> str:
     stated = m.schema.get("title") or (m.ledger.dataset if m.ledger is not None else "")
     named = isinstance(stated, str) and stated
     return f"Release report: {stated}" if named else f"Release report of {COUNTS[m.kind].title}"
-
-
-def _embedded(value: object) -> str:
-    """JSON that cannot end the element it stands in."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def page_policy(style: str, script: str = "") -> str:

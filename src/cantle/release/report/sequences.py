@@ -16,20 +16,16 @@ from cantle.release.answers.estimates import HELD, NOISE_ONLY, Estimate
 from cantle.release.answers.sequence_answers import SequenceAsker
 from cantle.release.report.cards import BASIS, CONFIDENCE, by_size, card_of, numbers, weakest
 from cantle.release.report.charts import LABEL, Svg, count_text, picture, shortened, tag, text
-from cantle.release.report.content import Box, Figure, Section, Tile, accuracy_tile
+from cantle.release.report.content import Figure, Section
 from cantle.release.report.groupings import Ints
-from cantle.release.sequences import knows_order, middle, most_frequent
+from cantle.release.sequences import knows_order, most_frequent
 from cantle.schema.code_sets import CodeSet, OneColumn
 
 
-def sections(release: Release) -> tuple[list[Section], Box | None]:
+def sections(release: Release) -> list[Section]:
     if not release.manifest.summary["records"]:
-        return [], None
-    return _shown(SequenceAsker(release), release), None
-
-
-def accuracy_tiles(release: Release) -> list[Tile]:
-    return [accuracy_tile(release, middle(release.accuracy, release.manifest.summary["records"]))]
+        return []
+    return _shown(SequenceAsker(release), release)
 
 
 SYMBOLS, SHOWN = 12, 20

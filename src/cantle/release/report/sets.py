@@ -10,18 +10,17 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from cantle.release import Release
-from cantle.release.accuracy import MORE_DOUBT
 from cantle.release.answers.asking import Asker
 from cantle.release.answers.estimates import HELD, Estimate
 from cantle.release.answers.set_answers import SetAsker
 from cantle.release.data_file import lists_of
 from cantle.release.report.cards import BASIS, CONFIDENCE, by_size, card_of, weakest
-from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
+from cantle.release.report.content import Figure, Section
 from cantle.release.report.groupings import Ints
 from cantle.release.report.pairs import heat_map
 from cantle.release.report.regions import Node, icicle, tree_section
 from cantle.release.schemas import universe_of
-from cantle.release.sets import SetCodes, middle
+from cantle.release.sets import SetCodes
 from cantle.schema.code_sets import OneColumn, Question, join
 from cantle.schema.items import Universe
 
@@ -212,33 +211,8 @@ def _branch(node: Node, masks: Ints, counts: Ints, labels: list[str]) -> None:
                 _branch(child, masks[mine] & ~(1 << place), counts[mine], labels)
 
 
-def sections(release: Release) -> tuple[list[Section], Box | None]:
+def sections(release: Release) -> list[Section]:
     view = SetView.of(release)
     if not view.records:
-        return [], None
-    asker = SetAsker(release)
-    return set_sections(view, asker), ask_sets(view, asker)
-
-
-def accuracy_tiles(release: Release) -> list[Tile]:
-    return [accuracy_tile(release, middle(release.accuracy, release.manifest.summary["records"]))]
-
-
-MOST_PATTERNS = 30_000
-
-
-def ask_sets(view: SetView, asker: SetAsker) -> Box:
-    """The number of sets with each pattern of the most frequent items; fewer items if there are too many patterns."""
-    for most in (30, 24, 20, 16, 12, 8):
-        top = view.top(most)
-        masks, counts = view.patterns(top)
-        if len(masks) <= MOST_PATTERNS:
-            break
-    return {
-        "unmeasured": UNMEASURED,
-        "records": view.records,
-        "held": view.records,
-        "items": [view.label(code) for code in top],
-        "patterns": [masks.tolist(), counts.tolist()],
-        "error": asker.levels(CONFIDENCE, MORE_DOUBT),
-    }
+        return []
+    return set_sections(view, SetAsker(release))

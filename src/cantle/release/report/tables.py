@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import base64
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 
-import numpy as np
-
 from cantle.drawing.records import records_meant
-from cantle.methods.own_error.accuracy import LARGE, OF_PAIRS, OF_SINGLES, SMALLEST_REFERENCE, SMALLEST_SHARE
 from cantle.release import Release
-from cantle.release.accuracy import MORE_DOUBT
 from cantle.release.answers.table_answers import TableAsker
 from cantle.release.data_file import as_polars
 from cantle.release.report.cards import BASIS, CONFIDENCE, bar_of, card, weakest
 from cantle.release.report.charts import Bar, share_text
-from cantle.release.report.content import UNMEASURED, Box, Figure, Section, Tile, accuracy_tile
+from cantle.release.report.content import Figure, Section
 from cantle.release.report.groupings import Grouping, Ints, group
 from cantle.release.report.pairs import associations, heat_map, thinned
 from cantle.release.report.regions import place_section
 from cantle.release.schemas import schema_as
 from cantle.release.structures import traits_of
-from cantle.release.tables import middle, pairs_of, weaker
+from cantle.release.tables import pairs_of, weaker
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.domain import Attribute, Labels
 from cantle.schema.fields import Field
@@ -44,7 +38,7 @@ class TableView:
     attributes: Sequence[Attribute]
     codes: Sequence[Codes]
     fields: Mapping[str, Field] = field(default_factory=dict)
-    relations: Relations | None = None
+    relations: Relations = Relations(())
     """What rules make of declared columns."""
 
     @staticmethod
@@ -55,17 +49,17 @@ class TableView:
         schema = schema_as(release.manifest, TableSchema)
         domain = schema.domain().with_target_as_column().on_places
         codes, _ = domain.encode_columns(as_polars(release.records, release.manifest))
-        return TableView(domain.attributes, codes, {one.name: one for one in schema.fields}, domain.relations)
+        return TableView(domain.attributes, codes, {one.name: one for one in schema.fields}, schema.relations)
 
     @property
     def notes(self) -> Sequence[str]:
         """What rules make of declared columns, in sentences."""
-        return [] if self.relations is None else self.relations.sentences()
+        return self.relations.sentences()
 
     @property
     def lists(self) -> Mapping[str, Unfolded]:
         """For each column that is counted for lists, these lists."""
-        return {} if self.relations is None else self.relations.lists_by_item
+        return self.relations.lists_by_item
 
     @property
     def records(self) -> int:
@@ -92,9 +86,7 @@ class TableView:
 
     def title(self, column: str) -> str:
         """What a column is called in full, if the schema says so; of a difference its unit."""
-        if self.relations is not None and column in self.relations.units:
-            return self.relations.unit(column)
-        return self.fields[column].title if column in self.fields else ""
+        return self.fields[column].title if column in self.fields else self.relations.units.get(column, "")
 
     def grouped(self, groupings: Sequence[Grouping]) -> list[Ints]:
         """The group of each record, by column."""
@@ -232,85 +224,13 @@ def pair_section(release: Release, view: TableView) -> Section:
     return Section("pairs", "Pairs of columns", (text,), (figure,), legend=legend)
 
 
-def sections(release: Release) -> tuple[list[Section], Box | None]:
+def sections(release: Release) -> list[Section]:
     view = TableView.of(release)
     if view is None or not view.records:
-        return [], None
+        return []
     asker, target = TableAsker(release), schema_as(release.manifest, TableSchema).target
     shown = [column_section(view, asker, target)]
     if len(view.attributes) > 1:
         shown.append(pair_section(release, view))
     maps = place_section(release)
-    return [*shown, *([] if maps is None else [maps])], ask_table(view, asker)
-
-
-def accuracy_tiles(release: Release) -> list[Tile]:
-    return [accuracy_tile(release, middle(release.accuracy, records_meant(release.manifest.summary)))]
-
-
-# ---- the question box -------------------------------------------------------------------------------------------
-
-GROUPS = 60
-"""Groups of a column; with null they fit a byte many times over, and few compress better."""
-
-MOST_BYTES = 500_000
-"""Size of the embedded records; of more, an even sample is embedded."""
-
-MOST_UNPACKED = 4_000_000
-"""The same before compression: so that a large release is not compressed in vain."""
-
-MOST_COLUMNS = 60
-
-
-def ask_table(view: TableView, asker: TableAsker) -> Box:
-    """The groups of each column, and the group of each record: one byte per value, column by column, compressed, in
-    base 64. If that takes too much room, only every n-th record is kept."""
-    groupings = view.groups(GROUPS)[:MOST_COLUMNS]
-    columns = [grouping.of(codes).astype(np.uint8) for grouping, codes in zip(groupings, view.codes, strict=False)]
-    step, packed = max(1, -(-view.records * len(columns) // MOST_UNPACKED)), b""
-    while columns:
-        packed = zlib.compress(b"".join(column[::step].tobytes() for column in columns), 6)
-        if len(packed) * 4 // 3 <= MOST_BYTES:
-            break
-        step = max(step + 1, -(-step * len(packed) * 4 // 3 // MOST_BYTES))
-    held = -(-view.records // step)
-    return {
-        "unmeasured": UNMEASURED,
-        "records": view.records,
-        "held": held,
-        "columns": [
-            {"name": one.name, "labels": one.labels, "nullable": one.nullable}
-            | {"ordered": one.table is None and not one.blocks}
-            | {"spread": asker.widths.spread(one.name), "cells": _cells(one, asker)}
-            for one in groupings
-        ],
-        "data": base64.b64encode(packed).decode(),
-        "error": _table_errors([one.name for one in groupings], asker),
-    }
-
-
-def _table_errors(names: Sequence[str], asker: TableAsker) -> Box:
-    """The three levels of error of a table, and what the page needs to find the scale of a question.
-
-    The page does not know the noise behind a question, so that more is added to the measured error. Its groups hold
-    whole steps, but it does not know wider bins: where values were counted in such, it gives no interval.
-    """
-    pairs = combinations(range(len(names)), 2)
-    wide = any(mine.wide for mine in asker.bins.values())
-    numbers = {} if wide else asker.widths.levels(CONFIDENCE, MORE_DOUBT)
-    return {
-        "levels": [numbers.get(name) for name in ("one_column", "together", "apart")],
-        "together": [a * len(names) + b for a, b in pairs if asker.widths.are_together([names[a], names[b]])],
-        "large": LARGE,
-        "singles": OF_SINGLES,
-        "pairs": OF_PAIRS,
-        "smallest": SMALLEST_SHARE,
-        "least": SMALLEST_REFERENCE,
-    }
-
-
-def _cells(grouping: Grouping, asker: TableAsker) -> list[int]:
-    """For each group of a column the first code of the counted cell that it is a part of, or -1."""
-    size = asker.attributes[grouping.name].size
-    groups = (tuple(grouping.codes_of(place, size).tolist()) for place in range(grouping.size))
-    return [asker.widths.inside_cell(grouping.name, CodeSet(edges, size)) for edges in groups]
+    return [*shown, *([] if maps is None else [maps])]

@@ -15,7 +15,7 @@ import polars as pl
 
 from cantle.errors import VerifyError, raise_alone
 from cantle.methods.mosaic.model.answers import LIST_PAIRS, LIST_SIZES
-from cantle.methods.question_words import question_in_words
+from cantle.methods.words import question_in_words
 from cantle.release import Release
 from cantle.release.document_fields import Document
 from cantle.release.structures.checks import rate_paid

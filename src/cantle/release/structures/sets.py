@@ -13,8 +13,8 @@ import polars as pl
 
 from cantle.drawing.counts import Dice, public_dice
 from cantle.drawing.records import share_drawn
-from cantle.methods.baskets.model.item_supports import fit_sizes, size_edges
 from cantle.methods.baskets.model.questions import PAID
+from cantle.methods.baskets.model.sizes import fit_sizes, size_edges
 from cantle.methods.diffpart.refill import sizes_frame
 from cantle.methods.diffpart.results import all_sets
 from cantle.release.answers.estimates import Noise

@@ -1,4 +1,4 @@
-"""Compiled loops of `baskets`. They give the same bytes as the plain loops in pool.py, rake.py and given_pairs.py."""
+"""Compiled loops of `baskets`, with the same bytes as the plain loops in pool.py, synthesis.py and given_pairs.py."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def sweep(
     high: float,
     cap: float,
 ) -> None:
-    """`rake.plain_sweep`; `part` holds the part of each of `rows`, in their order, which saves memory accesses."""
+    """`synthesis.plain_sweep`; `part` holds the part of each of `rows`, in their order, which saves memory accesses."""
     for f in range(len(target)):
         mine, parts = rows[starts[f] : starts[f + 1]], part[starts[f] : starts[f + 1]]
         if len(mine) == 0:

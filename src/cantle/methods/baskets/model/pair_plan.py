@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from cantle.drawing.counts import Floats, dot, mix
-from cantle.methods.baskets.model.item_supports import SizeModel
 from cantle.methods.baskets.model.pool import MOST_HEAD
+from cantle.methods.baskets.model.sizes import SizeModel
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import PARTS
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cantle.drawing.counts import Dice, Floats, systematic
-from cantle.methods.baskets.model.item_supports import SizeModel
+from cantle.methods.baskets.model.sizes import SizeModel
 from cantle.trusted.core.arrays import Words
 from cantle.trusted.core.mixing import scramble
 from cantle.trusted.geometry.boxes import Bools, Ints

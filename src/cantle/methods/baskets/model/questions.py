@@ -15,7 +15,7 @@ import numpy as np
 from cantle.errors import ParameterError
 from cantle.methods.asking import Asker
 from cantle.methods.baskets.model.given_pairs import GivenPairs
-from cantle.methods.baskets.model.item_supports import ItemSupports, SizeModel, fit_sizes, fit_supports, size_edges
+from cantle.methods.baskets.model.item_supports import ItemSupports, fit_supports
 from cantle.methods.baskets.model.pair_plan import (
     HEAD_SHARE,
     SIZES_SHARE,
@@ -27,6 +27,7 @@ from cantle.methods.baskets.model.pair_plan import (
     plan_pairs,
 )
 from cantle.methods.baskets.model.pool import HeadModel
+from cantle.methods.baskets.model.sizes import SizeModel, fit_sizes, size_edges
 from cantle.methods.baskets.model.synthesis import Measured
 from cantle.schema.sets import SetSchema
 from cantle.trusted.claims import set_queries as queries

@@ -1,20 +1,26 @@
 """From fitted sizes, supports, head patterns and pairs to records: calibrate a walk, rake its pool, draw.
 
+Raking gives the records of a pool weights that agree with what was measured. A feature is a set of records of the pool
+with a target. For one feature after the other, the weights of its records are multiplied so that the sum of weight
+times part comes near the target; the part is that with which a record of this size counts (item_partitions.py), so that
+sums and targets have the same scale. `smooth` keeps features below the noise from changing much.
+
 Post-processing: nothing here sees a record.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.records import require_drawable, share_drawn, wanted_items
 from cantle.methods.baskets.model.given_pairs import GivenPairs, PairRows, find_doubles, find_pairs, with_likely
-from cantle.methods.baskets.model.item_supports import ItemSupports, SizeModel
+from cantle.methods.baskets.model.item_supports import ItemSupports
 from cantle.methods.baskets.model.pool import Codes, HeadModel, Pool, WalkModel, make_pool
-from cantle.methods.baskets.model.rake import Features, postings, rake
+from cantle.methods.baskets.model.sizes import SizeModel
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import PARTS, gather, item_parts, pair_parts
 
@@ -200,3 +206,70 @@ def _item_features(pool: Pool, items: ItemSupports, rows: Codes) -> list[Feature
         made.append(Features(*alone, items.single, part, smooth / items.most, (0.25, 4.0)))
     others = postings(feature[~apart], holders[~apart], 2 * universe)
     return [Features(*others, target, part, smooth, (0.25, 4.0)), *made]
+
+
+# ---- raking ----------------------------------------------------------------------------------------------------------
+
+SWEEPS, LAST = 15, 3
+"""Number of sweeps over all features, and then of sweeps without pairs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Features of one family: records of feature f are rows[starts[f]:starts[f + 1]]."""
+
+    starts: Ints
+    rows: Codes
+    target: Floats
+    part: Floats
+    smooth: float
+    step: tuple[float, float]
+
+    @cached_property
+    def row_parts(self) -> Floats:
+        """The part of each row, in the order of `rows`."""
+        return self.part[self.rows]
+
+    @cached_property
+    def occupied(self) -> list[tuple[Codes, Floats, float]]:
+        """Records, their parts, and target plus smoothing of each feature that has records."""
+        ends = self.starts.tolist()
+        spans = [(f, slice(ends[f], ends[f + 1])) for f in np.flatnonzero(np.diff(self.starts)).tolist()]
+        wanted = (self.target + self.smooth).tolist()
+        return [(self.rows[span], self.row_parts[span], wanted[f]) for f, span in spans]
+
+
+def postings(feature: Ints | Codes, rows: Codes, number: int) -> tuple[Ints, Codes]:
+    """Occurrences (feature, row) as a ragged table by feature; rows stay in order."""
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(feature, minlength=number))])
+    return starts, rows[np.argsort(feature, kind="stable")]
+
+
+def rake(
+    weights: Floats, pairs: list[Features], others: list[Features], cap: float, *, compiled: bool = False
+) -> Floats:
+    """The weights after all sweeps; none exceeds `cap`."""
+    weights = weights.copy()
+    for sweep in range(SWEEPS + LAST):
+        for features in [*pairs, *others] if sweep < SWEEPS else others:
+            _sweep(weights, features, cap, compiled=compiled)
+    return weights
+
+
+def _sweep(weights: Floats, features: Features, cap: float, *, compiled: bool) -> None:
+    if compiled:
+        from cantle.methods.baskets.model import _kernels
+
+        f = features
+        _kernels.sweep(weights, f.starts, f.rows, f.target, f.row_parts, f.smooth, *f.step, cap)
+    else:
+        plain_sweep(weights, features, cap)
+
+
+def plain_sweep(weights: Floats, features: Features, cap: float) -> None:
+    """One pass over the features, in place. Sums are taken in order (cumsum), as in the compiled form."""
+    low, high = features.step
+    for rows, parts, wanted in features.occupied:
+        mine = weights[rows]
+        factor = wanted / ((mine * parts).cumsum()[-1] + features.smooth)
+        weights[rows] = np.minimum(mine * min(max(factor, low), high), cap)

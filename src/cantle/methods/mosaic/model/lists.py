@@ -18,7 +18,6 @@ from cantle.drawing.smooth import project
 from cantle.methods.mosaic.model.fitted import Fitted
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
 from cantle.schema.domain import Domain
-from cantle.schema.lists import Lists
 from cantle.schema.rules import Rules
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import CrossTable
@@ -53,10 +52,8 @@ def listed_of(domain: Domain) -> Listed | None:
         return None
     place, missing, longest = {one.name: number for number, one in enumerate(domain.attributes)}, list[int | None](), 0
     for one in domain.relations.lists:
-        scale = domain.relations.columns[one.name].scale
-        assert isinstance(scale, Lists)
         missing += [None if one.missing is None else place[one.missing]] * len(one.items)
-        longest += scale.most
+        longest += one.scale.most
     return Listed(tuple(place[name] for name in domain.listed), tuple(missing), longest)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import cantle
-from cantle_lab.papers.accuracy_figures import beside_the_truth, true_numbers
+from cantle_lab.papers.stated_errors import beside_the_truth, true_numbers
 from cantle_lab.papers.table_sets import TableSet
 from tests.release.people import SCHEMA, people
 
