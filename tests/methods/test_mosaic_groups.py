@@ -10,8 +10,10 @@ import polars as pl
 import pytest
 
 import cantle
+from cantle.drawing.counts import Floats
 from cantle.errors import VerifyError
 from cantle.methods.mosaic.model.items import Items, item_shares, strength
+from cantle.methods.mosaic.model.noisy_tables import NoisyTable, rising_together
 from cantle.release.structures.tables_model import released_tables
 from cantle.schema.table import TableSchema
 
@@ -152,3 +154,25 @@ def test_scores_of_two_groups_are_related_with_few_records_too() -> None:
         return float(np.corrcoef(answers[:, :6].sum(axis=1), answers[:, 6:].sum(axis=1))[0, 1])
 
     assert of_halves(pl.DataFrame(release.records)) > 0.6 * of_halves(data)
+
+
+def test_a_correlation_stands_out_of_noise_in_which_no_cell_does() -> None:
+    dice, sides = np.random.default_rng(5), (np.full(5, 2_000.0), np.full(5, 2_000.0))
+    ranks = (np.arange(5) - 2) / 2**0.5
+    true = 400 * (1 + 0.4 * np.outer(ranks, ranks) / 2)
+
+    def off(expected: Floats, sd: float) -> tuple[float, float]:
+        """How far the noisy counts are off in the mean, and how far what is made of them."""
+        noisy = [NoisyTable((0, 1), (5, 5), expected + sd * dice.standard_normal((5, 5)), sd**2) for _ in range(40)]
+        made = [rising_together(one, sides) for one in noisy]
+        assert np.mean([one.variance for one in made]) < sd**2
+        return tuple(float(np.mean([(one.counts - expected) ** 2 for one in each])) ** 0.5 for each in (noisy, made))  # type: ignore[return-value]
+
+    given, kept = off(true, 150)
+    assert kept < 0.4 * given
+    given, kept = off(true, 1)
+    assert kept <= 1.05 * given  # without noise the counts stay as they are
+    one_cell = np.full((5, 5), 400.0)
+    one_cell[1, 3], one_cell[1, 1] = 900, -100
+    given, kept = off(one_cell, 50)
+    assert kept <= 1.05 * given  # what is no correlation is kept too

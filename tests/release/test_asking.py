@@ -22,7 +22,7 @@ from cantle.interfaces import demo_data
 from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError
 from cantle.release import Release
 from cantle.release.answers.estimates import Estimate, Noise, rescaled
-from cantle.release.answers.table_answers import TableAsker, _there, numbers_of
+from cantle.release.answers.table_answers import TableAsker, _there, inside_bins, numbers_of
 from cantle.release.answers.widths import BY_NOISE, TAIL, tail_errors
 from cantle.release.tables import pairs_of
 from cantle.schema.code_sets import EVERYTHING, CodeSet, OneColumn, columns_of
@@ -291,12 +291,17 @@ def test_intervals_from_measured_errors_contain_the_truth(made: Callable[[], Tab
 
 
 def test_a_mean_covers_the_noise_of_its_cells_and_a_tail_that_was_not_released() -> None:
-    """The noise of a measured error may hide that it is large, and noise empties long tails."""
-    asker = TableAsker(with_error(released(), one=0, near=0))
-    measured = asker.mean("weight", EVERYTHING, 0.95)
-    noise = asker._noise_of_mean(asker.attributes["weight"], 0.95)
+    """That noise is known: a measured error that is large or small by itself says nothing more. And noise empties long
+    tails."""
+    small, large = (TableAsker(with_error(released(), one=one, near=0)) for one in (0, 900))
+    measured, weight = small.mean("weight", EVERYTHING, 0.95), small.attributes["weight"]
+    every = OneColumn("weight", CodeSet.span(0, weight.grid, weight.size))
+    noise, inside = small._known_errors(weight, every, 0.95) or (0.0, 0.0)
+    counted = inside_bins(weight, small.bins.get("weight"), small.codes("weight"))
     assert measured.covers == "measured"
-    assert (measured.high - measured.low) / 2 >= min(noise, np.log(200) / 3_000) > 0
+    assert (measured.high - measured.low) / 2 == pytest.approx(noise + inside + counted)
+    assert min(noise, inside) > 0
+    assert large.mean("weight", EVERYTHING, 0.95) == measured
     values, below = np.array([0.0, 1, 2, 3, 1_000]), np.array([0.6, 0.9, 1, 1])
     own = np.full(4, 0.05)
     above, under = tail_errors(values, below, own), tail_errors(-values[::-1], 1 - below[::-1], own)
@@ -304,6 +309,8 @@ def test_a_mean_covers_the_noise_of_its_cells_and_a_tail_that_was_not_released()
     assert (above[:2] == 0).all()  # where records are, no tail is missing
     assert 0.05 >= above[2] > above[3] > 0
     assert (np.diff(values) * above).sum() == pytest.approx(0.05 * TAIL * 2, rel=0.01)  # as far again as records reach
+    alone = tail_errors(np.array([0.0, 0, 80]), np.array([0.0, 1]), own[:2])
+    assert 0.05 > alone[1] > alone[0] == 0  # if all records have one value, other values may have been emptied
 
 
 def test_a_table_has_one_row_per_group_and_adds_up() -> None:

@@ -286,7 +286,7 @@ class MosaicRun:
         asked = [question(*pair, self.fitted.groupings) for pair in pairs]
         variance = laplace_variance(self._rate(price, len(pairs)))
         for (members, shape), noisy in zip(pairs, self.questions.cross_tables(asked, price, SCORES), strict=True):
-            self.fitted.add(NoisyTable(members, shape, noisy.reshape(shape).astype(np.float64), variance))
+            self.fitted.add_scores(NoisyTable(members, shape, noisy.reshape(shape).astype(np.float64), variance))
         self.fitted.use_tables()
 
     # ---- chosen tables ------------------------------------------------------------------------------------

@@ -205,6 +205,16 @@ class Tables:
                 worst = max(worst, mine, key=lambda one: one.variance)
         return worst
 
+    def covariance(self, column: Key, edges: Ints) -> Floats:
+        """The covariance of the noise in the counts of a column's cells, if all tables are combined by precision."""
+        precision = np.zeros((len(edges) - 1, len(edges) - 1))
+        for table in (*self.tables, *self.behind):
+            if column in table.columns:
+                own = table.edges[table.columns.index(str(column))]
+                group = np.searchsorted(own, edges[:-1], side="right")
+                precision += (group[:, None] == group) * ((len(own) - 1) / (table.counts.size * table.variance))
+        return np.asarray(np.linalg.pinv(precision, hermitian=True))
+
 
 @dataclass(frozen=True)
 class _Part:

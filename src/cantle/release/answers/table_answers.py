@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from math import lcm, nan, sqrt
+from math import hypot, lcm, nan, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,6 @@ from cantle.methods.own_error.accuracy import Pair, affordable
 from cantle.methods.own_error.table_workload import columns_of as columns_to_ask
 from cantle.methods.own_error.table_workload import released_columns, table_workload
 from cantle.release import Release
-from cantle.release.accuracy import DOUBT, MOST_DOUBT
 from cantle.release.answers.asking import (
     Asker,
     Bins,
@@ -29,9 +28,9 @@ from cantle.release.answers.asking import (
     steps_cut,
     sums_inside_and_around,
 )
-from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate
+from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate, Noise
 from cantle.release.answers.groups import Groups, grouped, groups_of
-from cantle.release.answers.widths import NEVER, Widths, joined, shared_margin
+from cantle.release.answers.widths import BY_NOISE, NEVER, Widths, joined, shared_margin, tail_errors
 from cantle.release.data_file import as_polars
 from cantle.release.schemas import attributes_of, code_reader, domain_of, schema_as
 from cantle.release.structures import traits_of
@@ -45,6 +44,7 @@ from cantle.schema.code_sets import (
     areas_in,
     columns_of,
     holds,
+    hull,
     join,
     sums_in,
 )
@@ -54,7 +54,7 @@ from cantle.schema.questions import parse_sum
 from cantle.schema.relations import Form, Unfolded
 from cantle.schema.scales import Steps
 from cantle.schema.table import TableSchema
-from cantle.trusted.core.arrays import Bools, Codes, Floats
+from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints
 from cantle.trusted.geometry.workloads import TableWorkload
 
 if TYPE_CHECKING:
@@ -117,6 +117,12 @@ def _mean(
 TWO_SIDES = 1.96
 """The 95 % quantile of a normal variable."""
 
+TIED, INSIDE, UNSEEN = 0.7, 0.15, 1.5
+"""What the mean of a column that was counted in cells is off by: a part of what its measured error would be if all
+thresholds erred to the same side, a part of the mean width of its cells, and what a tail may hold in which fewer
+records than this many margins of a cell may be missing. Chosen on five generated tables (rides, wages, eight laws, a
+trial of 6,000 persons, a shop) at epsilon 0.1 to 3."""
+
 
 class TableAsker(Asker):
     """Answers questions about one release of a table."""
@@ -125,7 +131,7 @@ class TableAsker(Asker):
         if traits_of(release.manifest).of_ranges:
             raise ParameterError("records of ranges (values=set) cannot be counted; publish with other `values`")
         super().__init__(release)
-        self._distributions = dict[Key, tuple[Floats, Floats]]()
+        self._distributions, self._covariances = dict[Key, tuple[Floats, Floats]](), dict[Key, Floats]()
         self.attributes, self.target = attributes_of(release.manifest), release.schema.target
         self.relations = schema_as(release.manifest, TableSchema).relations
 
@@ -239,9 +245,9 @@ class TableAsker(Asker):
         """The mean of a column of numbers over the records that a question holds for and that have a value.
 
         The mean is a sum over thresholds t of the share of values that are at least t. The error of each share follows
-        from the measured errors of counts. It is at most twice the smaller of the two sides of t, and beyond these what
-        a tail may hold that was not released. The noise of these errors may hide that they are large, so the interval
-        covers the noise in the counts of the column too, as far as the measurement leaves room for it.
+        from the measured errors of counts, and is at most twice the smaller of the two sides of t. Of a column that was
+        counted in cells, only what relates it to the group is taken from there: noise in the counts of cells, the
+        places of values inside them, and what a tail may hold that was not released, are known without measuring.
         """
         check_confidence(confidence)
         made = self._made_of(column)
@@ -288,13 +294,13 @@ class TableAsker(Asker):
         def off(errors: Floats) -> float:
             return float((np.diff(values) * np.minimum(1, (errors + cut / group) * weighs)).sum())
 
-        least, most = (
-            self.widths.share_errors(attribute.name, asked, values, below, confidence, doubt)
-            for doubt in (DOUBT, MOST_DOUBT)
-        )
-        if least is not None and most is not None:
-            noise, covers = weighs * self._noise_of_mean(attribute, confidence), MEASURED
-            margin = min(off(most), max(off(least), noise))
+        measured, covers = self.widths.share_errors(attribute.name, asked, below, confidence), MEASURED
+        if measured is not None:
+            known = self._known_errors(attribute, asked, confidence)
+            if known is None:
+                margin = off(np.maximum(*measured))
+            else:
+                margin = hypot(TIED * off(measured[1]), weighs * known[0]) + weighs * known[1]
         elif len(columns_of(asked)) > 1 and self.widths.by_columns:
             return Estimate(value, lowest, highest, confidence, LIMITS, NEVER)
         else:
@@ -316,20 +322,35 @@ class TableAsker(Asker):
             self._distributions[attribute.name] = np.concatenate([ends[:1], values, ends[1:]]), below
         return self._distributions[attribute.name]
 
-    def _noise_of_mean(self, attribute: Attribute, confidence: float) -> float:
-        """How far the mean of a column is off by the noise in the counts of its cells that hold records; 0 if its cells
-        are not known."""
+    def _known_errors(self, attribute: Attribute, asked: Question, confidence: float) -> tuple[float, float] | None:
+        """How far the mean of a column is off because of noise in the counts of its cells that hold records and because
+        records are drawn, and how far by where values are inside cells, and beyond the cells of a tail; None if its
+        cells are not known."""
         edges = self.widths.cells_of(attribute)
         if edges is None:
-            return 0.0
-        edges, codes = edges[edges <= attribute.grid], self.codes(attribute.name)
-        held = np.diff(np.searchsorted(np.sort(codes), edges))
-        middle = (numbers_of(attribute, edges[:-1]) + numbers_of(attribute, edges[1:] - 1)) / 2
-        apart = (middle - np.average(middle, weights=held))[held > 0]
-        at = int(np.argmax(held))
-        cell = OneColumn(attribute.name, CodeSet.span(int(edges[at]), int(edges[at + 1]), attribute.size))
-        one = self.noise_margin(cell, int(held[at]), confidence) / self.share_drawn
-        return one * sqrt(float((apart**2).sum())) / max(1.0, self.records / self.share_drawn)
+            return None
+        codes, span = self.codes(attribute.name), hull(asked)[attribute.name]
+        edges = edges[edges <= attribute.grid]
+        ends = numbers_of(attribute, edges[:-1]), numbers_of(attribute, edges[1:] - attribute.cell)
+        able = np.flatnonzero(span.share(edges[:-1], edges[1:]) > 0)
+        middle, width = (ends[0] + ends[1])[able] / 2, np.abs(ends[1] - ends[0])[able]
+        place = np.searchsorted(edges, codes, side="right") - 1
+        every, mine = (np.bincount(part, minlength=len(edges))[able] for part in (place, place[self.inside(asked)]))
+        noise = self._covariance(attribute, edges)[np.ix_(able, able)] / max(1, every.sum()) ** 2 * self.share_drawn**2
+        one = Noise(float(noise.diagonal().max())).margin(confidence)
+        apart = (middle - np.average(middle, weights=every)) * (every > 0)
+        values, below = self._distribution(attribute)
+        unseen = tail_errors(values, below, np.full(len(below), UNSEEN * one * every.sum() / max(1, self.records)))
+        here = (values[1:] > ends[0][able].min()) & (values[:-1] < ends[1][able].max())
+        tail = (np.diff(values) * unseen)[here].sum() * self.records / max(1, every.sum())
+        numbers = numbers_of(attribute, codes[self.inside(asked)])
+        random = BY_NOISE**2 * float(apart @ noise @ apart) + float(numbers.var()) / len(numbers)
+        return Noise(random).margin(confidence), INSIDE * float(np.average(width, weights=mine)) + float(tail)
+
+    def _covariance(self, attribute: Attribute, edges: Ints) -> Floats:
+        if attribute.name not in self._covariances:
+            self._covariances[attribute.name] = self.opened.covariance(attribute.name, edges)
+        return self._covariances[attribute.name]
 
     def _numbers(self, name: str) -> Attribute:
         attribute = self.attributes.get(name)

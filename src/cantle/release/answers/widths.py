@@ -59,9 +59,10 @@ BY_NOISE = 1.17
 without this, fewer than 95 of 100 would hold in many a release, and more in others."""
 
 TAIL = 1.5
-"""How many times a measured error the part of a tail may be that was not released. Noise empties long tails, and the
-questions that errors were measured with are about larger shares. Chosen, with the noise of means, on Adult, bank, the
-generated insurance and housing, and generated columns of ten laws, so that 95 of 100 means are held."""
+"""How many times the error of a share the part of a tail may be that was not released. Noise empties long tails."""
+
+LONE = 1 / 8
+"""How far a tail may reach, as a part of the way to the bound, if all released records have one value."""
 
 NEVER = "these columns were never related here"
 IN_A_CELL = "values inside one counted cell were never counted by themselves"
@@ -287,23 +288,21 @@ class Widths:
     # ---- means --------------------------------------------------------------------------------------------
 
     def share_errors(
-        self, column: str, question: Question, values: Floats, below: Floats, confidence: float, doubt: float
-    ) -> Floats | None:
-        """How far the share of a group that is below a threshold between two neighbouring `values` of a column of
-        numbers is off, for each two; None if that was not measured. The question selects the group; `below` are the
-        shares of all records below these thresholds.
+        self, column: str, question: Question, below: Floats, confidence: float
+    ) -> tuple[Floats, Floats] | None:
+        """How far the share of a group that is below each of some thresholds of a column of numbers is off, first
+        because the column itself is wrong, then because its connection with the group is; None if that was not
+        measured. The question selects the group; `below` are the shares of all records below these thresholds.
 
-        Either the connection of the column with the group is wrong, or the column itself; the larger error counts. A
-        share is off by at most twice the smaller of its two sides, and by what a tail may hold that was not released.
+        A share is off by at most twice the smaller of its two sides.
         """
         others = [key for key in columns_of(question) if key != column]
-        levels = self.levels(confidence, doubt)
+        levels = self.levels(confidence)
         alone, related = (levels.get(self._class(columns)) for columns in ([column], [column, *others]))
         if alone is None or related is None:
             return None
         group = max(self._share(question), 1 / max(1.0, self._records))
         own = alone / self._records * scale_of(below, [below]) / LARGE
-        unseen = tail_errors(values, below, own)
         attribute = self._asker.attributes[column]
         if hull(question).get(column) != CodeSet.span(0, attribute.grid, attribute.size):
             own = 2 * own / group  # both counts of the share are about this column
@@ -311,8 +310,8 @@ class Widths:
         stated = LARGE if self.are_together(columns) else self._stated(columns)
         spread = below * (1 - below)
         tied = 2 * related / (stated * self._records) * np.sqrt((1 - group) / group * spread) if others else 0 * own
-        most = np.maximum(2 * np.minimum(below, 1 - below) / group, unseen)
-        return np.minimum(np.minimum(1, most), np.maximum(tied, own))
+        most = np.minimum(1, 2 * np.minimum(below, 1 - below) / group)
+        return np.minimum(most, own), np.minimum(most, tied)
 
 
 def tail_errors(values: Floats, below: Floats, own: Floats) -> Floats:
@@ -334,8 +333,10 @@ def tail_errors(values: Floats, below: Floats, own: Floats) -> Floats:
         if not mine.any():
             continue
         mean = float((np.diff(values) * share)[mine].sum() / max(share[mine].max(), SMALLEST_SHARE))
-        edge = max(mean, float(far[mine & known].max(initial=0)))
-        falls = edge**2 / np.maximum(near * far, max(edge**2, 1e-9))
+        edge = max(mean, float(far[mine & known].max(initial=0))) or LONE * float(far.max())
+        begins = np.clip(edge, near, far)
+        whole = begins - near + edge**2 * (far - begins) / np.maximum(begins * far, 1e-9)
+        falls = np.minimum(1, whole / np.maximum(far - near, 1e-9))
         unseen = np.where(mine & ~known, TAIL * own * falls, unseen)
     return unseen
 

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from cantle.release.answers.estimates import Noise
     from cantle.release.answers.noise import DirectAnswer, Share
     from cantle.release.report.content import Section
-    from cantle.schema.code_sets import Question
+    from cantle.schema.code_sets import Key, Question
     from cantle.schema.domain import Domain
+    from cantle.trusted.core.arrays import Floats, Ints
 
 STRUCTURES = (*dict.fromkeys(STRUCTURE_OF.values()),)
 """All structures. The name of one is that of its module in this folder."""
@@ -72,6 +73,10 @@ class Opened(ABC):
     def direct(self, question: Question) -> DirectAnswer | None:  # noqa: ARG002
         """The answer of noisy tables, if there are tables that answer this question by themselves; None by default."""
         return None
+
+    def covariance(self, column: Key, edges: Ints) -> Floats:
+        """The covariance of the noise in the counts of a column's cells, if columns were counted one by one."""
+        raise NotImplementedError
 
     @abstractmethod
     def draw(self, n: int, dice: Dice) -> pl.DataFrame:

@@ -38,9 +38,9 @@ from cantle.release.structures.noisy_tables import (
     table_problems,
 )
 from cantle.release.structures.tables_model import released_tables
-from cantle.schema.code_sets import Question
+from cantle.schema.code_sets import Key, Question
 from cantle.schema.domain import Domain
-from cantle.trusted.core.arrays import Ints
+from cantle.trusted.core.arrays import Floats, Ints
 from cantle.trusted.geometry.item_partitions import PARTS
 
 _CLOSE = 0.01  # share of the records that may be in other cells of a column
@@ -129,6 +129,9 @@ class Opened(structures.Opened):
 
     def direct(self, question: Question) -> DirectAnswer | None:
         return self._tables.answer(question)
+
+    def covariance(self, column: Key, edges: Ints) -> Floats:
+        return self._tables.covariance(column, edges)
 
     @cached_property
     def _tables(self) -> Tables:

@@ -160,6 +160,9 @@ class ReleasedTables:
             if not answer.why.startswith(("table ", SCORES)):
                 continue
             table = self._bought(answer, fitted)
+            if answer.why == SCORES:
+                fitted.add_scores(table)
+                continue
             if not answer.why.endswith(NESTED):
                 fitted.add(table)
                 continue

@@ -1,7 +1,7 @@
 """The model of long sequences: lengths, ends, and a chain that grows by an order with each table. Post-processing.
 
-After each table, the chain is corrected by what it lets expect itself until that is what was measured. Sequences that are
-simulated with public dice show which longer strings it lets expect.
+After each table, the chain is corrected by what it lets expect itself, until that is what was measured. Sequences that
+are simulated with public dice show which longer strings it lets expect.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from cantle.methods.mosaic.model.generate import Model, generate
 from cantle.methods.mosaic.model.groupings import Groupings, barriers
 from cantle.methods.mosaic.model.label import Labels
 from cantle.methods.mosaic.model.nested import combined, few_groups, stands_out
-from cantle.methods.mosaic.model.noisy_tables import NoisyTable, coarser
+from cantle.methods.mosaic.model.noisy_tables import NoisyTable, coarser, rising_together
 from cantle.methods.mosaic.model.place_cells import Place
 from cantle.methods.mosaic.model.possible import drawn_again, enough, more_for
 from cantle.schema.rules import EVERYWHERE, Rules
@@ -94,6 +94,10 @@ class Fitted:
         self.tables = [table for table in self.tables if table.columns != columns]
         measured = [*before, *measured]
         self.add(combined(measured, self.pair(columns), self.total, self._sides(measured[-1])))
+
+    def add_scores(self, table: NoisyTable) -> None:
+        """Adds a pair of scores: how strongly they rise together, and what stands out besides."""
+        self.add(rising_together(table, self._sides(table)))
 
     def with_items(
         self, columns: Sequence[Column], counts: Sequence[Floats], variance: float, rules: Rules | None
