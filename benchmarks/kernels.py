@@ -39,9 +39,9 @@ def engine() -> None:
 
 def tables() -> None:
     """Cross tables are counted without kernels."""
-    from cantle.trusted.geometry import _count_kernels, count_tables
+    from cantle.trusted.geometry import _count_kernels, cross_tables
 
-    _count_kernels.count_tables = count_tables.count_tables_plainly
+    _count_kernels.count_tables = cross_tables.count_tables_plainly
 
 
 def drawing() -> None:

@@ -15,7 +15,7 @@ from tests.architecture.sources import dotted, modules, others, ours, walked
 
 VALUES = "trusted.core.answers trusted.core.budget trusted.geometry trusted.core.mixing"
 QUESTIONS = "trusted.core.curator trusted.claims trusted.core.keys trusted.core.stop_test"
-DRAWS = "trusted.core.curator trusted.core.draws trusted.core.open_run trusted.core.segments"
+DRAWS = "trusted.core.curator trusted.core.draws trusted.core.open_run"
 DOOR = "interfaces.publishing interfaces.opening interfaces.estimators"
 DEMO = "interfaces.demo_data"
 SHARED = f"{DOOR} {DEMO} interfaces.cli.options"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from cantle.audit.baskets import ALWAYS, BASKET_CONFIGS, RICH, BasketConfig
 from cantle.audit.exact import Breakage
+from cantle.audit.sets import ALWAYS, BASKET_CONFIGS, RICH, BasketConfig
 from cantle_lab.mutants.baskets import BASKET_BREAKAGES
 from tests.audit.family import check_family, check_small_tables, sound
 from tests.audit.test_audit_breakages import check_flaw

@@ -11,10 +11,10 @@ from math import prod
 import numpy as np
 import pytest
 
-from cantle.audit import diffpart, enumerating
-from cantle.audit.diffpart import DIFFPART_CONFIGS, SetConfig
+from cantle.audit import enumerating, sets
 from cantle.audit.enumerating import Enumerating, law
 from cantle.audit.exact import TOLERANCE, Audit, Breakage, replaced
+from cantle.audit.sets import DIFFPART_CONFIGS, SetConfig
 from cantle.trusted.geometry.item_partitions import Partitions
 from cantle.trusted.noise import Lanes, Rate
 from cantle_lab.mutants.diffpart import BASE, DIFFPART_BREAKAGES, SURPLUS, base
@@ -86,14 +86,14 @@ def cell_law(count: int, rate: Fraction, at_least: int) -> dict[int, Fraction]:
 
 
 @pytest.mark.parametrize("table", [(), ((0,),), ((0, 1), (1,)), ((0,), (0,), (0, 1))], ids=len)
-@pytest.mark.parametrize(("config", "at_least"), [(diffpart.PAIR, 2), (diffpart.CUT_TO_ONE, 1)],
+@pytest.mark.parametrize(("config", "at_least"), [(sets.PAIR, 2), (sets.CUT_TO_ONE, 1)],
                          ids=lambda value: getattr(value, "name", value))  # fmt: skip
 def test_full_enumeration_agrees_with_recorded_leaves(config: SetConfig, at_least: int, table: tuple) -> None:
     """PAIR counts at 1 unit, with threshold ceil(sqrt 2) = 2; CUT_TO_ONE at 2 units, with ceil(sqrt 2 / 2) = 1."""
     recorded, full = Audit(config).law(table), Audit(config, enumerate_leaves=True).law(table)
     [(_, outcome)] = recorded.items()
     laws = [cell_law(count, rate, at_least) for count, rate in outcome.drawn]
-    assert len(laws) == (3 if config is diffpart.PAIR else 2)
+    assert len(laws) == (3 if config is sets.PAIR else 2)
     for (_, leaves), shown in full.items():
         listed = dict(zip(leaves[1::3], leaves[2::3], strict=True))  # masks of one partition, and values
         assert shown.probability == prod(
@@ -102,15 +102,15 @@ def test_full_enumeration_agrees_with_recorded_leaves(config: SetConfig, at_leas
 
 
 def test_showing_the_leaves_loses_no_more_than_recording_them() -> None:
-    for config in (diffpart.PAIR, diffpart.CUT_TO_ONE, diffpart.ALL):
+    for config in (sets.PAIR, sets.CUT_TO_ONE, sets.ALL):
         recorded, full = Audit(config), Audit(config, enumerate_leaves=True)
-        for pair in config.pairs(0 if config is diffpart.ALL else 1):
+        for pair in config.pairs(0 if config is sets.ALL else 1):
             assert full.compare(*pair).loss <= recorded.compare(*pair).loss + TOLERANCE
 
 
 def test_empty_sets_are_recorded_too() -> None:
     """Every leaf of every kept partition is recorded, and so are the tests of all sub-partitions before it."""
-    law = Audit(diffpart.EXAMPLE).law(())
+    law = Audit(sets.EXAMPLE).law(())
     for (body, _), outcome in law.items():
         kept = next(line for line in body if line.startswith("kept"))
         assert len(outcome.drawn) % 3 == 0, kept
@@ -118,7 +118,7 @@ def test_empty_sets_are_recorded_too() -> None:
 
 
 def test_the_family_has_all_small_data_sets() -> None:
-    pairs = list(diffpart.LISTED.pairs(2))
+    pairs = list(sets.LISTED.pairs(2))
     assert pairs[0] == ((), ((0,),))
     assert len(pairs) == (1 + 7 + 28) * 7
     assert {len(record) for _, after in pairs for record in after} == {1, 2, 3}
@@ -133,9 +133,7 @@ def test_the_audit_covers_every_preset_size_unit_and_setting() -> None:
     assert {config.settings.get("cells") for config in DIFFPART_CONFIGS} >= {"all", "tree", None}
 
 
-@pytest.mark.parametrize(
-    "config", one_in(2, [diffpart.CUT_TO_ONE, diffpart.CUT_TO_TWO]), ids=lambda config: config.name
-)
+@pytest.mark.parametrize("config", one_in(2, [sets.CUT_TO_ONE, sets.CUT_TO_TWO]), ids=lambda config: config.name)
 def test_sets_that_cannot_occur_lose_nothing(config: SetConfig) -> None:
     """The opposite of the flaw: records are cut, and sets are numbered as if they were not."""
     wide = property(lambda self: np.full(len(self), ENOUGH))
@@ -147,7 +145,7 @@ def test_sets_that_cannot_occur_lose_nothing(config: SetConfig) -> None:
 
 @pytest.mark.parametrize(
     ("number", "config", "records"),
-    [(2, diffpart.PAIR, 1), (3, diffpart.LISTED, 0), (7, diffpart.CUT_TO_ONE, 1), (8, diffpart.CUT_TO_ONE, 2)],
+    [(2, sets.PAIR, 1), (3, sets.LISTED, 0), (7, sets.CUT_TO_ONE, 1), (8, sets.CUT_TO_ONE, 2)],
 )
 def test_a_search_over_all_pairs_finds_the_flaws(number: int, config: SetConfig, records: int) -> None:
     flaw = DIFFPART_BREAKAGES[number]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from cantle.audit.exact import Breakage
-from cantle.audit.journeys import DIVIDED, JOURNEY_CONFIGS, JourneyConfig
+from cantle.audit.sets import DIVIDED, JOURNEY_CONFIGS, JourneyConfig
 from cantle_lab.mutants.journeys import JOURNEY_BREAKAGES
 from tests.audit.family import check_family, check_small_tables, sound
 from tests.audit.test_audit_breakages import check_flaw

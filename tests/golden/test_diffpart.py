@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cantle.audit import diffpart as audit
+from cantle.audit import sets as audit
 from cantle.audit.exact import Audit
 from cantle.drawing.counts import public_dice
 from cantle.errors import ParameterError

@@ -13,7 +13,7 @@ from cantle import kernel_choice
 from cantle.methods.auto_sets import BySizes
 from cantle.methods.baskets.method import Baskets
 from cantle.methods.mosaic.model import generate, label
-from cantle.trusted.geometry import count_tables
+from cantle.trusted.geometry import cross_tables
 from tests.golden.same_bytes import HASHES, TABLES, all_hashes, other_calls, table_hashes
 
 KNOWN = json.loads(HASHES.read_text(encoding="utf-8"))
@@ -45,7 +45,7 @@ BY_DUCKDB = divided(IN_DUCKDB, TABLES.keys())
 def compile_from(records: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Uses kernels from this number of records on."""
     monkeypatch.setattr(kernel_choice, "FROM", records)
-    for module in (generate, label, count_tables):
+    for module in (generate, label, cross_tables):
         monkeypatch.setattr(module, "COMPILED_FROM", records)
     for method in (Baskets, BySizes):
         monkeypatch.setattr(method, "kernels_from", records)

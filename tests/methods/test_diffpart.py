@@ -23,7 +23,7 @@ from cantle.interfaces.publishing import run
 from cantle.methods.diffpart.method import MOST_LISTED, SMALL, DiffPart, _affordable, _inner_nodes
 from cantle.schema.sets import SetSchema
 from cantle.trusted.core.budget import MOST, NANO, Unit
-from cantle.trusted.core.segments import MOST_SPURIOUS
+from cantle.trusted.core.draws import MOST_SPURIOUS
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
 from cantle.trusted.ledger import Ledger
 from cantle.trusted.noise import Lanes, Rate, Seeded

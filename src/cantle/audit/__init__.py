@@ -20,16 +20,14 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from cantle.audit.baskets import BASKET_CONFIGS
 from cantle.audit.degrees import DEGREE_CONFIGS, Drawing
 from cantle.audit.diffgen import DIFFGEN_CONFIGS
-from cantle.audit.diffpart import DIFFPART_CONFIGS
 from cantle.audit.exact import TIGHT, TOLERANCE, Audit, Data, Flaw, Mechanism, Table
 from cantle.audit.families import FAMILY_CONFIGS
-from cantle.audit.journeys import JOURNEY_CONFIGS
 from cantle.audit.mosaic import MOSAIC_CONFIGS
 from cantle.audit.own_error import OWN_ERROR_CONFIGS
 from cantle.audit.rps import CONFIGS
+from cantle.audit.sets import BASKET_CONFIGS, DIFFPART_CONFIGS, JOURNEY_CONFIGS
 
 
 class _Audit(ModuleType):

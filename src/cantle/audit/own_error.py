@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cantle.audit.diffpart import SetConfig
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Config, Constant, Detail, Shown, Table, shown
+from cantle.audit.sets import SetConfig
 from cantle.drawing.counts import public_dice
 from cantle.drawing.records import Results
 from cantle.methods import own_accuracy

@@ -91,11 +91,7 @@ def refuse_early(data: object, schema: GraphSchema, choice: EngineChoice, nodes:
             check_packing(Path(one), text=ending(one) not in PARQUET)
     if choice.engine == "duckdb":
         refuse_on_disk(data, schema, choice)
-    if nodes is None:
-        return
-    if schema.unit != "node":
-        rule = f"under `unit: {schema.unit}` the nodes are public"
-        raise ParameterError(f"nodes: {rule}; declare them in the schema, not with the data")
+    _refuse_public(nodes, schema)
     if isinstance(nodes, str | os.PathLike) and not os.path.exists(nodes):
         raise DataError(f"there is no file {os.path.basename(nodes)!r}; check the path.")
 
@@ -103,9 +99,18 @@ def refuse_early(data: object, schema: GraphSchema, choice: EngineChoice, nodes:
 def open_engine(data: object, schema: GraphSchema, method: object, choice: EngineChoice, nodes: object) -> Opened:  # noqa: ARG001
     """An engine that holds the graph; degrees are returned as a polars frame, whatever the form of the input."""
     if choice.engine == "duckdb":
-        return open_on_disk(data, schema, choice)
-    graph = read_graph(data, schema, nodes)
-    return POLARS, GraphEngine(graph, nodes=schema.node_count)
+        refuse_on_disk(data, schema, choice)
+        assert schema.node_count is not None, "a schema that protects one edge states the number of nodes"
+        parts = _parts(files(_paths(data)), schema)
+        return POLARS, GraphEngine(count_degrees(parts, schema.node_count, choice.store))
+    return POLARS, GraphEngine(read_graph(data, schema, nodes), nodes=schema.node_count)
+
+
+def _refuse_public(nodes: object, schema: GraphSchema) -> None:
+    """Refuses a list of nodes if the schema makes them public."""
+    if nodes is not None and schema.unit != "node":
+        rule = f"under `unit: {schema.unit}` the nodes are public"
+        raise ParameterError(f"nodes: {rule}; declare them in the schema, not with the data")
 
 
 def read_graph(data: object, schema: GraphSchema, nodes: object = None) -> Graph | Degrees:
@@ -113,9 +118,7 @@ def read_graph(data: object, schema: GraphSchema, nodes: object = None) -> Graph
 
     `nodes` is a private list of all nodes: a file with one identifier per line, or the identifiers themselves.
     """
-    if nodes is not None and schema.unit != "node":
-        rule = f"under `unit: {schema.unit}` the nodes are public"
-        raise ParameterError(f"`nodes`: {rule}; declare them in the schema, not with the data.")
+    _refuse_public(nodes, schema)
     if schema.form == "degrees":
         return _degrees(_degree_values(data))
     pairs = Pairs(titles=_is_path(data))
@@ -398,14 +401,6 @@ def _paths(data: object) -> Paths:
         return data
     rule = "engine duckdb takes graphs from files of edges"
     raise DataError(f"{rule}; give a file, a folder, a pattern or a list of pathlib.Path, or use engine memory.")
-
-
-def open_on_disk(data: object, schema: GraphSchema, choice: EngineChoice) -> Opened:
-    """An engine that holds the degrees of the nodes."""
-    refuse_on_disk(data, schema, choice)
-    nodes = schema.node_count
-    assert nodes is not None, "a schema that protects one edge states the number of nodes"
-    return POLARS, GraphEngine(count_degrees(_parts(files(_paths(data)), schema), nodes, choice.store))
 
 
 def _parts(paths: list[Path], schema: GraphSchema) -> Iterator[Identified]:

@@ -10,15 +10,16 @@ there a table with columns `id` and `item` is long, and any column may be the on
 long table does not matter. **The order of the records of Baskets has no meaning**: it is that of the lines or lists, or
 of the ids, and nothing released may depend on it.
 
-Long tables are in cantle.data.long_tables, columns of lists in cantle.data.item_lists. Engine duckdb reads some rows at
-a time. Its long table may be several files, and a record may have rows in all of them.
+Long tables are in cantle.data.long_tables. Engine duckdb reads some rows at a time. Its long table may be several
+files, and a record may have rows in all of them.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
@@ -30,20 +31,21 @@ from cantle.data.arrow_batches import decodable_column, polars_of, typed_batches
 from cantle.data.engine_choice import EngineChoice, Opened, refuse_nodes
 from cantle.data.file_forms import CSV, PARQUET, ending, files
 from cantle.data.fimi import Ints, read_tokens
-from cantle.data.frames import collected, frame_or_series, library_of, unreadable
-from cantle.data.item_lists import (
-    is_undeclared,
-    list_column,
-    list_column_of,
-    lists_of,
-    lists_or_objects,
-    set_column,
-    sets_in,
+from cantle.data.frames import (
+    as_polars,
+    collected,
+    column_of,
+    frame_or_series,
+    is_declared,
+    library_of,
+    members,
+    unreadable,
 )
-from cantle.data.long_tables import check_pair, columns_of, pack, read_long
-from cantle.data.tables import _check_columns, _frame_columns, column_types, header
+from cantle.data.long_tables import Sets, check_pair, columns_of, pack, read_long
+from cantle.data.tables import _check_columns, _check_types, _frame_columns, column_types, header, read_parquet
 from cantle.errors import DataError, ParameterError
 from cantle.schema.file_bytes import check_file
+from cantle.schema.items import Universe
 from cantle.schema.sets import ITEMS, SetForm, SetSchema
 from cantle.trusted.core.arrays import Codes as Integers
 from cantle.trusted.core.private import Private
@@ -54,9 +56,10 @@ from cantle.trusted.counting.stores import InMemory, OnDisk, Store
 from cantle.trusted.geometry.item_partitions import ItemTree
 
 if TYPE_CHECKING:
+    import narwhals as nw
     import pyarrow
 
-    from cantle.data.frames import Frame
+    from cantle.data.frames import Frame, Series
 
 
 ENGINES = ("memory", "duckdb", "spark")
@@ -280,3 +283,93 @@ def _from_python(data: object, schema: SetSchema) -> tuple[SetForm, Iterable[Pac
         records = list(data)
     sets = sets_in(records, schema)
     return SetForm(form="list", column=schema.column or ITEMS), [pack(*sets, schema)]
+
+
+# ------------------------------------------------------------------------------------------- columns of lists
+
+
+def list_column(where: str, types: Mapping[str, nw.dtypes.DType], schema: SetSchema) -> str | None:
+    """The name of the column of lists, or None for a long table; chosen by names and types of columns only."""
+    import narwhals as nw
+
+    if schema.form not in (None, "long", "list"):
+        raise DataError(f"{where} is not text; write `form: long` or `form: list` in the schema, or leave it out.")
+    if schema.form == "long":
+        check_pair(where, types, schema)
+        return None
+    if schema.column is not None:
+        return schema.column
+    lists = [name for name, kind in types.items() if isinstance(kind, nw.List | nw.Array)]
+    objects = [name for name, kind in types.items() if isinstance(kind, nw.Object)]
+    anything = [name for name, kind in types.items() if isinstance(kind, nw.Unknown)]  # may hold lists, or any values
+    pair = schema.form is None and {"id", "item"} <= set(types) and "item" not in lists
+    if pair and (lists or "item" in objects):  # objects may be texts, or lists
+        raise DataError(f"{where} may be a long table or hold lists; write `form: long` or `form: list` in the schema.")
+    if pair:
+        return None
+    possible = lists or objects or anything
+    if len(possible) == 1 or ITEMS in possible:
+        return ITEMS if ITEMS in possible else possible[0]
+    if possible:
+        raise DataError(f"{where} has several columns that may hold lists; write in the schema which: `column: …`.")
+    fix = "write `id: …` and `item: …` in the schema (a long table), or `column: …` (lists)"
+    raise DataError(f"{where} has neither columns 'id' and 'item' nor a column of lists; {fix}.")
+
+
+def list_column_of(path: Path, schema: SetSchema) -> str | None:
+    """The name of the column of lists in a Parquet file; None if it holds a long table."""
+    return list_column_among(f"{path.name!r}", column_types(path), schema)
+
+
+def list_column_among(where: str, types: Mapping[str, pl.DataType], schema: SetSchema) -> str | None:
+    """The same, given the columns and their declared types."""
+    import narwhals as nw
+
+    column = list_column(where, nw.from_native(pl.DataFrame(schema=types)).schema, schema)
+    if column is not None:
+        _check_columns(where, types, [column])
+    return column
+
+
+def set_column(path: Path, schema: SetSchema) -> pl.Series | None:
+    """The column of lists in a Parquet file; None if it holds a long table."""
+    column = list_column_of(path, schema)
+    return None if column is None else read_parquet(path, [column])[column]
+
+
+def lists_or_objects(series: Series) -> pl.Series | list[object]:
+    """A column of lists as a polars series; Python objects stay as they are."""
+    import narwhals as nw
+
+    if series.dtype == nw.Object or is_undeclared(series):
+        return list(series.to_list())
+    return as_polars(series)
+
+
+def is_undeclared(series: Series) -> bool:
+    """Whether the type of a column depends on the records, as most types of pandas do: a column of lists may become one
+    of texts or numbers if its only list is removed."""
+    return bool(series.implementation.is_pandas_like()) and not is_declared(series.to_pandas().dtype)
+
+
+def lists_of(where: str, series: pl.Series, universe: Universe) -> Sets:
+    """The occurrences of items in a column of lists; the column's type declares what the lists hold."""
+    if isinstance(series.dtype, pl.Array):
+        series = series.arr.to_list()
+    if not isinstance(series.dtype, pl.List):
+        kind = series.dtype.base_type()
+        raise DataError(f"{where}: column {series.name!r} has type {kind}, not lists; correct `column` in the schema.")
+    _check_types(f"{where}, lists", {series.name: series.dtype.inner})
+    lengths = series.list.len().fill_null(0).to_numpy()
+    flat = series.filter(pl.Series(lengths > 0)).explode()
+    return np.repeat(np.arange(len(lengths)), lengths), universe.encode(flat)
+
+
+def sets_in(records: list[object], schema: SetSchema) -> Sets:
+    """The occurrences of items in Python collections; texts and values that are none hold no item."""
+    # a Python set has no order of its own
+    unordered = (schema.longest is not None and isinstance(record, Set | Mapping) for record in records)
+    held = [[] if odd else members(record) or [] for record, odd in zip(records, unordered, strict=True)]
+    lengths = np.fromiter(map(len, held), dtype=np.int64, count=len(held))
+    items = column_of(list(chain.from_iterable(held)), exact=True)
+    return np.repeat(np.arange(len(held)), lengths), schema.universe.encode(items)

@@ -22,7 +22,6 @@ from cantle.data.arrow_batches import polars_of
 from cantle.data.engine_choice import Opened
 from cantle.data.engines_for_tables import spark_frame, spark_session
 from cantle.data.file_forms import ARROW, CSV, JSON_LINES, SHEETS, STATISTICS, ending
-from cantle.data.item_lists import list_column_among, lists_of
 from cantle.data.line_grammars import CsvDialect, Grammar, objects_in
 from cantle.data.long_tables import (
     as_long_table,
@@ -34,6 +33,7 @@ from cantle.data.long_tables import (
     pack_rows,
     rows_of,
 )
+from cantle.data.sets import list_column_among, lists_of
 from cantle.data.tables import _check_columns, _csv_dialect, _split_header, parse_lines, read_batches
 from cantle.errors import ParameterError
 from cantle.schema.dialect import needs_no_decoding

@@ -11,9 +11,8 @@ import numpy as np
 import polars as pl
 
 from cantle.data.fimi import token_texts
-from cantle.data.item_lists import set_column
 from cantle.data.long_tables import as_long_table, columns_of
-from cantle.data.sets import Baskets, read_baskets
+from cantle.data.sets import Baskets, read_baskets, set_column
 from cantle.data.tables import as_ids, read_batches
 from cantle.drawing.counts import public_dice
 from cantle.internal.comparison import Comparison, Distribution, Fact, Matrices, of_pairs

@@ -20,7 +20,7 @@ from cantle.schema.dialect import UTF_16, name_of, needs_no_decoding
 UNPACKED = (".gz", ".zst", ".xz", ".bz2")
 """Endings of packed text files that are unpacked while they are read."""
 _PACKED = (*UNPACKED, ".zip", ".7z", ".lz4")
-_PIECE = 1 << 24  # bytes read together
+_PIECE = 1 << 23  # bytes read together: several times as many are held while they are parsed
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 

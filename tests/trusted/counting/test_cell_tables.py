@@ -29,7 +29,7 @@ from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.keys import ItemParts, LeafCounts, ListSizes, TableCounts
 from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.words import WordEngine
-from cantle.trusted.geometry import count_tables
+from cantle.trusted.geometry import cross_tables
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, LabelTree
 from cantle.trusted.geometry.subset import Subset
@@ -145,7 +145,7 @@ def test_the_kernel_counts_tables_like_the_plain_code() -> None:
     kernels = pytest.importorskip("cantle.trusted.geometry._count_kernels", reason="numba is not installed")
     for n in (0, 1, 4095, 9000):
         cells = WITHIN.locate(columns_of(records(n, seed=n))[0])
-        want = count_tables.count_tables_plainly(cells, TABLES)
+        want = cross_tables.count_tables_plainly(cells, TABLES)
         assert np.array_equal(kernels.count_tables(cells, TABLES), want)
         assert np.array_equal(kernels.count_tables(cells.astype(np.uint16), TABLES), want)
 
@@ -153,10 +153,10 @@ def test_the_kernel_counts_tables_like_the_plain_code() -> None:
 def test_tables_of_many_records_are_counted_by_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba", reason="numba is not installed")
     cells = WITHIN.locate(columns_of(records(50))[0])
-    expected = count_tables.count_tables(cells, TABLES).tolist()
+    expected = cross_tables.count_tables(cells, TABLES).tolist()
     monkeypatch.setattr("cantle.kernel_choice.FROM", 50)
-    monkeypatch.setattr(count_tables, "count_tables_plainly", lambda *_: pytest.fail("it was counted without kernels"))
-    assert count_tables.count_tables(cells, TABLES).tolist() == expected
+    monkeypatch.setattr(cross_tables, "count_tables_plainly", lambda *_: pytest.fail("it was counted without kernels"))
+    assert cross_tables.count_tables(cells, TABLES).tolist() == expected
 
 
 def test_cells_of_very_many_codes_are_searched() -> None:

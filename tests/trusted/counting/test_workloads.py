@@ -12,7 +12,7 @@ from cantle import kernel_choice
 from cantle.trusted.core.keys import Sizes
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
-from cantle.trusted.geometry import count_tables, workloads
+from cantle.trusted.geometry import cross_tables, workloads
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept
@@ -99,7 +99,7 @@ def test_kernels_count_workloads_of_many_records(monkeypatch: pytest.MonkeyPatch
     pytest.importorskip("numba", reason="numba is not installed")
     table = records(300)
     monkeypatch.setattr(kernel_choice, "FROM", 300)
-    monkeypatch.setattr(count_tables, "count_tables_plainly", lambda *_: pytest.fail("it was counted without kernels"))
+    monkeypatch.setattr(cross_tables, "count_tables_plainly", lambda *_: pytest.fail("it was counted without kernels"))
     assert workloads.count_table(WORKLOAD, [*table.codes.T, table.labels]).tolist() == by_hand(table)
 
 

@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cantle.audit.baskets import ALWAYS, POOR, RICH
 from cantle.audit.exact import Breakage
+from cantle.audit.sets import ALWAYS, POOR, RICH
 from cantle.methods.curator_asker import CuratorAsker
 from cantle.trusted.claims.set_queries import HeadPatterns, SetApart
 from cantle.trusted.core.answers import Noisy, NoisyCells
-from cantle.trusted.core.draws import Draws
-from cantle.trusted.core.segments import Segments
+from cantle.trusted.core.draws import Draws, Segments
 from cantle.trusted.counting import basket_counts, sets
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.item_partitions import PARTS

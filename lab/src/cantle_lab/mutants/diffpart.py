@@ -10,11 +10,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from cantle.audit import diffpart as configs
 from cantle.audit import enumerating
-from cantle.audit.diffpart import SetConfig
+from cantle.audit import sets as configs
 from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Breakage, Finding, Table, replaced
+from cantle.audit.sets import SetConfig
 from cantle.methods.diffpart import method as diffpart
 from cantle.methods.diffpart.method import DiffPart
 from cantle.methods.diffpart.tree import KeptPartitions

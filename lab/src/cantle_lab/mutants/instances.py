@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from cantle.audit import Number, degrees, diffpart, rps
+from cantle.audit import Number, degrees, rps, sets
 from cantle.audit.enumerating import law
 from cantle.audit.exact import Audit, Breakage, Shown, Table, base_two, with_records
 from cantle.trusted.claims.scores import BALANCE, CLASS_AWARE, SCALE, InfoGain, Mix
@@ -247,7 +247,7 @@ def i11() -> tuple[Number, ...]:
 
 def i12() -> tuple[Number, ...]:
     """Three items: 3 units in all, a test at 1, counts from 2 on; D = {} and D' = {{2}}."""
-    sound = Audit(diffpart.LISTED).compare((), ((1,),))
+    sound = Audit(sets.LISTED).compare((), ((1,),))
     return (
         _flaw(ORDER, "loss, sets that occur listed first", math.inf),
         _flaw(SEEN, "loss, universe from the data", math.inf),

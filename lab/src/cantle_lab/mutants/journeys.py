@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cantle.audit.exact import Breakage
-from cantle.audit.journeys import DIVIDED
-from cantle.audit.journeys import PARTS as FEW
+from cantle.audit.sets import DIVIDED
+from cantle.audit.sets import FEW_PARTS as FEW
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.counting import sequences
 from cantle.trusted.geometry.boxes import Ints

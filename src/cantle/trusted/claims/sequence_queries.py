@@ -21,9 +21,9 @@ from typing import ClassVar
 import numpy as np
 
 from cantle.trusted.claims.queries import OncePerRecord, OneSegment, OwnKey
-from cantle.trusted.claims.set_queries import are_cells, are_rising
+from cantle.trusted.claims.set_queries import are_cells
 from cantle.trusted.core.budget import Unit
-from cantle.trusted.core.keys import are_ints
+from cantle.trusted.core.keys import are_ints, are_rising
 from cantle.trusted.counting.base import SequencesEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints, is_int64_array
 from cantle.trusted.geometry.item_partitions import PARTS

@@ -16,7 +16,7 @@ import numpy as np
 
 from cantle.trusted.claims.queries import OncePerRecord, OneSegment, OwnKey
 from cantle.trusted.core.budget import Unit
-from cantle.trusted.core.keys import are_ints
+from cantle.trusted.core.keys import are_rising
 from cantle.trusted.counting.base import Engine, SetsEngine
 from cantle.trusted.geometry.boxes import Ints, is_int64_array
 from cantle.trusted.geometry.item_partitions import MOST_COUNTED, PARTS, ItemTree, Partitions
@@ -31,14 +31,6 @@ MOST_TOP = 4096
 def _is_whole(nodes: Partitions, domain: object) -> bool:
     """Whether these regions are the unsplit root of an engine that cuts no record."""
     return type(domain) is ItemTree and len(nodes) == 1 and nodes.depth == 0 and nodes.most >= domain.size
-
-
-def are_rising(numbers: object, low: int, high: int) -> bool:
-    """Whether this is a tuple of whole numbers from `low` to below `high`, each larger than the one before."""
-    if not isinstance(numbers, tuple) or not are_ints(numbers) or not numbers:
-        return False
-    rising = all(a < b for a, b in zip(numbers, numbers[1:], strict=False))
-    return rising and low <= numbers[0] and numbers[-1] < high
 
 
 def are_cells(listed: Ints, cells: int) -> bool:

@@ -107,10 +107,11 @@ class _Specialisations(ABC):
 
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = True
+    literal: bool = False
 
     @property
     def margin(self) -> int:
-        return 1
+        return 2 if self.literal else 1
 
     def exact_scores(
         self,
@@ -284,10 +285,6 @@ class SplitPoints(_Specialisations):
     classes: int
     literal: bool = False
 
-    @property
-    def margin(self) -> int:
-        return 2 if self.literal else 1
-
     def fits(self, nodes: Frontier, domain: Domain, quality: Quality) -> bool:  # noqa: ARG002
         sizes, classes = domain
         if type(quality) not in (Max, InfoGain, Gini) or not are_ints((self.size, self.classes)):
@@ -326,10 +323,6 @@ class OneValue(_Specialisations):
     sizes: tuple[int, ...]
     classes: int
     literal: bool = False
-
-    @property
-    def margin(self) -> int:
-        return 2 if self.literal else 1
 
     def fits(self, nodes: Frontier, domain: Domain, quality: Quality) -> bool:  # noqa: ARG002
         sizes, classes = domain

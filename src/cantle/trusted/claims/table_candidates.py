@@ -16,7 +16,7 @@ from cantle.errors import ParameterError
 from cantle.trusted.claims.cut_candidates import Chosen, Scored
 from cantle.trusted.claims.scores import SCALE
 from cantle.trusted.claims.table_queries import ValueSearch, are_searches
-from cantle.trusted.core.keys import Domain, TableCounts, are_ints, is_whole
+from cantle.trusted.core.keys import Domain, TableCounts, are_ints, are_rising, are_whole_cells, is_whole
 from cantle.trusted.counting.base import Counted, TableEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints, is_int64_array
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables
@@ -289,13 +289,11 @@ class Hubs:
     columns: tuple[int, ...]
 
     def fits(self, nodes: Frontier, domain: Domain, quality: Dependence) -> bool:
-        if not is_whole(nodes, domain) or type(quality) is not Dependence or type(self.within) is not ColumnCells:
+        if not are_whole_cells(self.within, nodes, domain) or type(quality) is not Dependence or len(domain[0]) < 2:
             return False
-        if not self.within.fits(domain[0]) or len(domain[0]) < 2 or not are_ints(self.columns) or not self.columns:
+        if not are_rising(self.columns, 0, len(domain[0])):
             return False
-        inside = self.columns[0] >= 0 and self.columns[-1] < len(domain[0])
-        ascending = all(a < b for a, b in zip(self.columns, self.columns[1:], strict=False))
-        return inside and ascending and all(are_tables(self._tables(h), self.within.shape) for h in self.columns)
+        return all(are_tables(self._tables(h), self.within.shape) for h in self.columns)
 
     def exact_scores(
         self,

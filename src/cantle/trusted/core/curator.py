@@ -24,10 +24,10 @@ from cantle.trusted.claims.value_trees import ValueTrees
 from cantle.trusted.core import admission
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO, Budget, Price, ReceiptFields, Unit, prices
+from cantle.trusted.core.draws import Segments
 from cantle.trusted.core.keys import MergedOneWays, PublicDomain, Sizes, finest
 from cantle.trusted.core.open_run import OpenRun
 from cantle.trusted.core.private import Private
-from cantle.trusted.core.segments import Segments
 from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.base import Engine, Rule, SplitEngine
 from cantle.trusted.geometry.boxes import Bools, Frontier, Ints

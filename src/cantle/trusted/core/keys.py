@@ -55,6 +55,14 @@ def are_ints(numbers: object) -> bool:
     return type(numbers) is tuple and all(type(number) is int for number in numbers)
 
 
+def are_rising(numbers: object, low: int, high: int) -> bool:
+    """Whether this is a tuple of whole numbers from `low` to below `high`, each larger than the one before."""
+    if not isinstance(numbers, tuple) or not are_ints(numbers) or not numbers:
+        return False
+    rising = all(a < b for a, b in zip(numbers, numbers[1:], strict=False))
+    return rising and low <= numbers[0] and numbers[-1] < high
+
+
 class Counted(Protocol):
     """The common part of all keys."""
 
@@ -137,11 +145,8 @@ class MergedOneWays:
     def fits(self, nodes: Frontier, domain: Domain) -> bool:
         if type(self.tables) is not OneWays or not self.tables.fits(nodes, domain) or self.tables.classes != 1:
             return False
-        if not are_ints(self.starts) or not self.starts or self.starts[0] != 0:
-            return False
-        rising = all(before < after for before, after in zip(self.starts, self.starts[1:], strict=False))
-        inside = rising and self.starts[-1] < self.tables.cells
-        return inside and set(self.tables.offsets[:-1].tolist()) <= set(self.starts)
+        rising = are_rising(self.starts, 0, self.tables.cells) and self.starts[0] == 0
+        return rising and set(self.tables.offsets[:-1].tolist()) <= set(self.starts)
 
     def merged(self, exact_counts: Ints) -> Ints:
         """The counts of the groups, given those of the tables' cells, one row per region."""
@@ -238,6 +243,11 @@ def is_whole(nodes: Frontier, domain: Domain) -> bool:
     return len(nodes) == 1 and nodes.depth == 0 and domain[1] == 1
 
 
+def are_whole_cells(within: object, nodes: Frontier, domain: Domain) -> bool:
+    """Whether these are the cells of all columns, for a question about all records."""
+    return is_whole(nodes, domain) and type(within) is ColumnCells and within.fits(domain[0])
+
+
 @dataclass(frozen=True, eq=False)
 class TableCounts:
     """The counts of several cross tables, one after the other; if a subset is given, of its records only."""
@@ -251,7 +261,7 @@ class TableCounts:
         return sum(table.cells for table in self.tables)
 
     def fits(self, nodes: Frontier, domain: Domain) -> bool:
-        if not is_whole(nodes, domain) or type(self.within) is not ColumnCells or not self.within.fits(domain[0]):
+        if not are_whole_cells(self.within, nodes, domain):
             return False
         known = self.subset is None or (type(self.subset) is Subset and self.subset.fits())
         return known and are_tables(self.tables, self.within.shape)
@@ -274,7 +284,7 @@ class LeafCounts:
         return self.tree.leaves * self.classes
 
     def fits(self, nodes: Frontier, domain: Domain) -> bool:
-        if not is_whole(nodes, domain) or type(self.within) is not ColumnCells or not self.within.fits(domain[0]):
+        if not are_whole_cells(self.within, nodes, domain):
             return False
         if type(self.tree) is not LabelTree or not self.tree.fits(self.within.shape) or not are_ints((self.target,)):
             return False
@@ -306,7 +316,7 @@ class ListSizes:
         return len(self.items) + 1
 
     def fits(self, nodes: Frontier, domain: Domain) -> bool:
-        if not is_whole(nodes, domain) or type(self.within) is not ColumnCells or not self.within.fits(domain[0]):
+        if not are_whole_cells(self.within, nodes, domain):
             return False
         if not are_ints(self.items) or not self.items or len(set(self.items)) != len(self.items):
             return False

@@ -16,7 +16,7 @@ from cantle.trusted.counting.base import Chunk
 from cantle.trusted.counting.stores import InMemory, Store
 from cantle.trusted.counting.words import MANY, Batch, WordEngine, slices
 from cantle.trusted.geometry.boxes import Frontier, Ints
-from cantle.trusted.geometry.count_tables import count_tables
+from cantle.trusted.geometry.cross_tables import count_tables
 from cantle.trusted.geometry.views import PARENTS, VIEWS, FamilyDomain
 from cantle.trusted.geometry.workloads import FamilyWorkload, count_families
 

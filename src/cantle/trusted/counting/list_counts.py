@@ -13,7 +13,7 @@ import numpy as np
 from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.core.keys import ItemParts, ListSizes
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.count_tables import cells_in
+from cantle.trusted.geometry.cross_tables import cells_in
 from cantle.trusted.geometry.item_partitions import item_parts, pair_parts
 
 

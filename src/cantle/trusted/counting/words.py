@@ -34,8 +34,7 @@ from cantle.trusted.counting.list_counts import count_list
 from cantle.trusted.counting.packing import Layout, add_counts, joint, merged
 from cantle.trusted.counting.stores import InMemory, Store
 from cantle.trusted.geometry.boxes import BoxRule, Cuts, Ints
-from cantle.trusted.geometry.count_tables import count_tables, pays
-from cantle.trusted.geometry.cross_tables import ColumnCells
+from cantle.trusted.geometry.cross_tables import ColumnCells, count_tables, pays
 from cantle.trusted.geometry.grid import Grid, SpanValues
 from cantle.trusted.geometry.subset import copy_numbers
 from cantle.trusted.geometry.workloads import TableWorkload, count_table

@@ -1,4 +1,4 @@
-"""Compiled twin of count_tables.py."""
+"""Compiled twin of `cross_tables.count_tables`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import numpy as np
 
 from cantle.jit import compiled
 from cantle.trusted.core.arrays import Codes, Ints
-from cantle.trusted.geometry.count_tables import flatten
-from cantle.trusted.geometry.cross_tables import CrossTable
+from cantle.trusted.geometry.cross_tables import CrossTable, flatten
 
 _BLOCK = 4096
-_SLICE = 1 << 20  # records whose groups are found together
+_SLICE = 1 << 15  # records whose groups are found together
 
 
 @compiled
@@ -55,7 +54,7 @@ def _count(groups: Codes, begins: Ints, members: Ints, sizes: Codes, starts: Int
 
 
 def count_tables(cells: Codes, tables: Sequence[CrossTable]) -> Ints:
-    """See count_tables.count_tables."""
+    """See cross_tables.count_tables."""
     columns, maps, begins, members, sizes, starts = flatten(tables)
     counts = np.zeros(starts[-1], dtype=np.int64)
     few = np.diff(starts).max() <= 1 << 16

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
 from cantle import kernel_choice
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints, is_int64_array
-from cantle.trusted.geometry.count_tables import count_tables
-from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables
+from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables, count_tables
 from cantle.trusted.geometry.item_partitions import popcount
 from cantle.trusted.geometry.views import CHILDREN, LATER, PARENTS, FamilyDomain
 
@@ -32,8 +32,16 @@ MOST_RECTANGLES = 100_000
 """Most rectangles of a workload."""
 
 
+class _Arrays:
+    """A dataclass that holds arrays."""
+
+    def copy(self) -> Self:
+        """The same in arrays of its own, because the method may still write to its arrays."""
+        return replace(self, **{name: one.copy() for name, one in vars(self).items() if isinstance(one, np.ndarray)})  # type: ignore[type-var]
+
+
 @dataclass(frozen=True, eq=False)
-class Rectangles:
+class Rectangles(_Arrays):
     """Rectangles starts[t] to starts[t + 1] - 1 are those of table t: rows from `top` to below `bottom`, columns from
     `left` to below `right`. The error of each is multiplied by weight / 2^16."""
 
@@ -46,10 +54,6 @@ class Rectangles:
 
     def __len__(self) -> int:
         return len(self.top)
-
-    def copy(self) -> Rectangles:
-        """The same in arrays of their own."""
-        return Rectangles(*(part.copy() for part in vars(self).values()))
 
     def fits(self, tables: Sequence[CrossTable]) -> bool:
         """Whether each of these tables has a rectangle, all of them lie in their tables, and weights are at most 1."""
@@ -100,7 +104,7 @@ MOST_CONDITIONS = 3
 """Most items of one question."""
 
 _PACKED = 1 << 13  # sets counted together: their items, one bit each, stay in the cache
-_SLICE = 1 << 20  # records whose cells are found together
+_SLICE = 1 << 16  # records whose cells are found together, in the cache
 
 
 ONE_COLUMN, TOGETHER, APART = range(3)
@@ -140,7 +144,7 @@ class TableWorkload:
 
 
 @dataclass(frozen=True, eq=False)
-class SetWorkload:
+class SetWorkload(_Arrays):
     """Questions about sets: how many records hold each of `items`, and all of groups[starts[i]:starts[i + 1]].
 
     Items are in bands, from place bands[i] to before bands[i + 1]. The first `together` groups are one class, the
@@ -156,11 +160,6 @@ class SetWorkload:
     @property
     def cells(self) -> int:
         return len(self.items) + len(self.starts) - 1
-
-    def copy(self) -> SetWorkload:
-        """The same in arrays of their own."""
-        items, bands = self.items.copy(), self.bands.copy()
-        return SetWorkload(items, bands, self.starts.copy(), self.groups.copy(), self.together)
 
     def fits(self, domain: object) -> bool:
         """Whether these are questions about items of this taxonomy."""
@@ -183,7 +182,7 @@ class SetWorkload:
 
 
 @dataclass(frozen=True, eq=False)
-class SequenceWorkload:
+class SequenceWorkload(_Arrays):
     """Questions about sequences: how many contain the symbols of a pair, in this order. Of the first `near` pairs the
     second symbol follows the first directly, of the others at any distance."""
 
@@ -193,10 +192,6 @@ class SequenceWorkload:
     @property
     def cells(self) -> int:
         return len(self.pairs)
-
-    def copy(self) -> SequenceWorkload:
-        """The same in an array of its own."""
-        return SequenceWorkload(self.pairs.copy(), self.near)
 
     def fits(self, domain: object) -> bool:
         """Whether these are questions about symbols of this domain."""
@@ -212,7 +207,7 @@ ASKED = (PARENTS, CHILDREN, LATER)
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyWorkload:
+class FamilyWorkload(_Arrays):
     """Questions about families, ordered by view: question i asks how many families have a record of view views[i] whose
     code in column columns[i, j] is from low[i, j] to below high[i, j], for j = 0 and 1."""
 
@@ -224,10 +219,6 @@ class FamilyWorkload:
     @property
     def cells(self) -> int:
         return len(self.views)
-
-    def copy(self) -> FamilyWorkload:
-        """The same in arrays of their own."""
-        return FamilyWorkload(*(part.copy() for part in vars(self).values()))
 
     def fits(self, domain: object) -> bool:
         """Whether these are questions about the views of such families."""
@@ -282,13 +273,10 @@ def _are_starts(starts: object, end: int, least: int) -> bool:
 def fingerprint(workload: TableWorkload | SetWorkload | SequenceWorkload | FamilyWorkload) -> str:
     """SHA-256 of a workload; the same questions in the same order have the same hash."""
     digest = hashlib.sha256()
-    if isinstance(workload, SetWorkload):
-        parts: list[Codes] = [workload.items, workload.bands, workload.starts, workload.groups]
-        parts.append(np.array([workload.together]))
-    elif isinstance(workload, SequenceWorkload):
+    if isinstance(workload, SequenceWorkload):
         parts = [workload.pairs[: workload.near].reshape(-1), workload.pairs[workload.near :].reshape(-1)]
-    elif isinstance(workload, FamilyWorkload):
-        parts = [part.reshape(-1) for part in vars(workload).values()]
+    elif not isinstance(workload, TableWorkload):
+        parts = [np.reshape(part, -1) for part in vars(workload).values()]
     else:
         parts = [*workload.within.edges, workload.classes, *vars(workload.rectangles).values()]
         parts += [part for table in workload.tables for part in (np.array(table.columns), *table.maps)]

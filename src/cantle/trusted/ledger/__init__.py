@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import TypedDict
+from typing import TypedDict, cast
 
 from cantle.errors import CapExceeded, LedgerError, ParameterError
 from cantle.trusted.core.budget import MOST, nano_of, words_of
@@ -80,14 +80,7 @@ class Entry:
 
     def public(self) -> EarlierFields:
         """The entry as later releases of the data set list it."""
-        return {
-            "sequence": self.sequence,
-            "time": self.time,
-            "method": self.method,
-            "epsilon_nano": self.epsilon_nano,
-            "guarantee": self.guarantee,
-            "sha256": self.sha256,
-        }
+        return cast(EarlierFields, {name: getattr(self, name) for name in EarlierFields.__annotations__})
 
 
 @dataclass(frozen=True)
@@ -264,12 +257,11 @@ class Ledger:
 
     def account(self, dataset: str) -> Account:
         """The account of a data set; refused if the ledger does not have it."""
-        name = check_name(dataset)
-        for account in self.accounts():
-            if account.dataset == name:
-                return account
-        known = ", ".join(repr(account.dataset) for account in self.accounts()) or "none"
-        raise LedgerError(f"the ledger {self._store.where} does not know data set {name!r}; it knows {known}")
+        name, known = check_name(dataset), {account.dataset: account for account in self.accounts()}
+        if name not in known:
+            others = ", ".join(map(repr, known)) or "none"
+            raise LedgerError(f"the ledger {self._store.where} does not know data set {name!r}; it knows {others}")
+        return known[name]
 
     def accounts(self) -> list[Account]:
         """All data sets, by name."""

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from cantle.errors import LedgerError, MissingExtra, install_command, raise_alone, replacing
-from cantle.trusted.ledger.store import FORM, TABLES, Row, Sql, how_to_create
+from cantle.trusted.ledger.store import Row, Sql, Store
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -24,7 +24,7 @@ PATIENCE = 120
 _LOCK = 0x63616E746C65  # "cantle", the number of the advisory lock
 
 
-class PostgresStore:
+class PostgresStore(Store):
     """The database at a URL; keep the password in PGPASSWORD or a password file rather than in the URL."""
 
     def __init__(self, url: str) -> None:
@@ -53,22 +53,14 @@ class PostgresStore:
             if sql("SHOW fsync") != [("on",)]:
                 raise LedgerError(f"{self.where} runs with fsync=off: a charge could be lost; switch fsync on")
             sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
-            if not self._has_tables(sql):
-                if not create:
-                    raise self._empty()
-                for statement in TABLES:
-                    sql(statement)
+            self._require_tables(sql, create=create)
             yield sql
 
     @contextmanager
     def reading(self) -> Iterator[Sql]:
         with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as sql:
-            if not self._has_tables(sql):
-                raise self._empty()
+            self._require_tables(sql)
             yield sql
-
-    def _empty(self) -> LedgerError:
-        return LedgerError(f"{self.where} holds no ledger; correct the URL, or {how_to_create('URL')}")
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Sql]:
@@ -95,11 +87,7 @@ class PostgresStore:
         return replacing(psycopg.Error, ours)
 
     def _has_tables(self, sql: Sql) -> bool:
-        if sql("SELECT to_regclass('cantle_ledger') IS NULL") == [(True,)]:
-            return False
-        if sql("SELECT form FROM cantle_ledger") != [(FORM,)]:
-            raise LedgerError(f"{self.where} was written by another version of cantle; use that version")
-        return True
+        return sql("SELECT to_regclass('cantle_ledger') IS NULL") == [(False,)]
 
     def _runner(self, connection: Connection) -> Sql:
         def sql(statement: str, *values: str | int | None) -> list[Row]:

@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from cantle.errors import LedgerError, replacing
-from cantle.trusted.ledger.store import FORM, TABLES, Row, Sql, how_to_create
+from cantle.trusted.ledger.store import Row, Sql, Store
 
 PATIENCE = 120.0
 """Seconds to wait for other processes; their transactions take milliseconds."""
@@ -33,8 +33,10 @@ _WORDS = {
 }
 
 
-class SqliteStore:
+class SqliteStore(Store):
     """The file at `path`."""
+
+    address = "path"
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
@@ -50,11 +52,7 @@ class SqliteStore:
             sql = self._runner(connection)
             sql("BEGIN IMMEDIATE")
             try:
-                if not self._has_tables(sql):
-                    if not create:
-                        raise self._empty()
-                    for statement in TABLES:
-                        sql(statement)
+                self._require_tables(sql, create=create)
                 yield sql
                 sql("COMMIT")
             except BaseException:
@@ -68,8 +66,7 @@ class SqliteStore:
         with self._connected("rw") as connection:
             sql = self._runner(connection)
             sql("BEGIN")
-            if not self._has_tables(sql):
-                raise self._empty()
+            self._require_tables(sql)
             yield sql
 
     def _make_file(self) -> None:
@@ -79,10 +76,7 @@ class SqliteStore:
 
     def _require_file(self) -> None:
         if not os.path.exists(self._path):
-            raise LedgerError(f"there is no ledger {self.where}; correct the path, or {how_to_create(self.where)}")
-
-    def _empty(self) -> LedgerError:
-        return LedgerError(f"{self.where} holds no ledger; correct the path, or {how_to_create(self.where)}")
+            raise LedgerError(f"there is no ledger {self.where}; {self._fix()}")
 
     @contextmanager
     def _connected(self, mode: str) -> Iterator[sqlite3.Connection]:
@@ -131,12 +125,7 @@ class SqliteStore:
             raise LedgerError(f"{self.where}: this disk has no write-ahead log; keep the ledger on a local disk")
 
     def _has_tables(self, sql: Sql) -> bool:
-        """Whether the ledger's tables exist; refuses a database of another program, or of another form."""
         names = {name for (name,) in sql("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if not names:
-            return False
-        if "cantle_ledger" not in names:
+        if names and "cantle_ledger" not in names:
             raise LedgerError(f"{self.where} is a database of another program; give the ledger a file of its own")
-        if sql("SELECT form FROM cantle_ledger") != [(FORM,)]:
-            raise LedgerError(f"{self.where} was written by another version of cantle; use that version")
-        return True
+        return bool(names)

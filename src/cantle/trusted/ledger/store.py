@@ -1,10 +1,13 @@
-"""The storage interface of a ledger, and its tables."""
+"""What a place for ledgers must provide, its tables, and the checks that all places share."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, TypeAlias
+
+from cantle.errors import LedgerError
 
 FORM = 1  # version of the tables below
 
@@ -28,28 +31,45 @@ Sql: TypeAlias = Callable[..., list[Row]]
 """Runs one statement with `?` for its values, and returns the rows."""
 
 
-class Store(Protocol):
+class Store(ABC):
     """A place for the tables. Every failure is raised as LedgerError, and nothing is half written."""
 
     where: str
     """The place in words for messages, without a password."""
 
+    address: ClassVar[str] = "URL"
+    """What commands about this kind of place are given."""
+
+    @abstractmethod
     def writing(self, *, create: bool = False) -> AbstractContextManager[Sql]:
         """A transaction that no other `writing` overlaps, durable when it ends, undone if it raises.
 
         With `create` it makes the tables if the place is empty; without, it refuses a place without a ledger and
         makes nothing, so that a misspelt place opens no second account. It refuses tables of another form.
         """
-        ...
 
+    @abstractmethod
     def reading(self) -> AbstractContextManager[Sql]:
         """A transaction that sees one moment; refuses a place without a ledger, and makes nothing."""
-        ...
 
+    @abstractmethod
+    def _has_tables(self, sql: Sql) -> bool:
+        """Whether the ledger's tables exist; refuses a database of another program."""
 
-def how_to_create(address: str) -> str:
-    """The commands that make a ledger, for messages about a place without one."""
-    return (
-        f"make it with `cantle ledger create --ledger {address}`, "
-        f"or together with a cap: `cantle ledger cap N --ledger {address} --dataset NAME`"
-    )
+    def _require_tables(self, sql: Sql, *, create: bool = False) -> None:
+        """Refuses a place without a ledger, or makes its tables; refuses tables of another form."""
+        if not self._has_tables(sql):
+            if not create:
+                raise LedgerError(f"{self.where} holds no ledger; {self._fix()}")
+            for statement in TABLES:
+                sql(statement)
+        if sql("SELECT form FROM cantle_ledger") != [(FORM,)]:
+            raise LedgerError(f"{self.where} was written by another version of cantle; use that version")
+
+    def _fix(self) -> str:
+        """The commands that make a ledger, for messages about a place without one."""
+        given = "URL" if self.address == "URL" else self.where
+        return (
+            f"correct the {self.address}, or make it with `cantle ledger create --ledger {given}`, "
+            f"or together with a cap: `cantle ledger cap N --ledger {given} --dataset NAME`"
+        )

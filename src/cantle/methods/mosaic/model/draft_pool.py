@@ -12,8 +12,7 @@ import numpy as np
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry.boxes import Ints
-from cantle.trusted.geometry.count_tables import count_tables
-from cantle.trusted.geometry.cross_tables import CrossTable
+from cantle.trusted.geometry.cross_tables import CrossTable, count_tables
 
 
 class DraftPool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cantle.trusted.geometry.count_tables import count_tables_plainly
-from cantle.trusted.geometry.cross_tables import CrossTable
+from cantle.trusted.geometry.cross_tables import CrossTable, count_tables_plainly
 
 
 def test_kernels_count_tables_with_more_cells_than_two_bytes_can_number() -> None:
