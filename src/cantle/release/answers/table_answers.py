@@ -31,8 +31,8 @@ from cantle.release.answers.asking import (
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate, Noise
 from cantle.release.answers.groups import Groups, grouped, groups_of
 from cantle.release.answers.widths import BY_NOISE, NEVER, Widths, joined, shared_margin, tail_errors
-from cantle.release.data_file import as_polars
 from cantle.release.schemas import attributes_of, code_reader, domain_of, schema_as
+from cantle.release.storage import as_polars
 from cantle.release.structures import traits_of
 from cantle.release.tables import pairs_of
 from cantle.schema.code_sets import (
