@@ -125,7 +125,7 @@ def list_card(lists: Unfolded, view: TableView, asker: TableAsker) -> Figure:
         for name, label, one in zip(lists.columns, lists.labels, found, strict=True)
     ]
     items, title = len(lists.items), view.title(lists.name)
-    drawn = [*sorted(bars[:items], key=lambda bar: -bar.value), *bars[items:]]
+    drawn = [*sorted(bars[:items], key=lambda bar: -bar.value)[:MOST_CARDS], *bars[items:]]
     made = card(lists.name, bars, view.records, "records", numeric=False, drawn=drawn, first="item")
     return replace(made, facts=[*([("title", title)] if title else []), ("declared", f"lists of {items} items")])
 

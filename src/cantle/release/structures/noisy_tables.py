@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from cantle.errors import VerifyError, raise_alone
-from cantle.methods.mosaic.model.answers import LIST_PAIRS, LIST_SIZES
+from cantle.methods.mosaic.model.answers import LIST_PAIRS
 from cantle.methods.words import question_in_words
 from cantle.release import Release
 from cantle.release.document_fields import Document
@@ -87,7 +87,7 @@ def _rows(about: Document) -> int:
         return 1
     if about["why"] == LIST_PAIRS:
         return number * (number - 1) // 2
-    return number + 1 if about["why"] == LIST_SIZES else number
+    return len(about["sizes"]) if "sizes" in about else number
 
 
 @contextmanager

@@ -81,7 +81,7 @@ class SizeModel:
 def fit_sizes(noisy: Ints, edges: Ints, universe: int, rate: float) -> SizeModel:
     """The sizes behind a noisy histogram whose noise has this rate (epsilon over sensitivity)."""
     deviation = float(np.sqrt(variance(rate)))
-    bins = _last_bin(noisy, deviation) + 1
+    bins = last_bin(noisy, deviation) + 1
     total = float(noisy[: max(bins, _best_sum(noisy, deviation))].sum())
     if total * rate < FEW:
         ends = np.append(edges[1:], min(universe, 2 * int(edges[-1])) + 1)
@@ -93,12 +93,12 @@ def fit_sizes(noisy: Ints, edges: Ints, universe: int, rate: float) -> SizeModel
     count = project_rows(noisy[None, :bins].astype(float), np.array([sure]))[0] * (max(1.0, total) / sure)
     ends = np.append(edges[1:], min(universe, 2 * int(edges[-1])) + 1)[:bins]
     size = np.arange(1, ends[-1])
-    spread = _spread(count, edges[:bins], ends)
+    spread = in_sizes(count, edges[:bins], ends)
     kept = spread > 0
     return SizeModel(size[kept], spread[kept], total)
 
 
-def _last_bin(noisy: Ints, deviation: float) -> int:
+def last_bin(noisy: Ints, deviation: float) -> int:
     """The last bin whose upper tail stands out of the noise; bins after it are taken as empty."""
     tail = np.cumsum(noisy[::-1])[::-1]
     noise = deviation * np.sqrt(np.arange(len(noisy), 0, -1))
@@ -114,7 +114,7 @@ def _best_sum(noisy: Ints, deviation: float) -> int:
     return int(np.argmin(left_out**2 + 2 * deviation**2 * np.arange(len(noisy) + 1)))
 
 
-def _spread(count: Floats, edges: Ints, ends: Ints) -> Floats:
+def in_sizes(count: Floats, edges: Ints, ends: Ints) -> Floats:
     """Counts of sizes from counts of bins: geometric inside a bin, with the slope between its neighbours."""
     width = ends - edges
     centre = (edges + ends - 1) / 2
