@@ -13,6 +13,8 @@ from cantle.drawing.smooth import combine, project, segments, smooth
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.model import conditionals, label_classes, label_fit
 from cantle.methods.mosaic.model.classes import CLASSES, learn_classes
+from cantle.methods.mosaic.model.conditionals import Places
+from cantle.methods.mosaic.model.estimates import draw_values, slopes
 from cantle.methods.mosaic.model.generate import Model, generate
 from cantle.methods.mosaic.model.groupings import Groupings, barriers
 from cantle.methods.mosaic.model.label_tree import label_tree
@@ -193,6 +195,49 @@ def test_kernels_draw_the_same_records_as_the_specification(seed: int, learned: 
     for left, right in zip(plain, fast, strict=True):
         assert left.dtype == right.dtype
         assert np.array_equal(left, right)
+
+
+def test_density_inside_a_cell_follows_the_flatter_neighbour() -> None:
+    """By hand: the densities are 40, 20, 10, 10, 0, then null. From the second cell on, density falls by 10 over 3
+    values, so by 10/3 over half of that cell, a sixth of its mean; the others are at an end or beside a level one."""
+    edges = np.array([0, 1, 3, 7, 11, 15, 16])
+    counts = np.array([40, 40, 40, 40, 0, 9])
+    assert slopes(counts, edges, null=True).tolist() == pytest.approx([0, -10 / 3 / 20, 0, 0, 0, 0])
+    assert not slopes(np.diff(edges) * 7, edges, null=False).any()
+
+
+def test_values_inside_cells_follow_a_falling_density() -> None:
+    """Cells of ten values of an exponential: each is hit about as often as it should be, where even cells miss some by
+    half; a frequent value keeps its neighbours as they were."""
+    dice, edges = np.random.default_rng(1), np.arange(0, 101, 10)
+    true = np.minimum(dice.exponential(20, 200_000).astype(np.int64), 99)
+    drawn = draw_values((true // 10).astype(np.uint8), edges, False, dice)
+    assert (drawn // 10 == true // 10).all()
+    inner = slice(10, 90)
+    off, even = (
+        np.abs(np.bincount(some, minlength=100) - np.bincount(true, minlength=100))[inner].sum()
+        for some in (drawn, true // 10 * 10 + dice.integers(10, size=len(true)))
+    )
+    assert off < even / 2
+    spike = np.repeat([0, 1, 2], [1_000, 50_000, 1_000])
+    values = draw_values(spike.astype(np.uint8), np.array([0, 50, 51, 101]), False, dice)
+    assert abs(np.mean(values[spike == 0]) - 24.5) < 2
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 1.0])
+def test_kernels_draw_the_same_records_from_factors_that_are_mostly_zero(share: float) -> None:
+    """The kernel leaves out the ends of rows that are 0, as those of fine counts often are."""
+    kernels = pytest.importorskip("cantle.methods.mosaic.model._generate_kernels")
+    dice, groups = np.random.default_rng(5), 20
+    cells = dice.integers(12, size=(2, 4_000)).astype(np.uint8)
+    factors = dice.random((24, groups))
+    apart = np.abs(np.arange(24)[:, None] % 12 - np.arange(groups) * 12 / groups)
+    factors[(apart > 3) | (dice.random(factors.shape) < share)] = 0.0
+    rows = [[(0, np.arange(12))], [(1, np.arange(12, 24))], [(0, np.arange(12))]]
+    places = Places.of([[(column, adds.astype(np.uint32)) for column, adds in one] for one in rows])
+    words = np.array([3, 4], dtype=np.uint64)
+    plain = conditionals.draw(cells, places, factors, 12, words)
+    assert np.array_equal(plain, kernels.draw(cells, places, factors, 12, words))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 64, 1000])

@@ -122,6 +122,19 @@ def _find_rows(cells: Codes, columns: Ints, offsets: NDArray[np.uint32], first: 
             rows[u] += adds[column[first + u]]
 
 
+@inner
+def _spans_of(factors: Floats) -> Ints:
+    """For each row the first group with a factor above 0, and the group after the last: fine counts are often 0
+    elsewhere."""
+    spans = np.zeros((len(factors), 2), dtype=np.int64)
+    for row in range(len(factors)):
+        for r in range(factors.shape[1]):
+            if factors[row, r] != 0.0:
+                spans[row, 0] = r if spans[row, 1] == 0 else spans[row, 0]
+                spans[row, 1] = r + 1
+    return spans
+
+
 @compiled
 def _draw(
     cells: Codes,
@@ -138,7 +151,8 @@ def _draw(
     keys = np.empty(cells.shape[1], dtype=np.uint32)
     _find_rows(cells, columns[begins[tables] :], offsets[begins[tables] :], 0, keys)
     known = _strata_of(keys, strata, words[0])
-    weights = np.empty(groups)
+    weights, spans = np.zeros(groups), _spans_of(factors)
+    narrow = 2 * (spans[:, 1] - spans[:, 0]).min() < groups
     rows = np.empty((tables, _BLOCK), dtype=np.uint32)
     for first in range(0, len(keys), _BLOCK):
         many = min(_BLOCK, len(keys) - first)
@@ -146,20 +160,25 @@ def _draw(
             here = slice(begins[table], begins[table + 1])
             _find_rows(cells, columns[here], offsets[here], first, rows[table, :many])
         for u in range(many):
-            line = factors[rows[0, u]]
-            for r in range(groups):
+            low, high = 0, groups
+            for table in range(tables if narrow else 0):
+                low, high = max(low, spans[rows[table, u], 0]), min(high, spans[rows[table, u], 1])
+            wide = max(0, high - low)
+            line = factors[rows[0, u]][low:high]
+            for r in range(wide):
                 weights[r] = line[r]
             for table in range(1, tables):
-                line = factors[rows[table, u]]
-                for r in range(groups):
+                line = factors[rows[table, u]][low:high]
+                for r in range(wide):
                     weights[r] *= line[r]
-            for r in range(1, groups):
+            for r in range(1, wide):
                 weights[r] += weights[r - 1]
-            bar = _uniform(known, keys[first + u], np.uint64(first + u) + words[1]) * weights[groups - 1]
-            at = 0
-            for r in range(groups - 1):  # counting all needs no branches, unlike stopping at the first
+            total = weights[wide - 1] if wide else 0.0
+            bar = _uniform(known, keys[first + u], np.uint64(first + u) + words[1]) * total
+            at = low
+            for r in range(wide - 1):  # counting all needs no branches, unlike stopping at the first
                 at += weights[r] <= bar
-            drawn[first + u] = at
+            drawn[first + u] = at if bar < total else groups - 1
 
 
 def draw(cells: Codes, places: Places, factors: Floats, strata: int, words: Words) -> Codes:

@@ -222,7 +222,7 @@ class Fitted:
         codes = [
             self.places[number].draw(part[:records], dice)
             if number in self.places
-            else draw_values(part, each, dice)[:records]
+            else draw_values(part, each, self.columns[number].null, dice)[:records]
             for number, (part, each) in enumerate(zip(cells, edges, strict=True))
         ]
         if self.rules is not None:
