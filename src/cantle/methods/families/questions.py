@@ -10,8 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from cantle.methods.families.model.answers import Answer
-from cantle.methods.mosaic.model.answers import CellsOf
+from cantle.methods.mosaic.model.answers import CellsOf, NoisyAnswer
 from cantle.methods.mosaic.model.noisy_tables import laplace_variance
 from cantle.methods.mosaic.questions import SpikeSearch, group_edges, nano
 from cantle.trusted.claims.queries import Size
@@ -38,7 +37,7 @@ class FamilyQuestions:
         assert isinstance(domain, FamilyDomain)
         self._domain = domain
         self._within: dict[int, ColumnCells] = {}
-        self.answers: list[Answer] = []
+        self.answers: list[NoisyAnswer] = []
 
     def left(self) -> Fraction:
         """The part of epsilon that is not spent yet."""
@@ -69,7 +68,7 @@ class FamilyQuestions:
         for search, (codes, at) in zip(searches, query.values(noisy.rows, noisy.cells), strict=True):
             about: CellsOf = {"column": search.column, "at_least": list(search.thresholds)}
             rate = int(noisy.rate_num[0]), noisy.rate_den
-            self.answers.append(Answer(why, codes, noisy.value[at], *rate, about, view))
+            self.answers.append(NoisyAnswer(why, codes, noisy.value[at], *rate, about, view))
             found.append((codes, noisy.value[at]))
         return found
 
@@ -77,7 +76,7 @@ class FamilyQuestions:
         """Sets the cells of the columns of a view, null included."""
         self._within[view] = ColumnCells(tuple(edge.copy() for edge in edges))
 
-    def table(self, view: int, table: CrossTable, price: Fraction, why: str) -> Answer:
+    def table(self, view: int, table: CrossTable, price: Fraction, why: str) -> NoisyAnswer:
         """The noisy parts in all cells of a table."""
         asked = ViewTables(self._within[view], (table,), view)
         noisy = self._curator.measure(self._root, asked, nano(price), why=why)
@@ -98,8 +97,8 @@ class FamilyQuestions:
         asked = ViewSets(round_, tuple(models), penalties, left)
         return self._curator.choose(self._root, asked, PartsDistance(), nano(price), why=why)
 
-    def _keep(self, why: str, noisy: Noisy, view: int, about: CellsOf) -> Answer:
+    def _keep(self, why: str, noisy: Noisy, view: int, about: CellsOf) -> NoisyAnswer:
         values = noisy.value[0]
-        answer = Answer(why, np.arange(len(values)), values, int(noisy.rate_num[0]), noisy.rate_den, about, view)
+        answer = NoisyAnswer(why, np.arange(len(values)), values, int(noisy.rate_num[0]), noisy.rate_den, about, view)
         self.answers.append(answer)
         return answer
