@@ -24,10 +24,9 @@ from cantle.methods.families.model.draw import Drawing, Drawn, drawn_families, n
 from cantle.methods.families.model.view_fit import FamilyFit, in_families, table_of
 from cantle.methods.families.plan import SIBLING_GROUPS, Plan, paid, plan
 from cantle.methods.families.questions import FamilyQuestions
-from cantle.methods.mosaic.model.draft_pool import DraftPool
 from cantle.methods.mosaic.model.groupings import FINEST
 from cantle.methods.mosaic.model.noisy_tables import question, whole_table
-from cantle.methods.mosaic.model.table_sets import FEWEST_GROUPS, MOST_PAIRS, Grouped, Survivors, grow
+from cantle.methods.mosaic.model.table_sets import FEWEST_GROUPS, MOST_PAIRS, DraftPool, Grouped, Survivors, grow
 from cantle.methods.mosaic.plan import SIZE, SPIKES, TREE, opening
 from cantle.methods.mosaic.questions import spike_search
 from cantle.schema.rules import Rules

@@ -41,7 +41,6 @@ from cantle.methods.mosaic.model.answers import (
 )
 from cantle.methods.mosaic.model.bands import ALONE, Bands
 from cantle.methods.mosaic.model.classes import predict
-from cantle.methods.mosaic.model.draft_pool import DraftPool
 from cantle.methods.mosaic.model.fitted import Learned, empty_cells, first_tables
 from cantle.methods.mosaic.model.items import ITEMS, Items, with_items
 from cantle.methods.mosaic.model.lists import (
@@ -62,7 +61,7 @@ from cantle.methods.mosaic.model.nested import steps_below, steps_between
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, identity, laplace_variance, question, whole_table
 from cantle.methods.mosaic.model.place_cells import LEVELS, SPLIT, Level, Place, estimated, first_edges, next_edges
 from cantle.methods.mosaic.model.rare_items import with_rare_items
-from cantle.methods.mosaic.model.table_sets import Grouped, Survivors, candidates
+from cantle.methods.mosaic.model.table_sets import DraftPool, Grouped, Survivors, candidates
 from cantle.methods.mosaic.questions import CandidateTables, Questions, spike_search
 from cantle.schema.fields import MOST_CLASSES
 from cantle.schema.rules import Rules

@@ -61,6 +61,8 @@ def frequent_section(asker: SequenceAsker) -> Section:
     if cut:
         cards = [replace(one, svg=None, note="", open=True) for one in cards]
     words = "Numbers of whole sequences are those of the released ones, whose error is not known."
+    if any(one.covers == NOISE_ONLY for _, one in counted[0][1]):
+        words += " Intervals of strings whose error was not measured cover the noise of the counts alone."
     return Section("strings", "Frequent strings and sequences", (words,), cards, cards=not cut)
 
 

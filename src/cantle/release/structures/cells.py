@@ -19,7 +19,7 @@ from cantle.drawing.group_frames import column_of
 from cantle.drawing.records import RECORDS_WANTED, Drawn, drawable, give_back
 from cantle.errors import ParameterError, VerifyError
 from cantle.methods.diffgen import results as from_cells
-from cantle.methods.diffgen.column_shapes import ColumnTable, tables_frame, tables_from
+from cantle.methods.diffgen.results import ColumnTable, tables_frame, tables_from
 from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Regions, Share, side_by_side, variances

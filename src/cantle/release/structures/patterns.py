@@ -44,23 +44,17 @@ class Replayed(Replay):
     """Answers the questions of `ask_all` with the noisy numbers of a release."""
 
     def cells_of(self, query: PairSupports, rows: Rows) -> tuple[Ints, Ints]:
-        strata = [self._pairs(name, query) for name in rows]
-        each = query.cells // len(rows)
-        cells = np.concatenate([cells + stratum * each for stratum, (cells, _) in enumerate(strata)])
-        return cells, np.concatenate([value for _, value in strata])
-
-    def _pairs(self, name: str | None, query: PairSupports) -> tuple[Ints, Ints]:
-        """The cells of one stratum of pairs, and their noisy values."""
-        rows = self._rows(name)
-        codes = self._universe.encode(rows["items"].explode(empty_as_null=False))
+        """The cells of the pairs that are listed, and their noisy values."""
+        listed = self._rows(rows[0])
+        codes = self._universe.encode(listed["items"].explode(empty_as_null=False))
         items = np.array(query.items)
         place = np.searchsorted(items, codes.astype(np.int64))
-        if len(codes) != 2 * len(rows) or not np.array_equal(np.append(items, -1)[place], codes):
+        if len(codes) != 2 * len(listed) or not np.array_equal(np.append(items, -1)[place], codes):
             raise VerifyError("a pair is not one of the items that were paired")
         cells = pair_cells(place[::2], place[1::2])
         if not (np.diff(cells) > 0).all() or not (place[::2] < place[1::2]).all():
             raise VerifyError("the pairs are not in order, each listed once")
-        return cells, rows["noisy"].to_numpy()
+        return cells, listed["noisy"].to_numpy()
 
 
 _COLUMNS = "question items size noisy path rate_num rate_den parts estimate"

@@ -19,7 +19,7 @@ from cantle.drawing.records import RECORDS_WANTED, Drawn, as_frame
 from cantle.drawing.tree import Leaves
 from cantle.errors import VerifyError
 from cantle.methods.rps.one_ways import OneWayTables, marginals_frame, tables_from
-from cantle.methods.rps.results import draw_generalised, drawn_records, masses, possible
+from cantle.methods.rps.results import distributions, draw_generalised, drawn_records, possible
 from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import DirectAnswer, NoisyTable, Regions, Share, Tables, regions_of
@@ -137,7 +137,7 @@ class Opened(structures.Opened):
         """Records of these leaves."""
         if self._traits.of_ranges:
             return draw_generalised(self._domain, leaves, dice)
-        within = masses(self._domain, leaves, self._traits.values, self._one_ways)
+        within = distributions(self._domain, leaves, self._traits.values, self._one_ways)
         return drawn_records(self._domain, leaves, self._traits.values, within, dice)
 
     def _leaf(self, codes: Codes) -> Ints:
