@@ -92,7 +92,7 @@ def judge(folder: Path, where: str, runs: dict[int, str], reached: Counter[str])
 
     `reached` counts the states that runs ended in.
     """
-    from cantle.release.load import read_manifest
+    from cantle.release.manifest import read_manifest
     from cantle.release.verify import verify_folder
     from cantle.trusted.ledger import Ledger
 

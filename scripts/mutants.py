@@ -38,7 +38,7 @@ MEASURED = 'run.charge(ours, cost, why, "measure", sensitivity)\n        '
 RESERVED = 'run.charge(ours, cost, why, "reserve", run.unit.max_records)'
 SECURE = "return Secure() if order.insecure_seed is None else Seeded(order.insecure_seed)"
 RHO = "rho = quality.range * run.unit.max_records * candidates.margin"
-ADDED = " or not vars(thing).keys() <= {one.name for one in fields(cast(Any, thing))}"
+ADDED = "return known and all(map(_is_plain, vars(thing).values()))"
 REJECTED = "largest = last - (last % modulus + np.uint64(1)) % modulus"
 CUT = "return np.clip(noisy, -MOST_VALUE, MOST_VALUE, out=noisy)"
 CELLS = "return words if lanes.cells is None else scramble((words + state) ^ lanes.cells.astype(np.uint64))"
@@ -74,7 +74,7 @@ MUTANTS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("core/draws", "Rate(np.repeat(cost, cells), sensitivity * NANO)", "Rate(np.repeat(cost, cells), NANO)", CURATOR),
     ("core/draws", "Rate(stop.epsilon_nano, records * NANO)", "Rate(stop.epsilon_nano, NANO)", STOP),
     # core/admission
-    ("core/admission", ADDED, "", CURATOR),
+    ("core/admission", ADDED, "return all(map(_is_plain, vars(thing).values()))", CURATOR),
     ("core/admission", "if question.everyone and (len(nodes) != 1 or nodes.depth):", "if False:", (*TABLES, *CURATOR)),
     ("core/admission", "quality = cast(Judge, replace(cast(Any, quality)))", "pass", CURATOR),
     # noise: the laws of draws, fair dice, words that are used once

@@ -14,7 +14,7 @@ from cantle.interfaces.cli.app import app
 from cantle.interfaces.cli.audit import COMMANDS, command_of
 from cantle.methods.catalogue import METHODS
 from cantle.methods.settings import rules_of
-from cantle.release import FILES
+from cantle.release.manifest import FILES
 from cantle.release.sign import SIGNATURE
 from cantle.release.verify import REPORT
 from cantle.schema import Schema

@@ -17,6 +17,7 @@ from cantle.interfaces.studio import project as studio
 from cantle.internal import check_and_evaluate as internal
 from cantle.methods import catalogue
 from cantle.release import kinds as release
+from cantle.release import storage
 from cantle.release.report import page as report
 from cantle_lab.bench import data as bench
 from tests.architecture.sources import ROOT, dotted, modules, walked
@@ -92,7 +93,7 @@ def test_few_places_branch_on_the_kind_of_data() -> None:
 def test_the_table_of_every_room_has_all_kinds() -> None:
     known = [*schema.kinds()]
     tables: list[Mapping[str, object]] = [OPENERS, draft_schema.KINDS, notes.KINDS, catalogue.AUTOMATIC, release.KINDS]
-    tables += [report.KINDS, studio.KINDS, bench.KINDS, internal.KINDS]
+    tables += [storage.STORAGES, report.KINDS, studio.KINDS, bench.KINDS, internal.KINDS]
     assert [[*table] for table in tables] == [known] * len(tables)
 
 

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from cantle.methods.catalogue import METHODS
 from cantle.methods.released_structures import STRUCTURE_OF
-from cantle.release.released_kind import ReleasedKind
+from cantle.release.kinds import ReleasedKind
 from cantle.release.structures import STRUCTURES, Opened
 from tests.architecture.sources import ROOT
 
@@ -54,9 +54,9 @@ def test_every_structure_provides_the_same_members() -> None:
         assert members <= set(vars(module.Opened)), name
 
 
-def test_a_kind_of_data_has_at_most_eight_functions() -> None:
-    (made,) = (node for node in ast.parse((RELEASE / "released_kind.py").read_text(encoding="utf-8")).body
+def test_a_kind_of_data_has_at_most_two_functions() -> None:
+    (made,) = (node for node in ast.parse((RELEASE / "kinds.py").read_text(encoding="utf-8")).body
                if isinstance(node, ast.ClassDef) and node.name == ReleasedKind.__name__)  # fmt: skip
     fields = [ast.unparse(node.annotation) for node in made.body if isinstance(node, ast.AnnAssign)]
-    assert sum(field.startswith("Callable") for field in fields) <= 8
+    assert sum(field.startswith("Callable") for field in fields) <= 2
     assert not [node for node in made.body if isinstance(node, ast.FunctionDef)]

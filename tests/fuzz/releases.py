@@ -18,7 +18,8 @@ from typing import Any
 import rfc8785
 
 import cantle
-from cantle.release import MARK, sha256
+from cantle.release import sha256
+from cantle.release.manifest import MARK
 from cantle.release.verify import verify_folder
 from tests.fuzz.case import WhenUsed
 from tests.release.people import SCHEMA, people

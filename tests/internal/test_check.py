@@ -284,6 +284,11 @@ SEXES = Labels(type="string", labels=("Female", "Male", "Other"))
             ["ja", "Ja", "nein"],
             {"trueValues": ["ja"], "falseValues": ["nein"], "ignoreCase": True},
         ),
+        (
+            Labels(type="boolean", labels=(False, True)),
+            ["yes", "no", "Y"],
+            {"trueValues": ["yes", "y"], "falseValues": ["no"], "ignoreCase": True},
+        ),
         (Labels(type="string", labels=("Köln", "Bern")), ["Koeln", "bonn"], {"replace": {"Koeln": "Köln"}}),
         (SEXES, ["x"], {}),
     ],

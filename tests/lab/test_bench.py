@@ -15,10 +15,10 @@ import pytest
 
 import cantle
 from cantle.errors import OutputError, ParameterError
-from cantle_lab.bench import cases, data, page
-from cantle_lab.bench.cases import Case, Skipped
+from cantle_lab.bench import data, page
+from cantle_lab.bench import running as cases
 from cantle_lab.bench.passes import PASSES, Stopwatch, clock, peak
-from cantle_lab.bench.running import COLUMNS, Bench, summary
+from cantle_lab.bench.running import COLUMNS, Bench, Case, Skipped, summary
 
 ONE: dict[str, Any] = {
     "records": 1000, "attributes": 2, "items": None, "axis": "size", "method": "rps", "engine": "memory", "read": 0.5,

@@ -40,8 +40,9 @@ ALONE, BY = table((0, (0, 0))), table((1, (0, 1)))
 BY_ITEM = table((2, (0, 1)))
 
 QUERIES: list[tuple[Any, int]] = [
-    (SizesOfLists(WITHIN, ITEMS), 1),
-    (SizesOfLists(WITHIN, ITEMS[:1]), 1),
+    (SizesOfLists(WITHIN, ITEMS, (0, 1, 2, 3, 4)), 1),
+    (SizesOfLists(WITHIN, ITEMS[:1], (0, 1)), 1),
+    (SizesOfLists(WITHIN, ITEMS, (0, 2, 3)), 1),
     *((PartsOfLists(WITHIN, ITEMS, by, most), most * PARTS) for by in (ALONE, BY, BY_ITEM) for most in (1, 2, 4)),
     *((PartsOfLists(WITHIN, ITEMS, BY, most, pairs=True), most * PARTS) for most in (1, 3, 6)),
     (PartsOfLists(WITHIN, ITEMS[1:], ALONE, 2, pairs=True), 2 * PARTS),
@@ -93,7 +94,7 @@ def by_hand(query: PartsOfLists, record: Record) -> np.ndarray:
     return made
 
 
-@pytest.mark.parametrize("number", range(2, len(QUERIES)))
+@pytest.mark.parametrize("number", range(3, len(QUERIES)))
 def test_parts_are_those_of_the_definition(number: int) -> None:
     query = QUERIES[number][0]
     for record in POINTS:
@@ -104,6 +105,7 @@ def test_sizes_are_numbers_of_items() -> None:
     for record in POINTS:
         held = sum(record[item] for item in ITEMS)
         assert counts(QUERIES[0][0], (record,)).tolist() == [int(size == held) for size in range(5)]
+        assert counts(QUERIES[2][0], (record,)).tolist() == [int(held < 2), int(held == 2), int(held > 2)]
 
 
 def test_all_queries_are_tried() -> None:
@@ -163,7 +165,7 @@ def test_scores_are_distances_of_the_tables_that_are_left() -> None:
     "change",
     [
         {"round": PartsRound(())},
-        {"round": PartsRound((SizesOfLists(WITHIN, ITEMS).key,) * 2)},  # type: ignore[arg-type]
+        {"round": PartsRound((SizesOfLists(WITHIN, ITEMS, (0, 1)).key,) * 2)},  # type: ignore[arg-type]
         {"models": (np.zeros(8, np.int64),)},
         {"left": np.array([2])},
         {"left": np.array([1, 0])},
@@ -190,13 +192,18 @@ def test_only_the_unsplit_root_fits() -> None:
 
 BAD: dict[str, Callable[[], Any]] = {
     "an item twice": lambda: PartsOfLists(WITHIN, (0, 0), ALONE, 1),
-    "an item twice in sizes": lambda: SizesOfLists(WITHIN, (2, 3, 2)),
-    "no item": lambda: SizesOfLists(WITHIN, ()),
-    "a list of items": lambda: SizesOfLists(WITHIN, [0, 2]),  # type: ignore[arg-type]
-    "an unknown column": lambda: SizesOfLists(WITHIN, (0, 5)),
-    "a column of one cell": lambda: SizesOfLists(replace_cells(0, [0, 2]), ITEMS),
-    "a column of three cells": lambda: SizesOfLists(replace_cells(1, [0, 1, 2, 3]), (0, 1)),
-    "cells of another domain": lambda: SizesOfLists(ColumnCells(WITHIN.edges[:3]), (0, 2)),
+    "an item twice in sizes": lambda: SizesOfLists(WITHIN, (2, 3, 2), (0, 1)),
+    "no item": lambda: SizesOfLists(WITHIN, (), (0,)),
+    "a list of items": lambda: SizesOfLists(WITHIN, [0, 2], (0, 1)),  # type: ignore[arg-type]
+    "an unknown column": lambda: SizesOfLists(WITHIN, (0, 5), (0, 1)),
+    "a column of one cell": lambda: SizesOfLists(replace_cells(0, [0, 2]), ITEMS, (0, 1)),
+    "a column of three cells": lambda: SizesOfLists(replace_cells(1, [0, 1, 2, 3]), (0, 1), (0, 1)),
+    "cells of another domain": lambda: SizesOfLists(ColumnCells(WITHIN.edges[:3]), (0, 2), (0, 1)),
+    "sizes from 1 on": lambda: SizesOfLists(WITHIN, ITEMS, (1, 2)),
+    "a size twice": lambda: SizesOfLists(WITHIN, ITEMS, (0, 1, 1)),
+    "a size beyond the items": lambda: SizesOfLists(WITHIN, ITEMS, (0, 5)),
+    "no size": lambda: SizesOfLists(WITHIN, ITEMS, ()),
+    "a list of sizes": lambda: SizesOfLists(WITHIN, ITEMS, [0, 1]),  # type: ignore[arg-type]
     "no part at all": lambda: PartsOfLists(WITHIN, ITEMS, ALONE, 0),
     "a truth value of parts": lambda: PartsOfLists(WITHIN, ITEMS, ALONE, True),
     "too many parts": lambda: PartsOfLists(WITHIN, ITEMS, ALONE, MOST_COUNTED + 1),

@@ -28,7 +28,7 @@ from cantle.trusted.claims.sequence_queries import (
     Strings,
 )
 from cantle.trusted.core.budget import Unit
-from cantle.trusted.counting import sequence_counts, sequences
+from cantle.trusted.counting import sequences
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sequences import SequenceEngine
 from cantle.trusted.geometry import sequence_strings
@@ -220,9 +220,8 @@ def test_questions_are_for_one_region_of_sequences(query: Any) -> None:
 
 def test_a_sequence_in_both_parts_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of exactly the length at which sequences are divided."""
-    monkeypatch.setattr(
-        sequences, "within", lambda starts, codes, low, high: sequence_counts.within(starts, codes, low - 1, high)
-    )
+    own = sequences.within
+    monkeypatch.setattr(sequences, "within", lambda starts, codes, low, high: own(starts, codes, low - 1, high))
     assert worst(both_halves) == 2
 
 
@@ -237,7 +236,7 @@ def test_parts_that_add_up_to_more_are_caught(monkeypatch: pytest.MonkeyPatch, p
         cells, _ = own(starts, *given)
         return cells, np.repeat(parts(np.diff(starts)), np.diff(starts))
 
-    monkeypatch.setattr(sequence_counts, "string_parts", more)
+    monkeypatch.setattr(sequences, "string_parts", more)
     assert worst(lambda rows: counted(Strings(SYMBOLS, 2), rows)) > PARTS
 
 
@@ -249,7 +248,7 @@ def test_an_end_that_counts_once_more_is_caught(monkeypatch: pytest.MonkeyPatch)
         cells, parts = own(starts, *given)
         return np.append(cells, cells[starts[1:] - 1]), np.append(parts, parts[starts[1:] - 1])
 
-    monkeypatch.setattr(sequence_counts, "string_parts", more)
+    monkeypatch.setattr(sequences, "string_parts", more)
     assert worst(lambda rows: counted(Strings(SYMBOLS, 2), rows)) > PARTS
 
 

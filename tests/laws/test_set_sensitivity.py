@@ -44,7 +44,6 @@ QUERIES: list[tuple[Any, int]] = [
     (HeadPatterns((0, 1, 2, 3)), 1),
     *((PairSupports((0, 1, 2, 3), most), most * PARTS) for most in (1, 2, 3)),
     *((PairSupports((0, 1, 3), most), most * PARTS) for most in (1, 2, 3)),
-    *((PairSupports((0, 1, 3), most, doubles=True), most * PARTS) for most in (1, 2, 3)),
 ]
 
 

@@ -72,7 +72,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "point": {"type": "geopoint", "bounds": [[-2, -3], [2, 3]], "step": 0.1, "format": "object", "share": "1/5"},
     "north": {"type": "geopoint", "bounds": [[-2, -3], [2, 3]], "step": 0.25, "columns": ["north", "east"]},
     "held": {"type": "list", "items": ["1", "Ash", "true", "é"], "unknown": "drop"},
-    "some": {"type": "list", "itemType": "integer", "items": {"minimum": -1, "maximum": 3}, "max_items": 2,
+    "some": {"type": "list", "itemType": "integer", "items": {"minimum": -1, "maximum": 98}, "max_items": 2,
              "delimiter": ",", "unknown": 2},
     "must": {"type": "list", "items": ["1.5", "1", "male"], "constraints": {"required": True}},
 }  # fmt: skip

@@ -13,9 +13,8 @@ import polars as pl
 import pytest
 
 import cantle
-from cantle.release.data_file import as_polars
-from cantle.release.kinds import KINDS
 from cantle.release.show import overview
+from cantle.release.storage import STORAGES, as_polars
 from tests.effort import one_in, slow
 from tests.release.kinds import tree_lines
 
@@ -73,7 +72,7 @@ def test_round_trip_of_a_table_of_one_field(tmp_path: Path, name: str, kind: str
     schema = {"fields": [{"name": "x", **field}]}
     private = source(pl.DataFrame({"x": values * 20}), kind, tmp_path)
     release = cantle.publish(private, schema, epsilon=2, method="rps", insecure_seed=1)
-    loaded = {data: check_round_trip(release, tmp_path / data / "out", data) for data in KINDS["table"].formats}
+    loaded = {data: check_round_trip(release, tmp_path / data / "out", data) for data in STORAGES["table"].formats}
     assert all(one.dtypes == [pl.Series(values).dtype] for one in loaded.values())
     assert loaded["csv"].equals(loaded["parquet"])
 
@@ -83,7 +82,7 @@ def test_round_trip_of_a_table_of_one_field(tmp_path: Path, name: str, kind: str
     pytest.param({"method": "rps", "values": "set"}, marks=pytest.mark.slow),
     pytest.param({"method": "diffgen"}, marks=pytest.mark.slow),
 ], ids=str)  # fmt: skip
-@pytest.mark.parametrize(("kind", "data"), one_in(3, starmap(pytest.param, product(FRAMES, KINDS["table"].formats))))
+@pytest.mark.parametrize(("kind", "data"), one_in(3, starmap(pytest.param, product(FRAMES, STORAGES["table"].formats))))
 def test_round_trip_of_a_table_of_all_fields(tmp_path: Path, kind: str, data: str, method: dict[str, Any]) -> None:
     frame = pl.DataFrame({name: (values * 60)[:60] for name, (_, values) in FIELDS.items()})
     release = cantle.publish(source(frame, kind, tmp_path), EVERY, epsilon=2, insecure_seed=1, **method)
@@ -117,12 +116,12 @@ def test_round_trip_of_sets(tmp_path: Path, form: str, kind: str, items: Any) ->
     else:
         private = source(long if form == "long" else pl.DataFrame({"items": sets}), kind, tmp_path)
     release = cantle.publish(private, {"kind": "sets", "items": items}, epsilon=2, insecure_seed=1)
-    for data in (None, *KINDS["sets"].formats):
+    for data in (None, *STORAGES["sets"].formats):
         assert len(check_round_trip(release, tmp_path / str(data) / "out", data))
 
 
 @pytest.mark.parametrize(
-    ("kind", "data"), one_in(3, starmap(pytest.param, product([*FRAMES, "networkx"], KINDS["graph"].formats)))
+    ("kind", "data"), one_in(3, starmap(pytest.param, product([*FRAMES, "networkx"], STORAGES["graph"].formats)))
 )
 def test_round_trip_of_degrees(tmp_path: Path, kind: str, data: str) -> None:
     network = nx.gnm_random_graph(60, 150, seed=1)
@@ -132,7 +131,7 @@ def test_round_trip_of_degrees(tmp_path: Path, kind: str, data: str) -> None:
     assert check_round_trip(release, tmp_path / "out", data).columns == ["degree"]
 
 
-@pytest.mark.parametrize("data", KINDS["table"].formats)
+@pytest.mark.parametrize("data", STORAGES["table"].formats)
 def test_round_trip_of_a_table_without_records(tmp_path: Path, data: str) -> None:
     empty = pd.DataFrame({name: pd.Series([], dtype=object) for name in FIELDS})
     release = cantle.publish(empty, EVERY, epsilon=1, method="diffgen", insecure_seed=1)

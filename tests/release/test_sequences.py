@@ -11,12 +11,12 @@ import pytest
 
 import cantle
 from cantle.errors import DataError, ParameterError, SchemaError
+from cantle.release import Release
 from cantle.release.answers.sequence_answers import SequenceAsker
-from cantle.release.data_file import as_polars
-from cantle.release.load import load
 from cantle.release.report.sequences import frequent_section
 from cantle.release.sequences import uses
 from cantle.release.show import sections
+from cantle.release.storage import as_polars
 from cantle.release.verify import verify_folder
 from tests.effort import slow
 from tests.release.kinds import LOG, SEQUENCES, as_log, journeys
@@ -64,7 +64,7 @@ def test_an_event_log_comes_back_as_it_was_written(tmp_path: Path) -> None:
     held = next((tmp_path / "one").glob("*.xes"))
     again = made(held, SEQUENCES | {"form": "xes"}, epsilon=200)
     assert abs(len(again.records) - len(release.records)) < 20
-    assert lists(load(tmp_path / "one")) == lists(release)
+    assert lists(Release.load(tmp_path / "one")) == lists(release)
     assert verify_folder(tmp_path / "one") == []
 
 
@@ -73,7 +73,7 @@ def test_a_saved_release_is_verified_and_read_again(form: str, tmp_path: Path) -
     release = made(as_log(), LOG)
     release.save(tmp_path / "out", data=form)
     assert verify_folder(tmp_path / "out") == []
-    assert lists(load(tmp_path / "out")) == lists(release)
+    assert lists(Release.load(tmp_path / "out")) == lists(release)
 
 
 def test_lengths_and_symbols_are_those_of_the_schema() -> None:

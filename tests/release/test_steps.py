@@ -15,7 +15,6 @@ import pytest
 import cantle
 from cantle.errors import SchemaError, VerifyError
 from cantle.release import Release
-from cantle.release.load import load
 from cantle.release.verify import problems
 from cantle.schema import Schema
 from tests.effort import slow
@@ -223,7 +222,7 @@ def test_datetimes_are_written_in_whole_seconds_at_round_places(tmp_path: Path, 
 
 def test_a_release_of_schema_version_1_is_read_with_the_old_meaning() -> None:
     """Its values, taken when it was made: 170.14 records of 4,500 or more, and a mean of lower edges."""
-    release = load(OLD)
+    release = Release.load(OLD)
     assert problems(release) == []
     assert "schemaVersion" not in release.manifest.schema
     assert release.schema.to_dict() == release.manifest.schema

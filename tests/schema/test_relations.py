@@ -310,3 +310,9 @@ def test_a_sum_changes_at_the_codes_that_it_names(one: Linear) -> None:
         moved = np.array([fulfils(one, tuple(codes)) for codes in after.tolist()])
         changes = there & (before != moved)
         assert (cuts[:, changes] == after[changes, j]).any(axis=0).all()
+
+
+@pytest.mark.parametrize("length", ["2d", "2 d", "2 days", "48h", "48 hours", "2880 min", "172800 seconds", "172800s"])
+def test_lengths_of_time_have_units_as_people_write_them(length: str) -> None:
+    vocabulary = schema_of([{"name": name, **TIME} for name in ("start", "end")]).vocabulary()
+    assert parse(f"end - start > {length}", vocabulary) == parse("end > 2d + start", vocabulary)

@@ -50,7 +50,6 @@ NOT_FITTING: list[Any] = [
 NO_PAIRS: list[Any] = [
     PairSupports((0,), 1), PairSupports((), 1), PairSupports((0, 5), 1), PairSupports((1, 0), 1),
     PairSupports((0, 1), 0), PairSupports((0, 1), 65), PairSupports((0, 1), 1.0), PairSupports([0, 1], 1),
-    PairSupports((0, 1), 1, doubles=1),
     *(PairSupports((0, 1, 2), 1, cells) for cells in (ints(3), ints(-1), ints(1, 1), ints(1, 0), np.zeros(1), [0])),
 ]  # fmt: skip
 

@@ -47,9 +47,8 @@ def bench_command(
 
     Example: cantle bench --rows 45222,1000000 --engines memory,duckdb --grow rows
     """
-    from cantle_lab.bench import cases
     from cantle_lab.bench import page as pages
-    from cantle_lab.bench.running import run
+    from cantle_lab.bench import running as cases
 
     chosen, records = cases.methods_of(methods), _numbers(rows, "--rows", int, least=16)
     axes = [axis for text in grow for axis in cases.words_of(text, cases.AXES, "--grow")]
@@ -58,11 +57,11 @@ def bench_command(
     fixed, skipped = cases.sizes(chosen, able, records)
     everything = [*fixed, *cases.growth(axes, chosen, max(records))]
 
-    def note(text: str) -> None:
-        print(text, file=sys.stderr)
+    def say(text: str) -> None:
+        if sys.stderr.isatty():
+            print(text, file=sys.stderr)
 
-    quiet = not sys.stderr.isatty()
-    bench = run(everything, [*missing, *skipped], repeat=repeat, data=data, say=(lambda _: None) if quiet else note)
+    bench = cases.run(everything, [*missing, *skipped], repeat=repeat, data=data, say=say)
     files = pages.write(bench, output)
     if page is not None:
         given = ["--data DIR"] if data is not None else []

@@ -134,7 +134,7 @@ def _label(questions: Questions, last: Callable[[], None]) -> Answers:
 def _list(questions: Questions, last: Callable[[], None]) -> Answers:
     """The sizes of lists of two items, their pairs, and the items by a third column. A count has two parts."""
     questions.set_cells([HALVES] * 3)
-    sizes = questions.list_sizes((0, 1), _units(1))
+    sizes = questions.list_sizes((0, 1), (0, 1, 2), _units(1))
     last()
     questions.item_parts((0, 1), None, 1, _units(2))
     questions.item_parts((0, 1), _table(2), 1, _units(2), "by a column")

@@ -229,8 +229,8 @@ ALWAYS = BasketConfig(
 )
 """Sizes pay 72 units, items 900, head patterns 90 if there is a head, pairs the rest.
 
-With most noisy supports, all pairs of longer records are always given (Claim 54), and the record of three items
-occupies them. The configuration is not tight: noisy supports are cut at 2 parts, and a record counts 6.
+With most noisy supports, all pairs are always given (Claim 54), and the record of three items occupies them. The
+configuration is not tight: noisy supports are cut at 2 parts, and a record counts 6.
 """
 
 BASKET_CONFIGS: tuple[BasketConfig, ...] = (

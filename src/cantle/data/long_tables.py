@@ -28,33 +28,29 @@ CODE, PLACE = "code of the item", "place of the row"
 Sets = tuple[Ints, Codes]  # for each occurrence of an item: its record (from 0) and its code, -1 if it is not declared
 
 
-def columns_of(schema: SetSchema) -> list[str]:
+def columns_of(schema: SetSchema) -> dict[str, str]:
     """All columns of a long table that are read: of ids, of items, and those of persons and of the order, if any."""
     order = None if schema.ordered_by is None else schema.ordered_by.column
-    others = [name for name in (schema.person, order) if name is not None]
-    return [schema.id or "id", schema.item or "item", *others]
+    named = {"id": schema.id or "id", "item": schema.item or "item", "person": schema.person, "order": order}
+    return {key: name for key, name in named.items() if name is not None}
 
 
 def as_long_table(schema: SetSchema) -> TableSchema:
     """The schema of a long table of these sets."""
-    return TableSchema(fields=tuple(Field(name=name) for name in columns_of(schema)), dialect=schema.dialect)
+    return TableSchema(fields=tuple(Field(name=name) for name in columns_of(schema).values()), dialect=schema.dialect)
 
 
 def ids_among(schema: SetSchema) -> tuple[str, ...]:
     """The columns of ids and, if the schema names them, of persons. All rows with the same value in the last of them
     are packed together."""
-    of = columns_of(schema)[0]
-    return (of,) if schema.person is None else (of, schema.person)
+    named = columns_of(schema)
+    return tuple(named[key] for key in ("id", "person") if key in named)
 
 
 def check_pair(where: str, given: Iterable[str], schema: SetSchema) -> None:
     """Refuses a long table that lacks its column of ids, of items, or of persons if the schema names one."""
     schema.require_long(where)
-    named = dict(zip(("id", "item"), columns_of(schema), strict=False))
-    if schema.ordered_by is not None:
-        named["order"] = schema.ordered_by.column
-    if schema.person is not None:
-        named["person"] = schema.person
+    named = columns_of(schema)
     missing = [key for key, name in named.items() if name not in set(given)]
     if missing:
         listed = " and ".join(f"{named[key]!r}" for key in missing)
@@ -73,9 +69,8 @@ def read_long(
 
 def long_form(schema: SetSchema, frame: str = "polars") -> SetForm:
     """The form of a long table."""
-    of, what, *_ = columns_of(schema)
-    order = "" if schema.ordered_by is None else schema.ordered_by.column
-    return SetForm(form="long", frame=frame, id=of, item=what, order=order)
+    named = {key: name for key, name in columns_of(schema).items() if key != "person"}
+    return SetForm(form="long", frame=frame, **named)
 
 
 def _rows_in(sources: Iterable[object], schema: SetSchema) -> Iterator[pl.DataFrame]:
@@ -94,7 +89,7 @@ def rows_of(frame: pl.DataFrame, schema: SetSchema) -> pl.DataFrame:
     """The rows that have a declared item and an id (and a person, if the schema names them), with the item's code; of
     sequences those that have a place too."""
     ids = [ids_of(frame[name], schema.missing_values).alias(name) for name in ids_among(schema)]
-    codes, order = schema.universe.encode(frame[columns_of(schema)[1]]).astype(np.int32), schema.ordered_by
+    codes, order = schema.universe.encode(frame[columns_of(schema)["item"]]).astype(np.int32), schema.ordered_by
     rows = pl.DataFrame([*ids, pl.Series(CODE, codes)])
     if order is not None:
         rows = rows.with_columns(pl.Series(PLACE, order.places(frame[order.column], schema.missing_values)))

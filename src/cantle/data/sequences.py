@@ -8,37 +8,22 @@ that value, rows of equal values by the order of the alphabet; their place in th
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from cantle.data import sets
 from cantle.data.engine_choice import EngineChoice, Opened
 from cantle.data.sets import ENGINES as ENGINES
 from cantle.data.sets import refuse_early as refuse_early
 from cantle.schema.sequences import SequenceSchema
-from cantle.trusted.counting.ragged import Records
 from cantle.trusted.counting.sequences import SequenceEngine
 from cantle.trusted.geometry.sequence_strings import SequenceDomain
-
-
-class AsksSequences(Protocol):
-    """What a method for sequences declares about the records that it counts."""
-
-    @property
-    def kernels_from(self) -> int | None:
-        """The number of records from which on the method's compiled kernels pay off; None if it has no kernels."""
 
 
 def open_engine(
     data: object,
     schema: SequenceSchema,
-    method: AsksSequences,
+    method: object,  # noqa: ARG001 - all methods count the same records
     choice: EngineChoice,
     nodes: object,  # noqa: ARG001 - only graphs have any
 ) -> Opened:
     """An engine that holds the sequences, and the form of the input."""
     domain = SequenceDomain(schema.universe.size, schema.max_length)
-
-    def engine(records: Records) -> SequenceEngine:
-        return SequenceEngine(records, domain, compiled=sets.worth_compiling(records, method.kernels_from))
-
-    return sets.open_records(data, schema, choice, engine)
+    return sets.open_records(data, schema, choice, lambda records: SequenceEngine(records, domain))

@@ -196,7 +196,7 @@ def _from_files(paths: list[Path], schema: SetSchema, store: Store) -> tuple[Set
             check_pair(f"{path.name!r}", column_types(path), schema)
         elif schema.dialect.header and ending(path) in CSV:
             check_pair(f"{path.name!r}", header(path, schema.dialect), schema)
-    return read_long(_sources(paths, columns_of(schema), store), schema, store)
+    return read_long(_sources(paths, list(columns_of(schema).values()), store), schema, store)
 
 
 def _text_form(path: Path, schema: SetSchema) -> str:

@@ -206,7 +206,9 @@ def open_spark(data: object, schema: SetSchema, engine: Callable[[Records], Engi
     """An engine that counts the records on Spark's workers, and the form of the input."""
     table = as_long_table(schema)
     with spark_session(data) as (session, own):
-        form, frame, records = _chosen(spark_frame(session, data, table, columns_of(schema)), data, schema)
+        form, frame, records = _chosen(
+            spark_frame(session, data, table, list(columns_of(schema).values())), data, schema
+        )
         return form.to_dict(), engine(SparkSets(frame, records, own=own))
 
 
@@ -223,7 +225,7 @@ def _chosen(frame: DataFrame, data: object, schema: SetSchema) -> tuple[SetForm,
         lists = Lists(lambda batch: pack(*lists_of(where, polars_of(batch)[column], universe), schema))
         return SetForm(form="list", column=column), frame, lists
     check_pair(where, types, schema)
-    frame, ids = spark.select(frame, columns_of(schema)), ids_among(schema)
+    frame, ids = spark.select(frame, list(columns_of(schema).values())), ids_among(schema)
     list(read_batches(polars_of(spark.nothing_of(frame)), table, ids=ids))  # judges the types
     rows = LongRows(
         lambda batch: rows_of(polars_of(batch), schema),

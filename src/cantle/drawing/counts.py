@@ -115,6 +115,10 @@ def distinct_spans(lo: Ints, hi: Ints, size: int) -> tuple[tuple[Ints, Ints], In
     return (spans // (size + 1), spans % (size + 1)), which
 
 
+MOST_MOVED = 100.0
+"""By which factor `fit_values` moves a mass at most."""
+
+
 def fit_values(target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int = 40) -> Floats:
     """Masses f over the codes such that regions drawing from f inside [lo, hi) together show the target.
 
@@ -126,8 +130,10 @@ def fit_values(target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int =
     code = value_sets.CODE if sets else np.arange(size)
     (lo, hi), which = distinct_spans(lo, hi, len(code))
     weights = np.bincount(which, weight, len(lo)).astype(np.float64)
-    total = max(float(target.sum()), 1.0)
-    floor = total * 1e-9  # every code keeps a little mass, so that every region has something to draw
+    # Every code keeps a little mass, so that every region has something to draw; and none moves far from its target: in
+    # a region whose count contradicts the target it would grow without end, and all others would vanish beside it.
+    floor = max(float(target.sum()), 1.0) * 1e-9
+    low, high = np.maximum(target / MOST_MOVED, floor), np.maximum(target * MOST_MOVED, floor)
     f = np.maximum(target, floor)
     for _ in range(rounds):
         below = np.concatenate([[0.0], np.cumsum(value_sets.along(f) if sets else f)])
@@ -135,9 +141,7 @@ def fit_values(target: Floats, lo: Ints, hi: Ints, weight: Floats, rounds: int =
         edge = np.bincount(lo, share, len(code) + 1) - np.bincount(hi, share, len(code) + 1)
         held = np.cumsum(edge)[: len(code)]
         shown = f * (np.bincount(code, held)[:size] if sets else held)
-        f = f * np.where(shown > floor, target / np.maximum(shown, floor), 1.0)
-        whole = float(np.cumsum(f)[-1])  # added one after the other
-        f = np.maximum(f * (total / max(whole, floor)), floor)
+        f = np.clip(f * np.where(shown > floor, target / np.maximum(shown, floor), 1.0), low, high)
     return f
 
 

@@ -13,8 +13,8 @@ from cantle.errors import ParameterError
 from cantle.methods.base import ChecksBudget, Method
 from cantle.methods.catalogue import make_method
 from cantle.release import check_free, check_writable
-from cantle.release.data_file import require_storable
 from cantle.release.facts import Facts, facts_from
+from cantle.release.storage import require_storable
 from cantle.schema import Schema, as_schema
 from cantle.trusted.core.budget import Unit, nano_of
 from cantle.trusted.counting.base import Engine

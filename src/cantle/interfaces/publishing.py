@@ -29,8 +29,8 @@ from cantle.methods.words import caution
 from cantle.release import Release, tables
 from cantle.release.document_fields import read
 from cantle.release.facts import Facts
-from cantle.release.kinds import KINDS
 from cantle.release.manifest import LedgerLine, Manifest, Receipt
+from cantle.release.storage import STORAGES
 from cantle.schema import Schema
 from cantle.trusted.core.budget import NANO, Budget, ReceiptFields, Unit, words_of
 from cantle.trusted.core.curator import Curator
@@ -253,5 +253,5 @@ def _release(order: Order, made: Made, form: Form, ticket: Ticket | None, starte
         ledger=None if ticket is None else read(LedgerLine, ticket.line, "ledger"),
     )
     manifest = replace(manifest, notes=(*manifest.notes, *tables.notes(manifest)))
-    records = KINDS[order.schema.kind].storage.given_back(results.drawn, dict(form), order.schema)
+    records = STORAGES[order.schema.kind].given_back(results.drawn, dict(form), order.schema)
     return Release(records, results.groups, results.frames, manifest, ticket)

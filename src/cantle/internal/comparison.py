@@ -10,7 +10,7 @@ import numpy as np
 from cantle.internal import Shown
 from cantle.internal.questions import Asked
 from cantle.release.answers.estimates import WITHOUT_CONFIDENCE
-from cantle.release.kinds import KINDS
+from cantle.release.kinds import kind_of
 from cantle.release.report.groupings import Ints
 from cantle.release.report.pairs import Floats, distance
 
@@ -134,7 +134,7 @@ class Comparison(Shown):
             "distributions": [one.to_dict() for one in self.distributions],
             "pairs": None if self.matrices is None else self.matrices.to_dict(),
             "questions": [one.to_dict() for one in self.asked],
-            "errors": [vars(one) for one in error_table(self.asked, KINDS[self.kind].part)],
+            "errors": [vars(one) for one in error_table(self.asked, kind_of(self.kind).part)],
             "classifier": None if self.trained is None else vars(self.trained),
             "missing": list(self.missing),
         }
@@ -148,7 +148,7 @@ class Comparison(Shown):
         if self.matrices is not None and len(self.matrices.names) > 1:
             yield from ("", *self.matrices.lines)
         if self.asked:
-            yield from ("", *_error_lines(self.asked, KINDS[self.kind].part))
+            yield from ("", *_error_lines(self.asked, kind_of(self.kind).part))
         if self.trained is not None:
             yield from ("", *_trained_lines(self.trained))
         yield from (line for line in self.missing)

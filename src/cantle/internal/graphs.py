@@ -12,8 +12,8 @@ from cantle.data.graphs import Degrees, declared_nodes, edge_columns, read_graph
 from cantle.internal.comparison import Comparison, Distribution, Fact
 from cantle.internal.findings import Checked, Finding, Section
 from cantle.release import Release
-from cantle.release.data_file import as_polars
 from cantle.release.schemas import schema_as
+from cantle.release.storage import as_polars
 from cantle.schema.graph import GraphSchema
 from cantle.trusted.bounding.graph_pairs import Declared, Identified, Pairs
 from cantle.trusted.bounding.node_ids import Column, Ints

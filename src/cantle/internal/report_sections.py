@@ -7,7 +7,7 @@ from collections.abc import Callable
 from cantle.internal.comparison import ERRORS, WITHOUT, Comparison, Distribution, Matrices, error_table, number
 from cantle.internal.questions import Asked
 from cantle.release.answers.estimates import WITHOUT_CONFIDENCE
-from cantle.release.kinds import KINDS
+from cantle.release.kinds import kind_of
 from cantle.release.report.charts import Bar, error_chart, lying, share_text, upright
 from cantle.release.report.content import Figure, Section
 from cantle.release.report.pairs import Floats, heat_map
@@ -24,7 +24,7 @@ def internal_sections(comparison: Comparison) -> list[Section]:
     if comparison.matrices is not None and len(comparison.matrices.names) > 1:
         sections.append(_pairs(comparison.matrices))
     if comparison.asked:
-        sections.append(_questions(comparison.asked, KINDS[comparison.kind].part))
+        sections.append(_questions(comparison.asked, kind_of(comparison.kind).part))
     return sections
 
 

@@ -137,7 +137,7 @@ def _count(path: Path, schema: SetSchema, baskets: Baskets, look: Look = lambda 
         found.add(text_of(flat), universe.encode(flat))
         found.records = len(series)
     elif form == "long":
-        (of, what, *_), ids = columns_of(schema), list[pl.Series]()
+        (of, what, *_), ids = columns_of(schema).values(), list[pl.Series]()
         for raw in read_batches(path, as_long_table(schema), ids=(of,)):
             codes = universe.encode(raw.frame[what])
             ids.append(as_ids(raw.frame[of], schema.missing_values))

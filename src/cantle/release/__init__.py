@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, overload
 import polars as pl
 
 from cantle.drawing.records import as_frame
-from cantle.errors import LedgerError, OutputError, VerifyError, raise_alone
+from cantle.errors import CantleError, LedgerError, OutputError, VerifyError, raise_alone
 from cantle.methods.own_error.accuracy import Accuracy
-from cantle.release.data_file import ENDINGS, choose, write
-from cantle.release.kinds import files_of, texts_of
-from cantle.release.manifest import Manifest
+from cantle.release.kinds import texts_of
+from cantle.release.manifest import FILES, Manifest, mark_of, read_manifest
 from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
+from cantle.release.schemas import schema_of
 from cantle.release.statement import statement
+from cantle.release.storage import ENDINGS, choose, files_of, linked_tables, read, write
 from cantle.schema import canonical_json
 from cantle.schema.taxonomy import table
 from cantle.trusted.core.budget import NANO
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from cantle.release.answers.regression import Regression
     from cantle.schema import Schema
     from cantle.trusted.ledger import Ticket
-
-MARK = "NOT-PRIVATE."
-"""Prefix of the names of all files without a guarantee: made with a known seed, or with an inferred schema."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +98,6 @@ class Release:
     def tables(self) -> dict[str, NativeFrame]:
         """Of a release of families, both linked tables by the names of their resources, with new keys; of others, the
         records as table `data`."""
-        from cantle.release.storage import linked_tables
-
         if len(files_of(self.manifest)) > 1:
             return linked_tables(self)
         return {"data": self.records}
@@ -130,8 +126,6 @@ class Release:
     @cached_property
     def schema(self) -> Schema:
         """The public description of the data."""
-        from cantle.release.schemas import schema_of
-
         return schema_of(self.manifest)
 
     @property
@@ -226,9 +220,21 @@ class Release:
     @staticmethod
     def load(folder: str | os.PathLike[str]) -> Release:
         """Reads a saved release. It does not check the files: call `verify` for that."""
-        from cantle.release.load import load
-
-        return load(Path(folder))
+        path = Path(folder)
+        manifest = read_manifest(path)
+        prefix = mark_of(manifest)
+        try:
+            schema_of(manifest)  # first, because files are read by it
+            paths = {name: path / (prefix + FILES[name]) for name in ("tree", "marginals", "tables", "sizes")}
+            frames = {name: pl.read_parquet(file) for name, file in paths.items() if file.exists()}
+            groups = pl.read_parquet(path / (prefix + FILES["groups"]))
+            return Release(read(path, prefix, manifest), groups, frames, manifest, folder=path)
+        except (OSError, StopIteration, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise_alone(VerifyError(f"{path} has a missing or damaged file ({type(error).__name__})"))
+        except CantleError:
+            raise
+        except Exception as error:
+            raise_alone(VerifyError(f"{path}: release.json is not of the expected form ({type(error).__name__})"))
 
     def verify(self) -> None:
         """Adds up every path of the receipt, recounts the records, and checks the files that the release was loaded
@@ -297,10 +303,7 @@ class Release:
         >>> release.count(by="sex").columns
         ['sex', 'value', 'low', 'high', 'covers']
         """
-        asker = self._weighing if weighted else self._asker
-        if by:
-            return asker.table([by] if isinstance(by, str) else list(by), asker.parse(question), None, confidence)
-        return asker.count(asker.parse(question), confidence)
+        return self._answer(None, question, by, confidence, weighted)
 
     @overload
     def mean(
@@ -340,10 +343,17 @@ class Release:
         Estimate, or with `by` a polars.DataFrame
             The value of an estimate is NaN if no released record has a value.
         """
+        return self._answer(column, question, by, confidence, weighted)
+
+    def _answer(
+        self, column: str | None, question: str, by: str | Sequence[str], confidence: float, weighted: bool
+    ) -> Estimate | pl.DataFrame:
+        """A count, or the mean of a column, perhaps by other columns."""
         asker = self._weighing if weighted else self._asker
+        asked = asker.parse(question)
         if by:
-            return asker.table([by] if isinstance(by, str) else list(by), asker.parse(question), column, confidence)
-        return asker.mean(column, asker.parse(question), confidence)
+            return asker.table([by] if isinstance(by, str) else list(by), asked, column, confidence)
+        return asker.count(asked, confidence) if column is None else asker.mean(column, asked, confidence)
 
     def regress(self, formula: str, *, confidence: float = 0.95) -> Regression:
         """The coefficients of a linear regression on the records of a table, with intervals that include the noise.
@@ -423,24 +433,6 @@ class Release:
         from cantle.release.sampling import sample
 
         return sample(self, n, seed, where)
-
-
-FILES = {
-    "groups": "groups.parquet",
-    "tree": "tree.parquet",
-    "marginals": "marginals.parquet",
-    "sizes": "sizes.parquet",
-    "tables": "tables.parquet",
-    "statement": "statement.md",
-    "registry": "registry.yaml",
-    "datapackage": "datapackage.json",
-    "manifest": "release.json",
-}
-
-
-def mark_of(manifest: Manifest) -> str:
-    """Prefix of the names of a release's files, and of files made from it: empty, or NOT-PRIVATE."""
-    return "" if manifest.private else MARK
 
 
 def sha256(content: bytes) -> str:

@@ -17,9 +17,9 @@ import polars as pl
 from cantle.drawing.records import with_texts
 from cantle.errors import MissingExtra, OutputError, ParameterError, install_command, raise_alone
 from cantle.release import Release
-from cantle.release.data_file import as_polars
 from cantle.release.kinds import texts_of
 from cantle.release.schemas import attributes_of
+from cantle.release.storage import as_polars
 from cantle.release.words import labels_of
 
 MOST_ROWS = 1_048_575
@@ -41,14 +41,9 @@ def bundle(release: Release, target: Path) -> None:
 
 def _titles(release: Release, frame: pl.DataFrame) -> list[str]:
     """The full name of each column, where the schema has one."""
-    titles = {one["name"]: str(one.get("title") or one["name"]) for one in _columns(release)}
+    declared: Any = release.manifest.schema["fields"]
+    titles = {one["name"]: str(one.get("title") or one["name"]) for one in declared}
     return [titles.get(name, name) for name in frame.columns]
-
-
-def _columns(release: Release) -> list[Any]:
-    """The declared columns, as the schema writes them."""
-    listed: Any = release.manifest.schema["fields"]
-    return listed if isinstance(listed, list) else []
 
 
 def _excel(release: Release, frame: pl.DataFrame, target: Path) -> None:

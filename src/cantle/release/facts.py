@@ -40,10 +40,6 @@ class Previous:
         return f"{self.date}: {said}" if self.date else said
 
 
-def _stated(one: Previous) -> dict[str, str]:
-    return {name: value for name, value in vars(one).items() if value}
-
-
 @dataclass(frozen=True, kw_only=True)
 class Facts:
     """The facts; each may be left out. Texts are single lines.
@@ -99,12 +95,11 @@ class Facts:
 
     def to_dict(self) -> dict[str, JSON]:
         """The facts that are there, as in release.json."""
-        stated: dict[str, Any] = {name: value for name, value in vars(self).items() if value}
-        return stated | {
-            name: [_stated(one) if isinstance(one, Previous) else one for one in value]
-            for name, value in stated.items()
-            if isinstance(value, tuple)
+        listed = [{name: value for name, value in vars(one).items() if value} for one in self.previous]
+        stated = {
+            name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items() if value
         }
+        return stated | ({"previous": listed} if listed else {})
 
     @staticmethod
     def from_dict(document: object, where: str = "facts") -> Facts:

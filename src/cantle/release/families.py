@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from cantle.release.kinds import DRAWN, ReleasedKind, Texts
 from cantle.release.manifest import Manifest
-from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
-from cantle.release.storage import FamilyStorage
 from cantle.release.structures import traits_of
-from cantle.release.words import Right, Uses, points, printable, sentence, worst_of
+from cantle.release.words import Right, Uses, measured, points, printable, sentence
 from cantle.schema.fields import WRITING
 
 if TYPE_CHECKING:
@@ -22,15 +21,10 @@ if TYPE_CHECKING:
 
 def rights(accuracy: Accuracy | None, released: int, child: str) -> list[Right]:
     """The measured errors of shares of families: by their own columns, by one child, by two children in a row."""
-    if accuracy is None or not accuracy.bought:
-        return []
-    about = (
-        f"by their own columns and number of {child}",
-        f"with {child} of one kind",
-        f"with two {child} in a row of two kinds",
+    two = f"with two {child} in a row of two kinds"
+    return measured(
+        accuracy, released, (f"by their own columns and number of {child}", f"with {child} of one kind", two)
     )
-    known = zip((accuracy.one_column, accuracy.together, accuracy.apart), about, strict=True)
-    return [worst_of(error, words, released) for error, words in known if error is not None]
 
 
 def uses(manifest: Manifest) -> Uses:
@@ -42,11 +36,11 @@ def uses(manifest: Manifest) -> Uses:
     )
     if not released:
         return Uses((f"nothing: no {names[0]} were released",), bad)
-    measured = rights(manifest.accuracy, released, names[1])
-    if not measured:
+    known = rights(manifest.accuracy, released, names[1])
+    if not known:
         return Uses((f"shares of {names[0]} and of {names[1]}: how far they are off was not measured",), bad)
     return Uses(
-        tuple(f"shares of {names[0]} {one.about}: right to ±{points(one.error)} percentage points" for one in measured),
+        tuple(f"shares of {names[0]} {one.about}: right to ±{points(one.error)} percentage points" for one in known),
         bad,
     )
 
@@ -67,7 +61,7 @@ def _texts(manifest: Manifest) -> Texts:
     kept = f"{names[1]} above {most:,} per family, if any, are left out, and so are {names[1]} whose key no row of "
     outcome = (
         f"{manifest.summary['records']:,} synthetic {names[0]} with {children:,} synthetic {names[1]}, drawn from the "
-        f"noisy counts of {traits_of(manifest).released}.\n"
+        f"noisy counts of {traits_of(manifest).in_words}.\n"
         "A drawn family may happen to equal a real one, which says nothing about anyone. Keys are new.\n"
         f"One family is all rows of both files that carry one key. {kept[0].upper()}{kept[1:]}{names[0]} has.\n"
         f"Somebody who appears in two families is not protected by this promise in both together."
@@ -106,7 +100,6 @@ def _fields(resource: Mapping[str, Any]) -> list[JSON]:
 
 
 KIND = ReleasedKind(
-    noun="families",
     title="linked tables",
     size="synthetic families: one row of the parents' file each, with its children in the other file.",
     record="family",
@@ -114,7 +107,6 @@ KIND = ReleasedKind(
     counted="families",
     part="column",
     how="{n} synthetic families of two linked tables, drawn from noisy counts",
-    storage=FamilyStorage(),
     uses=lambda release: uses(release.manifest),
     texts=_texts,
 )

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cantle.release.kinds import DRAWN, ReleasedKind, Texts
 from cantle.release.manifest import Manifest
-from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
-from cantle.release.storage import DegreeStorage
+from cantle.release.storage import as_polars
 from cantle.release.structures import traits_of
 from cantle.release.words import Uses, declared_names
 
@@ -57,8 +57,6 @@ def has_confidence(release: Release) -> bool:
 
 def _middle(release: Release) -> Estimate:
     """The number of nodes with at least the middle degree."""
-    from cantle.release.data_file import as_polars  # which imports the kinds of data
-
     degrees = as_polars(release.records, release.manifest)["degree"]
     return release.count(f"degree >= {int(degrees.median() or 0)}")  # type: ignore[arg-type]
 
@@ -95,7 +93,7 @@ def _texts(manifest: Manifest) -> Texts:
     counts = f"A sequence of {manifest.summary['records']:,} degrees, made from the noisy counts of"
     fitted = _fitted(manifest)
     how = fitted or "degrees are drawn inside these ranges at random"
-    said = f"{counts} {traits_of(manifest).released}. {how[0].upper()}{how[1:]}.\nNo edge is released."
+    said = f"{counts} {traits_of(manifest).in_words}. {how[0].upper()}{how[1:]}.\nNo edge is released."
     described: dict[str, JSON] = {"schema": {"fields": [{"name": "degree", "type": "integer"}]}}
     names = declared_names(manifest, "nodes")
     return Texts(
@@ -107,7 +105,6 @@ def _texts(manifest: Manifest) -> Texts:
 
 
 KIND = ReleasedKind(
-    noun="a graph",
     title="the degrees of a graph",
     size="nodes, each with its released degree. Who is connected to whom is not in the release.",
     record="record",
@@ -118,7 +115,6 @@ KIND = ReleasedKind(
     product="Summary statistics",
     bare="Statistics",
     noise_note="the interval covers the noise in the counts, not what the bound on degrees removed or the fit changed",
-    storage=DegreeStorage(),
     uses=uses,
     texts=_texts,
 )

@@ -6,7 +6,10 @@ so public.
 
 from __future__ import annotations
 
+import json
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from cantle.errors import ParameterError, VerifyError, raise_alone
 from cantle.methods.own_error.accuracy import Accuracy
@@ -16,6 +19,22 @@ from cantle.release.document_fields import checked, read, written
 from cantle.release.facts import Facts
 from cantle.schema.canonical_json import JSON
 from cantle.trusted.core.budget import Charge, Unit
+
+FILES = {
+    "groups": "groups.parquet",
+    "tree": "tree.parquet",
+    "marginals": "marginals.parquet",
+    "sizes": "sizes.parquet",
+    "tables": "tables.parquet",
+    "statement": "statement.md",
+    "registry": "registry.yaml",
+    "datapackage": "datapackage.json",
+    "manifest": "release.json",
+}
+"""The names of the files of a release. Those without a guarantee have a prefix."""
+
+MARK = "NOT-PRIVATE."
+"""Prefix of the names of all files without a guarantee: made with a known seed, or with an inferred schema."""
 
 FORMAT = "cantle-release/1"
 _MAY_BE_LEFT_OUT = ("author", "form", "notes", "facts", "files", "sha256")
@@ -131,3 +150,34 @@ def _facts(document: object) -> Facts:
         return Facts.from_dict(document)
     except ParameterError as error:
         raise_alone(VerifyError(f"release.json is not of the expected form: {error}"))
+
+
+# ---- release.json in a folder -------------------------------------------------------------------------------
+
+
+def mark_of(manifest: Manifest) -> str:
+    """Prefix of the names of a release's files, and of files made from it: empty, or NOT-PRIVATE."""
+    return "" if manifest.private else MARK
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """release.json of a folder."""
+    return Manifest.from_dict(read_document(folder))
+
+
+def read_document(folder: Path) -> dict[str, JSON]:
+    """release.json of a folder, as parsed JSON."""
+    for prefix in ("", MARK):
+        path = folder / (prefix + FILES["manifest"])
+        if os.path.exists(path):
+            try:
+                document = json.loads(path.read_bytes())
+            except (OSError, ValueError, RecursionError):
+                raise_alone(VerifyError(f"{path} is not readable JSON"))
+            if isinstance(document, dict) and document.get("format") == FORMAT:
+                return document
+            raise VerifyError(f"{path} is not a release of this format ({FORMAT})")
+    if not os.path.exists(folder):
+        raise VerifyError(f"there is no folder {folder}; check the path")
+    what = "holds no release: there is no" if os.path.isdir(folder) else "is a file; give the release folder, which has"
+    raise VerifyError(f"{folder} {what} {FILES['manifest']}")

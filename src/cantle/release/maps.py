@@ -15,8 +15,8 @@ from cantle.drawing.group_frames import column_of
 from cantle.errors import ParameterError
 from cantle.release import Release
 from cantle.release.answers.estimates import Noise
-from cantle.release.data_file import as_polars
 from cantle.release.schemas import attributes_of, code_reader
+from cantle.release.storage import as_polars
 from cantle.schema.domain import Attribute, Plane
 from cantle.schema.places import EARTH
 from cantle.trusted.core.arrays import Floats, Ints

@@ -10,8 +10,9 @@ from typing import Any
 
 from cantle.errors import MissingExtra, ParameterError, install_command, raise_alone
 from cantle.release.facts import Facts
-from cantle.release.kinds import KINDS, files_of, texts_of
+from cantle.release.kinds import kind_of, texts_of
 from cantle.release.manifest import Manifest
+from cantle.release.storage import files_of
 from cantle.schema.canonical_json import JSON
 
 MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "dat": "text/plain", "xes": "application/xml"}
@@ -69,7 +70,7 @@ def datacite(manifest: Manifest) -> str:
     """The metadata that archives register with a DOI: JSON of the DataCite schema 4."""
     facts = manifest.facts
     _need(manifest, "title", "curator")
-    described = facts.description or KINDS[manifest.kind].how.format(n=manifest.summary["records"])
+    described = facts.description or kind_of(manifest.kind).how.format(n=manifest.summary["records"])
     promise = f"{manifest.guarantee}, epsilon {manifest.epsilon} for {manifest.unit}; made by cantle."
     period = _PERIOD.fullmatch(facts.period)
     day = _day(manifest)
@@ -77,7 +78,7 @@ def datacite(manifest: Manifest) -> str:
         "schemaVersion": "http://datacite.org/schema/kernel-4",
         "doi": facts.identifier.removeprefix("https://doi.org/"),
         "url": facts.source if _ADDRESS.fullmatch(facts.source) else "",
-        "types": {"resourceTypeGeneral": "Dataset", "resourceType": KINDS[manifest.kind].product},
+        "types": {"resourceTypeGeneral": "Dataset", "resourceType": kind_of(manifest.kind).product},
         "creators": [{"name": one, "nameType": "Organizational"} for one in facts.curator],
         "titles": [{"title": facts.title}],
         "publisher": {"name": facts.curator[0]},

@@ -11,7 +11,7 @@ import json
 import re
 from pathlib import Path
 
-from cantle.release.kinds import KINDS, texts_of
+from cantle.release.kinds import kind_of, texts_of
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.statement import became, beyond, declared_records, neighbours, noise
 from cantle.release.words import method_in_words, printable
@@ -41,7 +41,7 @@ def registry(manifest: Manifest) -> str:
     stated = [*(f"- {one} (stated by the curator)" for one in m.facts.previous), m.facts.plans]
     legal = [f"Legal basis: {m.facts.legal_basis}."] if m.facts.legal_basis else []
     values = {
-        "data_product_type": KINDS[m.kind].product,
+        "data_product_type": kind_of(m.kind).product,
         "description": _description(m),
         "publication_date": (m.created or "")[:10],
         "variant_name": "Pure DP" if m.private else "Custom",
@@ -103,7 +103,7 @@ def quoted(text: str) -> str:
 
 
 def _description(m: Manifest) -> str:
-    kind = KINDS[m.kind]
+    kind = kind_of(m.kind)
     sound = "Differentially private data" if m.private else f"{m.guarantee}. {kind.bare}"
     making = kind.how.format(n=m.summary["records"])
     said = f"{sound}: {making}. Method {method_in_words(m)}."

@@ -13,7 +13,7 @@ from cantle.drawing.records import as_frame, kind_of_frame
 from cantle.errors import ParameterError
 from cantle.release import Release
 from cantle.release.answers.table_answers import TableAsker
-from cantle.release.kinds import KINDS
+from cantle.release.storage import STORAGES
 from cantle.release.structures import opened, traits_of
 from cantle.trusted.core.arrays import Bools, Ints
 
@@ -37,7 +37,7 @@ def sample(release: Release, n: int, seed: int | None, where: str | None = None)
     generator = public_dice(fresh_seed() if seed is None else seed, compiled=kernel_choice.worth_loading(n))
     drawn = _drawn_where(release, where, n, generator) if where else opened(release).draw(n, generator)
     form = {**release.manifest.form, "frame": kind_of_frame(release.drawn)}
-    return as_frame(KINDS[release.manifest.kind].storage.given_back(drawn, form, release.schema))
+    return as_frame(STORAGES[release.manifest.kind].given_back(drawn, form, release.schema))
 
 
 def _drawn_where(release: Release, where: str, n: int, generator: Dice) -> pl.DataFrame:

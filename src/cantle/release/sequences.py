@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.methods.own_error.accuracy import Accuracy
+from cantle.release.kinds import DRAWN, ReleasedKind, Texts
 from cantle.release.manifest import Manifest
-from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
-from cantle.release.storage import ListStorage
 from cantle.release.structures import traits_of
-from cantle.release.words import Right, Uses, declared_names, drawn_records, groups, points, sentence, worst_of
+from cantle.release.words import Right, Uses, declared_names, drawn_records, groups, measured, points, sentence
 from cantle.schema.items import Universe
 from cantle.schema.sequence_questions import pattern_of
 from cantle.trusted.core.arrays import Codes, Ints
@@ -31,12 +30,9 @@ BEYOND = "What depends on longer strings than were counted, such as returns afte
 
 
 def rights(accuracy: Accuracy | None, released: int) -> list[Right]:
-    """The measured errors of shares of sequences."""
-    if accuracy is None or not accuracy.bought:
-        return []
-    after = "for one symbol directly after another", "for one at any time after another"
-    known = zip((accuracy.together, accuracy.apart), after, strict=True)
-    return [worst_of(error, about, released) for error, about in known if error is not None]
+    """The measured errors of shares of sequences, the largest last."""
+    about = ("", "for one symbol directly after another", "for one at any time after another")
+    return measured(accuracy, released, about)
 
 
 def middle(accuracy: Accuracy | None, released: int) -> float | None:
@@ -141,7 +137,7 @@ def _texts(manifest: Manifest) -> Texts:
     parts = rights(manifest.accuracy, manifest.summary["records"])
     universe = declared_names(manifest, "items")
     return Texts(
-        drawn_records(manifest, "sequence", traits.released) + traits.besides,
+        drawn_records(manifest, "sequence", traits.in_words) + traits.besides,
         DRAWN,
         f"Collections of any number of sequences (also zero) of symbols of a public alphabet ({universe}).",
         {"dat": {}, "xes": {}, "csv": {"schema": {"fields": long}}, "parquet": {"schema": {"fields": lists}}},
@@ -151,7 +147,6 @@ def _texts(manifest: Manifest) -> Texts:
 
 
 KIND = ReleasedKind(
-    noun="sequences",
     title="sequences",
     size="synthetic sequences of symbols, drawn from noisy counts.",
     record="sequence",
@@ -159,9 +154,6 @@ KIND = ReleasedKind(
     counted="sequences",
     part="symbol",
     how="{n} synthetic sequences of symbols, drawn from noisy counts",
-    formats=("csv", "parquet", "fimi", "xes"),
-    usual_format={"lines": "fimi", "long": "csv", "list": "parquet", "xes": "xes"},
-    storage=ListStorage(ordered=True),
     uses=lambda release: uses(release.manifest),
     texts=_texts,
 )

@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 
 from cantle.methods.own_error.accuracy import Accuracy
+from cantle.release.kinds import DRAWN, ReleasedKind, Texts
 from cantle.release.manifest import Manifest
-from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
-from cantle.release.storage import ListStorage
+from cantle.release.schemas import universe_of
 from cantle.release.structures import traits_of
-from cantle.release.words import Right, Uses, declared_names, drawn_records, groups, percent, points, sentence, worst_of
+from cantle.release.words import Right, Uses, declared_names, drawn_records, groups, measured, percent, points, sentence
 from cantle.schema.canonical_json import JSON
 from cantle.schema.code_sets import Key
 from cantle.schema.items import Universe
@@ -26,17 +26,11 @@ WEAKER = "Connections between items tend to come out weaker than they are."
 
 
 def rights(accuracy: Accuracy | None, released: int) -> list[Right]:
-    """The measured errors of shares of sets, each at least as large as the one before it."""
-    if accuracy is None or not accuracy.bought:
-        return []
-    other = "with two or three items" if accuracy.together is None else "with two or three other items"
-    counted = "with two or three items whose pairs were counted" if accuracy.apart else "with two or three items"
-    kinds = ((accuracy.one_column, "with one item"), (accuracy.together, counted), (accuracy.apart, other))
-    parts = list[Right]()
-    for error, about in kinds:
-        if error is not None:
-            parts.append(worst_of(error, about, released, parts[-1].error if parts else 0.0))
-    return parts
+    """The measured errors of shares of sets."""
+    several = ("with two or three items", "with two or three items")
+    if accuracy is not None and accuracy.together is not None and accuracy.apart is not None:
+        several = ("with two or three items whose pairs were counted", "with two or three other items")
+    return measured(accuracy, released, ("with one item", *several))
 
 
 def uses(manifest: Manifest) -> Uses:
@@ -69,16 +63,15 @@ def _pairs_known(manifest: Manifest) -> bool:
 
 def _counted(manifest: Manifest) -> str:
     """The items whose pairs were counted, if these are not all."""
-    if "paired_items" not in manifest.summary:
-        return ""
-    return f" of the {manifest.summary['paired_items']:,} most frequent ones"
+    paired = manifest.summary.get("paired_items", 0)
+    return f" of the {paired:,} most frequent ones" if 0 < paired < universe_of(manifest).size else ""
 
 
 def _lost(manifest: Manifest) -> Iterator[str]:
     """What a release of sets has lost."""
     if not _pairs_known(manifest):
         yield "which items go together: the release does not know it"
-    elif "paired_items" in manifest.summary:
+    elif _counted(manifest):
         yield "which of the rarer items go together: their pairs were not counted"
     if filled := manifest.summary.get("refilled", 0):
         yield f"rare sets: {percent(filled, manifest.summary['records'])} of the sets are filled in at random"
@@ -113,7 +106,7 @@ def _texts(manifest: Manifest) -> Texts:
     known = rights(manifest.accuracy, manifest.summary["records"])
     universe = declared_names(manifest, "items")
     return Texts(
-        drawn_records(manifest, "set", traits.released) + traits.besides,
+        drawn_records(manifest, "set", traits.in_words) + traits.besides,
         DRAWN,
         f"Collections of any number of sets (also zero) of items of a public universe ({universe}).",
         {"dat": {}, "csv": {"schema": {"fields": long}}, "parquet": {"schema": {"fields": lists}}},
@@ -123,7 +116,6 @@ def _texts(manifest: Manifest) -> Texts:
 
 
 KIND = ReleasedKind(
-    noun="sets",
     title="sets of items",
     size="synthetic sets of items, drawn from noisy counts.",
     record="set",
@@ -131,9 +123,6 @@ KIND = ReleasedKind(
     counted="sets",
     part="item",
     how="{n} synthetic sets of items, drawn from noisy counts",
-    formats=("csv", "parquet", "fimi"),
-    usual_format={"fimi": "fimi", "long": "csv", "list": "parquet"},
-    storage=ListStorage(),
     uses=lambda release: uses(release.manifest),
     texts=_texts,
 )

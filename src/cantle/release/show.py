@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 from cantle.release import Release
 from cantle.release.accuracy import accuracy_to
-from cantle.release.data_file import as_polars, lists_of
-from cantle.release.kinds import KINDS, texts_of
+from cantle.release.kinds import kind_of, texts_of
 from cantle.release.manifest import Manifest
 from cantle.release.schemas import code_reader, schema_as
 from cantle.release.spending import budget_lines
 from cantle.release.statement import verdicts
+from cantle.release.storage import as_polars, lists_of
 from cantle.release.structures import opened, traits_of
 from cantle.release.words import method_in_words, percent, totals
 from cantle.schema.canonical_json import JSON
+from cantle.schema.relations import Unfolded
 from cantle.schema.table import TableSchema
+from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.budget import words_of
 
 _NAMED = 8  # most columns that an overview names
@@ -30,7 +32,7 @@ def sections(release: Release, depth: int = 3, everything: bool = True) -> Itera
     if release.manifest.notes:
         yield "Notes", list(release.manifest.notes)
     stated = release.manifest
-    verdict = KINDS[stated.kind].uses(release)
+    verdict = kind_of(stated.kind).uses(release)
     yield "Good for", [f"* {words}" for words in verdict.good]
     yield "Not good for", [f"* {words}" for words in verdict.bad]
     if measured := texts_of(stated).accuracy:
@@ -46,9 +48,9 @@ def overview(release: Release) -> list[tuple[str, str]]:
         ("guarantee", m.guarantee),
         ("epsilon", f"{m.epsilon} for {m.unit}"),
         ("method", method_in_words(m)),
-        ("records", f"{m.summary['records']:,} {KINDS[m.kind].records}"),
-        ("counted", traits_of(m).in_short),
-        *((("totals", text),) if (text := totals(m, KINDS[m.kind].counted)) else ()),
+        ("records", f"{m.summary['records']:,} {kind_of(m.kind).records}"),
+        ("counted", traits_of(m).in_words),
+        *((("totals", text),) if (text := totals(m, kind_of(m.kind).counted)) else ()),
         *((("ranges", text),) if (text := _ranges_in_words(m)) else ()),
         *(("accuracy", words.removeprefix("Accuracy ")) for words in texts_of(m).accuracy[:1]),
         *(("criterion", words.replace("*", "")) for words in verdicts(m)),
@@ -126,6 +128,7 @@ def bars(labels: Sequence[str], counts: Sequence[int], whole: int | None = None)
 
 
 _MOST_COLUMNS = 12  # columns that are shown, unless all are requested
+_MOST_ITEMS = 60  # items of lists that are shown, unless all are requested
 _MOST = 8  # most groups of a column, or items, that are shown
 
 
@@ -144,18 +147,36 @@ def column_section(release: Release, everything: bool) -> tuple[str, list[str]]:
     left = 0 if everything else max(0, len(columns) - _MOST_COLUMNS)
     shown = columns if left < 2 else [*columns[: _MOST_COLUMNS - 1], *columns[-1:]]
     fields = {field.name: field for field in schema.fields}
-    view = TableView([one.on_places for one in shown], [codes(one.name) for one in shown], fields, schema.relations)
-    for one, grouping, places in zip(shown, view.groups(_MOST), view.codes, strict=True):
-        if left > 1 and grouping.name == columns[-1].name:
+    plain = [one for one in shown if one.name not in lists]
+    view = TableView([one.on_places for one in plain], [codes(one.name) for one in plain], fields, schema.relations)
+    groups = {
+        one.name: (grouping, places)
+        for one, grouping, places in zip(plain, view.groups(_MOST), view.codes, strict=True)
+    }
+    for one in shown:
+        if left > 1 and one.name == columns[-1].name:
             lines.append(f"… {left:,} columns are left out here; see them with --all")
-        title = view.title(grouping.name)
-        lines.append(f"{grouping.name}: {title}" if title else grouping.name)
+        title = view.title(one.name)
+        lines.append(f"{one.name}: {title}" if title else one.name)
         if one.name in lists:
-            held = [int(codes(name).sum()) for name in lists[one.name].columns]
-            lines += (f"  {line}" for line in bars(lists[one.name].labels, held, len(places)))
-            continue
-        lines += (f"  {line}" for line in bars(grouping.labels, grouping.counts(places).tolist()))
+            drawn = item_bars(lists[one.name], codes, everything)
+        else:
+            grouping, places = groups[one.name]
+            drawn = bars(grouping.labels, grouping.counts(places).tolist())
+        lines += (f"  {line}" for line in drawn)
     return "Columns", lines
+
+
+def item_bars(lists: Unfolded, codes: Callable[[str], Codes], everything: bool) -> Iterator[str]:
+    """How many records have each item of a column of lists; of many items the most frequent ones."""
+    held = [codes(name) for name in lists.columns]
+    found = list(zip(lists.labels, (int(one.sum()) for one in held), strict=True))
+    left = 0 if everything else max(0, len(found) - _MOST_ITEMS)
+    if left:
+        found = sorted(found, key=lambda one: -one[1])[:_MOST_ITEMS]
+    yield from bars([label for label, _ in found], [number for _, number in found], len(held[0]))
+    if left:
+        yield f"… {left:,} more are left out here; see them with --all"
 
 
 def item_section(release: Release) -> tuple[str, list[str]]:

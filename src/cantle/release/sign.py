@@ -16,8 +16,7 @@ from typing import Any
 import rfc8785
 
 from cantle.errors import MissingExtra, OutputError, ParameterError, VerifyError, install_command, raise_alone
-from cantle.release import mark_of
-from cantle.release.load import load
+from cantle.release.manifest import mark_of, read_manifest
 
 SIGNATURE = "signature.json"
 PURPOSE = b"cantle release "
@@ -53,7 +52,7 @@ def sign(folder: Path, key: Path) -> Path:
     secret = _read(key, private=True)
     if found := verify_folder(folder):
         raise VerifyError(f"a damaged release is not signed: {'; '.join(found)}")
-    manifest = load(folder).manifest
+    manifest = read_manifest(folder)
     target = folder / (mark_of(manifest) + SIGNATURE)
     signed = base64.b64encode(secret.sign(PURPOSE + manifest.sha256.encode())).decode()
     document = {"algorithm": "Ed25519", "release": manifest.sha256, "signature": signed}
@@ -67,7 +66,7 @@ def sign(folder: Path, key: Path) -> Path:
 def signature_problems(folder: Path, key: Path) -> list[str]:
     """What is wrong with the signature of a release, judged by the signer's public key."""
     public = _read(key, private=False)
-    manifest = load(folder).manifest
+    manifest = read_manifest(folder)
     name = mark_of(manifest) + SIGNATURE
     if not (folder / name).is_file():
         return [f"{name} is missing: nobody has signed this release"]

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from cantle.drawing.records import records_meant
 from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError
 from cantle.release.accuracy import MORE_DOUBT, OF_PAIR, bound_of
 from cantle.release.facts import Facts
-from cantle.release.kinds import KINDS, texts_of
+from cantle.release.kinds import kind_of, texts_of
 from cantle.release.manifest import EarlierRelease, Manifest
 from cantle.release.spending import receipt_table
 from cantle.release.words import method_in_words, totals
@@ -80,42 +81,30 @@ _TOLD = {
 
 def who_publishes(facts: Facts) -> str:
     """The section with the facts that the curator gave; nothing if there are none."""
-    given = facts.to_dict()
-    lines = [f"* **{words}**: {_in_line(given[name])}" for name, words in _TOLD.items() if name in given]
+    given: dict[str, Any] = facts.to_dict() | {"curator": ", ".join(facts.curator)}
+    lines = [f"* **{words}**: {given[name]}" for name, words in _TOLD.items() if given.get(name)]
     if not lines:
         return ""
     return "\n".join(["## Who publishes this data, and why", "", *lines, "", "The curator gave these facts.", "", ""])
 
 
-def _in_line(fact: object) -> object:
-    return ", ".join(map(str, fact)) if isinstance(fact, list) else fact
-
-
-def for_people(manifest: Manifest, kind: str, chance: str) -> str:
-    """The section for the people in the data, in plain words. `kind` is the unit, and `chance` what 50 % can become."""
-    lines = (f"* {line}" for line in _lines(manifest, kind, chance))
-    return "\n".join(["## What this means for you, if you are in the data", "", *lines, ""])
-
-
-def _lines(manifest: Manifest, kind: str, chance: str) -> Iterator[str]:
-    unit = _UNITS[kind]
-    yield unit.drawn
-    if manifest.private:
-        little = manifest.receipt.epsilon_nano > CAREFUL * NANO
-        yield (
-            f"Before reading this release, somebody may give an even chance (50 %) to {unit.yours} being in the "
-            f"data. After reading it, they can be at most {chance} sure{', which is little protection' * little}. "
-            f"This holds whatever else they know, today or later.{unit.several}"
-        )
-        yield (
-            "It does not hide what is true of many people. If the data shows that people like you often fall ill, a "
-            "reader learns that about you too, and would have learned it without you."
-        )
-    else:
-        yield "**This release does not protect you.** It is for tests, and must not be made from data about people."
-    yield "A release cannot be taken back, and what several releases from the same data reveal adds up."
+def for_people(manifest: Manifest) -> str:
+    """The section for the people in the data, in plain words."""
+    unit, epsilon = _UNITS[_kind(manifest)], manifest.receipt.epsilon_nano / NANO
+    little = ", which is little protection" if epsilon > CAREFUL else ""
+    promised = [
+        f"Before reading this release, somebody may give an even chance (50 %) to {unit.yours} being in the data. "
+        f"After reading it, they can be at most {chance(epsilon)} sure{little}. "
+        f"This holds whatever else they know, today or later.{unit.several}",
+        "It does not hide what is true of many people. If the data shows that people like you often fall ill, a "
+        "reader learns that about you too, and would have learned it without you.",
+    ]
+    void = ["**This release does not protect you.** It is for tests, and must not be made from data about people."]
+    last = ["A release cannot be taken back, and what several releases from the same data reveal adds up."]
     if manifest.facts.contact:
-        yield f"Questions: {manifest.facts.contact}."
+        last.append(f"Questions: {manifest.facts.contact}.")
+    lines = [unit.drawn, *(promised if manifest.private else void), *last]
+    return "\n".join(["## What this means for you, if you are in the data", "", *(f"* {line}" for line in lines), ""])
 
 
 def odds(epsilon: float) -> str:
@@ -151,7 +140,7 @@ Compare two cases: the data as it is, and the same data with {who} left out. Wha
 release, they would have concluded with a similar probability in the other case: the odds of any outcome differ
 {odds(epsilon)}. This holds whatever else they know, and however much they compute. For example: somebody
 thinks that the data contains {one_given(m)} with a chance of 50 %. After seeing the release, that chance is at
-least {_chance(-epsilon)} and at most {_chance(epsilon)}. If {who} {_replaced(m)},
+least {chance(-epsilon)} and at most {chance(epsilon)}. If {who} {_replaced(m)},
 the same holds with 2 epsilon ({words_of(2 * m.receipt.epsilon_nano)}) in place of epsilon.{_weak(epsilon)}
 
 The proofs are the numbered claims of `docs/privacy.md` in the source of cantle; `docs/for-reviewers.md` there answers
@@ -165,7 +154,7 @@ what a reviewer may ask.
 * Running time, memory use and messages about the file as a whole. Only whoever runs the program sees them.
 * {_others(m)}
 
-{for_people(m, _kind(m), _chance(epsilon))}
+{for_people(m)}
 {_earlier(m)}## Where the budget went
 
 {receipt_table(m.receipt)}
@@ -221,7 +210,7 @@ def noise(manifest: Manifest) -> str:
 def _kind(manifest: Manifest) -> str:
     unit = manifest.receipt.unit
     if unit.kind == "record":
-        return "person" if unit.max_records > 1 else KINDS[manifest.kind].record
+        return "person" if unit.max_records > 1 else kind_of(manifest.kind).record
     return unit.kind
 
 
@@ -347,22 +336,25 @@ def _earlier(manifest: Manifest) -> str:
     line = manifest.ledger
     if not line:
         return _previous(manifest)
-    spent, cap = line.spent_nano, line.cap_nano
-    rows = [
-        f"| {e.sequence} | {e.time} | {e.method} | {words_of(e.epsilon_nano)} | {_became(e)} |" for e in line.earlier
-    ]
-    table = ["| release | charged (UTC) | method | epsilon | what became of it |", "|---|---|---|---|---|", *rows, ""]
-    most = "no cap is set" if cap is None else f"its cap is {words_of(cap)}"
-    void = not all(told.startswith("pure") for told in [manifest.guarantee, *(e.guarantee for e in line.earlier)])
-    means = f"For someone who has all of these releases, the odds of any outcome change\n{odds(spent / NANO)}."
-    if void:
+    listed = "None: this is the first release in the ledger of this data set."
+    if line.earlier:
+        rows = (
+            f"| {e.sequence} | {e.time} | {e.method} | {words_of(e.epsilon_nano)} | {_became(e)} |"
+            for e in line.earlier
+        )
+        header = ("| release | charged (UTC) | method | epsilon | what became of it |", "|---|---|---|---|---|")
+        listed = "\n".join([*header, *rows])
+    most = "no cap is set" if line.cap_nano is None else f"its cap is {words_of(line.cap_nano)}"
+    means = (
+        f"For someone who has all of these releases, the odds of any outcome change\n{odds(line.spent_nano / NANO)}."
+    )
+    if not all(told.startswith("pure") for told in [manifest.guarantee, *(e.guarantee for e in line.earlier)]):
         means = "One of these\nreleases has no guarantee: if it was made public, the sum promises nothing."
-    first = "None: this is the first release in the ledger of this data set."
-    listed = "\n".join(table) if rows else f"{first}\n"
     return f"""## Earlier releases from the same data
 
 {listed}
-With this release the data set has spent epsilon {words_of(spent)}; {most}. {means}
+
+With this release the data set has spent epsilon {words_of(line.spent_nano)}; {most}. {means}
 
 {_previous(manifest)}"""
 
@@ -407,14 +399,14 @@ Date and signature: _________________________________________
 """
 
 
-def _chance(epsilon: float) -> str:
+def chance(epsilon: float) -> str:
     """What a chance of 50 % becomes when its odds change by e^epsilon.
 
-    >>> _chance(1.0), _chance(-1.0), _chance(20.0)
+    >>> chance(1.0), chance(-1.0), chance(20.0)
     ('73.1 %', '26.9 %', 'nearly 100 %')
     """
-    chance = 1 / (1 + math.exp(-max(-700.0, min(epsilon, 700.0))))
-    return f"{100 * chance:.3g} %" if 0.001 < chance < 0.999 else f"nearly {round(chance) * 100} %"
+    share = 1 / (1 + math.exp(-max(-700.0, min(epsilon, 700.0))))
+    return f"{100 * share:.3g} %" if 0.001 < share < 0.999 else f"nearly {round(share) * 100} %"
 
 
 def _weak(epsilon: float) -> str:
@@ -437,7 +429,7 @@ def _replaced(manifest: Manifest) -> str:
 
 def _outcome(manifest: Manifest) -> str:
     """What was released, in a sentence."""
-    bound = totals(manifest, KINDS[manifest.kind].counted)
+    bound = totals(manifest, kind_of(manifest.kind).counted)
     return texts_of(manifest).outcome + (f"\n{bound}" if bound else "")
 
 

@@ -1,8 +1,12 @@
-"""How records of each kind of data are stored and given back: their columns, files, lines, and frames."""
+"""The data files of a release, mostly one (`data.<ending>`): how records are written, read, printed and given back.
+
+Released values only. What differs between kinds of data is a class, listed in `STORAGES`.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -11,15 +15,17 @@ import numpy as np
 import polars as pl
 
 from cantle.data.fimi import read_tokens
+from cantle.data.frames import read_column
 from cantle.data.xes import read_xes
 from cantle.drawing.linked_frames import joined, linked
-from cantle.drawing.records import as_frame, csv_of, give_back, read_csv, write_csv
+from cantle.drawing.records import Drawn, as_frame, csv_of, give_back, read_csv, write_csv
 from cantle.drawing.set_frames import PLACE, give_back_sets, long_table, to_frame, write_fimi, write_xes
-from cantle.errors import DataError, VerifyError, raise_alone
+from cantle.errors import DataError, ParameterError, VerifyError, raise_alone
 from cantle.release.manifest import Manifest
 from cantle.release.schemas import schema_as
 from cantle.release.structures import traits_of
 from cantle.release.words import file_metadata
+from cantle.schema import Schema
 from cantle.schema.domain import Domain
 from cantle.schema.families import FamilySchema
 from cantle.schema.items import SPACE, Universe
@@ -28,13 +34,27 @@ from cantle.schema.sets import SetForm, SetSchema
 from cantle.schema.table import TableSchema
 
 if TYPE_CHECKING:
-    from cantle.data.frames import NativeFrame
-    from cantle.drawing.records import Drawn
+    from cantle.data.frames import NativeFrame, PandasSeries
     from cantle.release import Release
 
 
+ENDINGS = {"csv": "csv", "parquet": "parquet", "fimi": "dat", "xes": "xes"}
+"""The ending of a data file in each format."""
+
+
 class Storage(ABC):
-    """How records of one kind are stored: as CSV or Parquet, unless a class says otherwise."""
+    """How records of one kind are stored: in one file of CSV or Parquet, unless a class says otherwise."""
+
+    noun = ""
+    """What the records are of, in a sentence."""
+    formats: tuple[str, ...] = ("csv", "parquet")
+    """The formats in which records can be stored."""
+    usual_format: Mapping[str, str] = {}
+    """The format if none is requested, by the form of the input; csv if the form is not listed."""
+
+    def files(self, manifest: Manifest) -> tuple[str, ...]:  # noqa: ARG002
+        """The names of the data files, without their endings."""
+        return ("data",)
 
     @abstractmethod
     def column_types(self, manifest: Manifest) -> dict[str, pl.DataType]:
@@ -69,6 +89,8 @@ def _types(domain: Domain) -> dict[str, pl.DataType]:
 class TableStorage(Storage):
     """Tables."""
 
+    noun = "a table"
+
     def column_types(self, manifest: Manifest) -> dict[str, pl.DataType]:
         domain = schema_as(manifest, TableSchema).domain()
         ranges = [one.name for one in domain.attributes] if traits_of(manifest).of_ranges else []
@@ -93,6 +115,8 @@ class TableStorage(Storage):
 class DegreeStorage(Storage):
     """Degrees of a graph."""
 
+    noun = "a graph"
+
     def column_types(self, manifest: Manifest) -> dict[str, pl.DataType]:  # noqa: ARG002
         return {"degree": pl.Int64()}
 
@@ -100,8 +124,12 @@ class DegreeStorage(Storage):
 class ListStorage(Storage):
     """Sets, or sequences, which are ordered: lines (FIMI), a long table, a column of lists, or an event log (XES)."""
 
-    def __init__(self, *, ordered: bool = False) -> None:
+    usual_format: Mapping[str, str] = {"fimi": "fimi", "lines": "fimi", "long": "csv", "list": "parquet", "xes": "xes"}
+
+    def __init__(self, *, ordered: bool) -> None:
         self._ordered = ordered
+        self.noun = "sequences" if ordered else "sets"
+        self.formats = ("csv", "parquet", "fimi", *(["xes"] if ordered else []))
 
     def column_types(self, manifest: Manifest) -> dict[str, pl.DataType]:
         form, item = SetForm(**manifest.form), item_type(manifest)
@@ -204,6 +232,11 @@ def item_type(manifest: Manifest) -> pl.DataType:
 class FamilyStorage(Storage):
     """Linked tables: one frame with a column of lists of children, and a file per table."""
 
+    noun = "families"
+
+    def files(self, manifest: Manifest) -> tuple[str, ...]:
+        return tuple(str(one["name"]) for one in cast("list[dict[str, Any]]", manifest.schema["resources"]))
+
     def column_types(self, manifest: Manifest) -> dict[str, pl.DataType]:
         schema = schema_as(manifest, FamilySchema)
         above, below = map(_types, schema.domains)
@@ -265,3 +298,97 @@ def linked_tables(release: Release) -> dict[str, NativeFrame]:
     both = linked(cast("pl.DataFrame", release.records), schema)
     nullable = ([one.name for one in domain.attributes if one.nullable] for domain in schema.domains)
     return {name: give_back(one, kind, some) for name, one, some in zip(schema.names, both, nullable, strict=True)}
+
+
+STORAGES: dict[str, Storage] = {
+    "table": TableStorage(),
+    "sets": ListStorage(ordered=False),
+    "sequences": ListStorage(ordered=True),
+    "graph": DegreeStorage(),
+    "families": FamilyStorage(),
+}
+"""How records are stored, by kind of data."""
+
+
+def files_of(manifest: Manifest) -> tuple[str, ...]:
+    """The names of the data files, without their endings: mostly one."""
+    return STORAGES[manifest.kind].files(manifest)
+
+
+def choose(manifest: Manifest, asked: str | None) -> str:
+    """The format of the data file: the requested one, otherwise the form of the input."""
+    if asked is None:
+        return STORAGES[manifest.kind].usual_format.get(manifest.form.get("form", ""), "csv")
+    _require_known(manifest.kind, asked)
+    return asked
+
+
+def require_storable(schema: Schema, asked: str | None) -> None:
+    """Refuses a format that the kind of data, or its items, do not allow, before any budget is spent."""
+    if asked is not None:
+        _require_known(schema.kind, asked)
+        if asked == "fimi":
+            cast("SetSchema", schema).universe.check_fimi()  # no other kind of data has this format
+
+
+def _require_known(kind: str, asked: str) -> None:
+    known = STORAGES[kind]
+    if asked not in known.formats:
+        raise ParameterError(f"the format must be {' or '.join(known.formats)} for {known.noun}, got {asked!r}")
+
+
+def write(records: Drawn | NativeFrame, path: Path, data: str, manifest: Manifest) -> str | None:
+    """Writes the records; returns the hash of the file if it was computed while writing."""
+    if not isinstance(records, Drawn):
+        STORAGES[manifest.kind].write(as_polars(records, manifest), path, data, manifest)
+        return None
+    if data == "csv":
+        return records.write_csv(path)
+    records.write_parquet(path, file_metadata(manifest))
+    return None
+
+
+def read(folder: Path, prefix: str, manifest: Manifest) -> pl.DataFrame:
+    """The records of a saved release, in the shape in which they were released."""
+    storage = STORAGES[manifest.kind]
+    first = storage.files(manifest)[0]
+    stored = next(data for data, ending in ENDINGS.items() if (folder / f"{prefix}{first}.{ending}").exists())
+    return storage.read(folder / f"{prefix}data.{ENDINGS[stored]}", stored, manifest)
+
+
+def as_text(records: NativeFrame, manifest: Manifest) -> str:
+    """Records as lines to print: CSV, or FIMI lines for sets that were not a long table and whose items allow it."""
+    return STORAGES[manifest.kind].as_text(as_polars(records, manifest), manifest)
+
+
+def number_of(records: NativeFrame, manifest: Manifest) -> int:
+    """The number of records; in a long table each record has one row per item."""
+    frame = as_polars(records, manifest)
+    return frame[manifest.form["id"]].n_unique() if manifest.form.get("form") == "long" else len(frame)
+
+
+def as_polars(records: NativeFrame, manifest: Manifest) -> pl.DataFrame:
+    """The records as a polars frame, whatever kind of frame they were returned in.
+
+    pandas has no type for days or lists, so the types are taken from the schema.
+    """
+    import narwhals as nw
+
+    frame = nw.from_native(records, eager_only=True)
+    if frame.implementation.is_pandas_like():
+        types = STORAGES[manifest.kind].column_types(manifest)
+        return pl.DataFrame([_typed(frame[name].to_pandas(), kind) for name, kind in types.items()])
+    return frame.to_polars()
+
+
+def lists_of(release: Release) -> pl.Series:
+    """The released sets or sequences as a column of lists."""
+    return list_frame(as_polars(release.records, release.manifest), release.manifest)["items"]
+
+
+def _typed(series: PandasSeries, kind: pl.DataType) -> pl.Series:
+    """A pandas column converted to this type; pandas writes a missing number as NaN."""
+    if isinstance(kind, pl.List):
+        return pl.Series(series.name, series.tolist(), dtype=kind)
+    column = read_column(series).alias(series.name)
+    return (column.fill_nan(None) if column.dtype.is_float() else column).cast(kind)

@@ -16,10 +16,9 @@ from cantle.methods.own_error.accuracy import Accuracy, Pair, all_pairs, measure
 from cantle.methods.own_error.table_workload import released_columns
 from cantle.release.accuracy import DOUBT, ShareErrors, bound_of, noise_scale, share_errors
 from cantle.release.answers.asking import bins_of
+from cantle.release.kinds import DRAWN, ReleasedKind, Texts
 from cantle.release.manifest import Manifest
-from cantle.release.released_kind import DRAWN, ReleasedKind, Texts
 from cantle.release.schemas import domain_of, schema_as
-from cantle.release.storage import TableStorage
 from cantle.release.structures import traits_of
 from cantle.release.words import Right, Uses, drawn_records, groups, points, printable, sentence
 from cantle.schema.declared_values import plain
@@ -226,7 +225,7 @@ def _uses(release: Release) -> Uses:
 
 def _texts(manifest: Manifest) -> Texts:
     traits, rules = traits_of(manifest), manifest.schema.get("rules")
-    outcome = drawn_records(manifest, "record", traits.released)
+    outcome = drawn_records(manifest, "record", traits.in_words)
     if isinstance(rules, list) and not traits.of_ranges:
         known = "the public rule" if len(rules) == 1 else f"any of the {len(rules)} public rules"
         outcome += f"\nNo released record breaks {known} in the schema, whatever the input records do."
@@ -311,7 +310,6 @@ def _values(one: Mapping[str, JSON]) -> str:
 
 
 KIND = ReleasedKind(
-    noun="a table",
     title="a table",
     size="synthetic records; a drawn record may happen to equal a real one, which says nothing about anyone.",
     record="record",
@@ -320,7 +318,6 @@ KIND = ReleasedKind(
     part="column",
     how="{n} synthetic records of a table, drawn from noisy counts of regions of the public domain",
     one_number=True,
-    storage=TableStorage(),
     uses=_uses,
     texts=_texts,
 )

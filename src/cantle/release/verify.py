@@ -7,7 +7,7 @@ noise of its numbers and its questions can.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.metadata import version
@@ -17,16 +17,14 @@ import numpy as np
 import rfc8785
 from polars.exceptions import PanicException, PolarsError
 
-from cantle.errors import CantleError
+from cantle.errors import CantleError, VerifyError
 from cantle.methods.own_error.accuracy import KINDS as KINDS_OF_NUMBERS
 from cantle.methods.own_error.accuracy import WHY, Accuracy, PairError, affordable, kinds_of
-from cantle.release import FILES, Release, mark_of, sha256, sha256_of
+from cantle.release import Release, sha256, sha256_of
 from cantle.release.answers.askers import asker_of
 from cantle.release.answers.asking import Asker
-from cantle.release.data_file import ENDINGS
-from cantle.release.kinds import KINDS, files_of
-from cantle.release.load import load, read_document
-from cantle.release.manifest import Manifest, Receipt
+from cantle.release.kinds import kind_of
+from cantle.release.manifest import FILES, Manifest, Receipt, mark_of, read_document
 from cantle.release.metadata import datapackage
 from cantle.release.registry import registry
 from cantle.release.report.page import REPORT as REPORT
@@ -34,6 +32,7 @@ from cantle.release.report.page import report_problems as report_problems
 from cantle.release.schemas import schema_of
 from cantle.release.sign import SIGNATURE, signature_problems
 from cantle.release.statement import statement
+from cantle.release.storage import ENDINGS, files_of
 from cantle.release.structures import opened
 from cantle.release.structures.checks import made_by_this_version
 from cantle.schema.canonical_json import JSON
@@ -50,14 +49,13 @@ def accuracy_problems(release: Release) -> Iterator[str]:
             yield "the receipt paid for an accuracy that the release does not state"
         return
     if accuracy.share != Fraction(manifest.parameters.get("accuracy_share", 0)) or not accuracy.share:
-        yield "the share of the accuracy is not that of the parameters"
-        return
+        raise VerifyError("the share of the accuracy is not that of the parameters")
     price = receipt.epsilon_nano * accuracy.share.numerator // accuracy.share.denominator
     if accuracy.earlier is not None:
         yield from _charges(receipt, price) if accuracy.bought else ()
         return
     records = receipt.unit.max_records
-    kind, epsilon = KINDS[manifest.kind], receipt.epsilon_nano
+    kind, epsilon = kind_of(manifest.kind), receipt.epsilon_nano
     worth = affordable(accuracy.share, epsilon, accuracy.noisy_records, records, of_tables=kind.one_number)
     asker = asker_of(release)
     if accuracy.bought != bool(worth):
@@ -123,26 +121,32 @@ def findings(folder: Path, key: Path | None = None) -> Findings:
 
     With the public key of who published it, the signature is checked too.
     """
-    bad = file_problems(folder) or _found(lambda: problems(load(folder)))
-    unchecked: list[str] = []
-    if not bad:
-        bad = _found(lambda: report_problems(folder, load(folder), unchecked))
-        unchecked += _texts_unchecked(load(folder).manifest)
-        if key is not None:
-            bad += signature_problems(folder, key)
-        elif list(folder.glob(f"*{SIGNATURE}")):
-            unchecked.append(f"{SIGNATURE} was not checked, because that needs the signer's public key: --key FILE")
+    unchecked = list[str]()
+    if bad := file_problems(folder):
+        return Findings(bad, unchecked)
+    try:
+        release = Release.load(folder)
+    except CantleError as error:
+        return Findings([str(error)], unchecked)
+    if bad := problems(release):
+        return Findings(bad, unchecked)
+    bad = _found(lambda: report_problems(folder, release, unchecked))
+    unchecked += _texts_unchecked(release.manifest)
+    if key is not None:
+        bad += signature_problems(folder, key)
+    elif list(folder.glob(f"*{SIGNATURE}")):
+        unchecked.append(f"{SIGNATURE} was not checked, because that needs the signer's public key: --key FILE")
     return Findings(bad, unchecked)
 
 
 def file_problems(folder: Path) -> list[str]:
     """All problems with the files of a saved release."""
-    return _found(lambda: list(_files(folder, read_document(folder))))
+    return _found(lambda: _files(folder, read_document(folder)))
 
 
 def problems(release: Release) -> list[str]:
     """All problems inside a release."""
-    return _found(lambda: list(_checks(release)))
+    return _found(lambda: _checks(release))
 
 
 def _checks(release: Release) -> Iterator[str]:
@@ -153,17 +157,20 @@ def _checks(release: Release) -> Iterator[str]:
     yield from accuracy_problems(release)
 
 
-def _found(look: Callable[[], list[str]]) -> list[str]:
-    """The problems that a check finds. If a release cannot be read, that is a problem too, whatever exception a library
+def _found(look: Callable[[], Iterable[str]]) -> list[str]:
+    """The problems that a check finds. If a release cannot be read, that is the last one, whatever exception a library
     raises: polars has errors of its own for missing columns, and panics on some damaged files."""
+    found = list[str]()
     try:
-        return look()
+        for problem in look():
+            found.append(problem)  # noqa: PERF402 - those before an exception are kept
     except CantleError as error:
-        return [str(error)]
+        found.append(str(error))
     except (PolarsError, PanicException) as error:
-        return [f"a table of the release is not of the expected form ({type(error).__name__})"]
+        found.append(f"a table of the release is not of the expected form ({type(error).__name__})")
     except Exception as error:
-        return [f"release.json is not of the expected form ({type(error).__name__})"]
+        found.append(f"release.json is not of the expected form ({type(error).__name__})")
+    return found
 
 
 def _files(folder: Path, document: dict[str, JSON]) -> Iterator[str]:

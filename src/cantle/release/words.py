@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cantle.drawing.records import share_drawn
-from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError
+from cantle.methods.own_error.accuracy import Accuracy
 from cantle.release.accuracy import WORST_DOUBT, bound_of, noise_scale
 from cantle.release.manifest import Manifest
 from cantle.schema.taxonomy import printable as printable
@@ -145,10 +145,17 @@ def sentence(what: str, accuracy: Accuracy | None, parts: Sequence[Right]) -> st
     return line(what, parts) if parts and accuracy.bought else TOO_FEW
 
 
-def worst_of(error: QuestionError | PairError, about: str, released: int, least: float = 0.0) -> Right:
-    """A measured error that is the largest of many, as a share of the released records, and at least so large."""
-    level = max(least, bound_of(error, WORST_DOUBT) / max(1, released))
-    return Right(level, about, WORST_DOUBT * noise_scale(error) > level * released / 2)
+def measured(accuracy: Accuracy | None, released: int, about: Sequence[str]) -> list[Right]:
+    """The measured errors of shares, given what the numbers of an accuracy are about. Each is the largest of many, and
+    at least as large as the one before it."""
+    parts = list[Right]()
+    if accuracy is None or not accuracy.bought:
+        return parts
+    for error, words in zip((accuracy.one_column, accuracy.together, accuracy.apart), about, strict=True):
+        if error is not None:
+            level = max(parts[-1].error if parts else 0.0, bound_of(error, WORST_DOUBT) / max(1, released))
+            parts.append(Right(level, words, WORST_DOUBT * noise_scale(error) > level * released / 2))
+    return parts
 
 
 def points(share: float) -> str:

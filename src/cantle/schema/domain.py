@@ -149,13 +149,13 @@ class Attribute:
         return self.scale.written(self.name, fine) if isinstance(self.scale, Plane) else [self.values(fine)]
 
     def encode(self, series: pl.Series) -> Codes:
-        """Code of each value, -1 where the record is to be dropped; int32, or int64 past 2**31 codes."""
+        """Code of each value, -1 where the record is to be dropped; int32, or what holds more codes."""
         return self.codes(by_kind(series, self.scale.locate))
 
     def codes(self, fine: Codes) -> Codes:
         """The codes of places on the grid, of MISSING and of DROP, as `encode` has them."""
         codes = fine // self.width if self.width > 1 else fine
-        codes = codes.astype(np.int32 if self.size < 2**31 else np.int64, copy=False)
+        codes = codes.astype(np.promote_types(np.int32, np.min_scalar_type(-self.size)), copy=False)
         bad = fine < 0
         if bad.any():
             codes = np.where(bad, codes.dtype.type(-1), codes)
@@ -361,12 +361,14 @@ class Domain:
         every = {one.name: one.on_places for one in both}
         lists = {name: one for one in both if isinstance(one.scale, Lists) for name in one.scale.names(one.name)}
 
+        items = dict[str, Codes]()
+
         def codes(key: str | int) -> Codes:
             name = str(key)
-            if (whole := lists.get(name)) is not None:
+            if (whole := lists.get(name)) is not None and name not in items:
                 assert isinstance(whole.scale, Lists)
-                return whole.scale.columns(whole.name, whole.encode(whole.given(frame)))[name]
-            return every[name].encode(every[name].given(frame))
+                items.update(whole.scale.columns(whole.name, whole.encode(whole.given(frame))))
+            return items[name] if whole is not None else every[name].encode(every[name].given(frame))
 
         return codes
 

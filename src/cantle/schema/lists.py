@@ -1,6 +1,7 @@
 """Columns of lists: each record has a set of items, such as the diagnoses of a patient.
 
 The code of a list has a bit per item of a public universe, so the order of its items and their repeats mean nothing.
+Codes of more than 63 bits are Python's whole numbers, in arrays of objects.
 Lists are counted as columns of truth values, one per item: a public bijection of each record by itself, like those that
 rules make (cantle.schema.relations).
 
@@ -11,10 +12,11 @@ and an empty text is a missing one. If lists are required, a missing one counts 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -25,13 +27,13 @@ from cantle.schema.fields import DELIMITER
 from cantle.schema.items import Universe, parse_items
 from cantle.schema.scales import DROP, MISSING, Steps
 from cantle.schema.values import Codes, by_kind, text_of
-from cantle.trusted.core.arrays import Bools, Ints
+from cantle.trusted.core.arrays import Bools, Bytes, Ints
 
 if TYPE_CHECKING:
     from cantle.schema.taxonomy import Label
 
-MOST_ITEMS = 60
-"""Most items of a list: a code has a bit for each."""
+MOST_ITEMS = 5_000
+"""Most different items of a list: each is a column that is counted."""
 
 EMPTY = "[]"
 """The empty list, as text."""
@@ -63,8 +65,24 @@ class Lists(Steps):
 
     def columns(self, name: str, codes: Codes) -> dict[str, Codes]:
         """The columns of items that a column of lists of this name is counted in. A missing list holds no item."""
-        there = np.where(codes >= self.grid, 0, codes).astype(np.int64)
-        return {one: there >> item & 1 for item, one in enumerate(self.names(name))}
+        return dict(zip(self.names(name), np.ascontiguousarray(self._held(codes).T), strict=True))
+
+    def folded(self, items: Sequence[Codes]) -> Codes:
+        """The codes of lists, from the columns of items."""
+        packed = np.packbits(np.stack(items, axis=1).astype(np.uint8), axis=1, bitorder="little")
+        return np.array([int.from_bytes(row.tobytes(), "little") for row in packed], dtype=self._kind)
+
+    def _held(self, codes: Codes) -> Bytes:
+        """Which items lists hold, one row per list."""
+        there = [0 if code >= self.grid else code for code in codes.tolist()]
+        width = -(-self.items.size // 8)
+        packed = np.frombuffer(b"".join(one.to_bytes(width, "little") for one in there), dtype=np.uint8)
+        return np.unpackbits(packed.reshape(-1, width), axis=1, count=self.items.size, bitorder="little")
+
+    @cached_property
+    def _kind(self) -> np.dtype[Any]:
+        """The type of codes, which are negative for lists that are missing or dropped."""
+        return np.min_scalar_type(-self.grid - 1)
 
     def names(self, name: str) -> tuple[str, ...]:
         """The names of these columns."""
@@ -89,27 +107,29 @@ class Lists(Steps):
         return items, np.repeat(np.arange(len(lists)), number), lengths.is_null().to_numpy()
 
     def _codes(self, series: pl.Series) -> Codes:
-        items, record, missing = self.spread(series)
+        items, given, missing = self.spread(series)
         item = self.items.encode(items).astype(np.int64)
         unknown = (item < 0) & items.is_not_null().to_numpy()
         if isinstance(self.unknown, tuple):
             item[unknown] = self.items.items.index(self.unknown[1])  # type: ignore[arg-type]
-        codes = np.zeros(len(missing), dtype=np.int64)
-        np.bitwise_or.at(codes, record[item >= 0], np.int64(1) << item[item >= 0])
-        codes = self._first(codes)
+        record, item = self._first(given[item >= 0], item[item >= 0])
+        codes = np.zeros(len(missing), dtype=self._kind)
+        np.bitwise_or.at(codes, record, self._bits[item])
         if self.unknown == DROP:
-            codes[record[unknown]] = DROP
+            codes[given[unknown]] = DROP
         return np.where(missing & (not self.required), MISSING, codes)
 
-    def _first(self, codes: Ints) -> Ints:
-        """The codes of at most `most` items, the first of the universe."""
+    @cached_property
+    def _bits(self) -> Codes:
+        return np.array([1 << item for item in range(self.items.size)], dtype=self._kind)
+
+    def _first(self, record: Ints, item: Ints) -> tuple[Ints, Ints]:
+        """At most `most` items of each record, the first of the universe."""
         if self.most >= self.items.size:
-            return codes
-        kept, number = np.zeros_like(codes), np.zeros_like(codes)
-        for item in range(self.items.size):
-            there = (codes >> item & 1) * (number < self.most)
-            kept, number = kept | there << item, number + there
-        return kept
+            return record, item
+        record, item = np.divmod(np.unique(record * self.items.size + item), self.items.size)
+        kept = np.arange(len(record)) - np.searchsorted(record, record) < self.most
+        return record[kept], item[kept]
 
     def _split(self, text: pl.Series) -> pl.Series:
         """Texts as lists of texts, some of them blank or with blanks around; null if one is missing."""
@@ -126,8 +146,8 @@ class Lists(Steps):
 
     def values(self, k: Codes) -> pl.Series:
         """The lists of codes, in the order of the universe; null if k is the code after the last."""
-        distinct, place = np.unique(np.asarray(k).astype(np.int64), return_inverse=True)
-        row, item = np.nonzero(distinct[:, None] >> np.arange(self.items.size) & 1)
+        distinct, place = np.unique(np.asarray(k).astype(self._kind), return_inverse=True)
+        row, item = np.nonzero(self._held(distinct))
         labels, ends = self.items.labels(item).to_list(), np.searchsorted(row, np.arange(len(distinct) + 1)).tolist()
         lists: list[list[int | str] | None] = [labels[first:end] for first, end in pairwise(ends)]
         if len(distinct) and distinct[-1] >= self.grid:
@@ -185,7 +205,7 @@ def items_of(
     with problems.during("items"):
         items = _of_type(where, entry.get("itemType"), parse_items(entry["items"], base_dir))
         if items.size > MOST_ITEMS:
-            rule = f"each item is a column, so a list has at most {MOST_ITEMS} different ones, not {items.size:,}"
+            rule = f"each item is a column, so a list has at most {MOST_ITEMS:,} different ones, not {items.size:,}"
             fail(where, rule, "declare groups of items, or publish the lists alone, with `kind: sets`")
         for label in map(str, items.items):
             _check_item(where, label, ("", *missing), delimiter)

@@ -226,7 +226,7 @@ class _Parser:
                 return column.box(self._point(4))
             radius, unit = self._value(), self._take()
             if not unit.says("m", "km"):
-                self._refuse("expected m or km after the radius, with a blank between", unit)
+                self._refuse("expected m or km after the radius", unit)
             self._expect("of", "and a point (lat, lon) after the radius")
             return column.circle(radius, 1000 if unit.says("km") else 1, self._point(2))
         except Misfit as why:

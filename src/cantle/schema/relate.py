@@ -89,11 +89,25 @@ def related(
     problems.refuse()
     counted = {name: made or columns[name] for name, made in relations.counted.items()}
     sizes: dict[Key, int] = {name: one.on_places.size for name, one in counted.items()}
-    broken += [*_of_nulls(relations), *_of_bounds(relations), *_of_lists(relations)]
-    rules = uncontradicted(compiled([(text, one) for text, one in broken if one != NOTHING], sizes))
+    broken += [*_of_nulls(relations), *_of_bounds(relations)]
+    # an item that no rule names may stay out of every list, so that it contradicts none
+    items = {str(key) for _, one in broken for key in columns_of(one)}
+    some, rules = (
+        compiled(
+            [
+                pair
+                for pair in (*broken, *(pair for one in relations.lists for pair in one.broken(names)))
+                if pair[1] != NOTHING
+            ],
+            sizes,
+        )
+        for names in (items, relations.lists_by_item)
+    )
     attributes = tuple(one for name, one in counted.items() if name != target)
     made = replace(domain, attributes=attributes, columns=tuple(counted), rules=rules)
-    return _possible(replace(made, relations=relations) if relations.made else made), whole
+    made = replace(made, relations=relations) if relations.made else made
+    _possible(replace(made, rules=uncontradicted(some)))
+    return made, whole
 
 
 def _possible(domain: Domain) -> Domain:
@@ -377,20 +391,6 @@ def _of_bounds(relations: Relations) -> list[tuple[str, Question]]:
             beyond = [relations.inside(form, None, -1)] if low < 0 else []
             beyond += [relations.inside(form, last + 1, None)] if high > last else []
             zeros += [(f"the bounds of {one.name}", question) for question in beyond]
-    return zeros
-
-
-def _of_lists(relations: Relations) -> list[tuple[str, Question]]:
-    """A missing list holds no item, and no list holds too many."""
-    zeros = list[tuple[str, Question]]()
-    for one in relations.lists:
-        if one.missing is not None:
-            holds = [OneColumn(item, CodeSet.of([1], 2)) for item in one.items]
-            both = join(True, [OneColumn(one.missing, CodeSet.of([1], 2)), join(False, holds)])
-            zeros.append((f"{one.name} where it is missing", both))
-        if one.scale.most < len(one.items):
-            terms = tuple(Term(item, 1, 2, 2) for item in one.items)
-            zeros.append((f"the most items of {one.name}", Linear(terms, one.scale.most + 1, None)))
     return zeros
 
 

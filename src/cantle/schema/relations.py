@@ -14,7 +14,7 @@ itself.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import gcd, lcm
@@ -312,13 +312,26 @@ class Unfolded(Made):
         return {one: Attribute(one, _TRUTH, nullable=False) for one in self.columns}
 
     def split(self, places: Mapping[str, Codes]) -> dict[str, Codes]:
-        codes = places[self.name].astype(np.int64)
+        codes = places[self.name]
         items = self.scale.columns(self.name, codes)
-        return items if self.missing is None else items | {self.missing: (codes >= self.scale.grid).astype(np.int64)}
+        return items if self.missing is None else items | {self.missing: (codes >= self.scale.grid).astype(np.uint8)}
 
     def merged(self, drawn: Drawn) -> Codes:
-        codes = np.asarray(sum(drawn[name][1].astype(np.int64) << item for item, name in enumerate(self.items)))
+        codes = self.scale.folded([drawn[name][1] for name in self.items])
         return self.typed(codes if self.missing is None else np.where(drawn[self.missing][1], self.scale.grid, codes))
+
+    def broken(self, items: Collection[str]) -> list[tuple[str, Question]]:
+        """When a record breaks, in these columns of items, that a missing list holds none, and that no list holds too
+        many."""
+        some, broken = [item for item in self.items if item in items], list[tuple[str, Question]]()
+        if self.missing is not None:
+            holds = [OneColumn(item, CodeSet.of([1], 2)) for item in some]
+            both = join(True, [OneColumn(self.missing, CodeSet.of([1], 2)), join(False, holds)])
+            broken.append((f"{self.name} where it is missing", both))
+        if self.scale.most < len(some):
+            terms = tuple(Term(item, 1, 2, 2) for item in some)
+            broken.append((f"the most items of {self.name}", Linear(terms, self.scale.most + 1, None)))
+        return broken
 
     def sentence(self) -> str:
         return f"{self.name} is counted item by item, as {self.items[0]!r} and so on."

@@ -90,7 +90,11 @@ class Rules:
         return np.maximum.reduce(np.broadcast_arrays(*verdicts))
 
     def _whole(self, key: Key) -> tuple[Ints, Ints]:
-        return np.zeros(1, dtype=np.int64), np.array([dict(self.sizes)[key]])
+        return np.zeros(1, dtype=np.int64), np.array([self._size[key]])
+
+    @cached_property
+    def _size(self) -> dict[Key, int]:
+        return dict(self.sizes)
 
     def allowed_box(self, box: Box) -> Box | None:
         """A box inside `box` in which no rule is broken; None if every point of it breaks one.

@@ -15,7 +15,8 @@ from cantle.schema.code_sets import MOST, CodeSet, OneColumn, Question, Term, jo
 from cantle.schema.declared_values import number_in
 from cantle.schema.question_columns import HOLDS, TURNED, Categories, Misfit, Named, Numeric, Token, compared
 
-SECONDS = {"s": 1, "sec": 1, "min": 60, "h": 3600, "d": 86_400}
+_SECONDS = {"": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86_400, "day": 86_400}
+"""The seconds of each unit, by its word without an s at the end."""
 _DAY = 86_400
 
 
@@ -123,8 +124,8 @@ def _number(value: Token, kind: str) -> Fraction:
             raise Misfit(f"{value.text!r} is no number")
         return Numeric.moment(value, kind)
     if value.kind == "length":
-        digits = value.text.rstrip("abcdefghijklmnopqrstuvwxyz")
-        seconds = Fraction(int(digits) * SECONDS[value.text[len(digits) :]])
+        digits = value.text.rstrip(" abcdefghijklmnopqrstuvwxyz")
+        seconds = Fraction(int(digits) * _SECONDS[value.text[len(digits) :].strip().removesuffix("s")])
         if kind == "number" or (kind == "date" and seconds % _DAY):
             raise Misfit(f"{value.text!r} is a length of time; columns of {kind}s have differences in {_UNITS[kind]}")
         return seconds / _DAY if kind == "date" else seconds

@@ -104,7 +104,7 @@ def test_shells_can_complete_options_of_the_lab() -> None:
 def test_without_the_lab_its_commands_say_how_to_install_it(
     arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lab, "entry_points", lambda **_: ())
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: ())
     done = cantle(*arguments, cwd=tmp_path)
     words = "is in the package cantle-lab, which is not installed; in a checkout: pip install ./lab"
     assert (done.returncode, done.stderr) == (1, f"error: cantle {arguments[0]} {words}\n")
@@ -112,7 +112,7 @@ def test_without_the_lab_its_commands_say_how_to_install_it(
 
 
 def test_the_list_of_commands_does_not_load_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lab, "entry_points", None)
+    monkeypatch.setattr("importlib.metadata.entry_points", None)
     lines = cantle("--help", cwd=tmp_path).stdout.splitlines()
     assert [line.split()[0] for line in lines if "cantle-lab" in line] == list(lab.COMMANDS)
 

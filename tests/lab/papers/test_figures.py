@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from cantle.errors import ParameterError
-from cantle_lab.papers import figures, report, rps_figures, synthetic
+from cantle_lab.papers import figures, made_tables, report, rps_figures
 from cantle_lab.papers.harness import Figure, Row
 from tests.effort import slow
 from tests.entropy import shared
@@ -89,7 +89,7 @@ def test_an_exact_release_has_no_distance(made: Made) -> None:
 
 def test_purity_is_computed_from_the_released_regions(made: Made) -> None:
     paths = made("rps-fig2")[0]
-    table, _, process = synthetic.clusters(1_000)
+    table, _, process = made_tables.clusters(1_000)
     left = (table["x1"] < 50).to_numpy()
     majority = sum(np.bincount(process[side]).max() for side in (left, ~left)) / 1_000
     assert pl.read_csv(paths[0])["value"].to_list() == pytest.approx([majority] * pl.read_csv(paths[0]).height)
@@ -159,12 +159,12 @@ def test_summary_by_hand() -> None:
 
 
 def test_generated_data_are_repeatable_and_on_the_grid() -> None:
-    table, schema = synthetic.normal()
-    assert table.equals(synthetic.normal()[0])
+    table, schema = made_tables.normal()
+    assert table.equals(made_tables.normal()[0])
     assert table.height == 10_000
     assert (table["x"].min(), table["x"].max()) == (0, 100)
     assert schema["fields"][0]["constraints"]["maximum"] == 100
-    points, _, process = synthetic.clusters()
+    points, _, process = made_tables.clusters()
     assert points.shape == (10_000, 5)
     assert np.bincount(process).min() > 3_000
 

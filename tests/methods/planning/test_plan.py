@@ -207,3 +207,26 @@ def test_the_plan_of_a_wide_table_names_columns_that_are_grouped_or_too_fine() -
     assert [text.split(":")[0] for text in outline.too_fine] == [f"x{i}" for i in range(0, 100, 2)]
     few = plan({"fields": [{"name": "sex", "type": "string", "categories": ["F", "M"]}]}, epsilon=1, records=100)
     assert not any("grouped" in text for text in few.outline.remarks)
+
+
+def test_a_plan_of_a_graph_whose_nodes_are_not_listed_pays_for_their_number_what_a_run_pays() -> None:
+    edges = pl.DataFrame(
+        {"source": [*range(300)] * 5, "target": [(n + d) % 300 for d in range(1, 6) for n in range(300)]}
+    )
+    for epsilon in (0.1, 1, 5):
+        schema = {"kind": "graph", "unit": "node", "nodes": {"minimum": 0, "maximum": 299}}
+        release = cantle.publish(edges, schema, epsilon=epsilon, method="degrees", theta=16, insecure_seed=1)
+        (path,) = release.manifest.receipt.paths
+        paid = {charge.why: charge.epsilon_nano for charge in path.charges}["nodes with edges"]
+        budget = plan(schema, epsilon=epsilon, records=300, theta=16).outline.budget
+        (share,) = (part.share for part in budget if part.question == "number of nodes")
+        assert share == pytest.approx(paid / release.manifest.receipt.epsilon_nano, abs=1e-3)
+
+
+def test_a_plan_of_rps_names_columns_whose_bounds_are_wide() -> None:
+    pay = {"type": "integer", "constraints": {"minimum": 0, "maximum": 99_999}}
+    age = {"type": "integer", "constraints": {"minimum": 0, "maximum": 99}}
+    fields = [{"name": name, **(pay if name == "pay" else age)} for name in ("pay", "age", "hours", "weeks")]
+    (said,) = plan({"fields": fields}, epsilon=1, records=20_000, method="rps").outline.remarks
+    assert said.startswith("values are put into 256 ranges of equal width, inside which they are spread evenly: pay;")
+    assert not plan({"fields": fields[:3]}, epsilon=1, records=20_000, method="rps").outline.remarks

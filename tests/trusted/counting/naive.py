@@ -113,7 +113,7 @@ class NaiveEngine(Tables):
             cells = [span_of(edges, one) for edges, one in zip(key.within.edges, code, strict=True)]
             if isinstance(key, LeafCounts):
                 counts[leaf_of(key.tree, cells) * key.classes + cells[key.target]] += 1
-            elif isinstance(key, ListSizes):
+            elif isinstance(key, ListSizes | ItemParts):
                 for cell, parts in parts_of(key, cells):
                     counts[cell] += parts
             elif key.subset is None or hashed(key.subset, code, seen[code]) < key.subset.below:
@@ -136,11 +136,11 @@ class NaiveEngine(Tables):
         return np.array(counts, dtype=np.int64)
 
 
-def parts_of(key: ListSizes, cells: list[int]) -> Iterator[tuple[int, int]]:
+def parts_of(key: ListSizes | ItemParts, cells: list[int]) -> Iterator[tuple[int, int]]:
     """The cells in which a record counts for a list, and with how many parts."""
     held = [place for place, item in enumerate(key.items) if cells[item]]
-    if not isinstance(key, ItemParts):
-        yield len(held), 1
+    if isinstance(key, ListSizes):
+        yield max(cell for cell, least in enumerate(key.edges) if least <= len(held)), 1
         return
     rows = [b * (b - 1) // 2 + a for a, b in combinations(held, 2)] if key.pairs else held
     for row in rows:

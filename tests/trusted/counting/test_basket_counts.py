@@ -67,13 +67,13 @@ def test_pairs_of_a_very_long_record_do_not_count_while_its_items_do():
     assert basket_counts.count_items(starts, items, universe, 16, True)[universe:].min() > 0
 
 
-def test_records_of_one_and_of_two_items_have_their_own_counts_with_more_weight():
+def test_records_of_one_item_have_their_own_counts_with_more_weight():
     starts, items = ragged([[1], [1], [0, 1], [0, 1, 2], [0, 2]])
     single, other = basket_counts.count_items(starts, items, 3, 2, False, True).reshape(2, 3) / PARTS
     assert single.tolist() == [0, 4, 0]
     assert np.allclose(other, [2 + 2 / 3, 1 + 2 / 3, 1 + 2 / 3])
-    parts = basket_counts.count_pairs(starts, items, 3, np.arange(3), 2, True)
-    assert (parts / PARTS).tolist() == [2, 2, 0, 2 / 3, 2 / 3, 2 / 3]
+    parts = basket_counts.count_pairs(starts, items, 3, np.arange(3), 2)
+    assert parts.tolist() == [PARTS * 5 // 3, PARTS * 5 // 3, PARTS * 2 // 3]
 
 
 def test_without_records_all_counts_are_zero():

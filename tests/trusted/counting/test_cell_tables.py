@@ -82,7 +82,8 @@ KEYS: dict[str, Any] = {
     "half of the records": TableCounts(WITHIN, TABLES, Subset(3, Fraction(1, 2))),
     "a tenth of the records": TableCounts(WITHIN, TABLES, Subset(2**62 + 5, Fraction(1, 10))),
     "leaves": LeafCounts(WITHIN, TREE, 0),
-    "sizes of lists": ListSizes(HALVED, (3, 1, 0)),
+    "sizes of lists": ListSizes(HALVED, (3, 1, 0), (0, 1, 2, 3)),
+    "spans of sizes": ListSizes(HALVED, (0, 2, 3), (0, 2)),
     "items of lists": ItemParts(HALVED, (0, 3, 1), CrossTable((2,), maps([0, 1])), 2),
     "pairs of items": ItemParts(HALVED, (2, 0, 3, 1), CrossTable((1,), maps([0, 0])), 4, pairs=True),
 }

@@ -8,7 +8,7 @@ from cantle.audit.exact import Breakage
 from cantle.audit.sets import DIVIDED
 from cantle.audit.sets import FEW_PARTS as FEW
 from cantle.trusted.core.arrays import Codes
-from cantle.trusted.counting import sequence_counts, sequences
+from cantle.trusted.counting import sequences
 from cantle.trusted.geometry.boxes import Ints
 from cantle_lab.mutants.patches import Call, instead, variant
 
@@ -38,7 +38,7 @@ JOURNEY_BREAKAGES: tuple[Breakage, ...] = (
     Breakage("Journeys: a sequence in both parts", "Claim 61: one side of the division", DIVIDED,
              (), (0,), 1302, instead(sequences, "within", _in_both)),
     Breakage("Journeys: every string counts in full", "Claim 65: parts", DIVIDED,
-             (), (0, 1), 1302, instead(sequence_counts, "string_parts", _whole_strings)),
+             (), (0, 1), 1302, instead(sequences, "string_parts", _whole_strings)),
     Breakage("Journeys: the end counts once more", "Claim 65: a string per symbol", DIVIDED,
-             (), (0, 1), 1026, instead(sequence_counts, "string_parts", _end_besides)),
+             (), (0, 1), 1026, instead(sequences, "string_parts", _end_besides)),
 )  # fmt: skip

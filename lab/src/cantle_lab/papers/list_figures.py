@@ -1,7 +1,9 @@
 """Tables with a column of lists: what the column costs the rest of the table, and how far its items are off.
 
-Patients are made up: which diagnoses they have depends on age, sex, region and on their other diagnoses. Supports are
-compared with those of baskets, which publishes the lists alone. Not private: releases are compared with raw records.
+Patients are made up in two ways. `patients`: which diagnoses they have depends on age, sex, region and on their other
+diagnoses. `long tail`: few diagnoses are frequent and most are rare, what they have depends on age, sex and region, and
+how many on age. Supports are compared with those of baskets, which publishes the lists alone. Not private: releases are
+compared with raw records.
 """
 
 from __future__ import annotations
@@ -19,8 +21,12 @@ from cantle_lab.papers.metrics import variation_of_codes
 
 FIGURE = "lists"
 PATIENTS, GROUPS = 50_000, 10
-SIZES = (6, 12, 24)
-"""Numbers of diagnoses that could occur."""
+PLANTED, TAIL = "patients", "long tail"
+CASES = ((PLANTED, 6), (PLANTED, 12), (PLANTED, 24), (TAIL, 24), (TAIL, 200), (TAIL, 1_000))
+"""How patients are made, and the number of diagnoses that could occur."""
+
+FREQUENT, PAIRED = 60, 24
+"""The most frequent items, of which figures by column and by item are."""
 
 COLUMNS: Mapping[str, int] = {"age": 90, "sex": 2, "region": 8, "insurer": 4, "income": 50, "smokes": 2}
 """The other columns, and how many values each has."""
@@ -28,11 +34,11 @@ COLUMNS: Mapping[str, int] = {"age": 90, "sex": 2, "region": 8, "insurer": 4, "i
 
 def lists(setting: Setting) -> Iterator[Row]:
     """Distances of pairs of columns, of items by column, and of supports, with and without the lists."""
-    for epsilon, number in product(setting.pick((0.1, 1), (1,)), setting.pick(SIZES, SIZES[1:2])):
+    for epsilon, (made_as, number) in product(setting.pick((0.1, 1), (1,)), setting.pick(CASES, CASES[1::2])):
         for repeat in range(setting.repeats):
-            table, held = patients(PATIENTS, number, repeat)
+            table, held = MADE[made_as](PATIENTS, number, repeat)
             whole = table.with_columns(_as_lists(held))
-            fields, name = [_field(column) for column in COLUMNS], f"{number} items"
+            fields, name = [_field(column) for column in COLUMNS], f"{made_as}, {number} items"
             schema = {"fields": [*fields, _lists(number)]}
             with_lists, spent = setting.timed(whole, schema, epsilon, {"method": "mosaic"}, repeat)
             yield Row(FIGURE, f"{name}: core-seconds", "mosaic", epsilon, repeat, spent)
@@ -42,9 +48,10 @@ def lists(setting: Setting) -> Iterator[Row]:
             for series, records in (("with lists", made), ("without lists", alone.records)):
                 yield Row(FIGURE, f"{name}: pairs of columns", series, epsilon, repeat, _pairs(table, records))
             now = _held(made["diagnoses"], number)
-            crossed = [_crossed((table, held), (made, now), column) for column in COLUMNS]
+            often = np.argsort(-held.sum(0), kind="stable")[:FREQUENT]
+            crossed = [_crossed((table, held[:, often]), (made, now[:, often]), column) for column in COLUMNS]
             yield Row(FIGURE, f"{name}: item by column", "mosaic", epsilon, repeat, float(np.mean(crossed)))
-            two = [_joint(held, now, pair) for pair in combinations(range(number), 2)]
+            two = [_joint(held, now, pair) for pair in combinations(often[:PAIRED].tolist(), 2)]
             yield Row(FIGURE, f"{name}: item by item", "mosaic", epsilon, repeat, float(np.mean(two)))
             # sets without items are no records of baskets, so its supports are compared as counts
             basket = _held(sets.records["diagnoses"], number)
@@ -72,14 +79,38 @@ def patients(number: int, items: int, seed: int) -> tuple[pl.DataFrame, Ints]:
     return pl.DataFrame(made), held
 
 
+def long_tail(number: int, items: int, seed: int) -> tuple[pl.DataFrame, Ints]:
+    """The same, where few diagnoses are frequent, most are rare, and no two of them come together by themselves."""
+    table, _ = patients(number, 1, seed)
+    dice, plan = np.random.default_rng(seed + 1_000), np.random.default_rng(11)
+    by_age, by_sex, by_region = plan.normal(0, 0.8, items), plan.normal(0, 0.5, items), plan.normal(0, 0.5, (items, 8))
+    age, sex, region = (table[name].to_numpy().astype(np.int64) for name in ("age", "sex", "region"))
+    size = np.minimum(dice.negative_binomial(1.5, 1.5 / (3.5 + 4 * age / 90), number), 60)
+    held, alike = np.zeros((number, items), dtype=np.int64), age // 9 * 16 + sex * 8 + region
+    for group in np.unique(alike).tolist():
+        who = np.flatnonzero(alike == group)
+        risk = by_age * (group // 16 * 9 - 41) / 25 + by_sex * (2 * (group // 8 % 2) - 1) + by_region[:, group % 8]
+        chance = np.exp(risk) / (np.arange(items) + 5)
+        record = np.repeat(who, size[who])
+        held[record, dice.choice(items, len(record), p=chance / chance.sum())] = 1
+    return table, held
+
+
+MADE = {PLANTED: patients, TAIL: long_tail}
+
+
 def _as_lists(held: Ints) -> pl.Series:
-    lists = [[f"d{item}" for item in np.flatnonzero(row)] for row in held]
-    return pl.Series("diagnoses", lists, dtype=pl.List(pl.String))
+    record, item = np.nonzero(held)
+    lists = np.split(item, np.searchsorted(record, np.arange(1, len(held))))
+    return pl.Series("diagnoses", [[f"d{one}" for one in row.tolist()] for row in lists], dtype=pl.List(pl.String))
 
 
 def _held(lists: pl.Series, items: int) -> Ints:
     """For each list which items it holds."""
-    return np.column_stack([lists.list.contains(f"d{item}").to_numpy() for item in range(items)]).astype(np.int64)
+    held, number = np.zeros((len(lists), items), dtype=np.int64), lists.list.len().to_numpy()
+    item = lists.filter(pl.Series(number > 0)).explode().str.slice(1).cast(pl.Int64).to_numpy()
+    held[np.repeat(np.arange(len(lists)), number), item] = 1
+    return held
 
 
 def _field(name: str) -> dict[str, Any]:

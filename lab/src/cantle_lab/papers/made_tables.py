@@ -1,4 +1,4 @@
-"""Generated tables with planted relations between columns, to try intervals on.
+"""Generated tables: those of the RPS paper, and some with planted relations between columns, to try intervals on.
 
 The constants of the intervals were chosen with the hospital, among others. The insurance and the housing survey were
 generated to confirm them. Only what means of columns allow for beside measured errors was chosen with these two as
@@ -12,7 +12,8 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from cantle_lab.documents import FieldDocument, listed, number
+from cantle_lab.documents import FieldDocument, TableDocument, listed, number
+from cantle_lab.papers.coding import Floats, Ints
 from cantle_lab.papers.table_sets import TableSet
 
 Numbers = Mapping[str, tuple[int, int]]
@@ -151,3 +152,49 @@ def made_table(
         fields.append(number(column, low, high))
         columns[column] = pl.Series(given.astype(np.int64))
     return TableSet(name, pl.DataFrame(columns), {"fields": fields})
+
+
+# ---- the generated data of RPS section 4.1; parameters that the paper does not print are ours -----------------------
+
+LOW, HIGH, SEED = 0, 100, 2012
+
+# Section 4.1: three Gaussians "with different means and different covariance matrices"; it prints none.
+MEANS = ((30, 30, 35, 40, 50), (60, 55, 65, 45, 30), (50, 75, 30, 70, 70))
+DEVIATIONS = ((12, 12, 12, 12, 12), (10, 14, 8, 16, 12), (16, 9, 13, 10, 14))
+CORRELATIONS = (0.3, -0.2, 0.5)
+
+
+def normal(rows: int = 10_000, seed: int = SEED) -> tuple[pl.DataFrame, TableDocument]:
+    """The table of figure 1, with one column `x` from N(50, 25 squared), and its schema.
+
+    The paper does not give the domain. Its figure 1(b) allows only one choice, which is to clip the data to [0, 100]
+    first: the EMD of unclipped data from any release on that domain would be at least about 2.7.
+    """
+    x = np.random.default_rng(seed).normal(50, 25, rows)
+    return pl.DataFrame({"x": _on_grid(x)}), _schema(["x"])
+
+
+def clusters(rows: int = 10_000, seed: int = SEED) -> tuple[pl.DataFrame, TableDocument, Ints]:
+    """The table of figure 2 with five columns, its schema, and the process that made each record (0, 1 or 2)."""
+    rng = np.random.default_rng(seed)
+    process = rng.integers(0, len(MEANS), rows)
+    points = np.empty((rows, len(MEANS[0])))
+    for i, (mean, deviation, correlation) in enumerate(zip(MEANS, DEVIATIONS, CORRELATIONS, strict=True)):
+        mine = process == i
+        points[mine] = rng.multivariate_normal(mean, _covariance(deviation, correlation), int(mine.sum()))
+    names = [f"x{i + 1}" for i in range(points.shape[1])]
+    return pl.DataFrame(_on_grid(points), schema=names, orient="row"), _schema(names), process.astype(np.int64)
+
+
+def _schema(names: list[str]) -> TableDocument:
+    """Integer fields on the public range 0 to 100 (RPS section 3.2: range [0, 100], granularity 1)."""
+    return {"fields": [number(name, LOW, HIGH) for name in names]}
+
+
+def _covariance(deviation: tuple[int, ...], correlation: float) -> Floats:
+    scale = np.asarray(deviation, dtype=np.float64)
+    return np.outer(scale, scale) * np.where(np.eye(len(scale)) > 0, 1.0, correlation)
+
+
+def _on_grid(values: Floats) -> Ints:
+    return np.clip(np.rint(values), LOW, HIGH).astype(np.int64)

@@ -11,7 +11,7 @@ from cantle.errors import ParameterError
 from cantle.schema.table import TableSchema
 from cantle.trusted.core.arrays import Ints
 from cantle_lab.documents import TableDocument
-from cantle_lab.papers import adult, baselines, classify, synthetic
+from cantle_lab.papers import adult, baselines, classify, made_tables
 from cantle_lab.papers.baselines import mondrian
 from cantle_lab.papers.coding import Coder
 from cantle_lab.papers.harness import Options, Row, Setting, rows
@@ -46,7 +46,7 @@ OURS: dict[str, Options] = {"default preset": {"preset": "default"}}
 
 def fig1(setting: Setting) -> Iterator[Row]:
     """The EMD of one released attribute, by depth (a) and stopping count (b), and what its printed levels need (c)."""
-    table, schema = synthetic.normal(*setting.pick((), (1_000,)))
+    table, schema = made_tables.normal(*setting.pick((), (1_000,)))
 
     def measure(epsilon: float, options: Options, repeat: int) -> dict[str, float]:
         times, given = options.get("times", 1), {name: value for name, value in options.items() if name != "times"}
@@ -81,7 +81,7 @@ def _privelet(setting: Setting, table: pl.DataFrame, schema: TableDocument, pane
 
 def fig2(setting: Setting) -> Iterator[Row]:
     """The share of records in the majority cluster of their region, by depth (a), stopping count (b), partition (c)."""
-    table, schema, process = synthetic.clusters(*setting.pick((), (1_000,)))
+    table, schema, process = made_tables.clusters(*setting.pick((), (1_000,)))
 
     def measure(epsilon: float, options: Options, repeat: int) -> dict[str, float]:
         groups = setting.release(table, schema, epsilon, options, repeat).groups

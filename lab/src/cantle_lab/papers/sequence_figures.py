@@ -1,4 +1,4 @@
-"""Comparison of journeys with chains, n-grams, the prefix tree and PrivTree's suffix tree, on four logs."""
+"""Comparison of journeys with chains, n-grams, the prefix tree and PrivTree's suffix tree, on seven logs."""
 
 from __future__ import annotations
 
@@ -9,24 +9,37 @@ import polars as pl
 
 from cantle.release import Release
 from cantle_lab.papers.harness import Row, Setting, rows
-from cantle_lab.papers.sequences import BASELINES, Sequences, load, long_log, measures
+from cantle_lab.papers.made_up_logs import care_pathways, click_paths, order_process, work_items
+from cantle_lab.papers.sequences import BASELINES, Sequences, load, measures
 
 FIGURE = "journeys"
 NEEDS = {"msnbc": "msnbc/msnbc990928.seq.xz", "metro": "metro/metro.seq.xz", "helpdesk": "helpdesk/helpdesk.csv.xz"}
+MADE_UP = {
+    "long repeats": (work_items, 8_700),
+    "orders": (order_process, 12_000),
+    "care": (care_pathways, 6_000),
+    "clicks": (click_paths, 60_000),
+}
 BUDGETS = (0.1, 1.0)
 
 
 def compare(setting: Setting) -> Iterator[Row]:
-    """Journeys and every baseline on every data set; distances are best at 0."""
-    for name, data in _data(setting):
+    """Journeys and every baseline on every data set; distances are best at 0, perplexity at 1.
+
+    Every tenth sequence is held out, for perplexity.
+    """
+    for name, every in _data(setting):
+        held = np.arange(len(every)) % 10 == 9
+        data, others = every.take(~held), every.take(held)
         for epsilon, repeat in setting.points(BUDGETS):
             panel = f"{name} at epsilon {epsilon:g}: {{}} by method"
             for series, made in _made(setting, data, epsilon, repeat):
-                yield from rows(FIGURE, panel, series, epsilon, repeat, measures(data, made))
+                yield from rows(FIGURE, panel, series, epsilon, repeat, measures(data, made, others))
 
 
 def _data(setting: Setting) -> Iterator[tuple[str, Sequences]]:
-    yield "long repeats", long_log(setting.pick((8_700,), (2_000,))[0])
+    for name, (made_up, records) in MADE_UP.items():
+        yield name, made_up(setting.pick((records,), (2_000,))[0])
     for name, needed in NEEDS.items():
         if setting.data_dir is not None and (setting.data_dir / needed).exists():
             yield name, load(name, setting.data_dir)

@@ -22,6 +22,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 LEVELS = 5
 """Most symbols of an n-gram."""
+_PRIOR = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,11 @@ class Sequences:
     @property
     def lengths(self) -> Ints:
         return np.diff(self.starts)
+
+    def take(self, mine: npt.NDArray[np.bool_]) -> Sequences:
+        """Some of them."""
+        starts = np.append(0, np.cumsum(self.lengths[mine]))
+        return Sequences(starts, self.codes[np.repeat(mine, self.lengths)], self.symbols, self.longest)
 
     def schema(self) -> dict[str, object]:
         items = {"minimum": 0, "maximum": self.symbols - 1}
@@ -73,25 +79,6 @@ def load(name: str, folder: Path) -> Sequences:
     cases = log.sort("Complete Timestamp", maintain_order=True).group_by("Case ID", maintain_order=True)
     rows = [[names[one] for one in case] for case in cases.agg("Activity")["Activity"].to_list()]
     return Sequences.of(rows, len(names), 20)
-
-
-def long_log(records: int = 8_700, seed: int = 11) -> Sequences:
-    """A made-up log of few activities that repeat often, with a few very long cases, such as work items of loans."""
-    dice, rows = np.random.default_rng(seed), []
-    for heavy in (dice.random(records) ** 3).tolist():
-        row, step = list[int](), 0
-        while step < 6 and len(row) < 40:
-            mean = 1 + 14 * heavy * (0.3, 1.0, 0.6, 1.2, 0.2, 0.1)[step]
-            row += [step] * int(dice.geometric(1 / mean))
-            chance = float(dice.random())
-            if step == 3 and chance < 0.2:
-                step = 1
-            elif step != 1 and chance < 0.28:
-                break
-            else:
-                step += 1
-        rows.append(row)
-    return Sequences.of(rows, 6, 40)
 
 
 # ---- measures ---------------------------------------------------------------------------------------------------
@@ -137,8 +124,27 @@ def edges(data: Sequences) -> tuple[Ints, Ints]:
     return np.unique(np.append(data.codes * base + after, begins), return_counts=True)
 
 
-def measures(true: Sequences, made: Sequences) -> dict[str, float]:
-    """How alike two collections are: a share of found strings, and distances, which are best at 0."""
+def perplexity(learnt: Sequences, held: Sequences) -> float:
+    """How many symbols a model that was learnt from some sequences hesitates between in others: the next symbol after
+    the last two, each order moved towards the one below as if by `_PRIOR` more observations."""
+    chance: Floats = np.full(len(held.codes) + len(held), 1 / (held.symbols + 1))
+    for order in range(3):
+        base, context, following = held.symbols + 1, *_events(learnt, order)
+        wanted, after = _events(held, order)
+        seen = _number_of(wanted * base + after, context * base + following)
+        chance = (seen + _PRIOR * chance) / (_number_of(wanted, context) + _PRIOR)
+    return float(np.exp(-np.log(chance).mean()))
+
+
+def _number_of(wanted: Ints, among: Ints) -> Ints:
+    cells, number = np.unique(among, return_counts=True)
+    at = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
+    return np.where(cells[at] == wanted, number[at], 0)
+
+
+def measures(true: Sequences, made: Sequences, held: Sequences) -> dict[str, float]:
+    """How alike two collections are: a share of found strings; distances, which are best at 0; and the perplexity of
+    what one of them says about further sequences, divided by that of what the other one says."""
     starts = [np.unique(one.codes[one.starts[:-1]], return_counts=True) for one in (true, made)]
     ends = [np.unique(one.codes[one.starts[1:] - 1], return_counts=True) for one in (true, made)]
     return {
@@ -148,6 +154,7 @@ def measures(true: Sequences, made: Sequences) -> dict[str, float]:
         "starts": distance(*starts),
         "ends": distance(*ends),
         "directly follows": distance(edges(true), edges(made)),
+        "perplexity": perplexity(made, held) / perplexity(true, held),
     }
 
 

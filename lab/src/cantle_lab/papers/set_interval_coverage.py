@@ -16,9 +16,8 @@ from cantle.errors import DataError
 from cantle.release import Release
 from cantle.release.answers.estimates import HELD, Estimate
 from cantle.release.answers.set_answers import SetAsker
-from cantle.release.data_file import as_polars
 from cantle.release.schemas import universe_of
-from cantle.release.storage import list_frame
+from cantle.release.storage import as_polars, list_frame
 from cantle.schema.code_sets import OneColumn, join
 from cantle.trusted.geometry.workloads import SetWorkload, count_sets
 from cantle_lab.papers import sets

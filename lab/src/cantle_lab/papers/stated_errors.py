@@ -15,8 +15,8 @@ from cantle.methods.own_error.accuracy import KINDS, measured_pairs
 from cantle.methods.own_error.table_workload import columns_of
 from cantle.methods.planning import plan
 from cantle.release.answers.table_answers import TableAsker
-from cantle.release.data_file import as_polars
 from cantle.release.schemas import domain_of
+from cantle.release.storage import as_polars
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.domain import Attribute
 from cantle.schema.scales import Steps

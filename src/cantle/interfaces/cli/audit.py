@@ -6,7 +6,6 @@ import logging
 import math
 import sys
 from collections.abc import Callable, Iterable
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,6 +28,8 @@ GROUP = "cantle.lab"
 
 def found(name: str) -> Any:
     """What the lab offers under a name; None if the lab is not installed."""
+    from importlib.metadata import entry_points
+
     return next((one.load() for one in entry_points(group=GROUP, name=name)), None)
 
 

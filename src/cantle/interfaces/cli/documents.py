@@ -74,7 +74,7 @@ def report_command(
 
 def _public_file(folder: Path, to: Path | None, release: Release) -> Path:
     """The path of the report. Only report.html in the release folder may be overwritten; other files are kept."""
-    from cantle.release import mark_of
+    from cantle.release.manifest import mark_of
     from cantle.release.verify import REPORT
 
     name = mark_of(release.manifest) + REPORT

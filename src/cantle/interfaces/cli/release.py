@@ -121,7 +121,7 @@ def sample_command(
 
     Example: cantle sample release -n 100 --where "age >= 65"
     """
-    from cantle.release.data_file import as_text, number_of, write
+    from cantle.release.storage import as_text, number_of, write
 
     release = opened(folder)
     target = None if to is None else made_file(to, release)
@@ -153,7 +153,7 @@ def opened(given: Path | None) -> Release:
 def made_file(to: Path, release: Release) -> Path:
     """The path of a new file made from a release, outside of its folder; its name is marked NOT-PRIVATE if those of the
     release are."""
-    from cantle.release import mark_of
+    from cantle.release.manifest import mark_of
 
     mark = mark_of(release.manifest)
     target = new_file(to if to.name.startswith(mark) else to.with_name(mark + to.name))
@@ -173,7 +173,7 @@ def graph_command(
     Example: cantle graph release -o graph.txt
     """
     from cantle.drawing.random_graph import regenerate, write_edges
-    from cantle.release.data_file import as_polars
+    from cantle.release.storage import as_polars
 
     release = opened(folder)
     if release.manifest.method != "degrees":
@@ -276,7 +276,7 @@ def query_command(
 
     from cantle.release.answers.askers import asker_of
     from cantle.release.answers.estimates import LIMITS, NOISE_ONLY, WITHOUT_CONFIDENCE
-    from cantle.release.kinds import KINDS
+    from cantle.release.kinds import kind_of
 
     if to is not None and to.suffix.lower() != ".csv":
         raise ParameterError(f"query writes CSV; choose a name that ends in .csv, not {to.name!r}")
@@ -309,7 +309,7 @@ def query_command(
         rows = pl.DataFrame({name: [getattr(told, name)] for name in ("value", "low", "high", "covers")})
         facts |= told.to_dict()
     if NOISE_ONLY in rows["covers"]:
-        print(f"note: {KINDS[release.manifest.kind].noise_note}", file=sys.stderr)
+        print(f"note: {kind_of(release.manifest.kind).noise_note}", file=sys.stderr)
     if by and LIMITS in rows["covers"]:
         print(f"note: rows marked {LIMITS} were never counted by themselves; no 95 % interval exists", file=sys.stderr)
     facts |= {"private": release.private, "guarantee": release.manifest.guarantee}

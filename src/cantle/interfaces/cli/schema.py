@@ -12,14 +12,16 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from cantle.errors import ParameterError, SchemaError
 from cantle.interfaces.cli.options import Json, argument, new_file, option, output, print_result, switch, writing
-from cantle.schema.canonical_json import JSON
 from cantle.schema.declared_values import BLANK
+
+if TYPE_CHECKING:
+    from cantle.schema.canonical_json import JSON
 
 _MOST_NAMED = 8
 """At most this many of the columns with blanks are named."""

@@ -21,10 +21,10 @@ from cantle.interfaces.studio.guard import refusal
 from cantle.interfaces.studio.pages import Visit, go, page, part, safe_name
 from cantle.interfaces.studio.project import KINDS, stamp
 from cantle.interfaces.studio.studio import Opened, Studio
-from cantle.release import mark_of
 from cantle.release.answers.groups import rows_in_words
-from cantle.release.data_file import as_text
+from cantle.release.manifest import mark_of
 from cantle.release.show import overview
+from cantle.release.storage import as_text
 
 More = ParamSpec("More")
 PageOf: TypeAlias = Callable[Concatenate[Studio, Visit, More], Response]

@@ -20,7 +20,8 @@ from pathlib import Path
 from cantle.errors import ParameterError
 from cantle.interfaces.studio.commands import LAUNCH, Desk, Runner
 from cantle.interfaces.studio.project import MANIFESTS, Project, SchemaFile, Settings, is_release
-from cantle.release import Release, mark_of
+from cantle.release import Release
+from cantle.release.manifest import mark_of
 from cantle.release.report.page import render
 from cantle.release.schemas import attributes_of
 from cantle.release.verify import REPORT, verify_folder

@@ -3,8 +3,7 @@
 Groups have one row per noisy number, question by question. `items` are those that the number is about (none for sizes
 and for records without a head item); `size` is the smallest size of a bin (0 elsewhere). `noisy` counts in units of
 1 / `parts` of a record. `estimate` is a number of records: those of a size or pattern, or those that hold the item or
-the pair. The estimates of an item in records of one item, in short and in long records add up to its support, and so do
-those of a pair.
+the pair. The estimates of an item in records of one item, in short and in long records add up to its support.
 """
 
 from __future__ import annotations
@@ -17,11 +16,9 @@ import polars as pl
 from cantle.drawing.counts import Dice, Floats, variance
 from cantle.drawing.records import Results
 from cantle.drawing.set_frames import to_frame
-from cantle.methods.baskets.model.given_pairs import Doubles
 from cantle.methods.baskets.model.item_supports import ItemSupports
-from cantle.methods.baskets.model.pair_plan import PairPlan
 from cantle.methods.baskets.model.pool import HeadModel
-from cantle.methods.baskets.model.questions import DOUBLES, SINGLE, Answers, item_questions
+from cantle.methods.baskets.model.questions import SINGLE, Answers, item_questions
 from cantle.methods.baskets.model.sizes import SizeModel
 from cantle.methods.baskets.model.synthesis import Measured, synthesise, too_many_items
 from cantle.schema.items import Codes, Universe
@@ -58,7 +55,7 @@ def summary_of(answers: Answers, records: int, sizes: SizeModel) -> dict[str, in
         "paired_items": asked,
         "pairs_per_record": 0 if plan is None else plan.most,
         "pairs": asked * (asked - 1) // 2,
-        "pairs_given": 0 if plan is None or given is None else len(np.unique(given.cells % plan.pairs)),
+        "pairs_given": 0 if plan is None or given is None else len(given.cells),
         "pairs_always_given": 0 if plan is None else len(plan.always),
         "at_least": 0 if plan is None else plan.at_least,
         **too_many_items(sizes),
@@ -70,8 +67,8 @@ def basket_groups(universe: Universe, answers: Answers, measured: Measured, path
     blocks = [_sizes(answers, measured.sizes), *_items(answers, measured.items)]
     if answers.head is not None:
         blocks.append(_head(answers, answers.head, measured.head))
-    if answers.pairs is not None and answers.pair_plan is not None:
-        blocks += _pairs(answers, answers.pairs, answers.pair_plan, measured)
+    if answers.pairs is not None:
+        blocks.append(_pairs(answers, answers.pairs, measured))
     return pl.concat([block.frame(universe, path) for block in blocks])
 
 
@@ -139,24 +136,16 @@ def _head(answers: Answers, noisy: Noisy, head: HeadModel) -> _Block:
     return _Block("head", noisy, value, 1, starts, items[places].astype(np.int32), np.zeros_like(value), 1, estimate)
 
 
-def _pairs(answers: Answers, noisy: NoisyCells, plan: PairPlan, measured: Measured) -> list[_Block]:
-    pairs, support = measured.pairs, measured.items.support
-    codes = np.stack(pairs.item_codes(), axis=1)
-    strata = [("pairs", codes, _pair_records(answers, codes, measured), PARTS)]
-    if pairs.doubles is not None:
-        strata.insert(0, (DOUBLES, pairs.doubles.items, pairs.doubles.noisy, PARTS * plan.most))
-    made, first = [], 0
-    for name, codes, records, parts in strata:
-        value = noisy.value[first : first + len(codes)]
-        first += len(codes)
-        starts, flat = 2 * np.arange(len(codes) + 1), codes.reshape(-1).astype(np.int32)
-        estimate = np.minimum(np.maximum(records, 0.0), support[codes].min(axis=1))
-        made.append(_Block(name, noisy, value, 0, starts, flat, np.zeros_like(value), parts, estimate))
-    return made
+def _pairs(answers: Answers, noisy: NoisyCells, measured: Measured) -> _Block:
+    codes = np.stack(measured.pairs.item_codes(), axis=1)
+    records, support = _pair_records(answers, codes, measured), measured.items.support
+    starts, flat = 2 * np.arange(len(codes) + 1), codes.reshape(-1).astype(np.int32)
+    estimate = np.minimum(np.maximum(records, 0.0), support[codes].min(axis=1))
+    return _Block("pairs", noisy, noisy.value, 0, starts, flat, np.zeros_like(noisy.value), PARTS, estimate)
 
 
 def _pair_records(answers: Answers, codes: Ints, measured: Measured) -> Floats:
-    """How many records hold each pair, without records of two items if these were counted apart.
+    """How many records hold each pair.
 
     Counts of pairs are scaled up by the average, because not all pairs of long records count; this is too much for
     pairs that occur mostly in short records. Head patterns count all records in full, so they are used for two head
@@ -174,12 +163,5 @@ def _pair_records(answers: Answers, codes: Ints, measured: Measured) -> Floats:
     counted = np.array([value[(mask & two) == two].sum() for two in both], dtype=float)
     rate = float(answers.head.rate_num[0]) / answers.head.rate_den
     clear = counted > _CLEAR * np.sqrt(len(value) / 4 * variance(np.array([rate]))[0])
-    doubles = np.zeros(len(inside)) if pairs.doubles is None else _of_two(pairs.doubles, codes[inside])
-    records[inside[clear]] = (counted - doubles)[clear]
+    records[inside[clear]] = counted[clear]
     return records
-
-
-def _of_two(doubles: Doubles, codes: Ints) -> Floats:
-    """How many records of two items hold each of these pairs; 0 for a pair that is not given."""
-    known = {(int(a), int(b)): max(0.0, float(n)) for (a, b), n in zip(doubles.items, doubles.noisy, strict=True)}
-    return np.array([known.get((int(a), int(b)), 0.0) for a, b in codes])

@@ -143,7 +143,7 @@ class DegreeSequence(Configured):
         listed = _domain(curator).listed and self.schema.unit == "node"
         unknown = not listed and self.schema.unit == "node" and self.schema.node_count is None
         for_edges = portion(total, s.edges_share) if s.mode == "counts" else 0
-        for_nodes = portion(total, s.nodes_share if listed else self._share_of_nodes(total)) if listed or unknown else 0
+        for_nodes = portion(total, s.nodes_share if listed else self.share_of_nodes(total)) if listed or unknown else 0
         for_bound = 0 if s.theta else portion(total, s.theta_share)
         rest = total - for_edges - for_bound - for_nodes
         if s.mode == "rps":  # the number of nodes bounds what noise can cost, so it comes before the bound
@@ -171,7 +171,7 @@ class DegreeSequence(Configured):
             key_of_few = AtLeast(FEW_EDGES)
             self._keep("nodes with edges", curator.measure(root, key_of_few, price, why="nodes with edges"), 1)
 
-    def _share_of_nodes(self, total: int) -> Fraction:
+    def share_of_nodes(self, total: int) -> Fraction:
         """The share of epsilon for the number of nodes, if they are not listed.
 
         It is so large that the noise has a standard deviation of 200 nodes, but at most 1/10 of epsilon, and at least

@@ -15,13 +15,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from cantle.drawing.counts import Dice
+from cantle.drawing.counts import Dice, dot, variance
 from cantle.drawing.records import Results
 from cantle.errors import ParameterError, SchemaError
 from cantle.methods.base import TableMethod
-from cantle.methods.diffgen.column_shapes import ColumnTable, table_edges
-from cantle.methods.diffgen.results import cell_results
+from cantle.methods.diffgen.results import ColumnTable, cell_results
 from cantle.methods.own_accuracy import DEFAULT_SHARE, OwnAccuracy, accuracy_share
+from cantle.methods.rps.one_ways import cell_edges
 from cantle.methods.settings import (
     literal_switch,
     maybe,
@@ -64,6 +64,9 @@ to 10^6 records)."""
 
 RISE = Fraction(7, 5)
 """The price of a round relative to the previous one with half Gini, because later specialisations stand out less."""
+
+MOST_CATEGORIES = 1 << 10
+"""A column of more categories has no table: its counts would be noise."""
 
 POINTS = 64
 """The largest number of evenly spaced points of a number that are candidates in a round."""
@@ -121,6 +124,8 @@ class DiffGen(TableMethod):
         """A price divided by this is a rate of noise: nano-units per epsilon, times records of a unit."""
         self.rounds = 0
         self.noisy_records: int | None = self.settings.records
+        self.totals_rate = 0.0
+        """The rate of the noise in class totals; 0 if they were not measured."""
         self.noisy: NoisyCells | None = None
         self.tables: list[ColumnTable] = []
 
@@ -174,8 +179,22 @@ class DiffGen(TableMethod):
     def results(self, generator: Dice) -> Results:
         """Records and groups from the noisy cells."""
         assert self.noisy is not None
-        total = self.noisy_records if self.preset == "default" else None
+        total = self._total(self.noisy) if self.preset == "default" else None
         return cell_results(self.domain, self.grid, self.noisy, self.tables, total, self.rounds, generator)
+
+    def _total(self, noisy: NoisyCells) -> int | None:
+        """The number of records: declared, or the mean of the class totals' sum and the cells', weighted by precision.
+
+        A cell that is not listed had a noisy count of 0 or less. Whatever it holds, that count is -a / (1 - a) on
+        average, where P[Z = k] is proportional to a^|k|.
+        """
+        if self.settings.records is not None or not self.totals_rate or noisy.at_least[0] > 1:
+            return self.noisy_records
+        assert self.noisy_records is not None
+        cells, rate = self.grid.cells * self.classes, float(noisy.rate_num[0]) / noisy.rate_den
+        said = np.array([self.noisy_records, noisy.value.sum() - (cells - len(noisy.value)) / np.expm1(rate)])
+        precision = 1 / (np.array([self.classes, cells]) * variance(np.array([self.totals_rate, rate])))
+        return round(dot(said, precision) / float(precision.sum()))
 
     # ---- default ------------------------------------------------------------------------------------------
 
@@ -215,9 +234,10 @@ class DiffGen(TableMethod):
             return
         each = price // len(coarse)
         for a in coarse:
-            edges = table_edges(self.domain.attributes[a], self.noisy_records or 0, each / self.nano)
-            if edges is None or not each:
+            attribute = self.domain.attributes[a]
+            if not each or (isinstance(attribute.scale, Labels) and attribute.size > MOST_CATEGORIES):
                 continue
+            edges = cell_edges(attribute, max(0, self.noisy_records or 0) * each / self.nano)
             others = tuple(np.array([0, size], dtype=np.int64) for size in self.sizes)
             column = Grid((*others[:a], edges, *others[a + 1 :]))
             asked = Cells(column, self.classes, together=True)
@@ -232,6 +252,7 @@ class DiffGen(TableMethod):
         if not self.settings.count_share:
             return [1] * self.classes
         price = max(1, portion(total, self.settings.count_share))
+        self.totals_rate = price / self.nano
         totals = curator.measure(root, Histogram(self.classes), price, why="class totals").value[0]
         if self.noisy_records is None:
             self.noisy_records = int(totals.sum())

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from cantle.drawing.counts import Dice, Floats, project_rows, round_rows
+from cantle.drawing.counts import Dice, Floats, Strata, project_rows, round_rows
 from cantle.drawing.group_frames import column_of, span_columns
 from cantle.drawing.obey_rules import Regions
 from cantle.drawing.records import Drawn, Results, drawable
-from cantle.methods.diffgen.column_shapes import ColumnShapes, ColumnTable, tables_frame
-from cantle.schema.domain import Attribute, Domain, unsigned
+from cantle.methods.rps.one_ways import Pieces, estimated
+from cantle.methods.rps.results import label_places
+from cantle.schema.domain import Attribute, Domain
 from cantle.trusted.core.answers import NoisyCells
 from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
@@ -25,6 +27,30 @@ if TYPE_CHECKING:
 
 COUNT = "cantle.count"
 """The column of generalised records that holds their number."""
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnTable:
+    """The noisy table of one attribute. Its cells are given by their edges, which are codes; only cells with a noisy
+    count of at least 1 are listed, in ascending order."""
+
+    attribute: int
+    edges: Ints
+    cells: Ints
+    noisy: Ints
+    rate_num: int
+    rate_den: int
+
+    def counts(self) -> tuple[Floats, float]:
+        """The counts of all cells, and the rate of their noise.
+
+        The noisy count of a cell that is not listed was 0 or less. If such a cell is empty, its expected noise is
+        -a / (1 - a), where P[Z = k] is proportional to a^|k|. With that value, empty cells are 0 on average.
+        """
+        rate = self.rate_num / self.rate_den
+        full = np.full(len(self.edges) - 1, 1 / -np.expm1(rate))
+        full[self.cells] = self.noisy
+        return full, rate
 
 
 def cell_results(
@@ -126,30 +152,26 @@ def draw_from_cells(
 
     `released` is the number of records of the release, if another number is drawn now.
     """
-    total = int(count.sum())
-    shapes = ColumnShapes(domain, grid, tables, total if released is None else released)
-    order = generator.permutation(total)
-    row = np.repeat(np.arange(len(cells), dtype=np.int32), count)[order]
-    cell, label = np.divmod(cells, _classes(domain))
-    place = grid.unravel(cell)
-    columns = {}
+    total, some = int(count.sum()), np.flatnonzero(count)
+    cell, label = np.divmod(cells[some], _classes(domain))
+    lo, hi = _spans(grid, cell)
+    order, strata = generator.permutation(total), Strata(count[some])
+    records, known = float(max(1, total if released is None else released)), {one.attribute: one for one in tables}
+    columns, within = {}, {}
     for a, attribute in enumerate(domain.attributes):
-        edge = grid.edges[a]
-        lo, hi = edge[place[:, a]], edge[place[:, a] + 1]
-        codes = shapes.draw(a, attribute, lo, hi, count, order, generator)
-        if attribute.width > 1:
-            codes = attribute.fine(codes, generator.random(total))
-        columns[attribute.name] = attribute, codes
+        pieces = Pieces.even(attribute, grid.edges[a])
+        if a in known:
+            counts, rate = known[a].counts()
+            mass = estimated(attribute, known[a].edges, counts, rate, records)
+            pieces = Pieces.split(attribute, known[a].edges, mass, grid.edges[a])
+        within[attribute.name] = pieces.shape
+        columns[attribute.name] = attribute, pieces.draw(strata, lo[:, a], hi[:, a], order, generator)
     if domain.target:
-        codes = label.astype(unsigned(domain.target.size))[row]
-        if domain.target.width > 1:
-            codes = domain.target.fine(codes, generator.random(total))
-        columns[domain.target.name] = domain.target, codes
+        columns[domain.target.name] = domain.target, label_places(domain.target, label, count[some], order, generator)
     if domain.rules is not None:
         places = {name: codes for name, (_, codes) in columns.items()}
-        within = {attribute.name: shapes.shape(a, attribute) for a, attribute in enumerate(domain.attributes)}
-        regions = Regions.of(domain, domain.rules, *_spans(grid, cell))
-        regions.redraw(places, row.astype(np.int64), within, generator)
+        region = np.repeat(np.arange(len(some)), count[some])[order]
+        Regions.of(domain, domain.rules, lo, hi).redraw(places, region, within, generator)
     return Drawn.of(domain.as_written(columns), total, compiled=generator.compiled)
 
 
@@ -200,3 +222,35 @@ def generalised(domain: Domain, grid: Grid, groups: pl.DataFrame) -> pl.DataFram
         columns[domain.target.name] = groups[column_of(domain.target.name)]
     ordered = {name: columns[name] for name in domain.columns}
     return pl.DataFrame(ordered | {COUNT: groups["count"]}).filter(pl.col(COUNT) > 0)
+
+
+def tables_frame(domain: Domain, tables: Sequence[ColumnTable]) -> pl.DataFrame:
+    """The noisy tables in long form: attribute, cell, its values in words, noisy count, rate."""
+    parts = []
+    for table in tables:
+        attribute, cell = domain.attributes[table.attribute], table.cells
+        spans = zip(table.edges[cell].tolist(), table.edges[cell + 1].tolist(), strict=True)
+        columns: dict[str, pl.Series | Codes] = {
+            "attribute": pl.Series([attribute.name] * len(cell), dtype=pl.String),
+            "cell": cell,
+            "label": pl.Series([attribute.describe(*span) for span in spans], dtype=pl.String),
+            "noisy": table.noisy,
+            "rate_num": np.full(len(cell), table.rate_num),
+            "rate_den": np.full(len(cell), table.rate_den),
+        }
+        parts.append(pl.DataFrame(columns))
+    return pl.concat(parts)
+
+
+def tables_from(
+    domain: Domain, edges: dict[str, list[int]], frame: pl.DataFrame, rate: tuple[int, int]
+) -> list[ColumnTable]:
+    """The tables behind such a frame, and the edges of their cells; of some tables no cell is listed. All tables were
+    asked with noise of this rate."""
+    tables = []
+    for number, attribute in enumerate(domain.attributes):
+        if attribute.name in edges:
+            part = frame.filter(pl.col("attribute") == attribute.name)
+            listed = part["cell"].to_numpy(), part["noisy"].to_numpy()
+            tables.append(ColumnTable(number, np.array(edges[attribute.name], dtype=np.int64), *listed, *rate))
+    return tables

@@ -10,8 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from cantle.methods.families.model.answers import Answer
-from cantle.methods.mosaic.model.answers import CellsOf
+from cantle.methods.mosaic.model.answers import CellsOf, NoisyAnswer
 from cantle.methods.mosaic.model.noisy_tables import laplace_variance
 from cantle.methods.mosaic.questions import SpikeSearch, group_edges, nano
 from cantle.trusted.claims.queries import Size
@@ -36,7 +35,7 @@ class FamilyQuestions:
         assert isinstance(domain, FamilyDomain)
         self._domain = domain
         self._within: dict[int, ColumnCells] = {}
-        self.answers: list[Answer] = []
+        self.answers: list[NoisyAnswer] = []
 
     def left(self) -> Fraction:
         """The part of epsilon that is not spent yet."""
@@ -58,7 +57,7 @@ class FamilyQuestions:
         for search, (codes, at) in zip(searches, query.values(noisy.rows, noisy.cells), strict=True):
             about: CellsOf = {"column": search.column, "at_least": list(search.thresholds)}
             rate = int(noisy.rate_num[0]), noisy.rate_den
-            self.answers.append(Answer(why, codes, noisy.value[at], *rate, about, view))
+            self.answers.append(NoisyAnswer(why, codes, noisy.value[at], *rate, about, view))
             found.append((codes, noisy.value[at]))
         return found
 
@@ -66,12 +65,12 @@ class FamilyQuestions:
         """Sets the cells of the columns of a view, null included."""
         self._within[view] = ColumnCells(tuple(edge.copy() for edge in edges))
 
-    def table(self, view: int, table: CrossTable, price: Fraction, why: str) -> Answer:
+    def table(self, view: int, table: CrossTable, price: Fraction, why: str) -> NoisyAnswer:
         """The noisy parts in all cells of a table."""
         (answer,) = self._tables(view, [table], price, why)
         return answer
 
-    def _tables(self, view: int, tables: Sequence[CrossTable], price: Fraction, why: str) -> list[Answer]:
+    def _tables(self, view: int, tables: Sequence[CrossTable], price: Fraction, why: str) -> list[NoisyAnswer]:
         """The noisy parts in all cells of these tables."""
         within = self._within[view]
         noisy = self._curator.measure(self._root, ViewTables(within, tuple(tables), view), nano(price), why=why)
@@ -81,7 +80,7 @@ class FamilyQuestions:
             for one, own in zip(tables, parts, strict=True)
         ]
 
-    def wide_cells(self, view: int, tables: Sequence[CrossTable], price: Fraction) -> list[Answer]:
+    def wide_cells(self, view: int, tables: Sequence[CrossTable], price: Fraction) -> list[NoisyAnswer]:
         """The noisy parts in all cells of wide columns, which say which cells to split."""
         return self._tables(view, tables, price, f"cells of wide columns of {_OF[view]}")
 
@@ -99,7 +98,7 @@ class FamilyQuestions:
         asked = ViewSets(round_, tuple(models), penalties, left)
         return self._curator.choose(self._root, asked, PartsDistance(), nano(price), why=why)
 
-    def _keep(self, why: str, noisy: Noisy, values: Ints, view: int, about: CellsOf) -> Answer:
-        answer = Answer(why, np.arange(len(values)), values, int(noisy.rate_num[0]), noisy.rate_den, about, view)
+    def _keep(self, why: str, noisy: Noisy, values: Ints, view: int, about: CellsOf) -> NoisyAnswer:
+        answer = NoisyAnswer(why, np.arange(len(values)), values, int(noisy.rate_num[0]), noisy.rate_den, about, view)
         self.answers.append(answer)
         return answer

@@ -16,8 +16,8 @@ from cantle.drawing.linked_frames import joined
 from cantle.drawing.records import RECORDS_WANTED, Results
 from cantle.drawing.records import Drawn as Written
 from cantle.methods.families.layout import Layout
-from cantle.methods.families.model.answers import Answer
 from cantle.methods.families.model.draw import Drawn, in_order
+from cantle.methods.mosaic.model.answers import NoisyAnswer
 from cantle.methods.mosaic.results import answer_frames, cell_frame, placed, with_names
 from cantle.schema.domain import Domain
 from cantle.schema.families import FamilySchema
@@ -35,7 +35,7 @@ def family_results(
     edges: tuple[Sequence[Ints], Sequence[Ints]],
     drawn: Drawn,
     wanted: int,
-    answers: Sequence[Answer],
+    answers: Sequence[NoisyAnswer],
     places: Dice,
 ) -> Results:
     """Everything a release holds; `wanted` is the number of families that the noisy counts call for."""
@@ -89,7 +89,7 @@ def family_cells(
     return pl.concat(parts)
 
 
-def _described(answer: Answer, layout: Layout) -> dict[str, JSON]:
+def _described(answer: NoisyAnswer, layout: Layout) -> dict[str, JSON]:
     """A noisy answer with the names of its columns."""
     names = [column.name for column in layout.columns(answer.view)]
     return {"why": answer.why, "view": answer.view, **with_names(answer.about, names)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
@@ -19,16 +20,14 @@ from cantle.drawing.column_cells import (
     with_single_values,
 )
 from cantle.drawing.counts import Dice
-from cantle.methods.families.candidates import candidates
 from cantle.methods.families.layout import DRAWN_VIEWS, Layout
-from cantle.methods.families.model.answers import Answer, variance_of
 from cantle.methods.families.model.draw import Drawing, Drawn, drawn_families, number_drawn
-from cantle.methods.families.model.view_fit import FamilyFit
+from cantle.methods.families.model.view_fit import FamilyFit, in_families, table_of
 from cantle.methods.families.plan import SIBLING_GROUPS, Plan, paid, plan
 from cantle.methods.families.questions import FamilyQuestions
-from cantle.methods.mosaic.model.draft_pool import DraftPool
-from cantle.methods.mosaic.model.noisy_tables import NoisyTable, question, whole_table
-from cantle.methods.mosaic.model.table_sets import Grouped, Survivors
+from cantle.methods.mosaic.model.groupings import FINEST
+from cantle.methods.mosaic.model.noisy_tables import question, whole_table
+from cantle.methods.mosaic.model.table_sets import FEWEST_GROUPS, MOST_PAIRS, DraftPool, Grouped, Survivors, grow
 from cantle.methods.mosaic.plan import SIZE, SPIKES, SPLIT, opening
 from cantle.methods.mosaic.questions import spike_search
 from cantle.schema.rules import Rules
@@ -128,7 +127,7 @@ class FamilyRun:
         for number, ((view, column), share) in enumerate(zip(columns, self.plan.first, strict=True), 1):
             asked = whole_table(column, len(layout.edges(view, *self.edges)[column]) - 1)
             answer = self.questions.table(view, asked, self._price(share), f"first table {number}")
-            first[view, column] = counts_of(answer)
+            first[view, column] = in_families(answer.noisy, answer.rate)
         self.fit = FamilyFit(layout, self.edges, self.rules, self._size, first)
 
     def _siblings(self) -> None:
@@ -144,7 +143,7 @@ class FamilyRun:
             columns, groups = self._sibling_groups(child, self._cells(child, float(price)), by_left=child == chained)
             asked = question(columns, groups, later.groupings)
             answer = self.questions.table(LATER, asked, price, f"siblings table {child + 1}")
-            later.add(table_of(answer, columns, groups))
+            later.add(table_of(in_families(answer.noisy, answer.rate), columns, groups))
         self.fit.use_tables()
 
     def _cells(self, child: int, price: float) -> float:
@@ -205,7 +204,8 @@ class FamilyRun:
             (view, (columns, groups)), (_, asked) = found[chosen], tables[chosen]
             is_last = bought == each.count - 1
             price = self.questions.left() if is_last else self._price(each.tables / each.count)
-            table = table_of(self.questions.table(view, asked, price, f"table {bought + 1}"), columns, groups)
+            answer = self.questions.table(view, asked, price, f"table {bought + 1}")
+            table = table_of(in_families(answer.noisy, answer.rate), columns, groups)
             fit[view].add(table)
             pools[view].learn(asked, table)
             self._expect(models, view, tables, pools)
@@ -231,12 +231,34 @@ class FamilyRun:
         return np.rint(np.array(possible, dtype=np.float64) * noise).astype(np.int64)
 
 
-def counts_of(answer: Answer) -> tuple[np.ndarray, float]:
-    """The noisy numbers of families in the cells, and their variance."""
-    return answer.noisy / item_partitions.PARTS, variance_of(answer.rate_num, answer.rate_den)
+def candidates(fit: FamilyFit, cap: int, dice: Dice) -> list[tuple[int, Grouped]]:
+    """The candidate tables of a round, with their views: pairs of columns of which one is drawn, and a few triples.
+    Tables that were measured already are left out."""
+    found = []
+    for view in DRAWN_VIEWS:
+        own = fit[view]
+        taken = {tuple(sorted(table.columns)) for table in own.tables}
+        sizes, drawn = own.sizes, fit.layout.drawn(view)
+        usable = [column for column, size in enumerate(sizes) if size >= 2]
+        sets: list[tuple[int, ...]] = [pair for pair in combinations(usable, 2) if pair[1] in drawn]
+        if len(sets) > MOST_PAIRS:
+            sets = [sets[i] for i in np.sort(dice.choice(len(sets), MOST_PAIRS, replace=False)).tolist()]
+        sets += _triples(fit.layout) if view == LATER else []
+        for members in sets:
+            if members not in taken and all(sizes[one] >= 2 for one in members):
+                grown = grow(members, sizes, [min(size, FEWEST_GROUPS) for size in sizes], cap, FINEST)
+                groups = [own.groupings[one].at_most(number) for one, number in zip(members, grown, strict=True)]
+                found.append((view, (members, tuple(groups))))
+    return found
 
 
-def table_of(answer: Answer, columns: tuple[int, ...], groups: tuple[int, ...]) -> NoisyTable:
-    """The answer as a table that estimates use."""
-    counts, variance = counts_of(answer)
-    return NoisyTable(columns, groups, counts.reshape(groups), variance)
+def _triples(layout: Layout) -> list[tuple[int, ...]]:
+    """For each column of the children: its value at the first child, the one before and the child itself; and the
+    same with the number of children left instead of the first child, for the order."""
+    number = len(layout.parent)
+    triples: list[tuple[int, ...]] = []
+    for child in range(len(layout.child)):
+        triples.append((layout.first(child), layout.previous(child), layout.own(LATER, child)))
+        if layout.order is not None and layout.order[0] == child:
+            triples.append((number, layout.previous(child), layout.own(LATER, child)))
+    return triples

@@ -44,7 +44,6 @@ class Journeys(Configured):
     name: ClassVar[str] = "journeys"
     Settings: ClassVar[type] = JourneySettings
     kind: ClassVar[str] = "sequences"
-    kernels_from: ClassVar[int | None] = None
 
     def __init__(self, schema: SequenceSchema, *, preset: str = "default", **given: object) -> None:
         self.settings = read_settings(JourneySettings, "journeys", PRESETS, preset, given)

@@ -152,10 +152,11 @@ class Questions:
         ]
         return self._keep(why, noisy, [table.cells for table in tables], about)
 
-    def list_sizes(self, items: Sequence[int], price: Fraction) -> Ints:
-        """The noisy numbers of records with 0, 1, 2, … of these items."""
-        noisy = self._curator.measure(self._root, SizesOfLists(self.within, tuple(items)), nano(price), why=LIST_SIZES)
-        return self._keep(LIST_SIZES, noisy, [len(items) + 1], [{"of": list(items)}])[0]
+    def list_sizes(self, items: Sequence[int], edges: Sequence[int], price: Fraction) -> Ints:
+        """The noisy numbers of records with so many of these items, by spans that begin at `edges`."""
+        asked = SizesOfLists(self.within, tuple(items), tuple(edges))
+        noisy = self._curator.measure(self._root, asked, nano(price), why=LIST_SIZES)
+        return self._keep(LIST_SIZES, noisy, [len(edges)], [{"of": list(items), "sizes": list(edges)}])[0]
 
     def item_parts(
         self, items: Sequence[int], by: CrossTable | None, most: int, price: Fraction, why: str = LIST_PAIRS

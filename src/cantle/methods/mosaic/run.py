@@ -42,10 +42,10 @@ from cantle.methods.mosaic.model.answers import (
 )
 from cantle.methods.mosaic.model.bands import ALONE, Bands
 from cantle.methods.mosaic.model.classes import predict
-from cantle.methods.mosaic.model.draft_pool import DraftPool
 from cantle.methods.mosaic.model.fitted import Learned, empty_cells, first_tables
 from cantle.methods.mosaic.model.items import ITEMS, Items, with_items
 from cantle.methods.mosaic.model.lists import (
+    MOST_RELATED,
     ListAnswers,
     Listed,
     ListSizes,
@@ -55,12 +55,14 @@ from cantle.methods.mosaic.model.lists import (
     noise_in,
     number_of_columns,
     related_columns,
+    size_edges,
     with_lists,
 )
 from cantle.methods.mosaic.model.nested import steps_below, steps_between
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, identity, laplace_variance, question, whole_table
 from cantle.methods.mosaic.model.place_cells import LEVELS, SPLIT, Level, Place, estimated, first_edges, next_edges
-from cantle.methods.mosaic.model.table_sets import Grouped, Survivors, candidates
+from cantle.methods.mosaic.model.rare_items import with_rare_items
+from cantle.methods.mosaic.model.table_sets import DraftPool, Grouped, Survivors, candidates
 from cantle.methods.mosaic.questions import CandidateTables, Questions, spike_search
 from cantle.schema.fields import MOST_CLASSES
 from cantle.schema.rules import Rules
@@ -418,13 +420,16 @@ class MosaicRun:
         dice, self.learned = self.dice["records"], self._learned("classes")
         if self.lists is not None:
             answers = self._ask_lists(self.lists)
-            self.fitted = with_lists(self.fitted, self.listed, self.lists, answers, self.rules)
+            self.fitted = with_lists(self.fitted, self.listed, self.lists, answers)
         fitted = self.fitted
         records = max(0, round(fitted.noisy_total))
         cells = fitted.draw_cells(max(1, records), self.learned, dice)
         if self.plan.label:
             cells = self._relabel(cells)
-        return self._with_items(fitted.draw_values(cells, records, dice))
+        codes = fitted.draw_values(cells, records, dice)
+        if self.lists is not None:
+            codes = with_rare_items(codes, self.lists, answers, fitted.total, dice)
+        return self._with_items(codes)
 
     def _with_items(self, codes: list[Codes]) -> list[Codes]:
         """The columns with the items of groups after them, which are counted now."""
@@ -441,27 +446,39 @@ class MosaicRun:
         return with_items(codes, self.groups, noisy, variance, self.fitted.total, self.dice["records"])
 
     def _ask_lists(self, listed: Listed) -> ListAnswers:
-        """The noisy answers about lists: how many items records have, then items alone, by columns, and in pairs."""
+        """The noisy answers about lists: how many items records have, then items alone, and frequent ones by columns
+        and in pairs."""
         left = self._price(self.start.lists)
         price = {what: rules.price(share, left) for what, share in rules.LIST_SHARES.items()}
         related, paired = related_columns(self.fitted, listed), len(listed.items) > 1
         asked = [LIST_SIZES, *[LIST_CHOICE, LIST_TABLE] * bool(related), *[LIST_PAIRS] * paired]
+        rare = len(listed.items) > MOST_RELATED
+        of_sizes = price[LIST_SIZES] / (1 + rare)
         alone = left - sum(price[what] for what in asked)
-        noisy, rate = self.questions.list_sizes(listed.items, price[LIST_SIZES]), self._rate(price[LIST_SIZES], 1)
-        sizes = ListSizes.of(noisy, laplace_variance(rate), self.fitted.total, listed.longest)
+        sizes = self._sizes_of(listed.items, listed.longest, of_sizes)
         most = sizes.most(len(listed.items), self._rate(alone, 1))
-        answers = ListAnswers(sizes, self._parts(listed, None, most, alone, LIST_ITEMS), [], None)
+        items = self._parts(listed.items, None, most, alone, LIST_ITEMS)
+        some = listed.related(items)
+        of_some = self._sizes_of(listed.at(some), listed.longest, of_sizes) if rare else sizes
+        answers = ListAnswers(sizes, items, some, of_some, [], None)
         if related:
             self._by_columns(listed, answers, related, price)
         if paired:
-            answers.pairs = self._parts(listed, None, sizes.usual(pairs=True), price[LIST_PAIRS], LIST_PAIRS)
+            most = answers.related_sizes.usual(pairs=True)
+            answers.pairs = self._parts(listed.at(some), None, most, price[LIST_PAIRS], LIST_PAIRS)
         return answers
+
+    def _sizes_of(self, items: Sequence[int], longest: int, price: Fraction) -> ListSizes:
+        longest = min(longest, len(items))
+        noisy = self.questions.list_sizes(items, size_edges(longest), price)
+        return ListSizes.of(noisy, self._rate(price, 1), self.fitted.total, longest)
 
     def _by_columns(
         self, listed: Listed, answers: ListAnswers, related: Sequence[int], price: Mapping[str, Fraction]
     ) -> None:
         """Counts the items by the groups of some columns: the leading one, and others that are chosen."""
-        sizes, most = answers.sizes, answers.sizes.usual()
+        sizes, some = answers.related_sizes, listed.at(answers.related)
+        most = sizes.usual()
         number = number_of_columns(sizes, most, self._rate(price[LIST_TABLE], most), len(related))
         each, choice = (rules.price(Fraction(1, number), price[what]) for what in (LIST_TABLE, LIST_CHOICE))
         by = [question((one,), (groups_of(self.fitted, one),), self.fitted.groupings) for one in related]
@@ -472,14 +489,14 @@ class MosaicRun:
             at = 0
             if by[0].columns[0] != self.lead:
                 flat = [model.ravel() for model in models]
-                at = self.questions.choose_column(listed.items, by, most, flat, penalties, choice)
+                at = self.questions.choose_column(some, by, most, flat, penalties, choice)
             table = by.pop(at)
             models.pop(at)
             penalties = np.delete(penalties, at)
-            answers.by_column.append(self._parts(listed, table, most, each, f"{LIST_TABLE} {place + 1}"))
+            answers.by_column.append(self._parts(some, table, most, each, f"{LIST_TABLE} {place + 1}"))
 
-    def _parts(self, listed: Listed, by: CrossTable | None, most: int, price: Fraction, why: str) -> PartTable:
-        noisy = self.questions.item_parts(listed.items, by, most, price, why)
+    def _parts(self, items: Sequence[int], by: CrossTable | None, most: int, price: Fraction, why: str) -> PartTable:
+        noisy = self.questions.item_parts(items, by, most, price, why)
         rows = len(noisy) // (1 if by is None else by.cells)
         variance = laplace_variance(self._rate(price, most * PARTS))
         return PartTable.of(noisy, rows, variance, most, None if by is None else by.columns[0])

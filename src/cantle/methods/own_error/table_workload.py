@@ -149,7 +149,8 @@ def _chosen(near: dict[tuple[int, int], bool], dice: Dice) -> list[tuple[int, in
     """The pairs that are asked about: all, or MOST_PAIRS of both classes."""
     if len(near) <= MOST_PAIRS:
         return list(near)
-    drawn = [list(near)[place] for place in dice.permutation(len(near)).tolist()]
+    every = list(near)
+    drawn = [every[place] for place in dice.permutation(len(near)).tolist()]
     together, apart = ([pair for pair in drawn if near[pair] == is_near] for is_near in (True, False))
     first = min(len(together), max(MOST_PAIRS // 2, MOST_PAIRS - len(apart)))
     return sorted([*together[:first], *apart[: MOST_PAIRS - first]])

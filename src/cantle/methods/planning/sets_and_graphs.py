@@ -149,7 +149,7 @@ def plan_degrees(method: DegreeSequence, epsilon: float, records: int, persons: 
     asked = [
         Part("bound on degrees", 0.0 if s.theta else float(s.theta_share)),
         Part("number of edges", float(s.edges_share)),
-        Part("number of nodes", float(s.nodes_share) if unit == "node" else 0.0),
+        Part("number of nodes", float(method.share_of_nodes(round(epsilon * NANO))) if unit == "node" else 0.0),
     ]
     rest = 1 - sum(part.share for part in asked)
     noise = noise_of(rest * epsilon / ((bound + 1) if unit == "node" else 2 * bound))

@@ -26,7 +26,7 @@ from cantle.methods.planning.outline import MEAN_ERROR, Outline, Part, Relations
 from cantle.methods.rps.method import RPS
 from cantle.methods.rps.results import summarise
 from cantle.methods.words import EVERY_COLUMN, question_in_words
-from cantle.schema.domain import Attribute, Labels
+from cantle.schema.domain import Attribute, Labels, Steps
 from cantle.schema.fields import MOST_CLASSES
 from cantle.schema.groups import MOST_VALUES
 from cantle.trusted.core.budget import NANO
@@ -138,6 +138,9 @@ and their counts are made non-negative and smoothed. Like CUT, it was chosen on 
 
 NAMED = 8
 """At most this many of the columns that are grouped into ranges are named."""
+
+MANY_VALUES = 8
+"""So many values of a bin of rps are worth a remark."""
 
 ENOUGH = 20_000
 """Records times epsilon from which on models keep most of what they explain of a numeric target."""
@@ -339,7 +342,19 @@ def plan_rps(method: RPS, epsilon: float, records: int, persons: int) -> Outline
         Part(question_in_words("leaf"), leaves, leaf_noise),
     ]
     outline = _by_columns("rps", method.domain.attributes, budget, noise, records)
-    return replace(outline, remarks=(*outline.remarks, *_in_spans(method)))
+    return replace(outline, remarks=(*outline.remarks, *_in_spans(method), *_in_bins(method)))
+
+
+def _in_bins(method: RPS) -> list[str]:
+    """Columns of many more values than bins: between wide bounds, most records may lie in one of them."""
+    attributes = () if method.settings.halves else method.domain.attributes
+    wide = [one.name for one in attributes if one.width >= MANY_VALUES * one.cell and isinstance(one.scale, Steps)]
+    if not wide:
+        return []
+    return [
+        f"values are put into {method.settings.bins} ranges of equal width, inside which they are spread evenly: "
+        f"{', '.join(wide[:NAMED])}; narrow bounds, a larger `bins` or method mosaic keep more"
+    ]
 
 
 def _in_spans(method: RPS) -> list[str]:

@@ -1,7 +1,7 @@
 """RPS for tables: cuts the domain into balanced regions with noisy choices and counts the leaves (Qardaji & Li 2012).
 
 Preset `paper` has the settings of section 4.2. Preset `default` is ours: a shallow tree over all attributes at once, no
-stop tests, and a share of the budget for one-way tables, to which the values inside a region are fitted. Two or three
+stop tests, and a share of the budget for one-way tables, to which the values inside a region are fitted. Up to three
 columns of numbers without a target are cut at midpoints instead, with stop tests.
 """
 
@@ -53,6 +53,9 @@ DEEPEST = 24
 
 
 # ---- settings --------------------------------------------------------------------------------------------------------
+
+MOST_BINS = 1 << 20
+"""The most bins of a column. Halving costs the same whatever their number; a choice among cuts looks at every bin."""
 
 NAMED_SCORES = {"balance": BALANCE, "class": CLASS_AWARE}
 
@@ -173,7 +176,7 @@ class RpsSettings:
     label: str = setting(one_of("counts", "majority"))
     values: str = setting(one_of("fitted", "uniform", "midpoint", "low", "set"))
     consistency: bool = setting(flag())
-    bins: int = setting(whole(2, 65536), shown=True)
+    bins: int = setting(whole(2, MOST_BINS), shown=True)
     order: str = setting(one_of("declared", "random"))
     order_seed: int = setting(whole(0, 2**53 - 1))
     records: int | None = setting(maybe(whole(0, 2**53 - 1), "private"), shown=True)
@@ -202,9 +205,10 @@ LITERAL = {"bins": 65536}
 """Changes to preset paper if it is literal: every place of a grid is a candidate."""
 
 FEW_NUMBERS = {"attributes": "midpoint", "stop": "privtree:5", "stop_share": "3/4", "leaf_share": "1/3", "depth": 24,
-               "bins": 4096}  # fmt: skip
-"""Changes to the defaults for two or three columns of numbers without a target: records often crowd in a few places
-there, to which free cuts and tests whose price does not grow with the depth lead.
+               "bins": MOST_BINS}  # fmt: skip
+"""Changes to the defaults for up to three columns of numbers without a target: records often crowd in a few places,
+to which free cuts and tests whose price does not grow with the depth lead. Bounds may be much wider than most records
+need, so values are put into as many bins as halving can reach.
 
 They were chosen on 22 tables of 2 to 8 columns, real (places, bank, Adult) and made up, at epsilon .1 to 1: with four
 columns and little data, the regions of the usual defaults are better.
@@ -215,6 +219,9 @@ MOST_FEW = 3
 ONE_PLACE = {"bins": 65536}
 """Changes for a single place beside those for few numbers and for a single attribute: a kd-tree of a map."""
 
+FEW_VALUES = 256
+"""A single number of at most so many values has leaves of equal width instead: a few values are counted one by one."""
+
 ONE_ATTRIBUTE = {"attributes": "midpoint", "oneway_share": 0, "values": "uniform"}
 """Changes to the defaults for a single attribute: its leaves already are a one-way table, and free cuts are best."""
 
@@ -223,12 +230,14 @@ def defaults_for(domain: Domain, given: Collection[str]) -> Mapping[str, object]
     """Changes to the defaults that follow from the columns; none for several numbers if the tree is described."""
     attributes = domain.attributes
     numbers = all(isinstance(one.scale, Steps) for one in attributes)
-    few = len(attributes) <= MOST_FEW and numbers and domain.target is None
+    few = 0 < len(attributes) <= MOST_FEW and numbers and domain.target is None
     few = few and not {"attributes", "stop", "depth", "quality", "summary"} & set(given)
-    if len(attributes) == 1:
-        place = few and isinstance(attributes[0].scale, Plane)
-        return {**FEW_NUMBERS, **ONE_ATTRIBUTE, **ONE_PLACE} if place else ONE_ATTRIBUTE
-    return FEW_NUMBERS if few and attributes else {}
+    if len(attributes) > 1:
+        return FEW_NUMBERS if few else {}
+    if not few or "bins" in given or attributes[0].size <= FEW_VALUES:
+        return ONE_ATTRIBUTE if attributes else {}
+    place = isinstance(attributes[0].scale, Plane)
+    return {**FEW_NUMBERS, **ONE_ATTRIBUTE, **(ONE_PLACE if place else {})}
 
 
 # ---- the run ---------------------------------------------------------------------------------------------------------

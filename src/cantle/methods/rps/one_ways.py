@@ -1,4 +1,4 @@
-"""One-way tables of rps: which cells to count, and estimates for each code from the noisy counts.
+"""One-way tables: which cells to count, estimates from the noisy counts, and values drawn by them.
 
 A column of numbers gets fewer cells if there are few records for the noise: merging cells before they are counted costs
 nothing, unlike merging them afterwards. Categories are all counted, because neighbours in their list need not be alike.
@@ -7,15 +7,18 @@ nothing, unlike merging them afterwards. Categories are all counted, because nei
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from cantle.drawing.column_cells import column_of, ladder_edges
-from cantle.drawing.counts import Floats, variance
+from cantle.drawing.counts import Dice, Floats, Strata, draw_uniform, fit_values, variance
+from cantle.drawing.obey_rules import Shape
 from cantle.drawing.smooth import smooth
 from cantle.schema.domain import Attribute, Domain, Steps
+from cantle.trusted.core.arrays import Codes
+from cantle.trusted.geometry import value_sets
 from cantle.trusted.geometry.boxes import Ints
 
 PER_CELL = 10
@@ -44,12 +47,14 @@ def cell_edges(attribute: Attribute, expected: float | None) -> Ints:
 
     `expected` is the number of records in noise scales; without it every code is a cell.
     """
-    edges = np.arange(attribute.bins + 1, dtype=np.int64)
+    widths = attribute.bins
     if isinstance(attribute.scale, Steps) and expected is not None:
         widths = int(np.clip(expected / PER_CELL, LEAST_WIDTHS, attribute.bins))
-        if 2 * widths <= attribute.bins:
-            origin = column_of(attribute.on_places).origin
-            edges = ladder_edges(attribute.bins, widths, None if origin is None else -origin // attribute.width)
+    if 2 * widths <= attribute.bins:
+        origin = column_of(attribute.on_places).origin
+        edges = ladder_edges(attribute.bins, widths, None if origin is None else -origin // attribute.width)
+    else:
+        edges = np.arange(attribute.bins + 1, dtype=np.int64)
     return np.append(edges, attribute.size) if attribute.nullable else edges
 
 
@@ -59,25 +64,69 @@ def one_way_tables(edges: Sequence[Ints], value: Ints, rate_num: int, rate_den: 
     return OneWayTables(tuple(edges), tuple(np.split(value.astype(float), ends)), rate_num / rate_den)
 
 
-def estimated(domain: Domain, tables: OneWayTables, total: float) -> list[Floats]:
-    """For each attribute the estimated number of records per code: not negative, with the given sum."""
-    estimates = []
-    for attribute, edges, noisy in zip(domain.attributes, tables.edges, tables.noisy, strict=True):
-        if isinstance(attribute.scale, Steps):
-            estimates.append(_smoothed(attribute, edges, noisy, float(variance(tables.rate)), total))
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """The distribution of a column's values: pieces of codes, by their edges, and their masses.
+
+    Inside a piece all values are equally likely. So a column may have a million codes, and what is fitted and drawn has
+    as many numbers as there are pieces.
+    """
+
+    attribute: Attribute
+    edges: Ints
+    mass: Floats
+
+    @staticmethod
+    def even(attribute: Attribute, cuts: Ints) -> Pieces:
+        """All values equally likely; null as likely as a step."""
+        edges = np.array([0, *([attribute.bins] if attribute.nullable else []), attribute.size])
+        counts = np.append(attribute.grid, [attribute.cell] * attribute.nullable).astype(np.float64)
+        return Pieces.split(attribute, edges, counts, cuts)
+
+    @staticmethod
+    def split(attribute: Attribute, edges: Ints, counts: Floats, cuts: Ints) -> Pieces:
+        """Cells with these counts, divided at the cuts too; a category has one piece per code."""
+        if not isinstance(attribute.scale, Steps):
+            cuts = np.arange(attribute.size + 1)
+        fine = np.union1d(edges, cuts).astype(np.int64)
+        cell = np.searchsorted(edges, fine[:-1], side="right") - 1
+        share = np.diff(attribute.places(fine)) / np.diff(attribute.places(edges))[cell]
+        return Pieces(attribute, fine, counts[cell] * share)
+
+    def fitted(self, lo: Ints, hi: Ints, weight: Floats) -> Pieces:
+        """The masses with which regions of these spans and weights together have the masses of these pieces."""
+        if (hi > self.attribute.size).any():  # sets of categories, whose pieces are single codes
+            return replace(self, mass=fit_values(self.mass, lo, hi, weight))
+        return replace(self, mass=fit_values(self.mass, *self._spans(lo, hi), weight))
+
+    def _spans(self, lo: Ints, hi: Ints) -> tuple[Ints, Ints]:
+        return np.searchsorted(self.edges, lo), np.searchsorted(self.edges, hi)
+
+    def draw(self, strata: Strata, lo: Ints, hi: Ints, order: Ints, dice: Dice) -> Codes:
+        """Places on the grid for the records of regions with these spans, in this order."""
+        places = self.attribute.places(self.edges)
+        piece: Codes
+        if (hi > self.attribute.size).any():
+            piece = value_sets.CODE[strata.draw(value_sets.along(self.mass), lo, hi, dice)]
+        elif ((spans := self._spans(lo, hi))[1] - spans[0] == 1).all():
+            piece = np.repeat(spans[0], strata.counts)
         else:
-            estimates.append(expected_shares(noisy, 1 / tables.rate, total) * total)
-    return estimates
+            piece = strata.draw(self.mass, *spans, dice)
+        return draw_uniform(places[:-1], places[1:], piece[order], self.attribute.grid + 1, dice)
+
+    @property
+    def shape(self) -> Shape:
+        """The distribution of places on the grid."""
+        return Shape(self.attribute.places(self.edges), self.mass)
 
 
-def _smoothed(attribute: Attribute, edges: Ints, noisy: Floats, noise: float, total: float) -> Floats:
-    """Estimates for a column of numbers: pieces of constant density over the values, divided among the codes."""
-    room = np.append(attribute.rooms[1][:-1], [1.0] * attribute.nullable)  # values per code
-    widths = np.add.reduceat(room, edges[:-1])
-    cells = len(noisy) - attribute.nullable
-    counts = smooth(noisy, np.full(len(noisy), noise), widths[:cells], max(total, _TINY))
-    density = counts * (total / max(float(counts.sum()), _TINY)) / widths
-    return np.repeat(density, np.diff(edges)) * room
+def estimated(attribute: Attribute, edges: Ints, noisy: Floats, rate: float, total: float) -> Floats:
+    """The estimated number of records in each cell of a one-way table: not negative, with the given sum."""
+    if not isinstance(attribute.scale, Steps):
+        return expected_shares(noisy, 1 / rate, total) * total
+    widths = np.diff(attribute.places(edges))[: len(noisy) - attribute.nullable].astype(np.float64)
+    counts = smooth(noisy, np.full(len(noisy), float(variance(rate))), widths, max(total, _TINY))
+    return np.asarray(counts * (total / max(float(counts.sum()), _TINY)))
 
 
 def expected_shares(noisy: Floats, scale: float, total: float) -> Floats:

@@ -8,28 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from cantle.drawing.counts import (
-    Dice,
-    Floats,
-    Strata,
-    fit_values,
-    project_rows,
-    round_rows,
-    variance,
-)
+from cantle.drawing.counts import Dice, Floats, Strata, draw_uniform, project_rows, round_rows, variance
 from cantle.drawing.group_frames import groups_frame
-from cantle.drawing.obey_rules import Regions, Shape
+from cantle.drawing.obey_rules import Regions
 from cantle.drawing.records import Drawn, Results, drawable
 from cantle.drawing.tree import Leaves, Tree, consistent, integers
-from cantle.methods.rps.one_ways import OneWayTables, estimated, marginals_frame, one_way_tables
-from cantle.schema.domain import Attribute, Domain, unsigned
+from cantle.methods.rps.one_ways import OneWayTables, Pieces, estimated, marginals_frame, one_way_tables
+from cantle.schema.domain import Attribute, Domain
 from cantle.schema.rules import Rules
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.arrays import Bools, Codes
-from cantle.trusted.geometry import value_sets
 from cantle.trusted.geometry.boxes import Ints
-
-_BLOCK = 1 << 15  # records at a time, so that intermediate arrays stay in the cache
 
 
 @dataclass(frozen=True)
@@ -69,7 +58,7 @@ def tree_results(
     if settings.values == "set":
         records: Drawn | pl.DataFrame = draw_generalised(domain, leaves, generator)
     else:
-        within = masses(domain, leaves, settings.values, tables)
+        within = distributions(domain, leaves, settings.values, tables)
         records = drawn_records(domain, leaves, settings.values, within, generator)
     summary = {"records": len(records), "leaves": len(leaves.ids), "depth": depth} | wanted
     return Results(records, groups_frame(domain, leaves), frames, summary)
@@ -172,20 +161,25 @@ def _least_squares(tree: Tree, leaf: Ints, value: Ints, cell_variance: Floats, m
     return consistent(tree.by_level(), cells, size, spread, may)
 
 
-def masses(domain: Domain, leaves: Leaves, values: str, tables: OneWayTables | None) -> list[Floats]:
-    """For each attribute the masses of its codes, fitted to its one-way table, or uniform over the grid."""
-    if values != "fitted" or tables is None:
-        return [_grid_mass(attribute) for attribute in domain.attributes]
+def distributions(domain: Domain, leaves: Leaves, values: str, tables: OneWayTables | None) -> list[Pieces]:
+    """For each attribute the distribution of its values, fitted to its one-way table, or uniform over the grid."""
     count = leaves.count.sum(axis=1)
-    some, total = np.flatnonzero(count), float(count.sum())
+    some, total, made = np.flatnonzero(count), float(count.sum()), []
     lo, hi, weight = leaves.lo[some], leaves.hi[some], count[some].astype(float)
-    return [fit_values(table, lo[:, a], hi[:, a], weight) for a, table in enumerate(estimated(domain, tables, total))]
+    for a, attribute in enumerate(domain.attributes):
+        cuts = np.union1d(lo[:, a], hi[:, a])
+        if values != "fitted" or tables is None:
+            made.append(Pieces.even(attribute, cuts))
+            continue
+        counts = estimated(attribute, tables.edges[a], tables.noisy[a], tables.rate, total)
+        made.append(Pieces.split(attribute, tables.edges[a], counts, cuts).fitted(lo[:, a], hi[:, a], weight))
+    return made
 
 
-def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floats], generator: Dice) -> Drawn:
+def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Pieces], generator: Dice) -> Drawn:
     """Records with the leaves' counts, each attribute drawn independently inside its region (RPS 3.2), shuffled.
 
-    `within` are the `masses` of the attributes.
+    `within` are the `distributions` of the attributes.
     """
     classes = leaves.count.shape[1]
     region = np.flatnonzero(leaves.count.reshape(-1))
@@ -197,55 +191,25 @@ def drawn_records(domain: Domain, leaves: Leaves, values: str, within: list[Floa
         lo, hi = leaves.lo[leaf, a], leaves.hi[leaf, a]
         if values in ("midpoint", "low"):
             code, point = _fixed(attribute, lo, hi, values)
-            drawn: Codes = np.repeat(code, counts)
-            place: Floats | None = np.repeat(point, counts)
-        elif (hi > attribute.size).any():
-            at = strata.draw(value_sets.along(within[a]), lo, hi, generator)
-            drawn, place = value_sets.CODE[at].astype(unsigned(attribute.size)), None
+            drawn = attribute.fine(np.repeat(code, counts)[order], np.repeat(point, counts)[order])
         else:
-            drawn, place = strata.draw(within[a], lo, hi, generator), None
-        columns[attribute.name] = attribute, _fine(attribute, drawn, place, order, generator)
+            drawn = within[a].draw(strata, lo, hi, order, generator)
+        columns[attribute.name] = attribute, drawn
     if domain.target:
-        label = np.repeat((region % classes).astype(unsigned(classes)), counts)
-        columns[domain.target.name] = domain.target, _fine(domain.target, label, None, order, generator)
+        label = label_places(domain.target, region % classes, counts, order, generator)
+        columns[domain.target.name] = domain.target, label
     if domain.rules is not None:
-        _redraw(domain, domain.rules, leaves, np.repeat(leaf, counts)[order], columns, within, generator)
+        codes = {name: codes for name, (_, codes) in columns.items()}
+        shapes = {pieces.attribute.name: pieces.shape for pieces in within}
+        regions = Regions.of(domain, domain.rules, leaves.lo, leaves.hi)
+        regions.redraw(codes, np.repeat(leaf, counts)[order], shapes, generator)
     return Drawn.of(domain.as_written(columns), total, compiled=generator.compiled)
 
 
-def _redraw(
-    domain: Domain,
-    rules: Rules,
-    leaves: Leaves,
-    leaf: Ints,
-    drawn: dict[str, tuple[Attribute, Codes]],
-    within: list[Floats],
-    generator: Dice,
-) -> None:
-    """Draws records that break a rule again, each inside its leaf."""
-    drawn |= {name: (attribute, codes.copy()) for name, (attribute, codes) in drawn.items() if name in rules.columns}
-    codes = {name: codes for name, (_, codes) in drawn.items()}
-    shapes = {one.name: Shape(_fine_edges(one), mass) for one, mass in zip(domain.attributes, within, strict=True)}
-    Regions.of(domain, rules, leaves.lo, leaves.hi).redraw(codes, leaf, shapes, generator)
-
-
-def _fine_edges(attribute: Attribute) -> Ints:
-    """The first place on the grid of every code, and the place after the last."""
-    starts, _ = attribute.rooms
-    return np.append(starts, attribute.grid + 1) if attribute.nullable else starts
-
-
-def _fine(attribute: Attribute, drawn: Codes, place: Floats | None, order: Ints, generator: Dice) -> Codes:
-    """The records' places on the fine grid, in the given order; random within a bin of several places."""
-    if attribute.width == 1:
-        return drawn[order]
-    if place is not None:
-        return attribute.fine(drawn[order], place[order])
-    fine = np.empty(len(order), dtype=unsigned(attribute.grid + 1))
-    for first in range(0, len(order), _BLOCK):
-        some, within = order[first : first + _BLOCK], generator.random(min(_BLOCK, len(order) - first))
-        fine[first : first + _BLOCK] = attribute.fine(drawn[some], within)
-    return fine
+def label_places(target: Attribute, label: Ints, counts: Ints, order: Ints, dice: Dice) -> Codes:
+    """The classes of records as places on the target's grid; random within a class of several values."""
+    row = np.repeat(np.arange(len(label), dtype=np.int32), counts)[order]
+    return draw_uniform(target.places(label), target.places(label + 1), row, target.grid + 1, dice)
 
 
 def draw_generalised(domain: Domain, leaves: Leaves, generator: Dice) -> pl.DataFrame:
@@ -262,15 +226,6 @@ def draw_generalised(domain: Domain, leaves: Leaves, generator: Dice) -> pl.Data
     if domain.target:
         columns[domain.target.name] = domain.target.decode(label, np.zeros(len(label)))
     return pl.DataFrame({name: columns[name] for name in domain.columns})
-
-
-def _grid_mass(attribute: Attribute) -> Floats:
-    """Masses that are uniform over the fine grid: that of a bin is its number of values; null counts as one step."""
-    mass = np.full(attribute.size, float(attribute.width))
-    mass[attribute.bins - 1] = attribute.grid - attribute.width * (attribute.bins - 1)
-    if attribute.nullable:
-        mass[-1] = attribute.cell
-    return mass
 
 
 def _fixed(attribute: Attribute, lo: Ints, hi: Ints, values: str) -> tuple[Ints, Floats]:

@@ -20,8 +20,8 @@ from cantle.errors import ParameterError, VerifyError
 from cantle.release.answers.asking import Asker, check_confidence, no_numbers
 from cantle.release.answers.estimates import LIMITS, NOISE_ONLY, Estimate, Noise
 from cantle.release.answers.noise import variances
-from cantle.release.data_file import as_polars
 from cantle.release.schemas import schema_as
+from cantle.release.storage import as_polars
 from cantle.schema.code_sets import AnySet, CodeSet, Key, Question, edges_of, holds
 from cantle.schema.graph import GraphSchema
 from cantle.schema.question_columns import MOST_COUNTED

@@ -3,8 +3,10 @@
 A coefficient follows from the covariances of its columns. How far a covariance is off follows from the measured error
 of one count: of the records in the upper halves of both columns, or with both categories. The error of a coefficient
 adds up these errors as if they were independent. That is too much, because few of them are as large as their bounds:
-MODEST is what `cantle reproduce regressions` needs on Adult and bank. A target that is related in bands, and columns
-that are compared in groups, come out a little too little related, which SHRUNK allows for.
+MODEST is what `cantle reproduce analysts-regressions` needs on Adult and bank. A target that is related in bands, and
+columns that are compared in groups, come out a little too little related, which SHRUNK allows for. Inside the groups
+in which an outcome was related to a column, little relates them: if both vary much there, as in the tail of a skewed
+outcome, a part of their correlation is missing (`_missing`).
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from cantle.release.answers.table_answers import TableAsker, numbers_of
 from cantle.schema.code_sets import CodeSet, OneColumn, join
 from cantle.schema.domain import Attribute
 from cantle.schema.scales import Steps
-from cantle.trusted.core.arrays import Codes, Floats
+from cantle.trusted.core.arrays import Codes, Floats, Ints
 
 MODEST, SHRUNK = 0.4, 0.1
 MOST_TERMS = 200
@@ -125,13 +127,17 @@ class Model:
 
     def fit(self, read: Callable[[str], Codes]) -> LeastSquares:
         """Least squares on the records that `read` gives the codes of, column by column."""
+        y, *x = self.values(read)
+        return LeastSquares.of(x, y)
+
+    def values(self, read: Callable[[str], Codes]) -> list[Floats]:
+        """The numbers of the records that have all values: the outcome, and the regressors."""
         codes = {term.column: read(term.column) for term in (self.outcome, *self.terms)}
         every = {term.column: term.attribute for term in (self.outcome, *self.terms)}
         there = np.logical_and.reduce([codes[name] < one.grid for name, one in every.items()])
         if np.count_nonzero(there) <= len(self.terms) + 1:
             raise ParameterError("too few records have all these values")
-        y, *x = (term.values(codes[term.column][there]) for term in (self.outcome, *self.terms))
-        return LeastSquares.of(x, y)
+        return [term.values(codes[term.column][there]) for term in (self.outcome, *self.terms)]
 
 
 def regress(asker: TableAsker, formula: str, confidence: float) -> Regression:
@@ -143,7 +149,9 @@ def regress(asker: TableAsker, formula: str, confidence: float) -> Regression:
     apart = [name for name in columns if not asker.widths.are_together([outcome, name])]
     relative = np.array(nan) if apart else _relative_errors(asker, (model.outcome, *terms), confidence)
     measured = not np.isnan(relative).any()
-    margins = fit.margins(relative, confidence) if measured else np.full(len(terms), nan)
+    margins = np.full(len(terms), nan)
+    if measured:
+        margins = fit.margins(relative, _missing(asker, model), _scale_errors(asker, model, confidence), confidence)
     made = zip(("intercept", *(term.words for term in terms)), fit.coefficients, (nan, *margins), strict=True)
     coefficients = dict[str, Estimate]()
     for term, value, margin in made:
@@ -224,15 +232,17 @@ class LeastSquares:
         coefficients = np.array([outcome.mean() - means @ slopes, *slopes])
         return LeastSquares(coefficients, spreads, inverse, drawn, len(outcome))
 
-    def margins(self, relative: Floats, confidence: float) -> Floats:
+    def margins(self, relative: Floats, missing: Floats, scales: Floats, confidence: float) -> Floats:
         """The half widths of the intervals of the slopes. `relative` are the errors of the correlations of all pairs of
-        columns, the outcome first."""
+        columns, the outcome first; `missing` is what those of the outcome may lack besides; `scales` are the errors of
+        the standard deviations, as parts of them."""
         spread, slopes = np.maximum(self.spreads[1:], 1e-12), self.coefficients[1:]
         standard = slopes * spread / max(float(self.spreads[0]), 1e-12)
-        off = relative[0, 1:] ** 2 + relative[1:, 1:] ** 2 @ standard**2
+        off = MODEST**2 * (relative[0, 1:] ** 2 + relative[1:, 1:] ** 2 @ standard**2) + missing**2
         noise = np.sqrt(self.inverse**2 @ off) * self.spreads[0] / spread
         by_drawing = NormalDist().inv_cdf((1 + confidence) / 2) * self.drawn
-        return np.asarray(np.sqrt((MODEST * noise) ** 2 + by_drawing**2) + SHRUNK * np.abs(slopes))
+        by_scale = slopes**2 * (scales[0] ** 2 + scales[1:] ** 2)
+        return np.asarray(np.sqrt(noise**2 + by_drawing**2 + by_scale) + SHRUNK * np.abs(slopes))
 
 
 def _relative_errors(asker: TableAsker, terms: Sequence[Term], confidence: float) -> Floats:
@@ -251,3 +261,43 @@ def _relative_errors(asker: TableAsker, terms: Sequence[Term], confidence: float
             part = 1.0 if not same else abs(1 - 2 * shares[one]) if one == other else shares[other]
             found[one, other] = found[other, one] = share * part / (scales[one] * scales[other])
     return found
+
+
+def _scale_errors(asker: TableAsker, model: Model, confidence: float) -> Floats:
+    """How far the standard deviations of the outcome and of the regressors are off, as parts of them: by half as much
+    as variances. Those of categories follow from their shares, whose errors are small."""
+    terms = (model.outcome, *model.terms)
+    return np.array(
+        [0 if one.category is not None else asker.spread_error(one.attribute, confidence) / 2 for one in terms]
+    )
+
+
+def _missing(asker: TableAsker, model: Model) -> Floats:
+    """How much of each regressor's correlation with the outcome may be missing, if the outcome is a number: they would
+    be related inside its groups as strongly as between them."""
+    outcome, *regressors = model.values(asker.codes)
+    if model.outcome.category is not None:
+        return np.zeros(len(regressors))
+    found = []
+    for term, one in zip(model.terms, regressors, strict=True):
+        edges = asker.widths.related_groups(model.outcome.attribute, term.column)
+        begins = numbers_of(model.outcome.attribute, edges[1:-1])
+        found.append(missing_inside(outcome, one, np.searchsorted(begins, outcome, side="right")))
+    return np.array(found)
+
+
+def missing_inside(first: Floats, second: Floats, group: Ints) -> float:
+    """The part of the correlation of two columns that is missing if it should be as strong inside groups as over all.
+
+    >>> x, halves = np.arange(8.0), np.arange(8) // 4
+    >>> [round(missing_inside(x, other, halves), 2) for other in (x, x[[3, 2, 1, 0, 7, 6, 5, 4]])]
+    [0.0, 0.48]
+    """
+    first, second = ((one - one.mean()) / max(float(one.std()), 1e-12) for one in (first, second))
+    size = np.maximum(np.bincount(group), 1)
+    inside = [one - (np.bincount(group, one) / size)[group] for one in (first, second)]
+    spreads = [np.sqrt(np.bincount(group, one**2) / size) for one in inside]
+    over_all, together = float((first * second).mean()), float((inside[0] * inside[1]).mean())
+    varies = min(0.99, float((size * spreads[0] * spreads[1]).sum()) / len(first))
+    missing = (abs(over_all) * varies - together * float(np.sign(over_all))) / (1 - varies)
+    return min(1 - abs(over_all), max(0.0, missing))

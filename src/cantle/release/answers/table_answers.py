@@ -31,8 +31,8 @@ from cantle.release.answers.asking import (
 from cantle.release.answers.estimates import LIMITS, MEASURED, NOISE, NOISE_ONLY, Estimate, Noise
 from cantle.release.answers.groups import Groups, grouped, groups_of
 from cantle.release.answers.widths import BY_NOISE, NEVER, Widths, joined, shared_margin, tail_errors
-from cantle.release.data_file import as_polars
 from cantle.release.schemas import attributes_of, code_reader, domain_of, schema_as
+from cantle.release.storage import as_polars
 from cantle.release.structures import traits_of
 from cantle.release.tables import pairs_of
 from cantle.schema.code_sets import (
@@ -346,6 +346,20 @@ class TableAsker(Asker):
         numbers = numbers_of(attribute, codes[self.inside(asked)])
         random = BY_NOISE**2 * float(apart @ noise @ apart) + float(numbers.var()) / len(numbers)
         return Noise(random).margin(confidence), INSIDE * float(np.average(width, weights=mine)) + float(tail)
+
+    def spread_error(self, attribute: Attribute, confidence: float) -> float:
+        """How far the variance of a column is off by the noise in the counts of its cells that hold records, as a part
+        of it; 0 if its cells are not known."""
+        edges = self.widths.cells_of(attribute)
+        if edges is None:
+            return 0.0
+        codes = self.codes(attribute.name)
+        edges, numbers = edges[edges <= attribute.grid], numbers_of(attribute, codes[codes < attribute.grid])
+        middle = (numbers_of(attribute, edges[:-1]) + numbers_of(attribute, edges[1:] - attribute.cell)) / 2
+        held = np.bincount(np.searchsorted(edges, codes, side="right") - 1, minlength=len(edges))[: len(middle)] > 0
+        apart = ((middle - numbers.mean()) ** 2 - numbers.var()) * held * self.share_drawn / max(1, len(numbers))
+        off = Noise(float(apart @ self._covariance(attribute, edges) @ apart)).margin(confidence)
+        return BY_NOISE * off / max(float(numbers.var()), 1e-12)
 
     def _covariance(self, attribute: Attribute, edges: Ints) -> Floats:
         if attribute.name not in self._covariances:

@@ -279,6 +279,16 @@ class Widths:
         counted = replace(attribute, width=attribute.cell)
         return counted.places(np.array(self._counted_cells[attribute.name], dtype=np.int64))
 
+    def related_groups(self, attribute: Attribute, other: str) -> Ints:
+        """The edges of the finest groups in which a column was counted together with another one; all its values are
+        one group if it was not."""
+        found = [np.array([0, attribute.size])]
+        for table in self._release.manifest.structure.get("tables", ()):
+            if {attribute.name, other} <= {*table.get("columns", ())}:
+                edges = np.array(table["edges"][table["columns"].index(attribute.name)], dtype=np.int64)
+                found.append(replace(attribute, width=attribute.cell).places(edges))
+        return max(found, key=len)
+
     def finest_cells(self, name: str) -> Ints | None:
         """The edges of the finest cells in which a place was counted by itself; None if it was not."""
         tables = self._release.manifest.structure.get("tables", ())

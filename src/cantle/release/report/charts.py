@@ -206,7 +206,7 @@ def _rows(most: float, whole: float, left: float, top: float, tall: float) -> li
         y = top + tall * (1 - at / share)
         parts += [
             line(left, y, WIDTH - 6, y, "grid"),
-            text(share_text(at), left - 4, y + 3.5, anchor="end", cls="tick"),
+            text(f"{100 * at:.3g} %", left - 4, y + 3.5, anchor="end", cls="tick"),
         ]
         at += step
     return parts

@@ -11,9 +11,8 @@ import numpy as np
 from cantle.release import Release
 from cantle.release.answers.estimates import Estimate
 from cantle.release.answers.family_answers import FamilyAsker, FamilyQuestion
-from cantle.release.report.cards import BASIS, CONFIDENCE, card_of, weakest
 from cantle.release.report.charts import Svg, share_text, tag
-from cantle.release.report.content import Figure, Section
+from cantle.release.report.content import BASIS, CONFIDENCE, Figure, Section, card_of, weakest
 from cantle.release.report.groupings import Grouping, group
 from cantle.release.report.pairs import cross_table, grid
 from cantle.release.structures import opened

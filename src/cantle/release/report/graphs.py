@@ -9,12 +9,11 @@ import numpy as np
 from cantle.release import Release
 from cantle.release.answers.degree_answers import DegreeAsker
 from cantle.release.answers.estimates import Estimate
-from cantle.release.data_file import as_polars
 from cantle.release.graphs import has_confidence, node_margin
-from cantle.release.report.cards import BASIS, CONFIDENCE, numbers, weakest
 from cantle.release.report.charts import LogLog, Svg, line, picture, tag
-from cantle.release.report.content import Figure, Section, Tile
+from cantle.release.report.content import BASIS, CONFIDENCE, Figure, Section, Tile, numbers, weakest
 from cantle.release.report.groupings import Ints
+from cantle.release.storage import as_polars
 from cantle.release.words import percent
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.question_columns import MOST_COUNTED
@@ -81,7 +80,7 @@ def _accuracy(release: Release) -> Iterator[Tile]:
     words = "The number of nodes with at least k neighbours, for any k, is off by less in 95 of 100 cases."
     if not has_confidence(release):
         words = (
-            "So far noise and guesses move the number of nodes with at least k neighbours, for any k. What the bound "
-            "on degrees removed comes on top."
+            "Noise and guesses move the number of nodes with at least k neighbours by up to this, for any k. What the "
+            "bound on degrees removed comes on top."
         )
     yield Tile("accuracy", f"±{margin:,} ({percent(margin, nodes)})", words)

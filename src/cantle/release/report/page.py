@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from html import escape, unescape
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -19,16 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from cantle.errors import MissingExtra, install_command
-from cantle.release import Release, mark_of
-from cantle.release.kinds import KINDS as COUNTS
-from cantle.release.kinds import texts_of
+from cantle.release import Release
+from cantle.release.kinds import kind_of, texts_of
+from cantle.release.manifest import Manifest, mark_of
 from cantle.release.report import families, graphs, sequences, sets, tables
 from cantle.release.report.budget_section import Spending, budget_section
 from cantle.release.report.content import Section, Tile
-from cantle.release.statement import HASH_LINE, odds, one_given, protected
+from cantle.release.statement import HASH_LINE, chance, odds, one_given, protected
 from cantle.release.structures import opened, traits_of
 from cantle.release.words import points, totals
-from cantle.trusted.core.budget import words_of
+from cantle.trusted.core.budget import NANO, words_of
 
 Span = tuple[str, str]
 """(kind, text): kind is empty, `strong` or `code`."""
@@ -94,50 +93,31 @@ KINDS: dict[str, Callable[[Release], list[Section]]] = {
 
 def tiles(release: Release, sections: Sequence[Section] = ()) -> list[Tile]:
     """The numbers at the top of the page, with those of its sections."""
-    made = [_promise(release), _protects(release), _size(release), *_accuracy(release)]
-    return [*made, *(tile for section in sections for tile in section.tiles), *_spent(release)]
-
-
-def _promise(release: Release) -> Tile:
-    if not release.private:
-        return Tile("privacy", "none", f"{release.manifest.guarantee}. Do not publish it as private data.")
-    chance = 1 / (1 + math.exp(-min(release.epsilon, 700.0)))
-    sure = f"{100 * chance:.3g} %" if chance < 0.999 else "nearly 100 %"
-    return Tile(
-        "epsilon",
-        release.manifest.epsilon,
-        f"Somebody who is 50 % sure that the data contains {one_given(release.manifest)} can be at most {sure} sure "
-        f"after seeing the release. The odds change {odds(release.epsilon)}.",
-    )
-
-
-def _protects(release: Release) -> Tile:
     m = release.manifest
-    return Tile(
-        "protects", protected(m), "The promise holds whatever else somebody knows, and however much they compute."
-    )
-
-
-def _size(release: Release) -> Tile:
-    m = release.manifest
-    words = f"{COUNTS[m.kind].size} {totals(m, COUNTS[m.kind].counted)}".rstrip()
-    return Tile(COUNTS[m.kind].counted, f"{m.summary['records']:,}", words)
-
-
-def _accuracy(release: Release) -> Iterator[Tile]:
-    """How far shares are right: the sentence that all outputs share, and one of its figures."""
-    texts = texts_of(release.manifest)
+    kind, texts = kind_of(m.kind), texts_of(m)
+    heard = "The promise holds whatever else somebody knows, and however much they compute."
+    size = f"{kind.size} {totals(m, kind.counted)}".rstrip()
+    made = [_promise(m), Tile("protects", protected(m), heard), Tile(kind.counted, f"{m.summary['records']:,}", size)]
     if texts.accuracy:
-        value = "not measured" if texts.level is None else f"±{points(texts.level)} points"
-        yield Tile("accuracy", value, texts.accuracy[0])
-
-
-def _spent(release: Release) -> Iterator[Tile]:
-    """What the data set has spent, if that is known."""
-    if line := release.manifest.ledger:
+        known = "not measured" if texts.level is None else f"±{points(texts.level)} points"
+        made.append(Tile("accuracy", known, texts.accuracy[0]))
+    made += [tile for section in sections for tile in section.tiles]
+    if line := m.ledger:
         left = "no cap is set" if line.cap_nano is None else f"{words_of(line.cap_nano - line.spent_nano)} left"
         words = f"by this data set up to this release, number {line.sequence} in its ledger; {left}."
-        yield Tile("spent", words_of(line.spent_nano), words)
+        made.append(Tile("spent", words_of(line.spent_nano), words))
+    return made
+
+
+def _promise(m: Manifest) -> Tile:
+    if not m.private:
+        return Tile("privacy", "none", f"{m.guarantee}. Do not publish it as private data.")
+    epsilon = m.receipt.epsilon_nano / NANO
+    words = (
+        f"Somebody who is 50 % sure that the data contains {one_given(m)} can be at most {chance(epsilon)} sure after "
+        f"seeing the release. The odds change {odds(epsilon)}."
+    )
+    return Tile("epsilon", m.epsilon, words)
 
 
 FOLDER = Path(__file__).parent / "templates"
@@ -177,7 +157,8 @@ def render(
     private facts, and `warning` is the text that marks an edition with such sections.
     """
     style, script = ((FOLDER / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
-    sections = _content(release)
+    regions = opened(release).report() if release.manifest.summary["records"] else None
+    sections = [*KINDS[release.manifest.kind](release), *([] if regions is None else [regions])]
     return filled_in(
         "report.html.jinja",
         generator=f"cantle {version('cantle')}",
@@ -188,9 +169,9 @@ def render(
         script=script,
         release=release,
         manifest=release.manifest,
-        method=f"Method {release.manifest.method} counted {traits_of(release.manifest).in_short}",
+        method=f"Method {release.manifest.method} counted {traits_of(release.manifest).in_words}",
         tiles=tiles(release, sections),
-        uses=COUNTS[release.manifest.kind].uses(release),
+        uses=kind_of(release.manifest.kind).uses(release),
         internal=internal,
         warning=warning,
         sections=sections,
@@ -217,17 +198,11 @@ def filled_in(template: str, **values: object) -> str:
     return environment.get_template(template).render(values)
 
 
-def _content(release: Release) -> list[Section]:
-    """The sections about the released records, and about what they were drawn from."""
-    regions = opened(release).report() if release.manifest.summary["records"] else None
-    return [*KINDS[release.manifest.kind](release), *([regions] if regions is not None else [])]
-
-
 def _title(release: Release) -> str:
     m = release.manifest
     stated = m.schema.get("title") or (m.ledger.dataset if m.ledger is not None else "")
     named = isinstance(stated, str) and stated
-    return f"Release report: {stated}" if named else f"Release report of {COUNTS[m.kind].title}"
+    return f"Release report: {stated}" if named else f"Release report of {kind_of(m.kind).title}"
 
 
 def page_policy(style: str, script: str = "") -> str:

@@ -61,15 +61,17 @@ class Node:
                 child.divide([one[mine] for one in places[1:]], count[mine], labels[1:])
 
 
-def tree_section(root: Node, words: str, noun: str = "region") -> Section:
+def tree_section(
+    root: Node, words: str, title: str = "Regions", noun: str = "region", counted: str = "records"
+) -> Section:
     """The section of a tree: the icicle, and a list of its largest regions."""
-    label = f"{noun.capitalize()}s as bars, each as wide as its count. The largest are in the table below."
+    label = f"{title} as bars, each as wide as its count. The largest are in the table below."
     rows = [(node.label, f"{depth}", f"{node.count:,}") for depth, _, node in root.walk() if depth]
     rows.sort(key=lambda row: -int(row[2].replace(",", "")))
-    header = (noun, "level", "sets" if noun == "set" else "records")
-    figure = Figure(f"Tree of {noun}s", icicle(root, label), header=header, rows=rows[:_LISTED])
+    header = (noun, "level", counted)
+    figure = Figure(f"Tree of {title.lower()}", icicle(root, label), header=header, rows=rows[:_LISTED])
     hint = f"Choose a {noun} to enlarge it, and the top bar to go back; with the keyboard: arrow keys and Enter."
-    return Section("regions", f"{noun.capitalize()}s", (words, hint), (figure,))
+    return Section("regions", title, (words, hint), (figure,))
 
 
 def icicle(root: Node, label: str) -> Svg:

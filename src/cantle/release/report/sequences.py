@@ -14,9 +14,8 @@ import numpy as np
 from cantle.release import Release
 from cantle.release.answers.estimates import HELD, NOISE_ONLY, Estimate
 from cantle.release.answers.sequence_answers import SequenceAsker
-from cantle.release.report.cards import BASIS, CONFIDENCE, by_size, card_of, numbers, weakest
 from cantle.release.report.charts import LABEL, Svg, count_text, picture, shortened, tag, text
-from cantle.release.report.content import Figure, Section
+from cantle.release.report.content import BASIS, CONFIDENCE, Figure, Section, by_size, card_of, numbers, weakest
 from cantle.release.report.groupings import Ints
 from cantle.release.sequences import knows_order, most_frequent
 from cantle.schema.code_sets import CodeSet, OneColumn
@@ -62,6 +61,8 @@ def frequent_section(asker: SequenceAsker) -> Section:
     if cut:
         cards = [replace(one, svg=None, note="", open=True) for one in cards]
     words = "Numbers of whole sequences are those of the released ones, whose error is not known."
+    if any(one.covers == NOISE_ONLY for _, one in counted[0][1]):
+        words += " Intervals of strings whose error was not measured cover the noise of the counts alone."
     return Section("strings", "Frequent strings and sequences", (words,), cards, cards=not cut)
 
 

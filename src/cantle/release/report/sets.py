@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
 
@@ -13,18 +13,16 @@ from cantle.release import Release
 from cantle.release.answers.asking import Asker
 from cantle.release.answers.estimates import HELD, Estimate
 from cantle.release.answers.set_answers import SetAsker
-from cantle.release.data_file import lists_of
-from cantle.release.report.cards import BASIS, CONFIDENCE, by_size, card_of, weakest
-from cantle.release.report.content import Figure, Section
+from cantle.release.report.content import BASIS, CONFIDENCE, Figure, Section, by_size, card_of, weakest
 from cantle.release.report.groupings import Ints
 from cantle.release.report.pairs import heat_map
-from cantle.release.report.regions import Node, icicle, tree_section
+from cantle.release.report.regions import Node, tree_section
 from cantle.release.schemas import universe_of
 from cantle.release.sets import SetCodes
+from cantle.release.storage import lists_of
 from cantle.schema.code_sets import OneColumn, Question, join
 from cantle.schema.items import Universe
 
-_GROUPS_LISTED = 40
 MOST_ITEMS = 30
 """Most items in a pattern; a pattern is a number with one bit per item."""
 
@@ -74,6 +72,13 @@ class SetView:
         masks = np.bitwise_or.reduceat(bit[self.items], self.starts[:-1])
         return np.unique(masks, return_counts=True)
 
+    def pairs(self, most: int) -> list[tuple[int, int, int]]:
+        """The pairs of frequent items that most sets hold: the codes of both, and how many sets hold both."""
+        top = self.top()
+        held = pair_counts(self.patterns(top), len(top))
+        pairs = sorted(combinations(range(len(top)), 2), key=lambda pair: -held[pair])[:most]
+        return [(int(top[a]), int(top[b]), int(held[a, b])) for a, b in pairs if held[a, b]]
+
 
 def holding(patterns: tuple[Ints, Ints], wanted: int) -> int:
     """The number of sets that hold all items of the pattern `wanted`."""
@@ -113,16 +118,9 @@ def has(code: int) -> Question:
 
 
 def _pairs(view: SetView, asker: Asker) -> list[tuple[str, Estimate]]:
-    top = view.top()
-    held = pair_counts(view.patterns(top), len(top))
-    pairs = sorted(combinations(range(len(top)), 2), key=lambda pair: -held[pair])[:PAIRS]
     return [
-        (
-            f"{view.label(top[a])} + {view.label(top[b])}",
-            asker.count(join(True, (has(top[a]), has(top[b]))), CONFIDENCE),
-        )
-        for a, b in pairs
-        if held[a, b]
+        (f"{view.label(one)} + {view.label(two)}", asker.count(join(True, (has(one), has(two))), CONFIDENCE))
+        for one, two, _ in view.pairs(PAIRS)
     ]
 
 
@@ -155,25 +153,18 @@ def _matrix(view: SetView) -> Section:
 # ---- what records were drawn from -------------------------------------------------------------------------------
 
 
-def section_of_sets(release: Release, groups: Sequence[Ints] = ()) -> Section:
-    """Released sets as a tree; and the tree of items along which they were cut, if they were: for each level from the
-    items up, where its groups begin among those below."""
-    words = (
-        "Sets by their most frequent item, then by their second most frequent one, and so on, as far as the 30 most "
-        "frequent items go. What a bar has beyond its parts are sets of just the items above."
-    )
-    view = SetView.of(release)
-    section = tree_section(set_tree(view), words, "set")
-    if not groups:
-        return section
-    return replace(section, figures=(*section.figures, _tree_of_items(view, groups)))
+def items_section(release: Release, levels: Sequence[Ints]) -> Section:
+    """The tree of items along which records were cut: for each level from the items up, where its groups begin among
+    those below."""
+    words = "Groups follow the public list of items. Records were cut along them, so small groups are the least sure."
+    return tree_section(tree_of_items(SetView.of(release), levels), words, "Items", "group", "times")
 
 
-def _tree_of_items(view: SetView, groups: Sequence[Ints]) -> Figure:
+def tree_of_items(view: SetView, levels: Sequence[Ints]) -> Node:
     """The groups of items along which records were cut, each as wide as its items occur in released sets."""
     below = [Node(view.label(code), int(often)) for code, often in enumerate(view.supports)]
     ends = np.arange(len(below) + 1)  # the first item of every group, and the end of the last
-    for edges in groups:
+    for edges in levels:
         ends = ends[edges]
         parts = [below[first:last] for first, last in pairwise(edges.tolist())]
         named = [f"{view.label(first)} … {view.label(last - 1)}" for first, last in pairwise(ends.tolist())]
@@ -181,34 +172,7 @@ def _tree_of_items(view: SetView, groups: Sequence[Ints]) -> Figure:
             Node(name, sum(one.count for one in some), [one for one in some if one.count]) if len(some) > 1 else some[0]
             for name, some in zip(named, parts, strict=True)
         ]
-    root = Node("all items", below[0].count, below[0].children)
-    label = "Groups of items as bars, each as wide as its items occur in the released sets."
-    rows = [(node.label, f"{depth}", f"{node.count:,}") for depth, _, node in root.walk() if depth]
-    rows.sort(key=lambda row: -int(row[2].replace(",", "")))
-    note = "Groups follow the public list of items. Records were cut along them, so small groups are the least sure."
-    header = ("group of items", "level", "times")
-    return Figure("Tree of items", icicle(root, label), note=note, header=header, rows=rows[:_GROUPS_LISTED])
-
-
-def set_tree(view: SetView) -> Node:
-    """Sets by their most frequent item, then by their second, and so on."""
-    top = view.top()
-    masks, counts = view.patterns(top)
-    root = Node("all sets", int(counts.sum()))
-    _branch(root, masks, counts, [view.label(code) for code in top])
-    return root
-
-
-def _branch(node: Node, masks: Ints, counts: Ints, labels: list[str]) -> None:
-    """The children of a node: the sets whose lowest bit, that is most frequent item, is the same."""
-    lowest = masks & -masks
-    for place, label in enumerate(labels):
-        mine = lowest == 1 << place
-        if (total := int(counts[mine].sum())) > 0:
-            child = Node(label, total)
-            node.children.append(child)
-            if len(masks) > 1 and mine.sum() > 1:
-                _branch(child, masks[mine] & ~(1 << place), counts[mine], labels)
+    return Node("all items", below[0].count, below[0].children)
 
 
 def sections(release: Release) -> list[Section]:

@@ -10,14 +10,13 @@ from itertools import combinations
 from cantle.drawing.records import records_meant
 from cantle.release import Release
 from cantle.release.answers.table_answers import TableAsker
-from cantle.release.data_file import as_polars
-from cantle.release.report.cards import BASIS, CONFIDENCE, bar_of, card, weakest
 from cantle.release.report.charts import Bar, share_text
-from cantle.release.report.content import Figure, Section
+from cantle.release.report.content import BASIS, CONFIDENCE, Figure, Section, bar_of, card, weakest
 from cantle.release.report.groupings import Grouping, Ints, group
 from cantle.release.report.pairs import associations, heat_map, thinned
 from cantle.release.report.regions import place_section
 from cantle.release.schemas import schema_as
+from cantle.release.storage import as_polars
 from cantle.release.structures import traits_of
 from cantle.release.tables import pairs_of, weaker
 from cantle.schema.code_sets import CodeSet, OneColumn
@@ -126,7 +125,7 @@ def list_card(lists: Unfolded, view: TableView, asker: TableAsker) -> Figure:
         for name, label, one in zip(lists.columns, lists.labels, found, strict=True)
     ]
     items, title = len(lists.items), view.title(lists.name)
-    drawn = [*sorted(bars[:items], key=lambda bar: -bar.value), *bars[items:]]
+    drawn = [*sorted(bars[:items], key=lambda bar: -bar.value)[:MOST_CARDS], *bars[items:]]
     made = card(lists.name, bars, view.records, "records", numeric=False, drawn=drawn, first="item")
     return replace(made, facts=[*([("title", title)] if title else []), ("declared", f"lists of {items} items")])
 

@@ -42,10 +42,8 @@ VERSION = 1
 class Traits:
     """What the manifest alone says about the structure of a release."""
 
-    released: str
-    """The end of the sentence "drawn from the noisy counts of"."""
-    in_short: str
-    """What was counted with noise, for an overview."""
+    in_words: str
+    """What was counted with noise: for an overview, and the end of the sentence "drawn from the noisy counts of"."""
     counted: Callable[[Domain], Domain] | None = None
     """How the domain that was counted follows from that of the schema; None for other data than tables."""
     cells: Mapping[str, Sequence[int]] = field(default_factory=dict)
@@ -64,7 +62,8 @@ class Opened(ABC):
 
     @abstractmethod
     def problems(self) -> Iterator[str]:
-        """Whatever does not follow from the noisy numbers, the receipt and the seed as it should."""
+        """Whatever does not follow from the noisy numbers, the receipt and the seed as it should. A problem without
+        which nothing else can be checked is raised as a VerifyError."""
 
     @abstractmethod
     def noise(self, question: Question, share: Share) -> Noise:

@@ -17,9 +17,9 @@ from cantle.data.tables import read_columns
 from cantle.drawing.counts import Dice, public_dice
 from cantle.drawing.group_frames import column_of
 from cantle.drawing.records import RECORDS_WANTED, Drawn, drawable, give_back
-from cantle.errors import ParameterError
+from cantle.errors import ParameterError, VerifyError
 from cantle.methods.diffgen import results as from_cells
-from cantle.methods.diffgen.column_shapes import ColumnTable, tables_frame, tables_from
+from cantle.methods.diffgen.results import ColumnTable, tables_frame, tables_from
 from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Regions, Share, side_by_side, variances
@@ -36,6 +36,7 @@ from cantle.release.structures.checks import (
     one_way_rates,
     rate_paid,
     records_not_held,
+    unless_found,
 )
 from cantle.schema.code_sets import Question
 from cantle.schema.table import TableSchema
@@ -52,8 +53,7 @@ _LEVELS = 4  # columns of the grid that the report shows, one level of the icicl
 def traits(manifest: Manifest) -> Traits:
     s = manifest.summary
     listed = f"the {s['listed']:,} with a noisy count of at least {s['at_least']} are listed"
-    in_short = f"{s['cells']:,} groups after {s['rounds']} cuts, of which {s['listed']:,} have a released count"
-    return Traits(f"{s['cells']:,} cells, of which {listed}", in_short, lambda domain: domain)
+    return Traits(f"{s['cells']:,} cells after {s['rounds']} cuts, of which {listed}", lambda domain: domain)
 
 
 class Opened(structures.Opened):
@@ -79,14 +79,13 @@ class Opened(structures.Opened):
     def problems(self) -> Iterator[str]:
         """Whether cells are those of the cuts, follow from their noisy counts, and hold the released records, which
         follow from all noisy numbers."""
-        found = list(self._recounted())
-        yield from found or not_as_drawn(self._release, self.domain, lambda dice: self._drawn(self._released, dice))
+        drawn = not_as_drawn(self._release, self.domain, lambda dice: self._drawn(self._released, dice))
+        return unless_found(self._recounted(), drawn)
 
     def _recounted(self) -> Iterator[str]:
         yield from broken_rules(self._release)
         if not self.grid.fits(tuple(a.size for a in self.domain.attributes)):
-            yield "the cuts do not cover the domain"
-            return
+            raise VerifyError("the cuts do not cover the domain")
         yield from one_way_rates(self._release)
         stated = self._release.frames.get("marginals")
         if stated is not None and len(stated):
@@ -94,8 +93,7 @@ class Opened(structures.Opened):
         listed, size = self._listed, self.grid.cells * self._classes
         in_order = (np.diff(listed) > 0).all() and (listed >= 0).all() and (listed < size).all()
         if size != self._manifest.summary["cells"] or len(listed) != self._manifest.summary["listed"] or not in_order:
-            yield "the cells are not those of the released cuts, each listed once in order"
-            return
+            raise VerifyError("the cells are not those of the released cuts, each listed once in order")
         if (self._groups["noisy"] < self._manifest.summary["at_least"]).any():
             yield "a cell below the threshold is listed"
         yield from self._not_computed()

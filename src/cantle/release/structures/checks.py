@@ -13,8 +13,9 @@ import polars as pl
 from cantle import kernel_choice
 from cantle.drawing.counts import Dice, public_dice
 from cantle.drawing.records import RECORDS_WANTED, Drawn
-from cantle.release.data_file import as_polars, lists_of
+from cantle.errors import VerifyError
 from cantle.release.schemas import schema_as, universe_of
+from cantle.release.storage import as_polars, lists_of
 from cantle.release.structures import Opened, traits_of
 from cantle.schema.domain import Domain
 from cantle.schema.table import TableSchema
@@ -62,6 +63,16 @@ def has_columns(frame: pl.DataFrame, names: str, items: Universe | None = None) 
     return dict(frame.schema) == wanted and not any(frame.null_count().row(0))
 
 
+def unless_found(problems: Iterator[str], more: Iterator[str]) -> Iterator[str]:
+    """These problems, or if there are none, those of a check that relies on what they are about."""
+    found = False
+    for problem in problems:
+        found = True
+        yield problem
+    if not found:
+        yield from more
+
+
 def rate_paid(charge: Charge) -> tuple[int, int]:
     """The rate of the noise that a charge paid for."""
     return charge.epsilon_nano, charge.sensitivity * NANO
@@ -88,8 +99,7 @@ def one_way_rates(release: Release) -> Iterator[str]:
 def changed_columns(stated: pl.DataFrame, again: pl.DataFrame, noun: str, close: float = _CLOSE) -> Iterator[str]:
     """Checks that a released table is as computed again. The last digits of estimates may vary with the machine."""
     if stated.schema != again.schema or len(stated) != len(again):
-        yield f"the {noun} do not have the columns and rows of such a release"
-        return
+        raise VerifyError(f"the {noun} do not have the columns and rows of such a release")
     changed = [name for name in stated.columns if not _same(stated[name], again[name], close)]
     if {"rate_num", "rate_den"} & set(changed):
         yield f"the noise of the {noun} is not what the receipt paid for"
@@ -118,8 +128,7 @@ def records_not_held(
     """Checks that the released records have these counts by place and class."""
     codes, classes = domain.encode(as_polars(release.records, release.manifest))
     if len(codes) != release.manifest.summary["records"]:
-        yield "the records are not as many as stated, or not all in the schema's domain"
-        return
+        raise VerifyError("the records are not as many as stated, or not all in the schema's domain")
     held = np.zeros_like(count)
     np.add.at(held, (place(codes), classes.astype(np.int64)), 1)
     if not np.array_equal(held, count):

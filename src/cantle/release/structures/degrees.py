@@ -14,14 +14,15 @@ import polars as pl
 from cantle.drawing.counts import Dice
 from cantle.drawing.group_frames import leaves_from
 from cantle.drawing.tree import Leaves
+from cantle.errors import VerifyError
 from cantle.methods.degrees.results import FEW_EDGES, PAID, Answers, degree_results, edges_bound
 from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Regions, Share, regions_of, sum_of, variances
-from cantle.release.data_file import as_polars
 from cantle.release.manifest import Manifest
 from cantle.release.schemas import schema_as
 from cantle.release.show import WIDTH, bars
+from cantle.release.storage import as_polars
 from cantle.release.structures import Traits
 from cantle.release.structures.checks import changed_columns, has_columns, rate_paid
 from cantle.release.structures.tree_nodes import SIZE, Counting, leaf_problems, nodes_of
@@ -38,10 +39,7 @@ _COLUMNS = "question path noisy rate_num rate_den k estimate"
 def traits(manifest: Manifest) -> Traits:
     s = manifest.summary
     bound = "nodes of every degree" if not s["theta"] else f"nodes of degrees up to {s['theta']}"
-    if "leaves" in s:
-        return Traits(f"{s['leaves']:,} ranges of degrees", f"{bound}, in {s['leaves']:,} ranges")
-    guessed = f"; {s['guessed']:,} larger degrees are a guess" if s.get("guessed") else ""
-    return Traits("nodes by degree", f"{bound}{guessed}")
+    return Traits(f"{bound}, in {s['leaves']:,} ranges" if "leaves" in s else bound)
 
 
 class Opened(structures.Opened):
@@ -60,16 +58,13 @@ class Opened(structures.Opened):
     def problems(self) -> Iterator[str]:
         """Whether degrees follow from the noisy numbers; with ranges, whether they have the counts of the leaves."""
         if len(self._degrees) != self._manifest.summary["records"] or (np.diff(self._degrees, prepend=0) < 0).any():
-            yield "the degrees are not ascending, or not as many as stated"
-            return
+            raise VerifyError("the degrees are not ascending, or not as many as stated")
         yield from self._range_problems() if self._in_ranges else self._number_problems()
 
     def _number_problems(self) -> Iterator[str]:
         if not has_columns(self._groups, _COLUMNS):
-            yield "the groups do not have the columns of degrees"
-            return
-        wrong = list(self._rates())
-        if wrong:
+            raise VerifyError("the groups do not have the columns of degrees")
+        if wrong := list(self._rates()):
             yield from wrong
             return
         again = degree_results(self._answers(), None)

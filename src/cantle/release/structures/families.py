@@ -17,9 +17,8 @@ from cantle.drawing.counts import STREAMS, Dice, public_streams
 from cantle.drawing.linked_frames import children
 from cantle.errors import VerifyError
 from cantle.methods.families.layout import DRAWN_VIEWS, Layout
-from cantle.methods.families.model.answers import variance_of
 from cantle.methods.families.model.draw import Drawn, drawn_families, number_drawn
-from cantle.methods.families.model.view_fit import Answered, FamilyFit
+from cantle.methods.families.model.view_fit import Answered, FamilyFit, in_families, table_of
 from cantle.methods.families.results import family_cells, frame_of
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
 from cantle.release import Release, structures
@@ -116,16 +115,14 @@ class ReleasedFamilies:
             grouping = own.groupings[column]
             if count not in grouping.sizes or own.edges[column][grouping.edges(count)].tolist() != edges:
                 raise VerifyError(f"{about['why']} has other groups of {own.columns[column].name} than can be")
-        counts, variance = self._counts(number)
-        return NoisyTable(columns, groups, counts.reshape(groups), variance)
+        return table_of(self._counts(number), columns, groups)
 
     def _numbers(self, number: int) -> tuple[Ints, tuple[int, int]]:
         frame = self._frame[(number,)]
         return frame["noisy"].to_numpy(), (int(frame["rate_num"][0]), int(frame["rate_den"][0]))
 
     def _counts(self, number: int) -> Answered:
-        noisy, rate = self._numbers(number)
-        return noisy / item_partitions.PARTS, variance_of(*rate)
+        return in_families(*self._numbers(number))
 
     def view_sizes(self) -> Mapping[int, dict[str, int]]:
         """The number of codes of each column, by view."""
@@ -142,7 +139,7 @@ def traits(manifest: Manifest) -> Traits:
     tables = [about for about in manifest.structure["tables"] if len(about.get("columns", ())) > 1]
     columns, together = sum(map(len, cells.values())), f"{len(tables)} table{'s' * (len(tables) != 1)}"
     counted = f"{columns} columns of two tables ({manifest.summary['cells']:,} values and ranges of values)"
-    return Traits(f"{counted} and of {together} of several columns", f"{counted}, {together} of several columns")
+    return Traits(f"{counted} and {together} of several columns")
 
 
 class Opened(structures.Opened):
@@ -185,7 +182,7 @@ class Opened(structures.Opened):
         """The largest standard deviation of a count of the noisy tables, in families."""
         frame = self._release.frames["tables"].filter(self._release.frames["tables"]["rate_den"] > 10**9 * 2)
         rates = frame.select("rate_num", "rate_den").unique().rows()
-        return max((variance_of(*rate) ** 0.5 for rate in rates), default=1.0)
+        return max((laplace_variance(num / den) ** 0.5 / item_partitions.PARTS for num, den in rates), default=1.0)
 
     # ---- verify -------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from cantle.errors import VerifyError, raise_alone
-from cantle.methods.mosaic.model.answers import LIST_PAIRS, LIST_SIZES
+from cantle.methods.mosaic.model.answers import LIST_PAIRS
 from cantle.methods.words import question_in_words
 from cantle.release import Release
 from cantle.release.document_fields import Document
@@ -50,8 +50,7 @@ def table_rates(release: Release, stated: Sequence[Document]) -> Iterator[str]:
     charges = [charge for charge in release.manifest.receipt.charges() if charge.verb == "measure"]
     runs = [why for why, _ in groupby(about["why"] for about in stated)]
     if runs != [charge.why for charge in charges]:
-        yield "the noisy tables are not those that the receipt paid for"
-        return
+        raise VerifyError("the noisy tables are not those that the receipt paid for")
     paid = {charge.why: rate_paid(charge) for charge in charges}
     for why, num, den in release.frames["tables"].select("why", "rate_num", "rate_den").unique().rows():
         if paid.get(why) != (num, den):
@@ -88,7 +87,7 @@ def _rows(about: Document) -> int:
         return 1
     if about["why"] == LIST_PAIRS:
         return number * (number - 1) // 2
-    return number + 1 if about["why"] == LIST_SIZES else number
+    return len(about["sizes"]) if "sizes" in about else number
 
 
 @contextmanager

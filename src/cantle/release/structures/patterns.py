@@ -26,8 +26,7 @@ from cantle.methods.baskets.results import basket_groups, summary_of
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share, sum_of, variances, worst_of_columns
 from cantle.release.manifest import Manifest
-from cantle.release.report.content import Section
-from cantle.release.report.sets import section_of_sets
+from cantle.release.report.sets import SetView
 from cantle.release.schemas import schema_as
 from cantle.release.show import item_section
 from cantle.release.structures import Traits
@@ -45,28 +44,21 @@ class Replayed(Replay):
     """Answers the questions of `ask_all` with the noisy numbers of a release."""
 
     def cells_of(self, query: PairSupports, rows: Rows) -> tuple[Ints, Ints]:
-        strata = [self._pairs(name, query) for name in rows]
-        each = query.cells // len(rows)
-        cells = np.concatenate([cells + stratum * each for stratum, (cells, _) in enumerate(strata)])
-        return cells, np.concatenate([value for _, value in strata])
-
-    def _pairs(self, name: str | None, query: PairSupports) -> tuple[Ints, Ints]:
-        """The cells of one stratum of pairs, and their noisy values."""
-        rows = self._rows(name)
-        codes = self._universe.encode(rows["items"].explode(empty_as_null=False))
+        """The cells of the pairs that are listed, and their noisy values."""
+        listed = self._rows(rows[0])
+        codes = self._universe.encode(listed["items"].explode(empty_as_null=False))
         items = np.array(query.items)
         place = np.searchsorted(items, codes.astype(np.int64))
-        if len(codes) != 2 * len(rows) or not np.array_equal(np.append(items, -1)[place], codes):
+        if len(codes) != 2 * len(listed) or not np.array_equal(np.append(items, -1)[place], codes):
             raise VerifyError("a pair is not one of the items that were paired")
         cells = pair_cells(place[::2], place[1::2])
         if not (np.diff(cells) > 0).all() or not (place[::2] < place[1::2]).all():
             raise VerifyError("the pairs are not in order, each listed once")
-        return cells, rows["noisy"].to_numpy()
+        return cells, listed["noisy"].to_numpy()
 
 
 _COLUMNS = "question items size noisy path rate_num rate_den parts estimate"
 _CLOSE = 0.01  # tolerated relative difference of items and sizes, because last digits vary with the machine
-_LIKELY = 100  # measured pairs of items with the highest estimates, which are counted in the released sets
 _SHOWN = 20
 
 
@@ -76,12 +68,10 @@ def traits(manifest: Manifest) -> Traits:
         off = manifest.parameters["pairs"] == "off"
         why = "`pairs=off` was set" if off else "the records are too few for this epsilon"
         besides = f"\n**No co-occurrence was measured** ({why}): which items go together is not in this release."
-        return Traits("sets by size and of items", "sets by size and items, but no pairs", besides=besides)
-    head = f", of the patterns of the {s['head_items']} most frequent ones" if s["head_items"] else ""
+        return Traits("sets by size and items, but no pairs", besides=besides)
+    head = f", patterns of the {s['head_items']} most frequent ones" if s["head_items"] else ""
     some = "all" if s["pairs_given"] == s["pairs"] else f"{s['pairs_given']:,} of the"
-    given = f"{some} {s['pairs']:,} pairs of {s['paired_items']:,} items"
-    in_short = f"sets by size, items, and {s['pairs_given']:,} pairs of {s['paired_items']:,} items"
-    return Traits(f"sets by size, of items{head}, and of {given}", in_short)
+    return Traits(f"sets by size, items{head}, and {some} {s['pairs']:,} pairs of {s['paired_items']:,} items")
 
 
 class Opened(OfItems):
@@ -99,37 +89,29 @@ class Opened(OfItems):
     def problems(self) -> Iterator[str]:
         """Whether questions and prices follow from the answers, the groups too, and the records from both."""
         if not has_columns(self._groups, _COLUMNS, items=self.universe):
-            yield "the groups do not have the columns of patterns"
-            return
-        try:
-            replayed, answers, measured = self._answers
-        except VerifyError as error:
-            yield str(error)
-            return
+            raise VerifyError("the groups do not have the columns of patterns")
+        replayed, answers, measured = self._answers
         (path,) = self._manifest.receipt.paths
         if replayed.receipts() != replayed.asked():
             yield "the questions that the noisy numbers lead to are not those that the receipt paid for"
         yield from changed_columns(self._groups, basket_groups(self.universe, answers, measured, path.path), "groups")
-        yield from self._record_problems(answers, measured)
+        self._check_records(answers, measured)
 
-    def _record_problems(self, answers: Answers, measured: Measured) -> Iterator[str]:
+    def _check_records(self, answers: Answers, measured: Measured) -> None:
         """Checks that there are as many records as stated, and that their items and sizes are those that the stated
         seed draws."""
         dice = public_dice(self._manifest.postprocessing["seed"], compiled=_worth_loading(measured))
         starts, items = synthesise(measured, dice)
         stated = summary_of(answers, len(starts) - 1, measured.sizes)
         if len(self.records) != len(starts) - 1 or self._manifest.summary != stated:
-            yield "the records or the summary are not what the noisy numbers say"
-            return
+            raise VerifyError("the records or the summary are not what the noisy numbers say")
         codes = self.universe.encode(self.records.explode(empty_as_null=False))
         sizes = self.records.list.len().to_numpy()
         if (codes < 0).any() or (sizes < 1).any() or any(self.records.list.n_unique().to_numpy() != sizes):
-            yield "the records are not all sets of declared items"
-            return
+            raise VerifyError("the records are not all sets of declared items")
         for mine, drawn in ((codes, items), (sizes, np.diff(starts))):
             if _distance(mine, drawn) > _CLOSE * max(1, len(drawn)):
-                yield "the records are not like those that the noisy numbers make"
-                return
+                raise VerifyError("the records are not like those that the noisy numbers make")
 
     # ---- answers ------------------------------------------------------------------------------------------
 
@@ -167,26 +149,18 @@ class Opened(OfItems):
         return to_frame(*synthesise(measured, dice, n), self.universe)
 
     def lines(self, depth: int, everything: bool) -> Iterator[tuple[str, list[str]]]:  # noqa: ARG002
-        """The measured pairs that most of the released sets hold."""
-        measured = self._groups.filter(pl.col("items").list.len() == 2)
-        pairs = measured.group_by("items", maintain_order=True).agg(pl.col("estimate").sum()).sort("estimate")
-        likely, sets = pairs["items"].tail(_LIKELY).to_list(), self.records
-        named = sorted({str(item) for pair in likely for item in pair})
-        flat = pl.DataFrame({"set": pl.int_range(len(sets), eager=True), "item": sets}).explode("item").drop_nulls()
-        parts = flat.with_columns(pl.col("item").cast(pl.String)).filter(pl.col("item").is_in(named))
-        by_item = parts.partition_by("item", as_dict=True).items()
-        holders = {str(item[0]): part["set"].to_numpy() for item, part in by_item}
-        nobody, counted = np.zeros(0, dtype=np.int64), []
-        for pair in likely:
-            one, two = (holders.get(str(item), nobody) for item in pair)
-            counted.append((len(np.intersect1d(one, two, assume_unique=True)), pair))
-        most = sorted(counted, key=lambda one: (-one[0], str(one[1])))[:_SHOWN]
-        lines = [f"{', '.join(map(str, pair))}: {count:,} sets, {percent(count, len(sets))}" for count, pair in most]
+        """The pairs of items that most of the released sets hold."""
+        view = SetView.of(self._release)
+        lines = [
+            f"{view.label(one)}, {view.label(two)}: {held:,} sets, {percent(held, view.records)}"
+            for one, two, held in view.pairs(_SHOWN)
+        ]
+        known = self._manifest.summary["pairs"]
         yield item_section(self._release)
-        yield "Most frequent pairs of items", lines or ["no pair of items was measured"]
+        yield "Most frequent pairs of items", lines if known else ["no pair of items was measured"]
 
-    def report(self) -> Section:
-        return section_of_sets(self._release)
+    def report(self) -> None:
+        """None: the sections about the sets say it all."""
 
 
 def _worth_loading(measured: Measured) -> bool:

@@ -78,16 +78,14 @@ def traits(manifest: Manifest) -> Traits:
             "\n**No order was measured** (the sequences are too few for this epsilon): which symbol follows which "
         )
         besides += "is not in this release."
-        return Traits("sequences by length and of their symbols", "lengths and symbols, but no order", besides=besides)
-    some = f"whole ones of up to {s['whole_up_to']} symbols" if s["whole_up_to"] > 1 else "those of one symbol"
+        return Traits("lengths and symbols, but no order", besides=besides)
+    many = f"up to {s['whole_up_to']} symbols" if s["whole_up_to"] > 1 else "one symbol"
     long = f"strings of up to {s['order']} symbols in longer ones"
     besides = ""
     if strength(manifest) < SMALL_LOG:
         besides = "\n**No order was measured well** (the sequences are few for this epsilon): which symbol follows "
         besides += "which is known roughly at best, and rare successions not at all."
-    named = f"sequences by length, of {some}, of first and last symbols, and of {s['strings']:,} {long}"
-    kept = f"sequences of {some.split(' of ', 1)[1]}"
-    return Traits(named, f"lengths, {kept}, ends, and {s['strings']:,} {long}", besides=besides)
+    return Traits(f"lengths, sequences of {many}, ends, and {s['strings']:,} {long}", besides=besides)
 
 
 class Opened(OfItems):

@@ -13,6 +13,7 @@ import polars as pl
 
 from cantle.drawing.counts import Dice, public_dice
 from cantle.drawing.records import share_drawn
+from cantle.errors import VerifyError
 from cantle.methods.baskets.model.questions import PAID
 from cantle.methods.baskets.model.sizes import fit_sizes, size_edges
 from cantle.methods.diffpart.refill import sizes_frame
@@ -21,7 +22,7 @@ from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import Share, variances
 from cantle.release.manifest import Manifest
 from cantle.release.report.content import Section
-from cantle.release.report.sets import section_of_sets
+from cantle.release.report.sets import items_section
 from cantle.release.sets import SetCodes
 from cantle.release.show import item_section
 from cantle.release.structures import Traits
@@ -44,15 +45,12 @@ def traits(manifest: Manifest) -> Traits:
     s = manifest.summary
     sets = f"{s['leaves']:,} sets of items"
     if not s["refilled"]:
-        return Traits(sets, sets)
-    cut, share = s.get("items_per_record"), f"{percent(s['refilled'], s['records'])} of"
-    filled = f"**{share} the records are filled in at random**: only the groups of their items were counted."
-    longer = f" Records were counted with at most {cut} items; longer ones have further items at random." if cut else ""
-    return Traits(
-        f"{sets} and of the groups of items that were too small to cut further",
-        f"{sets}; {share} records are filled in at random",
-        besides=f"\n{filled}{longer}",
-    )
+        return Traits(sets)
+    filled = f"{percent(s['refilled'], s['records'])} of the records are filled in at random"
+    besides = "\nOf a record that is filled in, only the group of its items was counted."
+    if cut := s.get("items_per_record"):
+        besides += f" Records were counted with at most {cut} items; longer ones have further items at random."
+    return Traits(f"{sets}; {filled}", besides=besides)
 
 
 class Opened(OfItems):
@@ -63,21 +61,17 @@ class Opened(OfItems):
     def problems(self) -> Iterator[str]:
         """Whether groups are distinct sets of declared items with the noise of the receipt, and hold the records."""
         if not has_columns(self._groups, _COLUMNS, items=self.universe):
-            yield "the groups do not have the columns of sets"
-            return
+            raise VerifyError("the groups do not have the columns of sets")
         yield from unpaid(self._manifest.receipt, self._groups, "groups")
         for name, column in (("groups", self._groups["items"]), ("records", self.records)):
             if not _are_sets(column, self.universe):
-                yield f"the {name} are not all sets of declared items"
-                return
+                raise VerifyError(f"the {name} are not all sets of declared items")
         summary, count = self._manifest.summary, self._groups["count"].to_numpy()
         if self._groups["items"].n_unique() != len(self._groups) or len(self._groups) != summary["leaves"]:
-            yield "a set is listed twice in the groups, or not as many are listed as stated"
-            return
+            raise VerifyError("a set is listed twice in the groups, or not as many are listed as stated")
         yield from self._not_computed()
         if (count < 0).any() or not int(count.sum()) + summary["refilled"] == len(self.records) == summary["records"]:
-            yield "the counts of the groups and the refilled records do not add up to the number of records"
-            return
+            raise VerifyError("the counts of the groups and the refilled records do not add up to the stated number")
         yield from self._size_problems()
         yield from self._record_problems()
 
@@ -109,13 +103,11 @@ class Opened(OfItems):
                 yield "the sizes are not those that the receipt paid for"
             return
         if not has_columns(sizes, "size noisy rate_num rate_den estimate"):
-            yield "the sizes do not have the columns of sizes"
-            return
+            raise VerifyError("the sizes do not have the columns of sizes")
         edges, (num, den) = size_edges(self.universe.size), next(iter(paid))
         noisy = Noisy(sizes["noisy"].to_numpy().reshape(1, -1), np.array([num]), den)
         if len(sizes) != len(edges):
-            yield "the sizes are not those that the receipt paid for"
-            return
+            raise VerifyError("the sizes are not those that the receipt paid for")
         model = fit_sizes(noisy.value[0], edges, self.universe.size, num / den)
         yield from changed_columns(sizes, sizes_frame(edges, noisy, model), "sizes")
 
@@ -161,12 +153,12 @@ class Opened(OfItems):
         yield item_section(self._release)
         yield "Sets", [*lines, f"… and {left} more in groups.parquet"] if left > 0 else lines
 
-    def report(self) -> Section:
+    def report(self) -> Section | None:
         if self._all_at_once:
-            return section_of_sets(self._release)
+            return None
         given = self._manifest.parameters
-        groups = ItemTree.of(self.universe.size, given["fanout"], even=given["preset"] == "default")
-        return section_of_sets(self._release, groups.edges)
+        levels = ItemTree.of(self.universe.size, given["fanout"], even=given["preset"] == "default").edges
+        return items_section(self._release, levels)
 
     @property
     def _all_at_once(self) -> bool:

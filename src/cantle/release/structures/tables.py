@@ -21,14 +21,14 @@ from cantle.methods.own_error.accuracy import measured_pairs
 from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import DirectAnswer, NoisyTable, Share, Tables
-from cantle.release.data_file import as_polars
 from cantle.release.document_fields import Document
 from cantle.release.manifest import Manifest
 from cantle.release.report.content import Figure, Section
 from cantle.release.schemas import domain_of
 from cantle.release.show import column_section
+from cantle.release.storage import as_polars
 from cantle.release.structures import Traits
-from cantle.release.structures.checks import broken_rules, changed_columns, made_by_this_version
+from cantle.release.structures.checks import broken_rules, changed_columns, made_by_this_version, unless_found
 from cantle.release.structures.noisy_tables import (
     cells_cover,
     in_words,
@@ -52,10 +52,14 @@ def traits(manifest: Manifest) -> Traits:
     scores = manifest.structure.get("groups", [])
     together = [pair for pair in measured_pairs(manifest.structure) if not pair & {*scores}]
     columns, pairs = len(cells) - len(scores), len(together)
-    parts = [f"{columns} column{'s' * (columns > 1)} ({of_all:,} values and ranges of values)"]
-    if columns > 1:
-        parts.append(f"{pairs:,} of {columns * (columns - 1) // 2:,} pairs of columns")
-    return Traits(" and of ".join(parts), ", and ".join(parts), _counted, cells)
+    every, counted = columns * (columns - 1) // 2, f"{columns} columns ({of_all:,} values and ranges of values)"
+    if columns == 1:
+        counted = counted.replace("columns", "column")
+    elif pairs == every:
+        counted += " and all pairs of columns" if every > 1 else " and both together"
+    else:
+        counted += f" and {pairs:,} of {every:,} pairs of columns" if pairs else ", but no pairs of columns"
+    return Traits(counted, _counted, cells)
 
 
 def _counted(domain: Domain) -> Domain:
@@ -81,21 +85,17 @@ class Opened(structures.Opened):
         """Whether tables have their shapes and rates, and cells and records follow from them."""
         yield from broken_rules(self._release)
         if not cells_cover(self._manifest.structure["cells"], self._domain):
-            yield "the cells are not those of the schema's columns, each covered once, in order"
-            return
+            raise VerifyError("the cells are not those of the schema's columns, each covered once, in order")
         sizes = {one.name: one.size for one in self._domain.attributes}
         yield from table_problems(self._release, lambda _: sizes)
-        recounted = list(self._recount())
-        if recounted or made_by_this_version(self._manifest):
-            yield from recounted or self._not_as_drawn()
+        yield from unless_found(self._recount(), self._not_as_drawn())
 
     def _recount(self) -> Iterator[str]:
         """Puts every released record into its cells and compares with the counts; draws places inside steps again."""
         frame, domain = as_polars(self._release.records, self._manifest), self._domain
         codes, _ = domain.encode_columns(frame)
         if len(codes[0]) != self._manifest.summary["records"]:
-            yield "the records are not as many as stated, or not all in the schema's domain"
-            return
+            raise VerifyError("the records are not as many as stated, or not all in the schema's domain")
         changed = list(changed_columns(self._release.groups, cell_frame(domain, self._edges, codes), "groups"))
         yield from changed and ["the records do not have the counts of the cells", *changed]
         dice = public_streams(self._manifest.postprocessing["seed"], STREAMS)["places"]
@@ -106,16 +106,13 @@ class Opened(structures.Opened):
 
     def _not_as_drawn(self) -> Iterator[str]:
         """Draws the records again with the stated seed and compares. The last digits of numbers may vary with the
-        machine, and so a few records may differ."""
-        try:
-            released = released_tables(self._release)
-            if released.number != self._manifest.summary["records"]:
-                yield "the records are not as many as the noisy tables say"
-                return
-            codes = released.records(self._manifest.postprocessing["seed"])
-        except VerifyError as error:
-            yield str(error)
+        machine, and so a few records may differ. Another version may draw others."""
+        if not made_by_this_version(self._manifest):
             return
+        released = released_tables(self._release)
+        if released.number != self._manifest.summary["records"]:
+            raise VerifyError("the records are not as many as the noisy tables say")
+        codes = released.records(self._manifest.postprocessing["seed"])
         drawn = cell_frame(self._domain, self._edges, codes)["count"].to_numpy()
         starts = np.cumsum([0, *(len(edge) - 1 for edge in self._edges[:-1])])
         moved = np.add.reduceat(np.abs(drawn - self._release.groups["count"].to_numpy()), starts)

@@ -32,6 +32,7 @@ from cantle.methods.mosaic.model.label import DRAFT
 from cantle.methods.mosaic.model.lists import ListAnswers, ListSizes, PartTable, listed_of, with_lists
 from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
 from cantle.methods.mosaic.model.place_cells import Level, Place, estimated
+from cantle.methods.mosaic.model.rare_items import with_rare_items
 from cantle.release import Release
 from cantle.release.document_fields import Document
 from cantle.release.schemas import domain_of
@@ -76,6 +77,7 @@ class ReleasedTables:
         cells, related = manifest.structure["cells"], self._names[: self.domain.related]
         self.edges = [np.array(cells[name], dtype=np.int64) for name in related]
         self._bands = manifest.structure.get("bands")
+        self._listed = listed_of(self.domain)
         self._related = self._fit(self._rules_among(related))
         self.fitted = self._with_lists()
 
@@ -100,6 +102,8 @@ class ReleasedTables:
         return self._with_items(self.fitted.draw_values(cells, n, dice), dice)
 
     def _with_items(self, codes: list[Codes], dice: Dice) -> list[Codes]:
+        if self._listed is not None:
+            codes = with_rare_items(codes, self._listed, self._list_answers, self.fitted.total, dice)
         answers = self._about(ITEMS)
         if [one.about["columns"] for one in answers] != [[self._names[at]] for at in self._items]:
             raise VerifyError("the items of groups are not those of the schema")
@@ -127,16 +131,21 @@ class ReleasedTables:
 
     def _with_lists(self) -> Fitted:
         """The estimates with the items of lists as further columns."""
-        listed, first = listed_of(self.domain), self.domain.related
+        listed, first = self._listed, self.domain.related
         if listed is None:
             return self._related
         columns = [column_of(one) for one in self.domain.attributes[first:][: len(self.domain.listed)]]
-        (sizes,), (alone,) = self._about(LIST_SIZES), self._about(LIST_ITEMS)
-        known = ListSizes.of(sizes.noisy, sizes.variance, self._related.total, listed.longest)
+        total, (alone,) = self._related.total, self._about(LIST_ITEMS)
+        sizes = [
+            ListSizes.of(one.noisy, one.price / one.sensitivity, total, min(listed.longest, len(one.about["of"])))
+            for one in self._about(LIST_SIZES)
+        ]
+        items = self._parts(alone)
         tables = [self._parts(one) for one in self._answers if one.why.startswith(LIST_TABLE)]
         pairs = [self._parts(one) for one in self._about(LIST_PAIRS)]
-        answers = ListAnswers(known, self._parts(alone), tables, pairs[0] if pairs else None)
-        return with_lists(self._related, columns, listed, answers, self.domain.rules_on_codes)
+        related = listed.related(items)
+        self._list_answers = ListAnswers(sizes[0], items, related, sizes[-1], tables, pairs[0] if pairs else None)
+        return with_lists(self._related, columns, listed, self._list_answers)
 
     def _parts(self, answer: Answer) -> PartTable:
         about, column, cells = answer.about, None, 1

@@ -17,8 +17,9 @@ from cantle.drawing.counts import Dice, variance
 from cantle.drawing.group_frames import leaves_from
 from cantle.drawing.records import RECORDS_WANTED, Drawn, as_frame
 from cantle.drawing.tree import Leaves
+from cantle.errors import VerifyError
 from cantle.methods.rps.one_ways import OneWayTables, marginals_frame, tables_from
-from cantle.methods.rps.results import draw_generalised, drawn_records, masses, possible
+from cantle.methods.rps.results import distributions, draw_generalised, drawn_records, possible
 from cantle.release import Release, structures
 from cantle.release.answers.estimates import Noise
 from cantle.release.answers.noise import DirectAnswer, NoisyTable, Regions, Share, Tables, regions_of
@@ -36,6 +37,7 @@ from cantle.release.structures.checks import (
     not_as_drawn,
     one_way_rates,
     records_not_held,
+    unless_found,
 )
 from cantle.release.structures.tree_nodes import Counting, Nodes, leaf_problems, nodes_of
 from cantle.release.words import printable, whose
@@ -81,9 +83,9 @@ def tree_traits(manifest: Manifest) -> TreeTraits:
 
 
 def traits(manifest: Manifest) -> Traits:
-    leaves, mine = f"{manifest.summary['leaves']:,} regions", tree_traits(manifest)
-    in_short = f"{leaves}, at most {manifest.summary['depth']} cuts deep"
-    return Traits(leaves, in_short, mine.counted, of_ranges=mine.of_ranges, besides=_authored(manifest))
+    s, mine = manifest.summary, tree_traits(manifest)
+    leaves = f"{s['leaves']:,} regions, at most {s['depth']} cuts deep"
+    return Traits(leaves, mine.counted, of_ranges=mine.of_ranges, besides=_authored(manifest))
 
 
 def _authored(manifest: Manifest) -> str:
@@ -119,8 +121,8 @@ class Opened(structures.Opened):
     def problems(self) -> Iterator[str]:
         """Whether leaves cover the domain once, follow from their noisy counts, and hold the released records, which
         follow from all noisy numbers."""
-        found = list(self._recounted())
-        yield from found or not_as_drawn(self._release, self._domain, lambda dice: self._drawn(self._leaves, dice))
+        drawn = not_as_drawn(self._release, self._domain, lambda dice: self._drawn(self._leaves, dice))
+        return unless_found(self._recounted(), drawn)
 
     def _recounted(self) -> Iterator[str]:
         yield from broken_rules(self._release)
@@ -135,7 +137,7 @@ class Opened(structures.Opened):
         """Records of these leaves."""
         if self._traits.of_ranges:
             return draw_generalised(self._domain, leaves, dice)
-        within = masses(self._domain, leaves, self._traits.values, self._one_ways)
+        within = distributions(self._domain, leaves, self._traits.values, self._one_ways)
         return drawn_records(self._domain, leaves, self._traits.values, within, dice)
 
     def _leaf(self, codes: Codes) -> Ints:
@@ -147,8 +149,7 @@ class Opened(structures.Opened):
         if tables is None:
             return
         if not all(are_edges(edge, size) for edge, size in zip(tables.edges, sizes, strict=True)):
-            yield "the cells of a one-way table do not cover its column once, in order"
-            return
+            raise VerifyError("the cells of a one-way table do not cover its column once, in order")
         yield from one_way_rates(self._release)
         stated = self._release.frames["marginals"]
         rate = int(stated["rate_num"][0]), int(stated["rate_den"][0])

@@ -264,8 +264,7 @@ def leaf_problems(
     ends = nodes.leaves
     cut = zip((leaves.ids, leaves.lo, leaves.hi), (ends, nodes.lo[ends], nodes.hi[ends]), strict=True)
     if not all(np.array_equal(*pair) for pair in cut) or len(ends) != manifest.summary["leaves"]:
-        yield "the regions of the leaves are not those the tree's cuts make"
-        return
+        raise VerifyError("the regions of the leaves are not those the tree's cuts make")
     yield from _path_problems(manifest.receipt, nodes, leaves)
     yield from _size_problems(manifest.receipt, nodes, leaves, sizes_asked(release.frames["tree"]))
     again = _computed(release, domain, nodes, leaves, how)

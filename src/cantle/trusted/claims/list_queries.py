@@ -26,17 +26,19 @@ from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
 
 @dataclass(frozen=True, eq=False)
 class SizesOfLists(OncePerRecord):
-    """How many records hold 0, 1, 2, … of the items.
+    """How many records hold so many of the items, by spans of numbers that begin at `edges`.
 
-    Claim 71. Sensitivity 1 per record: a record holds one number of these items, which are different columns.
+    Claim 71. Sensitivity 1 per record: a record holds one number of these items, which are different columns, and a
+    number lies in one span.
     """
 
     within: ColumnCells
     items: tuple[int, ...]
+    edges: tuple[int, ...]
 
     @property
     def key(self) -> ListSizes:
-        return ListSizes(self.within, self.items)
+        return ListSizes(self.within, self.items, self.edges)
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,12 +118,9 @@ class PairSupports(OneSegment):
 
     Of a record with c pairs of listed items each counts floor(PARTS min(1, most / c)); one with more than
     LONGEST_PAIRED listed items counts none. `always` lists cells that are given whatever their noisy value (Claim 54).
-    With `doubles` as many cells come before these: of records of two items, both listed, which count there alone, and
-    `most` times.
 
     Claim 53. Sensitivity most * PARTS per record over all cells: each record adds floor(PARTS min(1, most / c)) to each
-    of c cells, or nothing, and c floor(PARTS min(1, most / c)) <= PARTS most; with `doubles` one of two items adds at
-    most PARTS most to one cell. The list is public.
+    of c cells, or nothing, and c floor(PARTS min(1, most / c)) <= PARTS most. The list is public.
     """
 
     kind: ClassVar[str] = "sets"
@@ -132,22 +129,19 @@ class PairSupports(OneSegment):
     items: tuple[int, ...]
     most: int
     always: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    doubles: bool = False
 
     @property
     def cells(self) -> int:
-        return len(self.items) * (len(self.items) - 1) // 2 * (1 + self.doubles)
+        return len(self.items) * (len(self.items) - 1) // 2
 
     def fits(self, nodes: Partitions, domain: object) -> bool:
         if not _is_whole(nodes, domain) or not isinstance(domain, ItemTree) or not _is_count(self.most):
-            return False
-        if type(self.doubles) is not bool:
             return False
         listed = are_rising(self.items, 0, domain.size) and 2 <= len(self.items) <= MOST_TOP
         return listed and are_cells(self.always, self.cells)
 
     def occupied(self, engine: SetsEngine, positions: Ints, nodes: Partitions) -> tuple[Ints, Ints, Ints]:  # noqa: ARG002
-        exact_cells, exact_counts = engine.pairs(self.items, self.most, self.doubles)
+        exact_cells, exact_counts = engine.pairs(self.items, self.most)
         return np.array([0, len(exact_cells)]), exact_cells, exact_counts
 
     def sensitivity(self, unit: Unit) -> int:

@@ -304,27 +304,38 @@ class ViewCounts(TableCounts):
 
 
 @dataclass(frozen=True, eq=False)
-class ListSizes:
-    """How many records hold 0, 1, 2, … of the `items` of a list. An item is a column of two cells; records in the
-    second one hold it."""
+class ListKey:
+    """Counts of the `items` of lists. An item is a column of two cells; records in the second one hold it."""
 
     within: ColumnCells
     items: tuple[int, ...]
-
-    @property
-    def cells(self) -> int:
-        return len(self.items) + 1
 
     def fits(self, nodes: Frontier, domain: Domain) -> bool:
         if not are_whole_cells(self.within, nodes, domain):
             return False
         if not are_ints(self.items) or not self.items or len(set(self.items)) != len(self.items):
             return False
-        return all(0 <= item < len(domain[0]) and self.within.shape[item] == 2 for item in self.items)
+        shape = self.within.shape
+        return all(0 <= item < len(domain[0]) and shape[item] == 2 for item in self.items)
 
 
 @dataclass(frozen=True, eq=False)
-class ItemParts(ListSizes):
+class ListSizes(ListKey):
+    """How many records hold so many of the items: cell b has the numbers from edges[b] to below edges[b + 1], the last
+    one all larger numbers too."""
+
+    edges: tuple[int, ...]
+
+    @property
+    def cells(self) -> int:
+        return len(self.edges)
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:
+        return super().fits(nodes, domain) and are_rising(self.edges, 0, len(self.items) + 1) and self.edges[0] == 0
+
+
+@dataclass(frozen=True, eq=False)
+class ItemParts(ListKey):
     """The parts of records (item_partitions.py) by item and by cell of the table `by`. Items of records with more than
     `most` of them count less. With `pairs`, by two items instead: the pair of places a < b in `items` comes in place
     b (b - 1) / 2 + a, and pairs of records with more than `most` of them count less."""
@@ -346,4 +357,4 @@ class ItemParts(ListSizes):
 
 
 CELL_KEYS = (TableCounts, LeafCounts, ListSizes, ItemParts)
-CellKey = TableCounts | LeafCounts | ListSizes
+CellKey = TableCounts | LeafCounts | ListSizes | ItemParts

@@ -149,7 +149,7 @@ class SetsEngine(SplitEngine, Protocol):
         """(starts, masks, counts): partition positions[i] has those from starts[i] to starts[i + 1], masks
         ascending."""
 
-    def pairs(self, items: tuple[int, ...], most: int, doubles: bool) -> tuple[Ints, Ints]:
+    def pairs(self, items: tuple[int, ...], most: int) -> tuple[Ints, Ints]:
         """Cells of pairs of these items that occur, ascending, and their parts (set_queries.PairSupports); only before
         the first split."""
 

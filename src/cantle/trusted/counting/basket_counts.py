@@ -87,41 +87,26 @@ def count_patterns(starts: Ints, items: Codes, universe: int, head: Ints) -> Int
     return np.bincount(running[starts[1:]] - running[starts[:-1]], minlength=1 << len(head))
 
 
-def count_pairs(starts: Ints, items: Codes, universe: int, top: Ints, most: int, doubles: bool = False) -> Ints:
-    """The parts of records that hold each pair of `top` items (ascending codes).
-
-    The pair of places a < b in `top` is cell b (b - 1) / 2 + a. With doubles as many cells of records of two items
-    come first, and such a record counts `most` times.
+def count_pairs(starts: Ints, items: Codes, universe: int, top: Ints, most: int) -> Ints:
+    """The parts of records that hold each pair of `top` items (ascending codes), for all records with equally many top
+    items at once. The pair of places a < b in `top` is cell b (b - 1) / 2 + a.
 
     >>> count_pairs(np.array([0, 3]), np.array([0, 1, 3]), 4, np.array([0, 1, 3]), 1).tolist()
     [1680, 1680, 1680]
-    >>> count_pairs(np.array([0, 2, 5]), np.array([0, 3, 0, 2, 3]), 4, np.array([0, 3]), 2, True).tolist()
-    [10080, 5040]
     """
     place_of = np.full(universe, -1, dtype=np.int32)
     place_of[top] = np.arange(len(top))
-    parts = pair_parts(np.arange(LONGEST_PAIRED + 1), most)
-    all_pairs = len(top) * (len(top) - 1) // 2
-    counts = np.zeros(2 * all_pairs, dtype=np.int64)
-    of_two = most * parts[2] if doubles else parts[2]
-    _add_pairs(starts, items, place_of, parts, of_two, counts)
-    return counts if doubles else counts[:all_pairs] + counts[all_pairs:]
-
-
-def _add_pairs(starts: Ints, items: Codes, place_of: Codes, parts: Ints, of_two: int, counts: Ints) -> None:
-    """Adds up all cells, those of records of two items first, for all records with equally many top items at once.
-    `parts` is the part for each number of top items, `of_two` that of records of two items."""
+    parts, counts = pair_parts(np.arange(LONGEST_PAIRED + 1), most), np.zeros(len(top) * (len(top) - 1) // 2, np.int64)
     mine = place_of[items] >= 0
     owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))[mine]
     places = place_of[items[mine]].astype(np.int64)
-    top = np.bincount(owner, minlength=len(starts) - 1)
-    begins = np.cumsum(top) - top
-    for number in np.unique(top[(top >= 2) & (top < len(parts))]).tolist():
+    held = np.bincount(owner, minlength=len(starts) - 1)
+    begins = np.cumsum(held) - held
+    for number in np.unique(held[(held >= 2) & (held < len(parts))]).tolist():
         low, high = np.triu_indices(number, 1)
-        same = np.flatnonzero(top == number)
+        same = np.flatnonzero(held == number)
         for rows in np.array_split(same, len(same) * len(low) // _BLOCK + 1):
             table = places[begins[rows][:, None] + np.arange(number)]
             second = table[:, high]
-            double = np.diff(starts)[rows, None] == 2
-            cell = second * (second - 1) // 2 + table[:, low] + np.where(double, 0, len(counts) // 2)
-            np.add.at(counts, cell, np.where(double, of_two, parts[number]))
+            np.add.at(counts, second * (second - 1) // 2 + table[:, low], parts[number])
+    return counts

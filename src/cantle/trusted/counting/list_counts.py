@@ -17,12 +17,12 @@ from cantle.trusted.geometry.cross_tables import cells_in
 from cantle.trusted.geometry.item_partitions import item_parts, pair_parts
 
 
-def count_list(cells: Codes, key: ListSizes) -> Ints:
+def count_list(cells: Codes, key: ListSizes | ItemParts) -> Ints:
     """The counts of a key; `cells` has one row per column."""
     held = cells[list(key.items)] == 1
     size = held.sum(axis=0)
-    if not isinstance(key, ItemParts):
-        return np.bincount(size, minlength=key.cells).astype(np.int64)
+    if isinstance(key, ListSizes):
+        return np.bincount(np.searchsorted(key.edges, size, "right") - 1, minlength=key.cells).astype(np.int64)
     parts, cell = (pair_parts if key.pairs else item_parts)(size, key.most), cells_in(key.by, cells)
     counts = np.zeros(key.cells, dtype=np.int64)
     for rows, records in _pairs(held) if key.pairs else _items(held):

@@ -2,11 +2,15 @@
 
 Records are one ragged store of symbols, in memory, on disk or on Spark's workers (ragged.py); order and repeats are
 kept. Sequences longer than the public domain says are in no region.
+
+Each count maps every record by itself, by public functions of its content, so data sets that differ in one record
+differ by that record's counts only: 1 in lengths and paths, at most PARTS in ends and strings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -23,10 +27,10 @@ from cantle.trusted.claims.sequence_queries import (
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.private import Private
 from cantle.trusted.counting.base import Chunk
+from cantle.trusted.counting.basket_counts import count_sizes
 from cantle.trusted.counting.ragged import Count, Records
-from cantle.trusted.counting.sequence_counts import count_sequences, within
 from cantle.trusted.geometry.boxes import Cuts, Frontier, Ints, Slices
-from cantle.trusted.geometry.sequence_strings import SequenceDomain, count_contained, merged, string_parts
+from cantle.trusted.geometry.sequence_strings import SequenceDomain, count_contained, merged, path_cells, string_parts
 from cantle.trusted.geometry.workloads import SequenceWorkload
 
 
@@ -36,8 +40,10 @@ class SequenceEngine(Private):
     kind: ClassVar[str] = "sequences"
     keys: ClassVar[tuple[type, ...]] = SEQUENCE_KEYS
 
-    def __init__(self, records: Records, domain: SequenceDomain, *, compiled: bool = False) -> None:
-        self._records, self.domain, self.compiled = records, domain, compiled
+    compiled: ClassVar[bool] = False  # there are no kernels for sequences
+
+    def __init__(self, records: Records, domain: SequenceDomain) -> None:
+        self._records, self.domain = records, domain
         self._regions = self.root()
 
     def root(self) -> Frontier:
@@ -51,14 +57,14 @@ class SequenceEngine(Private):
             if isinstance(key, StringDistance):
                 counts = self._distance(position, key)
             else:
-                counts = self._added(position, _counter(key))
+                counts = self._added(position, partial(count_sequences, key))
             yield number, number + 1, counts.reshape(1, -1)
 
     def strings(self, positions: Ints, order: int, classes: tuple[int, ...]) -> tuple[Ints, Ints]:
         """The cells of strings that occur in one region, ascending, and their parts (sequence_queries.Strings)."""
         (position,), key = positions.tolist(), Strings(self.domain.symbols, order, classes)
         if key.cells <= MOST_CELLS:
-            counts = self._added(position, _counter(key))
+            counts = self._added(position, partial(count_sequences, key))
             cells = np.flatnonzero(counts)
             return cells, counts[cells]
         held = self._records.everything()
@@ -95,5 +101,38 @@ class SequenceEngine(Private):
         return np.array([off + counts[~listed].sum() + key.expected[missing].sum()], dtype=np.int64)
 
 
-def _counter(key: Lengths | ShortPaths | EndSymbols | Strings) -> Callable[[Ints, Codes], Ints]:
-    return lambda starts, codes: count_sequences(key, starts, codes)
+def within(starts: Ints, codes: Codes, low: int, high: int) -> tuple[Ints, Codes]:
+    """The sequences of `low` to `high` symbols.
+
+    >>> [one.tolist() for one in within(np.array([0, 1, 3, 6]), np.array([9, 1, 2, 3, 4, 5]), 2, 2)]
+    [[0, 2], [1, 2]]
+    """
+    length = np.diff(starts)
+    mine = (length >= low) & (length <= high)
+    if mine.all():
+        return starts, codes
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(length[mine])]), codes[np.repeat(mine, length)]
+
+
+def count_sequences(key: Lengths | ShortPaths | EndSymbols | Strings, starts: Ints, codes: Codes) -> Ints:
+    """The counts of a question over ragged rows."""
+    if isinstance(key, Lengths):
+        return count_sizes(starts, np.array(key.edges))
+    counts = np.zeros(key.cells, dtype=np.int64)
+    if isinstance(key, ShortPaths):
+        np.add.at(counts, path_cells(starts, codes, key.symbols), 1)
+    elif isinstance(key, EndSymbols):
+        _add_ends(key, starts, codes, counts)
+    else:
+        np.add.at(counts, *string_parts(starts, codes, key.symbols, key.order, key.classes))
+    return counts
+
+
+def _add_ends(key: EndSymbols, starts: Ints, codes: Codes, counts: Ints) -> None:
+    first, last, every = counts.reshape(3, -1)  # views
+    length = np.diff(starts)
+    at = np.searchsorted(key.classes, length, side="right") * key.symbols
+    np.add.at(first, at + codes[starts[:-1]], key.weights[0])
+    np.add.at(last, at + codes[starts[1:] - 1], key.weights[1])
+    if key.weights[2]:
+        np.add.at(every, np.repeat(at, length) + codes, np.repeat(key.weights[2] // length, length))

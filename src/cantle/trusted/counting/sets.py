@@ -96,9 +96,9 @@ class SetEngine(Private):
         self._used, self._most = _cut(self._used.everything(), most, self._tree.size), most
         self._touched = self._placed = self._regions = None
 
-    def pairs(self, items: tuple[int, ...], most: int, doubles: bool) -> tuple[Ints, Ints]:
+    def pairs(self, items: tuple[int, ...], most: int) -> tuple[Ints, Ints]:
         size, top = self._tree.size, np.array(items)
-        counts = self._used.added(lambda starts, codes: count_pairs(starts, codes, size, top, most, doubles))
+        counts = self._used.added(lambda starts, codes: count_pairs(starts, codes, size, top, most))
         cells = np.flatnonzero(counts)
         return cells, counts[cells]
 

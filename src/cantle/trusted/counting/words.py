@@ -19,6 +19,7 @@ from cantle.trusted.core.keys import (
     CodeTable,
     GridBins,
     GridCells,
+    ItemParts,
     LeafCounts,
     ListSizes,
     OneWayEach,
@@ -232,7 +233,7 @@ class WordEngine(Private, Tables):
             if isinstance(key, LeafCounts):
                 leaf = key.tree.locate(list(cells))
                 counts += np.bincount(leaf * key.classes + cells[key.target], minlength=key.cells)
-            elif isinstance(key, ListSizes):
+            elif isinstance(key, ListSizes | ItemParts):
                 counts += count_list(cells, key)
             else:
                 compiled = self.compiled or pays(len(self._rows), len(key.tables))

@@ -11,7 +11,7 @@ from cantle.trusted.core.arrays import Codes, Ints
 from cantle.trusted.geometry.cross_tables import CrossTable, flatten
 
 _BLOCK = 4096
-_SLICE = 1 << 15  # records whose groups are found together
+_SLICE = 1 << 18  # records whose groups are found together
 
 
 @compiled

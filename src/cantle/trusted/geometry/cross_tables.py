@@ -46,10 +46,11 @@ class ColumnCells(Spans):
 
     def locator(self) -> Callable[[Sequence[Codes]], Codes]:
         """A function that finds the cell of each record in each column, one row per column."""
-        numbers = [SpanValues.of(edge, np.arange(len(edge) - 1), self.kind) for edge in self.edges]
+        kind = self.kind
+        numbers = [SpanValues.of(edge, np.arange(len(edge) - 1), kind) for edge in self.edges]
 
         def locate(columns: Sequence[Codes]) -> Codes:
-            cells = np.empty((len(columns), len(columns[0])), dtype=self.kind)
+            cells = np.empty((len(columns), len(columns[0])), dtype=kind)
             for row, number, codes in zip(cells, numbers, columns, strict=True):
                 number.at(codes, out=row)
             return cells

@@ -104,7 +104,7 @@ MOST_CONDITIONS = 3
 """Most items of one question."""
 
 _PACKED = 1 << 13  # sets counted together: their items, one bit each, stay in the cache
-_SLICE = 1 << 16  # records whose cells are found together, in the cache
+_SLICE = 1 << 18  # records whose cells are found together
 
 
 ONE_COLUMN, TOGETHER, APART = range(3)

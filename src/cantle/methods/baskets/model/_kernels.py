@@ -176,12 +176,10 @@ def top_places(starts: Ints, items: Codes, place_of: Codes, places: Codes) -> In
 
 
 @compiled
-def count_pairs(starts: Ints, begins: Ints, places: Codes, number_of: Codes, fewest: int, found: Ints) -> None:
-    """Adds to `found` how many records of at least `fewest` items hold each numbered pair of places; `number_of` is the
-    number of each cell, -1 if it has none."""
+def count_pairs(begins: Ints, places: Codes, number_of: Codes, found: Ints) -> None:
+    """Adds to `found` how many records hold each numbered pair of places; `number_of` is the number of each cell, -1 if
+    it has none."""
     for r in range(len(begins) - 1):
-        if starts[r + 1] - starts[r] < fewest:
-            continue
         for b in range(begins[r] + 1, begins[r + 1]):
             high = np.int64(places[b])
             base = high * (high - 1) // 2
@@ -192,13 +190,9 @@ def count_pairs(starts: Ints, begins: Ints, places: Codes, number_of: Codes, few
 
 
 @compiled
-def list_pairs(
-    starts: Ints, begins: Ints, places: Codes, number_of: Codes, fewest: int, ends: Ints, rows: Int32s
-) -> None:
+def list_pairs(begins: Ints, places: Codes, number_of: Codes, ends: Ints, rows: Int32s) -> None:
     """Writes the records of each numbered pair to `rows`; `ends` is given as the start of each pair's rows."""
     for r in range(len(begins) - 1):
-        if starts[r + 1] - starts[r] < fewest:
-            continue
         for b in range(begins[r] + 1, begins[r + 1]):
             high = np.int64(places[b])
             base = high * (high - 1) // 2

@@ -55,7 +55,7 @@ def fit_supports(
     the first row is of records of one item, counted `most` times."""
     counted, single = sizes.counted(most), None
     if singles:
-        single = _shrink(noisy[0] / most, scale / most, 0.0, sizes.of(1), departments)
+        single = shrunk(noisy[0] / most, scale / most, 0.0, sizes.of(1), departments)
         noisy, counted = noisy[1:], max(counted - sizes.of(1), 1.0)
     long_records, long_items = sizes.longer(most)
     share = min(long_records * most / counted, 1.0)
@@ -77,12 +77,12 @@ def _strata(
     count exceeds the noise, the more each stratum keeps its own.
     """
     if len(noisy) == 1:
-        total = _shrink(noisy[0], scale, 0.0, counted, departments)
+        total = shrunk(noisy[0], scale, 0.0, counted, departments)
         return (1 - share) * total, share * total
     added, parts, spread = noisy.sum(axis=0), np.array([1 - share, share]), share
     contrast = _contrast(added, scale, parts)
     weights = 1 + (parts - parts[::-1]) * parts[::-1] * contrast
-    total = _shrink(mix(weights, noisy), scale * weights[0], scale * weights[1], counted, departments)
+    total = shrunk(mix(weights, noisy), scale * weights[0], scale * weights[1], counted, departments)
     if contrast > 0:
         bias = (_SHARE_SPREAD * (weights[1] - weights[0]) * total) ** 2
         total = np.maximum(total + bias / (bias + 4 * scale**2) * (added - total), 0.0)
@@ -123,7 +123,7 @@ def _contrast(added: Floats, scale: float, parts: Floats) -> float:
     return noise / (noise * dot(parts, parts) + _SHARE_SPREAD**2 * usual)
 
 
-def _shrink(noisy: Floats, scale: float, other: float, counted: float, departments: Ints | None) -> Floats:
+def shrunk(noisy: Floats, scale: float, other: float, counted: float, departments: Ints | None = None) -> Floats:
     """Posterior means of unclear counts, rescaled so that all counts add up to what the sizes say. The noise is the sum
     of two, of these scales; the second may be 0."""
     noise = max(scale, other), min(scale, other)

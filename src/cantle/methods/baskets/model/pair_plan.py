@@ -36,7 +36,6 @@ _COVER_MIN = (0.2, 0.35, 0.5)  # share of all occurrences that must be counted: 
 _CUT_LOSS = (0.02, 0.02, 0.08)  # error per occurrence that is not counted, likewise
 _LONG_MIN = 0.02  # share of the counted occurrences from which on long records are a stratum of their own
 _SINGLES_MIN = 0.01  # share of the records from which on those of one item are a stratum of their own
-_DOUBLES_MIN = 0.05  # likewise for those of two items
 _HEAD_FROM = 0.1  # an item in more than this share of the records is a head item
 _KEPT_ITEMS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3000)
 _REACH = 0.75  # share of the support of the least frequent paired item that the threshold must not exceed
@@ -62,7 +61,7 @@ class ItemPlan:
 @dataclass(frozen=True, eq=False)
 class PairPlan:
     """Which pairs are measured: those of `items` (ascending), with `most` pairs per record; a cell is released if its
-    noisy value is at least `at_least` parts. Records of two items are counted apart if `doubles`.
+    noisy value is at least `at_least` parts.
 
     `always` lists cells that are released whatever their noisy value, as numbers of pairs (`pair_cells`); `scale` is
     the number of pairs of top items per pair that counts.
@@ -73,11 +72,10 @@ class PairPlan:
     scale: float
     at_least: int
     always: Ints
-    doubles: bool
 
     @property
     def pairs(self) -> int:
-        """How many pairs of items there are: half of the cells if there are doubles."""
+        """How many pairs of items there are."""
         return len(self.items) * (len(self.items) - 1) // 2
 
 
@@ -152,10 +150,7 @@ def plan_pairs(support: Floats, sizes: SizeModel, epsilon: float, pairs_epsilon:
     items = np.sort(order[:kept])
     always = _expected(support[items], sizes, threshold * scale)
     at_least = max(1, int(threshold * PARTS) + 1)
-    if sizes.of(2) < _DOUBLES_MIN * sizes.records:
-        return PairPlan(items, most, scale, at_least, always, doubles=False)
-    scale = _enlarged(_thinned(sizes.without(2), float(share[kept - 1])), most)
-    return PairPlan(items, most, scale, at_least, always + kept * (kept - 1) // 2, doubles=True)
+    return PairPlan(items, most, scale, at_least, always)
 
 
 def _cap(sizes: SizeModel, share: float, usual: float, highest: int) -> tuple[int, float]:

@@ -51,13 +51,10 @@ class HeadModel:
 @dataclass(frozen=True, eq=False)
 class WalkModel:
     """The probabilities of a walk: weights of first items, of partners (ragged by item, all released pairs), and of any
-    item. `single` has the weights of items in records of one item. `doubles` (pairs, 2) are pairs that are the whole of
-    a record, each in `doubled` records; other records of two items are filled by the walk."""
+    item. `single` has the weights of items in records of one item."""
 
     first: Floats
     single: Floats
-    doubles: Ints
-    doubled: Floats
     starts: Ints
     partner: Ints
     weight: Floats
@@ -95,13 +92,6 @@ def make_pool(head: HeadModel, sizes: SizeModel, model: WalkModel, support: Floa
         base = np.cumsum(changes) * len(weight)  # ascending, because rows are sorted by cell and size
         items[starts[rows]] = np.sort(base + drawn) - base
     filled = np.maximum(held, 1)
-    if len(model.doubles):
-        two = alone[size[alone] == 2]
-        others = max(0.0, len(two) / number * sizes.records - float(model.doubled.sum()))
-        drawn = systematic(np.append(model.doubled, others), len(two), dice)
-        rows, pairs = two[drawn < len(model.doubles)], model.doubles[drawn[drawn < len(model.doubles)]]
-        items[starts[rows]], items[starts[rows] + 1] = pairs.T
-        filled[rows] = 2
     seed = int(dice.integers(1 << 62))
     length = _fill(starts, items, filled, model, seed, compiled=dice.compiled)
     if (length != size).any():  # some records found fewer items than their size

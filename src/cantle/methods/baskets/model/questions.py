@@ -45,8 +45,7 @@ PAID = {"sizes": "set sizes", "items": "item supports", "head": "head patterns",
 
 SINGLE, SHORT, LONG = "items, records of one item", "items, short records", "items, long records"
 OTHER = "items, other records"
-DOUBLES = "pairs, records of two items"
-"""What the groups call strata of items and of pairs."""
+"""What the groups call strata of items."""
 
 
 def item_questions(strata: bool, singles: bool) -> tuple[str, ...]:
@@ -173,11 +172,11 @@ def _ask_pairs(
         return None, None, GivenPairs.none()
     epsilon, price = budget[0] / NANO / asker.max_records, budget[1]
     pair_plan = plan_pairs(items.support, sizes, epsilon, price / NANO / asker.max_records)
-    query = queries.PairSupports(tuple(pair_plan.items.tolist()), pair_plan.most, pair_plan.always, pair_plan.doubles)
-    rows = (DOUBLES, "pairs") if pair_plan.doubles else ("pairs",)
-    noisy = asker.above(query, price, pair_plan.at_least, why=PAID["pairs"], rows=rows)
-    noise = noise_scale(noisy) / PARTS
-    return pair_plan, noisy, GivenPairs.of(pair_plan, noisy.cells, noisy.value / PARTS, noise)
+    query = queries.PairSupports(tuple(pair_plan.items.tolist()), pair_plan.most, pair_plan.always)
+    noisy = asker.above(query, price, pair_plan.at_least, why=PAID["pairs"], rows=("pairs",))
+    noise, scale = noise_scale(noisy) / PARTS, pair_plan.scale
+    given = GivenPairs(pair_plan.items, noisy.cells, noisy.value / PARTS, pair_plan.most, noise, scale)
+    return pair_plan, noisy, given
 
 
 def noise_scale(noisy: Noisy | NoisyCells) -> float:

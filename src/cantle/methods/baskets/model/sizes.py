@@ -81,7 +81,7 @@ class SizeModel:
 def fit_sizes(noisy: Ints, edges: Ints, universe: int, rate: float) -> SizeModel:
     """The sizes behind a noisy histogram whose noise has this rate (epsilon over sensitivity)."""
     deviation = float(np.sqrt(variance(rate)))
-    bins = _last_bin(noisy, deviation) + 1
+    bins = last_bin(noisy, deviation) + 1
     total = float(noisy[: max(bins, _best_sum(noisy, deviation))].sum())
     if total * rate < FEW:
         ends = np.append(edges[1:], min(universe, 2 * int(edges[-1])) + 1)
@@ -93,12 +93,12 @@ def fit_sizes(noisy: Ints, edges: Ints, universe: int, rate: float) -> SizeModel
     count = project_rows(noisy[None, :bins].astype(float), np.array([sure]))[0] * (max(1.0, total) / sure)
     ends = np.append(edges[1:], min(universe, 2 * int(edges[-1])) + 1)[:bins]
     size = np.arange(1, ends[-1])
-    spread = _spread(count, edges[:bins], ends)
+    spread = in_sizes(count, edges[:bins], ends)
     kept = spread > 0
     return SizeModel(size[kept], spread[kept], total)
 
 
-def _last_bin(noisy: Ints, deviation: float) -> int:
+def last_bin(noisy: Ints, deviation: float) -> int:
     """The last bin whose upper tail stands out of the noise; bins after it are taken as empty."""
     tail = np.cumsum(noisy[::-1])[::-1]
     noise = deviation * np.sqrt(np.arange(len(noisy), 0, -1))
@@ -114,7 +114,7 @@ def _best_sum(noisy: Ints, deviation: float) -> int:
     return int(np.argmin(left_out**2 + 2 * deviation**2 * np.arange(len(noisy) + 1)))
 
 
-def _spread(count: Floats, edges: Ints, ends: Ints) -> Floats:
+def in_sizes(count: Floats, edges: Ints, ends: Ints) -> Floats:
     """Counts of sizes from counts of bins: geometric inside a bin, with the slope between its neighbours."""
     width = ends - edges
     centre = (edges + ends - 1) / 2
@@ -130,9 +130,8 @@ def _spread(count: Floats, edges: Ints, ends: Ints) -> Floats:
 FEW = 100.0
 """Noisy number of records, in scales of the noise in one bin, below which shapes are averaged."""
 
-_MEANS = 24  # expected numbers of items besides the first, from _LEAST to _MOST, in a geometric row
-_LEAST, _MOST = 0.1, 31.1
-_SPREADS = (0.5, 1.0, 2.0, 4.0, 1e3)  # sizes of negative binomial distributions; the last is almost Poisson's
+_LEAST, _MOST, _RATIO = 0.1, 500.0, 1.28  # expected numbers of items besides the first, in a geometric row
+_SPREADS = (0.5, 1.0, 2.0, 4.0, 16.0, 1e3)  # sizes of negative binomial distributions; the last is almost Poisson's
 _USUAL = 16  # the largest size that may hold a part of the records besides the distribution
 _PARTS = (0.3, 0.6, 1.0)  # these parts
 
@@ -163,8 +162,9 @@ def likely_sizes(noisy: Ints, edges: Ints, ends: Ints, rate: float) -> tuple[Flo
 
 def _distributions(largest: int) -> Floats:
     """Negative binomial distributions over the sizes 1 to `largest`, one per row."""
-    mean = np.repeat(np.geomspace(_LEAST, max(_LEAST, min(_MOST, largest - 0.9)), _MEANS), len(_SPREADS))[:, None]
-    spread = np.tile(_SPREADS, _MEANS)[:, None]
+    most = max(_LEAST, min(_MOST, largest - 0.9))
+    means = np.geomspace(_LEAST, most, 2 + int(np.log(most / _LEAST) / np.log(_RATIO)))
+    mean, spread = np.repeat(means, len(_SPREADS))[:, None], np.tile(_SPREADS, len(means))[:, None]
     more = np.arange(largest - 1)
     steps = np.log((more + spread) / (more + 1) * mean / (mean + spread))
     log = np.concatenate([np.zeros((len(steps), 1)), np.cumsum(steps, axis=1)], axis=1)

@@ -17,7 +17,7 @@ import numpy as np
 
 from cantle.drawing.counts import Dice, Floats
 from cantle.drawing.records import require_drawable, share_drawn, wanted_items
-from cantle.methods.baskets.model.given_pairs import GivenPairs, PairRows, find_doubles, find_pairs, with_likely
+from cantle.methods.baskets.model.given_pairs import GivenPairs, PairRows, find_pairs
 from cantle.methods.baskets.model.item_supports import ItemSupports
 from cantle.methods.baskets.model.pool import Codes, HeadModel, Pool, WalkModel, make_pool
 from cantle.methods.baskets.model.sizes import SizeModel
@@ -67,11 +67,10 @@ def synthesise(measured: Measured, dice: Dice, number_drawn: int | None = None) 
     if number_drawn is not None:
         require_drawable(mean * number_drawn)
     number = int(min(np.clip(records, *POOL), _PER_RECORD * records, _POOL_ITEMS / mean)) or 1
-    likely = replace(measured, pairs=with_likely(measured.pairs))
-    model = first_model(likely)
+    model = first_model(measured)
     if len(measured.pairs.cell):
         for _ in range(_TRIALS):
-            model = _calibrated(model, likely, min(number, _TRIAL), dice)
+            model = _calibrated(model, measured, min(number, _TRIAL), dice)
     pool = make_pool(measured.head, measured.sizes, model, measured.items.support, number, dice)
     weights = pool_weights(pool, measured, compiled=dice.compiled)
     return draw_records(pool, weights, drawn, dice)
@@ -99,20 +98,13 @@ def first_model(measured: Measured) -> WalkModel:
     occurrences, ordered = sizes.occurrences, sizes.occurrences * sizes.ordered_pairs_per_item
     if single is not None:
         longer, occurrences = longer - single, occurrences - sizes.of(1)
-    doubles, doubled = np.zeros((0, 2), np.int64), np.zeros(0)
-    if pairs.doubles is not None:
-        doubles, doubled = pairs.doubles.items, np.maximum(pairs.doubles.noisy, 0.0)
-        longer = longer - np.bincount(doubles.reshape(-1), np.repeat(doubled, 2), universe)
-        occurrences, ordered = occurrences - 2 * float(doubled.sum()), ordered - 2 * float(doubled.sum())
-        walked = ~head[doubles].any(axis=1)
-        doubles, doubled = doubles[walked], doubled[walked]
     longer = np.maximum(longer, 0.0)
     others = max(ordered, 0.0) / max(occurrences, 1.0) * (1 - support[head].sum() / max(support.sum(), _EXACT))
     follow = np.bincount(source, weight, universe) / np.maximum(longer * others, _EXACT)
     follow = np.minimum(follow, _MOST_FOLLOWED)
     first = np.where(head, 0.0, np.maximum(longer, _EXACT))
     single = first if single is None or not single[~head].any() else np.where(head, 0.0, single)
-    return WalkModel(first, single, doubles, doubled, starts, partner, weight, follow, first * (1 - follow), head)
+    return WalkModel(first, single, starts, partner, weight, follow, first * (1 - follow), head)
 
 
 def _calibrated(model: WalkModel, measured: Measured, number: int, dice: Dice) -> WalkModel:
@@ -170,19 +162,7 @@ def features_of(pool: Pool, measured: Measured, *, compiled: bool = False) -> tu
         Features(*postings(cell, rows, len(target)), target, certain, _EXACT, (0.2, 5.0))
         for cell, target in ((pool.cell, head_target), (nearest, sizes.count))
     ]
-    pairs = [_pair_features(pool, measured, compiled), *_double_features(pool, measured)]
-    return pairs, [*_item_features(pool, measured.items, rows), *exact]
-
-
-def _double_features(pool: Pool, measured: Measured) -> list[Features]:
-    """Records of two items, pair by pair, if these were counted apart."""
-    doubles = measured.pairs.doubles
-    if doubles is None or not len(doubles.items):
-        return []
-    pair, rows = find_doubles(pool, doubles, len(measured.items.support))
-    found = postings(pair, rows, len(doubles.items))
-    certain = np.ones(len(pool.starts) - 1)
-    return [Features(*found, np.maximum(doubles.noisy, 0.0), certain, doubles.noise, (0.25, 4.0))]
+    return [_pair_features(pool, measured, compiled)], [*_item_features(pool, measured.items, rows), *exact]
 
 
 def _pair_features(pool: Pool, measured: Measured, compiled: bool) -> Features:

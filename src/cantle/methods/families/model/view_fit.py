@@ -16,9 +16,10 @@ from cantle.methods.families.layout import Layout
 from cantle.methods.mosaic.model import estimates
 from cantle.methods.mosaic.model.fitted import Fitted
 from cantle.methods.mosaic.model.groupings import Groupings
-from cantle.methods.mosaic.model.noisy_tables import NoisyTable
+from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance
 from cantle.schema.rules import Rules
 from cantle.trusted.core.arrays import Bools
+from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.views import FIRST, LATER, PARENTS, STAGES
 
@@ -27,6 +28,18 @@ UNKNOWN = 1e12
 
 Answered = tuple[Floats, float]
 """Noisy numbers of families by cell, and their variance."""
+
+
+def in_families(noisy: Ints, rate: tuple[int, int]) -> Answered:
+    """Noisy counts of this rate, which are in parts, as numbers of families."""
+    num, den = rate
+    return noisy / item_partitions.PARTS, laplace_variance(num / den) / item_partitions.PARTS**2
+
+
+def table_of(answered: Answered, columns: tuple[int, ...], groups: tuple[int, ...]) -> NoisyTable:
+    """The answer as a table that estimates use."""
+    counts, variance = answered
+    return NoisyTable(columns, groups, counts.reshape(groups), variance)
 
 
 @dataclass

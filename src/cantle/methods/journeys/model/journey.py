@@ -1,7 +1,7 @@
 """The model of long sequences: lengths, ends, and a chain that grows by an order with each table. Post-processing.
 
-After each table, sequences are simulated with public dice: they show what the model lets expect of the next order, and
-correct the chain where it misses what was measured.
+After each table, the chain is corrected by what it lets expect itself, until that is what was measured. Sequences that
+are simulated with public dice show which longer strings it lets expect.
 """
 
 from __future__ import annotations
@@ -69,7 +69,6 @@ class Journeys:
     ends: Ends
     dice: Dice
     chain: Chain = field(init=False)
-    margins: dict[int, Floats] = field(default_factory=dict)
     factors: Floats = field(init=False)
     sizes: Floats = field(init=False)
     fitted: dict[int, tuple[Ints, Floats, float]] = field(default_factory=dict)
@@ -147,7 +146,6 @@ class Journeys:
         made = fit_pairs(noisy, table.scale, self.ends.last, self.sizes)
         every = np.concatenate([made, np.zeros((classes, 1, base))], axis=1)
         self.fitted[2] = table.cells, every.ravel(), table.scale
-        self.margins[2] = np.concatenate([made.sum(axis=0), np.zeros((1, base))]).ravel()
         following = made + 1e-6 * table.scale * self.chain.usual[:, None, :]
         cell = np.arange(made.size)
         chance = (following / following.sum(axis=2, keepdims=True)).ravel()
@@ -157,9 +155,9 @@ class Journeys:
     def _without_noise(self, table: Table) -> Floats:
         """The strings behind noisy ones."""
         if table.whole:
-            made = fit_strings(table.noisy, table.expected, table.scale, self.base, self.margins.get(table.order - 1))
-            self.margins[table.order] = made
-            return made
+            _, shorter, _ = self.fitted[table.order - 1]
+            shorter = shorter.reshape(-1, self.base ** (table.order - 1)).sum(axis=0)  # pairs of all classes
+            return fit_strings(table.noisy, table.expected, table.scale, self.base, shorter)
         if table.order > 2:
             return shrink(table.noisy, table.expected, table.scale)
         made, repeats = np.zeros(len(table.cells)), table.cells // self.base % self.base == table.cells % self.base

@@ -92,14 +92,12 @@ def _like_all_classes(noisy: Floats, scale: float, alone: Floats) -> Floats:
     return np.asarray(expected * np.maximum(noisy.sum(axis=2, keepdims=True), 0.1 * scale))
 
 
-def fit_strings(noisy: Floats, expected: Floats, scale: float, base: int, shorter: Floats | None) -> Floats:
-    """All strings of an order from noisy ones, (first symbol, …, next); they add up to those of the order below, if
-    given, both over the first symbol and over the next one."""
+def fit_strings(noisy: Floats, expected: Floats, scale: float, base: int, shorter: Floats) -> Floats:
+    """All strings of an order from noisy ones, (first symbol, …, next); they add up to those of the order below,
+    both over the first symbol and over the next one."""
     made = np.zeros(len(noisy))
     able = possible(len(noisy), base)
     made[able] = shrink(noisy[able], expected[able], scale)
-    if shorter is None:
-        return made
     by_first, by_next = made.reshape(base, -1), made.reshape(-1, base)  # views of one table
     for _ in range(_FITTED):
         factor = _step(shorter, by_next.sum(axis=1))

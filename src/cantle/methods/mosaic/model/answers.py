@@ -43,8 +43,8 @@ class TreeNode(TypedDict, total=False):
 class CellsOf(TypedDict, total=False):
     """A description of an answer's cells. Columns are given by their numbers, edges as codes.
 
-    Answers about lists are about the items `of` them: counts by size, or parts (with at `most` so many items or pairs
-    of a record) of items, of items `by` a column, or of pairs.
+    Answers about lists are about the items `of` them: counts by `sizes` from these on, or parts (with at `most` so many
+    items or pairs of a record) of items, of items `by` a column, or of pairs.
     """
 
     columns: list[int]
@@ -52,6 +52,7 @@ class CellsOf(TypedDict, total=False):
     of: list[int]
     by: list[int]
     most: int
+    sizes: list[int]
     column: int
     at_least: list[int]
     origin: int
@@ -61,7 +62,7 @@ class CellsOf(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class NoisyAnswer:
-    """Noisy counts as released, and the rate of their noise."""
+    """Noisy counts as released, the rate of their noise, and of linked tables the view that they are about."""
 
     why: str
     cells: Ints
@@ -69,3 +70,8 @@ class NoisyAnswer:
     rate_num: int
     rate_den: int
     about: CellsOf = field(default_factory=CellsOf)
+    view: int = 0
+
+    @property
+    def rate(self) -> tuple[int, int]:
+        return self.rate_num, self.rate_den
