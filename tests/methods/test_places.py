@@ -240,7 +240,7 @@ def test_a_map_by_rps_is_no_finer_than_its_leaves() -> None:
 
 
 def test_a_release_without_a_place_has_no_map() -> None:
-    with pytest.raises(ParameterError, match="name one place of this release"):
+    with pytest.raises(ParameterError, match="this release has no place"):
         rectangles(publish(points(500), [AGE]))
 
 
