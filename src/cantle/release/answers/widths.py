@@ -239,7 +239,11 @@ class Widths:
         elif never:
             more = (BY_NOISE - 1) * margin  # beside what bins and steps leave open
             known = replace(known, low=known.low - more, high=known.high + more)
-        return within_cells(known, self._asker, inside_and_around(question, self._cells), margin).at_least_zero()
+        ends = inside_and_around(question, self._cells)
+        if ends[0] != ends[1]:  # the count of whole cells is off by more than that of a small part of one
+            whole = self.margin(ends[1], confidence)
+            margin = max(margin, BY_NOISE * self._noise(ends[1], confidence) if whole is None else whole)
+        return within_cells(known, self._asker, ends, margin).at_least_zero()
 
     def with_cut_cells(self, known: Estimate, question: Question, confidence: float) -> Estimate:
         """The estimate; the interval holds the counts of all cells inside the question and of all that it touches.
