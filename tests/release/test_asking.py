@@ -22,7 +22,8 @@ from cantle.interfaces import demo_data
 from cantle.methods.own_error.accuracy import Accuracy, PairError, QuestionError
 from cantle.release import Release
 from cantle.release.answers.estimates import Estimate, Noise, rescaled
-from cantle.release.answers.table_answers import TableAsker, _there, inside_bins, numbers_of
+from cantle.release.answers.sums import _there
+from cantle.release.answers.table_answers import TableAsker, inside_bins, numbers_of
 from cantle.release.answers.widths import BY_NOISE, TAIL, tail_errors
 from cantle.release.tables import pairs_of
 from cantle.schema.code_sets import EVERYTHING, CodeSet, OneColumn, columns_of

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from cantle.audit.exact import replaced
-from cantle.methods.mosaic import plan, run
+from cantle.methods.mosaic import plan, wide_cells
 from cantle.methods.mosaic.model import fitted
 from cantle_lab.papers import made_tables, table_measures, table_sets
 from cantle_lab.papers.classify import halves
@@ -35,8 +35,8 @@ MOSAIC: dict[str, Part] = {
     "label step of a quarter": ((plan, "LABEL", Fraction(1, 4)),),
     "label step of a half": ((plan, "LABEL", Fraction(1, 2)),),
     "no latent classes": ((fitted, "MOST_MEAN_CELLS", 0),),
-    "no split cells": ((run, "split_edges", lambda edges, _noisy, _rate: edges),),
-    "no spikes": ((run, "largest_spikes", lambda codes, _counts: codes[:0]),),
+    "no split cells": ((wide_cells, "split_edges", lambda edges, _noisy, _rate: edges),),
+    "no spikes": ((wide_cells, "largest_spikes", lambda codes, _counts: codes[:0]),),
 }
 
 OF_TABLES = ("TVD2", "values", "q95 k=1", "q95 k=2", "boosting accuracy", "boosting AUC")

@@ -1,8 +1,8 @@
 """The algorithm of mosaic: noisy tables of grouped columns, chosen where the model is worst, from which records are
 drawn.
 
-The curator is asked through `Questions` (mosaic_questions.py); everything between the questions uses public values. The
-shares of the budget are in mosaic_plan.py.
+The curator is asked through `Questions` (questions.py); everything between the questions uses public values. The
+shares of the budget are in plan.py, the cells of wide columns in wide_cells.py.
 """
 
 from __future__ import annotations
@@ -11,21 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
-from math import ceil
 
 import numpy as np
 
 from cantle.drawing.column_cells import (
-    LOW_WIDTHS,
-    RICH_VALUES,
-    RICH_WIDTHS,
     WIDTHS,
     Column,
-    largest_spikes,
-    split_edges,
     starting_edges,
     with_null,
-    with_single_values,
 )
 from cantle.drawing.counts import Dice, Floats
 from cantle.methods.mosaic import plan as rules
@@ -63,7 +56,8 @@ from cantle.methods.mosaic.model.noisy_tables import NoisyTable, identity, lapla
 from cantle.methods.mosaic.model.place_cells import LEVELS, SPLIT, Level, Place, estimated, first_edges, next_edges
 from cantle.methods.mosaic.model.rare_items import with_rare_items
 from cantle.methods.mosaic.model.table_sets import DraftPool, Grouped, Survivors, candidates
-from cantle.methods.mosaic.questions import CandidateTables, Questions, spike_search
+from cantle.methods.mosaic.questions import CandidateTables, Questions
+from cantle.methods.mosaic.wide_cells import WideCells
 from cantle.schema.fields import MOST_CLASSES
 from cantle.schema.rules import Rules
 from cantle.trusted.core.arrays import Codes
@@ -146,14 +140,13 @@ class MosaicRun:
 
     def _open(self, noisy: int) -> None:
         """Makes the first decisions, from the noisy number of records and the starting cells."""
-        self.wide = [number for number, column in enumerate(self.columns) if column.wide]
         self.edges = [with_null(column, starting_edges(column, WIDTHS)) for column in self.columns]
         rate = float(self.epsilon) / self.persons
         banded = self.lead is not None and not rules.few(self.columns[self.lead])
         self.start = rules.opening(
             noisy,
             rate,
-            len(self.wide),
+            sum(column.wide for column in self.columns),
             self._other_sizes(),
             self.accuracy(noisy),
             banded,
@@ -163,14 +156,8 @@ class MosaicRun:
         )
 
     def _shape_cells(self) -> None:
-        """Determines the cells of wide columns, refined as far as the budget allows, and sets the cells of all
-        columns."""
-        roots = {number: self._starting_edges(self.columns[number]) for number in self.wide}
-        if self.wide:
-            roots = self._split(roots) if self.start.gate else roots
-            roots = self._with_spikes(roots) if self.start.spikes else self._with_heaviest(roots)
-        for number, edges in roots.items():
-            self.edges[number] = with_null(self.columns[number], edges)
+        """Sets the cells of all columns, those of wide columns and places after questions about them."""
+        WideCells(self.questions, self.columns, self.edges, self.start, self.epsilon, self.persons).refine()
         self._shape_places()
         self.questions.set_cells(self.edges)
 
@@ -193,44 +180,6 @@ class MosaicRun:
                 levels.append(Level(edges, noisy.astype(np.float64), laplace_variance(self._rate(paid, 1))))
             self.places[number] = estimated(column, levels, empty_cells(self.first_rules, column, edges))
             self.edges[number] = self.places[number].blocks
-
-    def _starting_edges(self, column: Column) -> Ints:
-        """The edges of a wide column before it is refined."""
-        if self.start.rich and column.values <= RICH_VALUES:
-            return np.arange(column.values + 1, dtype=np.int64)
-        widths = RICH_WIDTHS if self.start.rich else LOW_WIDTHS if self.start.low else WIDTHS
-        return starting_edges(column, widths)
-
-    def _split(self, roots: dict[int, Ints]) -> dict[int, Ints]:
-        """The cells, those with many records split into parts of equal width, about as many as noisy counts justify."""
-        for number, edges in roots.items():
-            self.edges[number] = with_null(self.columns[number], edges)
-        self.questions.set_cells(self.edges)
-        price = self._price(rules.SPLIT)
-        asked = [whole_table(number, len(self.edges[number]) - 1) for number in roots]
-        counts = self.questions.cross_tables(asked, price, "cells of wide columns")
-        rate = self._rate(price, len(roots))
-        found = zip(roots.items(), counts, strict=True)
-        return {number: split_edges(edges, noisy[: len(edges) - 1], rate) for (number, edges), noisy in found}
-
-    def _with_spikes(self, roots: dict[int, Ints]) -> dict[int, Ints]:
-        """The cells, where frequent values become cells of their own."""
-        price = self._price(rules.SPIKES)
-        scale = self.persons * len(self.wide) / float(price)
-        searches = [spike_search(self.columns[number], number, roots[number], scale) for number in self.wide]
-        found = zip(self.wide, self.questions.spikes(searches, price), strict=True)
-        return {number: with_single_values(roots[number], largest_spikes(*answer)) for number, answer in found}
-
-    def _with_heaviest(self, roots: dict[int, Ints]) -> dict[int, Ints]:
-        """The cells, where one frequent value of one column becomes a cell of its own, if there is one."""
-        searches = [spike_search(self.columns[number], number, roots[number], 1.0) for number in self.wide]
-        price = self._price(rules.ONE_SPIKE)
-        none = max(0.1 * self.start.n0, 3 * self.persons / float(price))
-        heaviest = self.questions.heaviest(searches, ceil(none), price)
-        if heaviest is None:
-            return roots
-        column, code = heaviest
-        return {**roots, column: with_single_values(roots[column], np.array([code]))}
 
     def _make_bands(self) -> None:
         """Puts a numeric target into bands, which are its cells in all tables. A single band relates it to nothing, so
