@@ -259,7 +259,7 @@ def test_apply_generalises_another_file_outside_the_release(folder: Path) -> Non
     people(30, seed=3).write_csv(folder / "next.csv")
     arguments = ("--schema", "schema.yaml", "--epsilon", "5", "--method", "diffgen", "-o", "out")
     assert cantle("publish", "people.csv", *arguments, cwd=folder).returncode == 0
-    assert "groups after" in cantle("show", "out", cwd=folder).stdout
+    assert "cells after" in cantle("show", "out", cwd=folder).stdout
     done = cantle("apply", "out", "next.csv", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("NOT PRIVATE")

@@ -92,7 +92,9 @@ def possible(domain: Domain, grid: Grid, cells: Ints) -> Bools:
 def _spans(grid: Grid, cell: Ints) -> tuple[Ints, Ints]:
     """The first code of every attribute in each cell, and the code after the last; one row per cell."""
     place = grid.unravel(cell)
-    lo, hi = (np.stack([edge[place[:, a] + k] for a, edge in enumerate(grid.edges)], axis=1) for k in (0, 1))
+    lo, hi = np.empty((2, *place.shape), dtype=np.int64)  # a table of a target alone has no column here
+    for a, edge in enumerate(grid.edges):
+        lo[:, a], hi[:, a] = edge[place[:, a]], edge[place[:, a] + 1]
     return lo, hi
 
 
