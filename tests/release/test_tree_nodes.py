@@ -178,3 +178,10 @@ def test_a_count_that_only_decided_about_own_error_is_no_size_of_the_root() -> N
     assert release.manifest.accuracy is not None
     assert release.manifest.accuracy.bought
     assert problems(release) == []
+
+
+def test_a_region_that_was_never_asked_about_is_verified() -> None:
+    """One category and a declared number of records leave nothing to ask."""
+    only = {"name": "kind", "type": "string", "role": "target", "categories": ["a"], "constraints": {"required": True}}
+    release = cantle.publish(pl.DataFrame({"kind": ["a", "a"]}), {"fields": [only]}, epsilon=1, method="rps", records=2)
+    assert problems(release) == []

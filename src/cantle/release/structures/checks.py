@@ -82,9 +82,9 @@ def unpaid(receipt: Receipt, groups: pl.DataFrame, noun: str) -> Iterator[str]:
     """Checks that each group's noise rate is the last charge on its path divided by the sensitivity."""
     paths = {path.path: path.charges for path in receipt.paths}
     for path, num, den in groups.select("path", "rate_num", "rate_den").unique().sort("path").rows():
-        if not paths.get(path):
+        if path not in paths:
             yield f"{noun} point to path {path}, which is not in the receipt"
-        elif num is not None and (num, den) != rate_paid(paths[path][-1]):
+        elif num is not None and [(num, den)] != [rate_paid(charge) for charge in paths[path][-1:]]:
             yield f"the noise of {noun} on path {path} is not what the receipt paid for"
 
 

@@ -281,8 +281,8 @@ def _path_problems(receipt: Receipt, nodes: Nodes, leaves: Leaves) -> Iterator[s
     if not set(leaves.path.tolist()) <= set(charges):
         return  # reported with the rates
     for number in np.unique(leaves.path).tolist():
-        deepest, depths = max(one.depth for one in charges[number]), leaves.depth[leaves.path == number]
-        if (depths < deepest).any() or (leaves.noisy.shape[1] and (depths != charges[number][-1].depth).any()):
+        own, depths = [one.depth for one in charges[number]], leaves.depth[leaves.path == number]
+        if (depths < max(own, default=0)).any() or (own and leaves.noisy.shape[1] and (depths != own[-1]).any()):
             yield f"the leaves on path {number} are not at the depth that the receipt paid for"
     above = leaves.ids
     for depth in range(int(nodes.depth.max()), -1, -1):
