@@ -27,7 +27,7 @@ from cantle.release.answers.table_answers import TableAsker, inside_bins, number
 from cantle.release.answers.widths import BY_NOISE, TAIL, tail_errors
 from cantle.release.tables import pairs_of
 from cantle.schema.code_sets import EVERYTHING, CodeSet, OneColumn, columns_of
-from cantle.schema.relations import Form
+from cantle.schema.made_columns import Form
 from cantle_lab.papers import made_tables
 from cantle_lab.papers.interval_questions import Numbers, Truth, check
 from cantle_lab.papers.table_sets import TableSet

@@ -16,7 +16,7 @@ from cantle.release.storage import as_polars, lists_of
 from cantle.release.structures import opened, traits_of
 from cantle.release.words import method_in_words, percent, totals
 from cantle.schema.canonical_json import JSON
-from cantle.schema.relations import Unfolded
+from cantle.schema.made_columns import Unfolded
 from cantle.schema.table import TableSchema
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.core.budget import words_of

@@ -29,8 +29,9 @@ from cantle.schema.documents import Problems, fail, read_text
 from cantle.schema.domain import Attribute, Domain, Labels
 from cantle.schema.fields import Field
 from cantle.schema.lists import Lists
+from cantle.schema.made_columns import VALUE, Computed, Difference, LookedUp, Unfolded
 from cantle.schema.question_columns import Vocabulary
-from cantle.schema.relations import VALUE, Computed, Difference, LookedUp, Relations, Unfolded
+from cantle.schema.relations import Relations
 from cantle.schema.rules import Declared, check_steps, compiled, declared, uncontradicted
 from cantle.schema.scales import Steps
 from cantle.schema.taxonomy import Label, Taxonomy

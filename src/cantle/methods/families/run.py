@@ -93,7 +93,7 @@ class FamilyRun:
             self.questions.set_cells(view, self.layout.edges(view, *self.edges))
 
     def _refined(self, view: int, columns: Sequence[Column], before: int, cells: list[Ints]) -> list[Ints]:
-        """The cells, those with many families split; frequent values become cells of their own."""
+        """The cells, those with many families split, and those of frequent values."""
         wide = [number for number, column in enumerate(columns) if column.wide]
         share = Fraction(len(wide), self.start.wide)
         own = [with_null(column, edges) for column, edges in zip(columns, cells, strict=True)]
@@ -106,6 +106,7 @@ class FamilyRun:
         return self._with_spikes(view, columns, before, cells) if self.start.spikes else cells
 
     def _with_spikes(self, view: int, columns: Sequence[Column], before: int, cells: list[Ints]) -> list[Ints]:
+        """The cells, where values that many families share become cells of their own."""
         wide = [number for number, column in enumerate(columns) if column.wide]
         price = self._price(SPIKES * Fraction(len(wide), self.start.wide))
         scale = item_partitions.PARTS * len(wide) / float(price)

@@ -10,7 +10,7 @@ import numpy as np
 
 from cantle.release.answers.estimates import LIMITS, Estimate
 from cantle.schema.code_sets import EVERYTHING, CodeSet, Key, OneColumn, Question, join
-from cantle.schema.relations import Form
+from cantle.schema.made_columns import Form
 from cantle.schema.scales import Steps
 
 if TYPE_CHECKING:

@@ -48,9 +48,9 @@ from cantle.schema.code_sets import (
     sums_in,
 )
 from cantle.schema.domain import Attribute
+from cantle.schema.made_columns import Unfolded
 from cantle.schema.question_columns import Misfit, quoted, tokens_of
 from cantle.schema.questions import parse_sum
-from cantle.schema.relations import Unfolded
 from cantle.schema.scales import Steps
 from cantle.schema.table import TableSchema
 from cantle.trusted.core.arrays import Bools, Codes, Floats, Ints

@@ -22,7 +22,8 @@ from cantle.release.tables import pairs_of, weaker
 from cantle.schema.code_sets import CodeSet, OneColumn
 from cantle.schema.domain import Attribute, Labels
 from cantle.schema.fields import Field
-from cantle.schema.relations import Relations, Unfolded
+from cantle.schema.made_columns import Unfolded
+from cantle.schema.relations import Relations
 from cantle.schema.table import TableSchema
 from cantle.schema.values import Codes
 

@@ -87,10 +87,10 @@ class PartSets(TableSets):
     They are counted anew for every choice. Counts kept from one with a larger `most` would exceed the range: a method
     holds the round, and could change it in between.
 
-    Claim 73. The scores have the range of `Distance` times `margin`, 2 most PARTS: a record adds at most most * PARTS
-    parts to the cells of a table and takes none away (Claim 72), so |parts - model| summed over the cells moves by at
-    most that much either way, and the public penalty not at all. With several tables the largest `most` counts. Not
-    monotone. With up to 2^42 records and models that add up to less than 2^60, 64 bits hold every score.
+    Claim 73. The scores have the range of `Distance`, 2, times `margin` = PARTS * most: no record adds more than
+    `margin` parts to the cells of a table, and none takes any away (Claim 72). So |parts - model| summed over the cells
+    moves by no more than that either way, and the public penalty not at all. With several tables the largest `most`
+    counts. Not monotone. With up to 2^42 records and models that add up to less than 2^60, 64 bits hold every score.
     """
 
     round: PartsRound  # type: ignore[assignment]  # the tables of a round of another kind
