@@ -138,7 +138,7 @@ def _plain(ibis: ModuleType, column: Column) -> Value:
     if kind.is_boolean() or kind.is_integer() or kind.is_floating():
         return column
     if kind.is_array() and (kind.value_type.is_string() or kind.value_type.is_integer()):
-        return column
+        return _flat(ibis, column) if column.get_backend().name == "postgres" else column
     if kind.is_string():
         return column.concat("")  # without the blanks that fill up a CHAR(20)
     if kind.is_decimal() and kind.precision is not None and kind.precision <= 38:
@@ -150,6 +150,16 @@ def _plain(ibis: ModuleType, column: Column) -> Value:
         return _clamped(ibis, column, column.truncate("s").epoch_seconds().cast("float64"), _SECONDS).cast("int64")
     fix = "cast it in a view, or use another engine"
     raise DataError(f"column {column.get_name()!r} has type {kind} in the database, which cannot be read; {fix}.")
+
+
+def _flat(ibis: ModuleType, column: Column) -> Value:
+    """A column of arrays in which nested ones, which PostgreSQL allows whatever the type says, are missing."""
+    dimensions = ibis.udf.scalar.builtin(_dimensions, name="array_ndims", signature=((column.type(),), "int64"))
+    return ibis.cases((dimensions(column) > 1, ibis.null(column.type())), else_=column)
+
+
+def _dimensions(array):  # type: ignore[no-untyped-def]
+    """How many dimensions an array has: a function of PostgreSQL, given here by its name alone."""
 
 
 def _clamped(ibis: ModuleType, column: Column, value: Value, ends: Sequence[Value | float]) -> Value:

@@ -260,7 +260,7 @@ def test_the_smallest_word_gives_the_far_tail() -> None:
     assert value[0] == math.floor(10 * (64 * math.log(2) + math.log(2 / (1 + a)))) == 444  # V is about 2**-64
 
 
-@pytest.mark.parametrize("count", [0, 5, -(2**61), 2**61], ids=str)
+@pytest.mark.parametrize("count", [0, 5, -(2**61), 2**61, 2**61 + 40, -(2**62) - 40], ids=str)
 def test_values_are_cut_at_two_to_the_61_whatever_the_count(count: int) -> None:
     """If the noise were cut instead, the count plus the largest noise would reveal the count."""
     lanes, rate, noise = Lanes(0, np.arange(50)), Rate(1, 2**100), Seeded(0)

@@ -77,8 +77,8 @@ class Noise(ABC):
     """The only randomness that touches exact numbers. Keys, rates, thresholds and totals are public.
 
     Segments come in CSR form: those of segment s are `x[starts[s]:starts[s + 1]]`, one lane per segment.
-    Counts and thresholds lie within +-MOST_VALUE. Noisy values beyond it are cut there: the noisy value is cut, which
-    is post-processing, and never the noise, because a count plus the largest noise would show the count.
+    Counts and thresholds lie within +-MOST_VALUE; counts beyond it are cut there. So are noisy values: the noisy value
+    is cut, which is post-processing, and never the noise, because a count plus the largest noise would show the count.
     """
 
     private: ClassVar[bool] = False

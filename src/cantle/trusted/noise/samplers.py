@@ -55,7 +55,9 @@ class Sampler(Noise):
         """One uniform 64-bit word per lane, independent over lanes and rounds."""
 
     def laplace(self, lanes: Lanes, counts: Ints, rate: Rate) -> Ints:
-        noisy = counts.astype(np.int64, casting="same_kind")  # a copy, and never from floats
+        # A copy, and never from floats. Counts beyond the limit are cut before the noise: with the largest noise, which
+        # is cut too, they would be shown. Cutting brings no two counts further apart, so it raises no sensitivity.
+        noisy = np.clip(counts.astype(np.int64, casting="same_kind"), -MOST_VALUE, MOST_VALUE)
         _same_length(lanes, noisy)
         for part in _blocks(len(noisy)):
             sizes, words = self._tails(lanes.take(part), rate.take(part), _MAIN, two_sided=True)
