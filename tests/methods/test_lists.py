@@ -148,7 +148,7 @@ def test_lists_cost_the_same_share_however_many_items_they_have() -> None:
         charges = [charge for path in made.manifest.receipt.paths for charge in path.charges]
         spent.append(sum(charge.epsilon_nano for charge in charges if "lists" in charge.why))
         assert sum(charge.epsilon_nano for charge in charges) == made.manifest.receipt.epsilon_nano
-    assert spent[0] == spent[1] == 800_000_000
+    assert spent[0] == spent[1] == 1_000_000_000
 
 
 def test_a_missing_list_takes_no_item_from_the_others() -> None:

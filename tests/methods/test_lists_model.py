@@ -115,7 +115,13 @@ def answered(found: Listed) -> ListAnswers:
     share[0] += 1 - share.sum()
     items = PartTable(support[:, None], 1e-6, 7)
     sizes = ListSizes(share * RECORDS, 1e-6)
-    return ListAnswers(sizes, items, found.related(items), sizes, [], None)
+    return ListAnswers(sizes, items, found.related(items), [])
+
+
+def test_sizes_of_lists_of_some_items_are_those_of_the_parts_that_are_left() -> None:
+    half = ListSizes(np.array([10.0, 0.0, 40.0]), 1.0).of_some(0.5)
+    assert half.records.tolist() == [20.0, 20.0, 10.0]
+    assert answered(listed()).related_sizes.number() < answered(listed()).sizes.number()
 
 
 def test_frequent_items_and_those_of_rules_are_related() -> None:

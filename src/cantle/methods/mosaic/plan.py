@@ -64,14 +64,14 @@ ITEM, MOST_ITEMS = 4, Fraction(7, 10)
 """Another column gets as much of epsilon as so many items of groups, but items together at most this share. Chosen on
 generated surveys."""
 
-LISTS = Fraction(16, 100)
+LISTS = Fraction(20, 100)
 """The share of all lists together. Tables of two other columns are then off by about a tenth more."""
 
 LIST_SHARES = {
-    LIST_SIZES: Fraction(10, 100),
+    LIST_SIZES: Fraction(6, 100),
     LIST_CHOICE: Fraction(2, 100),
-    LIST_TABLE: Fraction(10, 100),
-    LIST_PAIRS: Fraction(7, 100),
+    LIST_TABLE: Fraction(8, 100),
+    LIST_PAIRS: Fraction(6, 100),
 }
 """The parts of the share of lists that count their sizes, that choose columns and count items by them, and that count
 pairs of items; the rest counts each item alone. Chosen on generated patients with 6 to 24 diagnoses."""

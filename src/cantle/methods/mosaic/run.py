@@ -38,7 +38,6 @@ from cantle.methods.mosaic.model.classes import predict
 from cantle.methods.mosaic.model.fitted import Learned, empty_cells, first_tables
 from cantle.methods.mosaic.model.items import ITEMS, Items, with_items
 from cantle.methods.mosaic.model.lists import (
-    MOST_RELATED,
     ListAnswers,
     Listed,
     ListSizes,
@@ -401,26 +400,19 @@ class MosaicRun:
         price = {what: rules.price(share, left) for what, share in rules.LIST_SHARES.items()}
         related, paired = related_columns(self.fitted, listed), len(listed.items) > 1
         asked = [LIST_SIZES, *[LIST_CHOICE, LIST_TABLE] * bool(related), *[LIST_PAIRS] * paired]
-        rare = len(listed.items) > MOST_RELATED
-        of_sizes = price[LIST_SIZES] / (1 + rare)
         alone = left - sum(price[what] for what in asked)
-        sizes = self._sizes_of(listed.items, listed.longest, of_sizes)
+        edges = size_edges(listed.longest)
+        noisy = self.questions.list_sizes(listed.items, edges, price[LIST_SIZES])
+        sizes = ListSizes.of(noisy, self._rate(price[LIST_SIZES], 1), self.fitted.total, listed.longest)
         most = sizes.most(len(listed.items), self._rate(alone, 1))
         items = self._parts(listed.items, None, most, alone, LIST_ITEMS)
-        some = listed.related(items)
-        of_some = self._sizes_of(listed.at(some), listed.longest, of_sizes) if rare else sizes
-        answers = ListAnswers(sizes, items, some, of_some, [], None)
+        answers = ListAnswers(sizes, items, listed.related(items), [])
         if related:
             self._by_columns(listed, answers, related, price)
         if paired:
             most = answers.related_sizes.usual(pairs=True)
-            answers.pairs = self._parts(listed.at(some), None, most, price[LIST_PAIRS], LIST_PAIRS)
+            answers.pairs = self._parts(listed.at(answers.related), None, most, price[LIST_PAIRS], LIST_PAIRS)
         return answers
-
-    def _sizes_of(self, items: Sequence[int], longest: int, price: Fraction) -> ListSizes:
-        longest = min(longest, len(items))
-        noisy = self.questions.list_sizes(items, size_edges(longest), price)
-        return ListSizes.of(noisy, self._rate(price, 1), self.fitted.total, longest)
 
     def _by_columns(
         self, listed: Listed, answers: ListAnswers, related: Sequence[int], price: Mapping[str, Fraction]

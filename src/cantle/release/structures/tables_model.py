@@ -135,16 +135,12 @@ class ReleasedTables:
         if listed is None:
             return self._related
         columns = [column_of(one) for one in self.domain.attributes[first:][: len(self.domain.listed)]]
-        total, (alone,) = self._related.total, self._about(LIST_ITEMS)
-        sizes = [
-            ListSizes.of(one.noisy, one.price / one.sensitivity, total, min(listed.longest, len(one.about["of"])))
-            for one in self._about(LIST_SIZES)
-        ]
+        (alone,), (size,) = self._about(LIST_ITEMS), self._about(LIST_SIZES)
+        sizes = ListSizes.of(size.noisy, size.price / size.sensitivity, self._related.total, listed.longest)
         items = self._parts(alone)
         tables = [self._parts(one) for one in self._answers if one.why.startswith(LIST_TABLE)]
         pairs = [self._parts(one) for one in self._about(LIST_PAIRS)]
-        related = listed.related(items)
-        self._list_answers = ListAnswers(sizes[0], items, related, sizes[-1], tables, pairs[0] if pairs else None)
+        self._list_answers = ListAnswers(sizes, items, listed.related(items), tables, pairs[0] if pairs else None)
         return with_lists(self._related, columns, listed, self._list_answers)
 
     def _parts(self, answer: Answer) -> PartTable:

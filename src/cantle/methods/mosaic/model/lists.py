@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -137,9 +138,14 @@ class ListAnswers:
     sizes: ListSizes
     items: PartTable
     related: Sequence[int]
-    related_sizes: ListSizes
     by_column: list[PartTable]
-    pairs: PartTable | None
+    pairs: PartTable | None = None
+
+    @cached_property
+    def related_sizes(self) -> ListSizes:
+        """How many of the related items lists hold."""
+        counts = np.maximum(self.items.counts[:, 0], 0.0)
+        return self.sizes.of_some(min(1.0, float(counts[self.related].sum() / max(1.0, counts.sum()))))
 
     def supports(self, total: float) -> Floats:
         """How many of so many records hold each item; together as many as the counts of items and the sizes say."""
@@ -183,6 +189,15 @@ class ListSizes:
         if more > _SURE * (bins * variance) ** 0.5:
             counts = np.append(counts, _tail(float(counts[-_LAST:].mean()), more, longest + 1 - len(counts)))
         return ListSizes(project(counts, total), variance)
+
+    def of_some(self, share: float) -> ListSizes:
+        """The sizes of lists of some items only, which are this share of all that lists hold, whatever else is in a
+        list."""
+        law, records = np.ones(1), np.zeros(len(self.records))
+        for held, number in enumerate(self.records.tolist()):
+            records[: held + 1] += number * law
+            law = np.append(law, 0.0) * (1 - share) + np.append(0.0, law) * share
+        return replace(self, records=records)
 
     def _numbers(self, pairs: bool) -> Floats:
         size = np.arange(len(self.records), dtype=np.float64)
