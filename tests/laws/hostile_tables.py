@@ -13,19 +13,12 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from cantle.trusted.claims.table_candidates import (
-    Dependence,
-    Distance,
-    Heaviest,
-    HeavyValues,
-    Hubs,
-    TableRound,
-    TableSets,
-)
+from cantle.trusted.claims.table_candidates import Dependence, Distance, Heaviest, HeavyValues, Hubs, TableSets
 from cantle.trusted.claims.table_queries import CrossTables, LabelCounts, Spikes, ValueSearch
 from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.geometry.boxes import Frontier
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
+from cantle.trusted.geometry.subset import Subset
 from cantle.trusted.geometry.value_classes import ValueClasses
 from tests.laws.hostile import Game
 from tests.laws.tables_of_cells import ALL, ONE, PAIR, SIZES, TABLES, WITHIN, table, tree
@@ -34,9 +27,8 @@ RECORDS = ((0, 0, 0), (1, 0, 1), (1, 2, 1), (2, 1, 0), (2, 3, 1))
 CLASSES = ValueClasses(0, (1, 2))
 SEARCHES = (ValueSearch(0, 3, CLASSES), ValueSearch(1, 3, CLASSES, (1,)))  # the last code of column 1 is null
 MODELS = tuple(np.full(table_.cells, 1) for table_ in TABLES)
-ROUND = TableRound(WITHIN, TABLES)
-SETS = TableSets(ROUND, MODELS, np.zeros(len(TABLES), np.int64), np.arange(len(TABLES)))
-HALF = replace(SETS, round=TableRound(WITHIN, TABLES, Fraction(1, 2), 7))
+SETS = TableSets((CrossTables(WITHIN, TABLES),), MODELS, np.zeros(len(TABLES), np.int64), np.arange(len(TABLES)))
+HALF = replace(SETS, keys=(CrossTables(WITHIN, TABLES, Subset(7, Fraction(1, 2))),))
 
 
 @cache
@@ -101,8 +93,8 @@ CHOSEN: list[tuple[Any, Any, int | None]] = [
     (replace(SETS, penalties=np.full(len(TABLES), 2**62)), Distance(), None),
     (replace(SETS, left=np.array([2, 0])), Distance(), None),
     (replace(SETS, left=np.array([0, 9])), Distance(), None),
-    (replace(HALF, round=TableRound(WITHIN, TABLES, Fraction(3, 2), 7)), Distance(), None),
-    (replace(HALF, round=TableRound(WITHIN, TABLES, 0.5, 7)), Distance(), None),  # type: ignore[arg-type]
+    (replace(HALF, keys=(CrossTables(WITHIN, TABLES, Subset(7, Fraction(3, 2))),)), Distance(), None),
+    (replace(HALF, keys=(CrossTables(WITHIN, TABLES, Subset(7, 0.5)),)), Distance(), None),  # type: ignore[arg-type]
 ]
 SOUGHT: list[tuple[Any, int | None]] = [
     (Spikes(SEARCHES, SIZES), 2),

@@ -16,9 +16,9 @@ import pytest
 from cantle.errors import ParameterError
 from cantle.trusted.claims.queries import Cells
 from cantle.trusted.claims.sequence_queries import EndSymbols, ListedStrings, Strings
-from cantle.trusted.claims.table_candidates import Distance, TableRound, TableSets
+from cantle.trusted.claims.table_candidates import Distance, TableSets
 from cantle.trusted.claims.table_queries import CrossTables
-from cantle.trusted.claims.views import PartsDistance, ViewTables
+from cantle.trusted.claims.views import ViewTables
 from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
@@ -81,24 +81,22 @@ def of_a_table(asked: Curator, seen: list[object]) -> None:
 
 
 def of_a_round(asked: Curator, seen: list[object]) -> None:
-    round_ = spied(TableRound(edges(), (pair(),)), "fits", seen)
-    candidates = TableSets(round_, (np.zeros(12, np.int64),), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    key = spied(CrossTables(edges(), (pair(),)), "fits", seen)
+    candidates = TableSets((key,), (np.zeros(12, np.int64),), np.zeros(1, np.int64), np.zeros(1, np.int64))
     asked.choose(asked.root(), candidates, Distance(), 5, why="c")
 
 
 def of_a_view(asked: Curator, seen: list[object]) -> None:
     cells = spied(families.within(LATER), "locator", seen)
-    asked.measure(asked.root(), ViewTables(cells, (families.table(LATER, 0),), LATER), 5, why="m")
+    asked.measure(asked.root(), ViewTables(cells, (families.table(LATER, 0),), view=LATER), 5, why="m")
 
 
 def of_a_round_of_views(asked: Curator, seen: list[object]) -> None:
     candidates = families.sets(1)
-    (first, *others) = candidates.round.keys
+    (first, *others) = candidates.keys
     assert first.view == FIRST
     keys = (spied(first, "fits", seen), *others)
-    asked.choose(
-        asked.root(), replace(candidates, round=replace(candidates.round, keys=keys)), PartsDistance(), 5, why="c"
-    )
+    asked.choose(asked.root(), replace(candidates, keys=keys), Distance(), 5, why="c")
 
 
 @pytest.mark.parametrize(("ask", "opened"), [

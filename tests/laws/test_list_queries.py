@@ -11,19 +11,10 @@ import numpy as np
 import pytest
 
 from cantle.errors import ParameterError
-from cantle.trusted.claims.list_queries import (
-    LIST_CANDIDATES,
-    LIST_QUERIES,
-    PartSets,
-    PartsOfLists,
-    PartsRound,
-    SizesOfLists,
-)
-from cantle.trusted.claims.table_candidates import Distance
-from cantle.trusted.claims.views import PartsDistance
+from cantle.trusted.claims.list_queries import LIST_QUERIES, PartsOfLists, SizesOfLists
+from cantle.trusted.claims.table_candidates import Distance, Heaviest, TableSets
 from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
-from cantle.trusted.core.keys import ItemParts
 from cantle.trusted.geometry.cross_tables import ColumnCells
 from cantle.trusted.geometry.item_partitions import MOST_COUNTED, PARTS
 from cantle.trusted.noise import Seeded
@@ -110,17 +101,16 @@ def test_sizes_are_numbers_of_items() -> None:
 
 def test_all_queries_are_tried() -> None:
     assert {type(query) for query, _ in QUERIES} == {*LIST_QUERIES}
-    assert {PartSets} == {*LIST_CANDIDATES}
 
 
-def candidates(most: int, left: list[int], models: list[int]) -> PartSets:
+def candidates(most: int, left: list[int], models: list[int]) -> TableSets:
     """Two tables with models of one number each, in parts."""
-    keys = tuple(ItemParts(WITHIN, ITEMS, by, most) for by in (BY, BY_ITEM))
+    keys = tuple(PartsOfLists(WITHIN, ITEMS, by, most) for by in (BY, BY_ITEM))
     every = tuple(np.full(key.cells, one * PARTS) for key, one in zip(keys, models, strict=True))
-    return PartSets(PartsRound(keys), every, np.array([5, 0]), np.array(left))
+    return TableSets(keys, every, np.array([5, 0]), np.array(left))
 
 
-def scores(asked: PartSets, records: Records) -> np.ndarray:
+def scores(asked: TableSets, records: Records) -> np.ndarray:
     engine = engine_of(records, SIZES)
     assert asked.fits(engine.root(), engine.domain, Distance())
     (scored,) = asked.exact_scores(engine, np.zeros(1, np.int64), engine.root(), Distance())
@@ -147,7 +137,7 @@ def test_counts_of_another_margin_are_not_used_again() -> None:
     engine, asked = engine_of(tuple(POINTS[5:30]), SIZES), candidates(4, [0, 1], [1, 1])
     root = engine.root()
     list(asked.exact_scores(engine, np.zeros(1, np.int64), root, Distance()))
-    for key in asked.round.keys:
+    for key in asked.keys:
         object.__setattr__(key, "most", 1)
     assert asked.margin == PARTS
     (scored,) = asked.exact_scores(engine, np.zeros(1, np.int64), root, Distance())
@@ -164,8 +154,8 @@ def test_scores_are_distances_of_the_tables_that_are_left() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"round": PartsRound(())},
-        {"round": PartsRound((SizesOfLists(WITHIN, ITEMS, (0, 1)).key,) * 2)},  # type: ignore[arg-type]
+        {"keys": ()},
+        {"keys": (SizesOfLists(WITHIN, ITEMS, (0, 1)),) * 2},
         {"models": (np.zeros(8, np.int64),)},
         {"left": np.array([2])},
         {"left": np.array([1, 0])},
@@ -178,7 +168,7 @@ def test_candidates_without_a_proof_are_refused(change: dict[str, Any]) -> None:
         with pytest.raises(ParameterError):
             curator.choose(root, replace(candidates(1, [0, 1], [0, 0]), **change), Distance(), NANO, why="bad")
         with pytest.raises(ParameterError):
-            curator.choose(root, candidates(1, [0, 1], [0, 0]), PartsDistance(), NANO, why="bad")
+            curator.choose(root, candidates(1, [0, 1], [0, 0]), Heaviest(), NANO, why="bad")
         assert curator.left(root)[0] == 10 * NANO
 
 

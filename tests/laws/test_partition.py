@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.trusted.claims.cut_candidates import CUT_CANDIDATES, AllCuts, CutsOf
+from cantle.trusted.claims.queries import Histogram, Size
 from cantle.trusted.claims.scores import BALANCE
-from cantle.trusted.core.keys import Classes, OneWays, Sizes
+from cantle.trusted.core.keys import OneWays
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry import value_sets
@@ -204,7 +205,7 @@ def test_the_engine_keeps_each_record_in_its_box(case) -> None:
     for asked, rule, children in walk:
         engine.split(np.flatnonzero(np.isin(nodes.ids, asked.ids)), rule)
         nodes = children
-        for first, last, counts in engine.tally(np.arange(len(nodes)), Classes(table.classes)):
+        for first, last, counts in engine.tally(np.arange(len(nodes)), Histogram(table.classes)):
             for i in range(first, last):
                 inside = [r[-1] for r in table.inside(nodes.lo[i], nodes.hi[i])]
                 assert counts[i - first].tolist() == np.bincount(inside, minlength=table.classes).tolist()
@@ -347,7 +348,7 @@ def test_a_cut_on_the_edge_or_off_the_domain_is_not_inside(case) -> None:
 @given(tables(max_records=8), st.data())
 def test_tallies_of_one_region_add_up_to_its_size(table: Table, data) -> None:
     engine, root = table.engine(), np.array([0])
-    ((_, _, size),) = engine.tally(root, Sizes())
+    ((_, _, size),) = engine.tally(root, Size())
     attributes = tuple(data.draw(st.permutations(range(len(table.sizes)))))
     key = OneWays(attributes, tuple(table.sizes[a] for a in attributes), table.classes)
     ((_, _, counts),) = engine.tally(root, key)
@@ -457,7 +458,7 @@ def test_the_engine_keeps_each_set_in_its_cut(case: tuple[ItemTree, int], data) 
     items = np.array([item for record in records for item in sorted(record)], dtype=np.int32)
     engine, parts = SetEngine(Ragged(starts, items), tree=tree, most=most), Partitions.root(tree, most)
     while len(parts):
-        ((_, _, sizes),) = engine.tally(np.arange(len(parts)), Sizes())
+        ((_, _, sizes),) = engine.tally(np.arange(len(parts)), Size())
         cuts = [cut_of(parts, i) for i in range(len(parts))]
         assert sizes[:, 0].tolist() == [sum(in_cut(record, cut) for record in records) for cut in cuts]
         every = all_kept(parts, np.flatnonzero(~parts.ends).tolist())

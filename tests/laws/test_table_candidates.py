@@ -20,10 +20,9 @@ from cantle.trusted.claims.table_candidates import (
     Heaviest,
     HeavyValues,
     Hubs,
-    TableRound,
     TableSets,
 )
-from cantle.trusted.claims.table_queries import ValueSearch
+from cantle.trusted.claims.table_queries import CrossTables, ValueSearch
 from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.geometry import subset
@@ -48,7 +47,8 @@ def sets(seed: int, share: Fraction = Fraction(1), left: Any = LEFT, **other: An
     """A round with a random public model and penalties."""
     dice = np.random.default_rng(seed)
     models = tuple(dice.integers(0, 3, table.cells) for table in TABLES)
-    candidates = TableSets(TableRound(WITHIN, TABLES, share, seed), models, dice.integers(-3, 9, len(TABLES)), left)
+    key = CrossTables(WITHIN, TABLES, None if share == 1 else Subset(seed, share))
+    candidates = TableSets((key,), models, dice.integers(-3, 9, len(TABLES)), left)
     return replace(candidates, **other)
 
 
@@ -72,7 +72,7 @@ def test_the_distance_has_range_2(seed: int) -> None:
 def test_the_distance_equals_its_definition() -> None:
     records, now = tuple(POINTS[::2]), sets(5)
     engine = engine_of(records)
-    ((_, _, counts),) = engine.tally(AT, now.round.key)
+    ((_, _, counts),) = engine.tally(AT, now.keys[0])
     at = 0
     for number, table in enumerate(TABLES):
         part = counts[0, at : at + table.cells].tolist()
@@ -303,8 +303,8 @@ def test_sets_without_a_proof_are_refused(name: str) -> None:
 def test_a_map_changed_between_two_choices_is_refused() -> None:
     """The counts of a round are kept, and must not be compared with a model of another shape."""
     single = CrossTable((1,), (map_of(0, 0, 0),))
-    round_ = TableRound(WITHIN, (single,))
-    candidates = TableSets(round_, (np.array([3]),), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    key = CrossTables(WITHIN, (single,))
+    candidates = TableSets((key,), (np.array([3]),), np.zeros(1, np.int64), np.zeros(1, np.int64))
     with curator() as ask:
         root = ask.root()
         ask.choose(root, candidates, Distance(), NANO, why="table")

@@ -13,11 +13,12 @@ import pytest
 from cantle.errors import ParameterError
 from cantle.trusted.bounding.families import Families, Order, as_children, families_of
 from cantle.trusted.bounding.persons import with_persons
+from cantle.trusted.claims.table_candidates import Distance, Heaviest, ViewSets
 from cantle.trusted.claims.table_queries import ValueSearch
-from cantle.trusted.claims.views import PartsDistance, ViewRound, ViewSets, ViewSpikes, ViewTables
+from cantle.trusted.claims.views import ViewSpikes, ViewTables
 from cantle.trusted.core.admission import admit_candidates, admit_query, admit_threshold_query
 from cantle.trusted.core.budget import Unit
-from cantle.trusted.core.keys import CodeTable, ViewCounts
+from cantle.trusted.core.keys import CodeTable
 from cantle.trusted.counting.families import FamilyEngine
 from cantle.trusted.counting.stores import InMemory, OnDisk, Store
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable
@@ -97,7 +98,7 @@ def all_tables(view: int) -> tuple[CrossTable, ...]:
     return tuple(table(view, *pair) for pair in product(columns, columns) if pair[0] < pair[1])
 
 
-def counts(engine: FamilyEngine, key: ViewCounts) -> np.ndarray:
+def counts(engine: FamilyEngine, key: ViewTables) -> np.ndarray:
     ((_, _, exact_counts),) = engine.tally(AT, key)
     return exact_counts[0]
 
@@ -191,7 +192,7 @@ def test_views_are_what_naive_counting_says() -> None:
         engine = engine_of(families, store)
         for view in VIEWS:
             full = table(view, *range(len(DOMAIN.sizes(view))))
-            exact = counts(engine, ViewCounts(within(view), (full,), view=view)).reshape(full.shape)
+            exact = counts(engine, ViewTables(within(view), (full,), view=view)).reshape(full.shape)
             assert {tuple(map(int, at)): int(exact[tuple(at)]) for at in np.argwhere(exact)} == want[view]
             for column, size in enumerate(DOMAIN.sizes(view)):
                 codes, parts = engine.view(view).occupied(CodeTable(column, size, 1))
@@ -204,7 +205,7 @@ def test_views_are_what_naive_counting_says() -> None:
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_table_of_a_view_changes_by_at_most_one_record(view: int) -> None:
     tables, worst = all_tables(view), 0
-    query = ViewTables(within(view), tables, view)
+    query = ViewTables(within(view), tables, view=view)
     for fewer, more in pairs_of_neighbours(150):
         change = np.abs(counts(engine_of(more), query.key) - counts(engine_of(fewer), query.key)).sum()
         worst = max(worst, int(change))
@@ -246,10 +247,9 @@ def test_frequent_values_and_trees_have_the_same_bound() -> None:
 def sets(seed: int) -> ViewSets:
     """All pairs of two views, with a random public model and penalties."""
     dice = np.random.default_rng(seed)
-    keys = tuple(ViewCounts(within(view), all_tables(view), view=view) for view in (FIRST, LATER))
-    round_ = ViewRound(keys)
-    models = tuple(dice.integers(0, 3 * PARTS, one.cells) for one in round_.tables)
-    return ViewSets(round_, models, dice.integers(-3, 9, len(models)), np.arange(len(models)))
+    keys = tuple(ViewTables(within(view), all_tables(view), view=view) for view in (FIRST, LATER))
+    models = tuple(dice.integers(0, 3 * PARTS, one.cells) for key in keys for one in key.tables)
+    return ViewSets(keys, models, dice.integers(-3, 9, len(models)), np.arange(len(models)))
 
 
 def test_scores_of_views_have_the_range_of_parts() -> None:
@@ -259,12 +259,12 @@ def test_scores_of_views_have_the_range_of_parts() -> None:
         for families in (fewer, more):
             engine = engine_of(families)
             domain: Any = engine.domain
-            assert asked.fits(engine.root(), domain, PartsDistance())
-            (scored,) = asked.exact_scores(engine, AT, engine.root(), PartsDistance())
+            assert asked.fits(engine.root(), domain, Distance())
+            (scored,) = asked.exact_scores(engine, AT, engine.root(), Distance())
             scores.append(scored.scores)
         seen += (scores[1] - scores[0]).tolist()
     assert (min(seen), max(seen)) == (-PARTS, PARTS)
-    assert PartsDistance().range == 2 * PARTS
+    assert Distance().range * sets(0).margin == 2 * PARTS
 
 
 def test_scores_are_exact_up_to_the_limit() -> None:
@@ -273,15 +273,15 @@ def test_scores_are_exact_up_to_the_limit() -> None:
     for counts_, penalty in ((parts, -(2**60)), (parts, 2**60), (parts * 0, 2**60), (parts * 0, -(2**60))):
         exact = sum(abs(a - b) for a, b in zip(counts_.tolist(), model.tolist(), strict=True)) - penalty
         assert abs(exact) < 2**62
-        found = PartsDistance().scores((counts_, np.array([0])), (model,), np.array([penalty]))
+        found = Distance().scores((counts_, np.array([0])), (model,), np.array([penalty]))
         assert found.tolist() == [exact]
 
 
 def test_a_score_equals_its_definition() -> None:
     engine, asked = engine_of(pairs_of_neighbours(1)[0][1]), sets(4)
-    (scored,) = asked.exact_scores(engine, AT, engine.root(), PartsDistance())
+    (scored,) = asked.exact_scores(engine, AT, engine.root(), Distance())
     at = 0
-    for key in asked.round.keys:
+    for key in asked.keys:
         exact, first = counts(engine, key), 0
         for one in key.tables:
             distance = int(np.abs(exact[first : first + one.cells] - asked.models[at]).sum())
@@ -295,22 +295,20 @@ def test_a_score_equals_its_definition() -> None:
 def test_what_has_no_proof_for_families_is_refused() -> None:
     engine = engine_of(joined([("a", (0,))], []))
     root = engine.root()
-    good = ViewTables(within(LATER), (table(LATER, 0),), LATER)
+    good = ViewTables(within(LATER), (table(LATER, 0),), view=LATER)
     admit_query(good, root, engine)
     for wrong in (
-        ViewTables(within(LATER), (table(LATER, 0),), FIRST),
-        ViewTables(within(LATER), (table(LATER, 0),), 4),
-        ViewTables(within(LATER), (table(LATER, 0),), True),
+        ViewTables(within(LATER), (table(LATER, 0),), view=FIRST),
+        ViewTables(within(LATER), (table(LATER, 0),), view=4),
+        ViewTables(within(LATER), (table(LATER, 0),), view=True),
     ):
         with pytest.raises(ParameterError):
             admit_query(wrong, root, engine)
     with pytest.raises(ParameterError):
         good.sensitivity(Unit(3, "person"))
-    from cantle.trusted.claims.table_candidates import Distance
-
     with pytest.raises(ParameterError):
-        admit_candidates(sets(1), Distance(), root, engine, FAMILY)
-    admit_candidates(sets(1), PartsDistance(), root, engine, FAMILY)
+        admit_candidates(sets(1), Heaviest(), root, engine, FAMILY)
+    admit_candidates(sets(1), Distance(), root, engine, FAMILY)
     search = ValueSearch(2, 3, ValueClasses(0, (1,)))
     admit_threshold_query(ViewSpikes((search,), DOMAIN.sizes(CHILDREN), CHILDREN), root, engine)
     with pytest.raises(ParameterError):

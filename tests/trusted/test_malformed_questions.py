@@ -12,8 +12,8 @@ import pytest
 from cantle.trusted.claims.degree_queries import Bounds, Lag
 from cantle.trusted.claims.scores import Max, Mix
 from cantle.trusted.claims.specialisations import OneValue, SplitPoints, Value
-from cantle.trusted.claims.table_candidates import Dependence, Distance, Hubs, TableRound, TableSets
-from cantle.trusted.claims.table_queries import ValueSearch, are_searches
+from cantle.trusted.claims.table_candidates import Dependence, Distance, Hubs, TableSets
+from cantle.trusted.claims.table_queries import CrossTables, ValueSearch, are_searches
 from cantle.trusted.core.keys import GraphDomain, MergedOneWays, OneWayEach, OneWays
 from cantle.trusted.geometry.boxes import Cuts, Frontier
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, LabelTree, are_tables
@@ -161,7 +161,7 @@ SOUND: dict[str, tuple[Any, Fits, list[dict[str, Any]]]] = {
         [{"within": WITHIN}, {"columns": ()}, {"columns": (1, 0)}, {"columns": (0, 2)}, {"columns": [0, 1]}],
     ),
     "sets of tables": (
-        TableSets(TableRound(COLUMNS, (TABLE,)), (ints(1, 2, 3, 4),), ints(-(2**60)), ints(0)),
+        TableSets((CrossTables(COLUMNS, (TABLE,)),), (ints(1, 2, 3, 4),), ints(-(2**60)), ints(0)),
         lambda query: query.fits(ROOT, WHOLE, Distance()),
         [
             {"penalties": ints(-(2**63))}, {"penalties": ints(2**60 + 1)}, {"penalties": FLOATS}, {"left": ints(1)},

@@ -9,21 +9,11 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from cantle.trusted.core.keys import (
-    CellKey,
-    Classes,
-    CodeTable,
-    GridBins,
-    GridCells,
-    ItemParts,
-    Key,
-    LeafCounts,
-    ListSizes,
-    OneWayEach,
-    OneWays,
-    Sizes,
-)
-from cantle.trusted.counting.base import Tables
+from cantle.trusted.claims.list_queries import PartsOfLists, SizesOfLists
+from cantle.trusted.claims.queries import Histogram, Size
+from cantle.trusted.claims.table_queries import LabelCounts
+from cantle.trusted.core.keys import CodeTable, GridBins, GridCells, OneWayEach, OneWays
+from cantle.trusted.counting.words import CellKey, TableKey, Tables
 from cantle.trusted.geometry.boxes import BoxRule, SetCuts, Slices
 from cantle.trusted.geometry.cross_tables import CrossTable, LabelTree
 from cantle.trusted.geometry.grid import Grid
@@ -45,7 +35,7 @@ class NaiveEngine(Tables):
         self.regions: dict[int, list[Record]] = {0: [(tuple(code), label) for code, label in rows]}
         self.everyone = self.regions[0]
 
-    def _tally(self, positions: np.ndarray, key: Key) -> Iterator[tuple[int, int, np.ndarray]]:
+    def _tally(self, positions: np.ndarray, key: TableKey) -> Iterator[tuple[int, int, np.ndarray]]:
         for i, position in enumerate(positions.tolist()):
             counts = np.zeros((1, key.cells), dtype=np.int64)
             for code, label in self.regions[position]:
@@ -53,11 +43,11 @@ class NaiveEngine(Tables):
                     counts[0, cell] += 1
             yield i, i + 1, counts
 
-    def cells(self, key: Key, i: int, code: Codes, label: int) -> list[int]:
+    def cells(self, key: TableKey, i: int, code: Codes, label: int) -> list[int]:
         """The cells in which a record is counted."""
-        if isinstance(key, Sizes):
+        if isinstance(key, Size):
             return [0]
-        if isinstance(key, Classes):
+        if isinstance(key, Histogram):
             return [label]
         second = label if key.classes > 1 else 0
         if isinstance(key, OneWayEach):
@@ -111,9 +101,9 @@ class NaiveEngine(Tables):
         for code, _ in self.records():
             seen[code] += 1
             cells = [span_of(edges, one) for edges, one in zip(key.within.edges, code, strict=True)]
-            if isinstance(key, LeafCounts):
+            if isinstance(key, LabelCounts):
                 counts[leaf_of(key.tree, cells) * key.classes + cells[key.target]] += 1
-            elif isinstance(key, ListSizes | ItemParts):
+            elif isinstance(key, SizesOfLists | PartsOfLists):
                 for cell, parts in parts_of(key, cells):
                     counts[cell] += parts
             elif key.subset is None or hashed(key.subset, code, seen[code]) < key.subset.below:
@@ -136,10 +126,10 @@ class NaiveEngine(Tables):
         return np.array(counts, dtype=np.int64)
 
 
-def parts_of(key: ListSizes | ItemParts, cells: list[int]) -> Iterator[tuple[int, int]]:
+def parts_of(key: SizesOfLists | PartsOfLists, cells: list[int]) -> Iterator[tuple[int, int]]:
     """The cells in which a record counts for a list, and with how many parts."""
     held = [place for place, item in enumerate(key.items) if cells[item]]
-    if isinstance(key, ListSizes):
+    if isinstance(key, SizesOfLists):
         yield max(cell for cell, least in enumerate(key.edges) if least <= len(held)), 1
         return
     rows = [b * (b - 1) // 2 + a for a, b in combinations(held, 2)] if key.pairs else held

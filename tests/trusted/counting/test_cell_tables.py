@@ -13,19 +13,11 @@ import numpy as np
 import pytest
 
 from cantle.errors import BudgetExceeded, ParameterError
-from cantle.trusted.claims.table_candidates import (
-    Dependence,
-    Distance,
-    Heaviest,
-    HeavyValues,
-    Hubs,
-    TableRound,
-    TableSets,
-)
+from cantle.trusted.claims.list_queries import PartsOfLists, SizesOfLists
+from cantle.trusted.claims.table_candidates import Dependence, Distance, Heaviest, HeavyValues, Hubs, TableSets
 from cantle.trusted.claims.table_queries import CrossTables, LabelCounts, Spikes, ValueSearch
 from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
-from cantle.trusted.core.keys import ItemParts, LeafCounts, ListSizes, TableCounts
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry import cross_tables
 from cantle.trusted.geometry.boxes import Cuts
@@ -77,15 +69,15 @@ TREE = LabelTree(
     np.array([-1, 2, -1, 0, 1]),
 )
 KEYS: dict[str, Any] = {
-    "tables": TableCounts(WITHIN, TABLES),
-    "many tables": TableCounts(WITHIN, TABLES * 14),
-    "half of the records": TableCounts(WITHIN, TABLES, Subset(3, Fraction(1, 2))),
-    "a tenth of the records": TableCounts(WITHIN, TABLES, Subset(2**62 + 5, Fraction(1, 10))),
-    "leaves": LeafCounts(WITHIN, TREE, 0),
-    "sizes of lists": ListSizes(HALVED, (3, 1, 0), (0, 1, 2, 3)),
-    "spans of sizes": ListSizes(HALVED, (0, 2, 3), (0, 2)),
-    "items of lists": ItemParts(HALVED, (0, 3, 1), CrossTable((2,), maps([0, 1])), 2),
-    "pairs of items": ItemParts(HALVED, (2, 0, 3, 1), CrossTable((1,), maps([0, 0])), 4, pairs=True),
+    "tables": CrossTables(WITHIN, TABLES),
+    "many tables": CrossTables(WITHIN, TABLES * 14),
+    "half of the records": CrossTables(WITHIN, TABLES, Subset(3, Fraction(1, 2))),
+    "a tenth of the records": CrossTables(WITHIN, TABLES, Subset(2**62 + 5, Fraction(1, 10))),
+    "leaves": LabelCounts(WITHIN, TREE, 0),
+    "sizes of lists": SizesOfLists(HALVED, (3, 1, 0), (0, 1, 2, 3)),
+    "spans of sizes": SizesOfLists(HALVED, (0, 2, 3), (0, 2)),
+    "items of lists": PartsOfLists(HALVED, (0, 3, 1), CrossTable((2,), maps([0, 1])), 2),
+    "pairs of items": PartsOfLists(HALVED, (2, 0, 3, 1), CrossTable((1,), maps([0, 0])), 4, pairs=True),
 }
 
 
@@ -170,7 +162,7 @@ def test_cells_of_very_many_codes_are_searched() -> None:
 def questions(curator: Curator, nodes: Any) -> dict[str, Callable[[], Any]]:
     """Every question that engines answer from all records, each for the whole budget."""
     search = ValueSearch(1, 200, ValueClasses(0, (1, 10)))
-    sets = TableSets(TableRound(WITHIN, TABLES[:1]), (np.zeros(5, np.int64),), AT, AT)
+    sets = TableSets((CrossTables(WITHIN, TABLES[:1]),), (np.zeros(5, np.int64),), AT, AT)
     heavy = HeavyValues((search,), SIZES, 1)
     ask, choose = curator.measure, curator.choose
     return {

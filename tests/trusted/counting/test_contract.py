@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.methods.rps.method import RPS
+from cantle.trusted.claims.queries import Size
 from cantle.trusted.core.budget import Budget, Unit
 from cantle.trusted.core.curator import Curator
-from cantle.trusted.core.keys import Sizes
 from cantle.trusted.counting import words
 from cantle.trusted.geometry import grid
 from cantle.trusted.geometry.boxes import Cuts
@@ -59,16 +59,16 @@ def test_a_split_of_no_regions_leaves_no_region(name: str) -> None:
     engine = opened(ENGINES[name], Table((3,), 1, ((0, 0), (2, 0))))
     none = np.zeros(0, np.int64)
     engine.split(none, Cuts(none, none))
-    assert whole(engine, none, Sizes()) == []
+    assert whole(engine, none, Size()) == []
 
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_regions_left_out_of_a_split_are_dropped(name: str) -> None:
     engine = opened(ENGINES[name], Table((4,), 1, tuple((i % 4, 0) for i in range(9))))
     engine.split(np.array([0]), Cuts(np.array([0]), np.array([2])))
-    assert whole(engine, np.arange(2), Sizes()) == [[5], [4]]
+    assert whole(engine, np.arange(2), Size()) == [[5], [4]]
     engine.split(np.array([1]), Cuts(np.array([0]), np.array([3])))
-    assert whole(engine, np.arange(2), Sizes()) == [[2], [2]]
+    assert whole(engine, np.arange(2), Size()) == [[2], [2]]
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -82,7 +82,7 @@ def test_a_closed_engine_counts_nothing(name: str) -> None:
     engine = opened(ENGINES[name], Table((4,), 1, ((1, 0),)))
     engine.close()
     with pytest.raises((AttributeError, KeyError)):
-        list(engine.tally(np.array([0]), Sizes()))
+        list(engine.tally(np.array([0]), Size()))
 
 
 @pytest.mark.parametrize("setting", [{"preset": "paper", "depth": 4}, {"preset": "default", "depth": 3}], ids=str)

@@ -16,10 +16,11 @@ from cantle.errors import EngineError, ParameterError
 from cantle.trusted.bounding.families import Families, as_children, families_of
 from cantle.trusted.bounding.persons import with_persons
 from cantle.trusted.claims.own_error import OwnError
+from cantle.trusted.claims.queries import Size
 from cantle.trusted.claims.views import ViewTables
 from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
-from cantle.trusted.core.keys import CodeTable, Sizes, ViewCounts
+from cantle.trusted.core.keys import CodeTable
 from cantle.trusted.counting import families as counting
 from cantle.trusted.counting import filed_families
 from cantle.trusted.counting.families import FamilyEngine
@@ -189,12 +190,12 @@ def test_a_fingerprint_follows_from_all_parts() -> None:
 def test_the_engine_counts_families_and_is_one_region() -> None:
     families = joined(*rows_of(1))
     engine = engine_of(families)
-    assert [chunk[2].tolist() for chunk in engine.tally(AT, Sizes())] == [[[len(listed(families))]]]
+    assert [chunk[2].tolist() for chunk in engine.tally(AT, Size())] == [[[len(listed(families))]]]
     assert len(engine.root()) == 1
     assert engine.domain is DOMAIN
     for view in VIEWS:
         columns = tuple(range(len(DOMAIN.sizes(view))))
-        key = ViewCounts(within(view), (table(view, *columns),), view=view)
+        key = ViewTables(within(view), (table(view, *columns),), view=view)
         ((_, _, counts),) = engine.tally(AT, key)
         assert engine.view(view).domain == (DOMAIN.sizes(view), 1)
         assert engine.view(view).parts_of(key).tolist() == counts[0].tolist()
@@ -277,5 +278,5 @@ def test_questions_about_families_are_for_families() -> None:
     with Curator(engine_of(joined([], [])), Budget(NANO, Unit()), Seeded(1)) as curator:
         root = curator.root()
         with pytest.raises(ParameterError, match="one family"):
-            curator.measure(root, ViewTables(within(PARENTS), (table(PARENTS, 0, 1),), PARENTS), 5, why="m")
+            curator.measure(root, ViewTables(within(PARENTS), (table(PARENTS, 0, 1),), view=PARENTS), 5, why="m")
         assert curator.left(root).tolist() == [NANO]

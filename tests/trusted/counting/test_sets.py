@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cantle.errors import ParameterError
+from cantle.trusted.claims.queries import ItemSets, Size
 from cantle.trusted.claims.set_queries import ShorterSets
 from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
-from cantle.trusted.core.keys import PatternTable, Sizes
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import WIDE, SetEngine, _cut
 from cantle.trusted.geometry.item_partitions import ItemTree, Kept, Partitions
@@ -119,7 +119,7 @@ def test_the_engine_counts_and_splits_as_the_definition_says(case: tuple[Sets, I
         parts = slow.parts.take(positions)
         occupied = slow.touched(positions.tolist())
         assert listed(*fast.touched(positions)) == occupied
-        ((first, last, sizes),) = fast.tally(positions, Sizes())
+        ((first, last, sizes),) = fast.tally(positions, Size())
         assert (first, last) == (0, len(positions))
         assert sizes[:, 0].tolist() == [len(slow.held[i]) for i in positions.tolist()]
         kept = kept_of(more.draw, parts, occupied)
@@ -167,7 +167,7 @@ def test_no_record_touches_more_children_than_a_partition_has_room_for(case: tup
 def test_all_sets_of_a_small_universe_are_counted() -> None:
     records = [[0], [0, 2], [1, 2], [0, 2], [0, 1, 2]]
     store = engine(records, ItemTree.of(3, 3, even=True))
-    ((_, _, counts),) = store.tally(np.zeros(1, np.int64), PatternTable(7))
+    ((_, _, counts),) = store.tally(np.zeros(1, np.int64), ItemSets(3))
     assert counts.tolist() == [[1, 0, 0, 0, 2, 1, 1]]  # masks 1 to 7
 
 
@@ -179,7 +179,7 @@ def test_without_records_all_counts_are_empty(fanout: int) -> None:
     assert listed(*store.touched(root)) == [{}]
     store.split(root, Kept(np.zeros(2, np.int64), np.array([1, 3])))
     assert listed(*store.touched(np.arange(2))) == [{}, {}]
-    ((_, _, sizes),) = store.tally(np.arange(2), Sizes())
+    ((_, _, sizes),) = store.tally(np.arange(2), Size())
     assert sizes.tolist() == [[0], [0]]
     store.split(np.arange(2), Kept(np.zeros(0, np.int64), np.zeros(0, np.int64)))
     assert listed(*store.touched(np.zeros(0, np.int64))) == []

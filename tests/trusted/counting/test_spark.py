@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 import cantle
 from cantle.data.engine_choice import EngineChoice
 from cantle.errors import CantleError, MissingExtra
-from cantle.trusted.core.keys import OneWays, Sizes
+from cantle.trusted.claims.queries import Size
+from cantle.trusted.core.keys import OneWays
 from cantle.trusted.counting import spark as module
 from cantle.trusted.counting.spark import SparkEngine, workers
 from tests.laws.strategies import Table, tables
@@ -184,7 +185,7 @@ def test_a_closed_engine_counts_nothing(spark: Cluster, tmp_path: Path) -> None:
     assert repr(engine) == "SparkEngine(private)"
     engine.close()
     with pytest.raises(AttributeError):
-        list(engine.tally(np.array([0]), Sizes()))
+        list(engine.tally(np.array([0]), Size()))
 
 
 def test_sessions_of_spark_connect_are_refused() -> None:

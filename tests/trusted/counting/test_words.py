@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from cantle import kernel_choice
-from cantle.trusted.core.keys import Classes, CodeTable, GridBins, GridCells, OneWays, Sizes
+from cantle.trusted.claims.queries import Histogram, Size
+from cantle.trusted.core.keys import CodeTable, GridBins, GridCells, OneWays
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Cuts
 from cantle.trusted.geometry.grid import Grid
@@ -40,7 +41,7 @@ def test_chunks_hold_as_many_cells_as_allowed(cells: int, chunks: int) -> None:
     store = engine(chunk_cells=cells)
     store.split(ROOT, Cuts(np.array([0]), np.array([1])))
     store.split(np.arange(2), Cuts(np.array([1, 1]), np.array([1, 1])))
-    assert len(list(store.tally(np.arange(4), Classes(2)))) == chunks
+    assert len(list(store.tally(np.arange(4), Histogram(2)))) == chunks
 
 
 def test_the_callers_arrays_are_never_written() -> None:
@@ -63,7 +64,7 @@ def test_records_are_read_in_batches_of_any_size(name: str) -> None:
     store.split(np.array([0, 1, 3]), Cuts(np.array([1, 1, 1]), np.array([2, 2, 2])))
     first, second = codes[:, 0], codes[:, 1] < 2
     sides = [part for side in (first < 1, first < 0, first >= 30) for part in (side & second, side & ~second)]
-    assert whole(store, np.arange(6), Sizes()) == [[int(side.sum())] for side in sides]
+    assert whole(store, np.arange(6), Size()) == [[int(side.sum())] for side in sides]
     tables = [np.bincount(codes[side, 1], minlength=5).tolist() for side in sides]
     assert whole(store, np.arange(6), OneWays((1,), (5,), 1)) == tables
     store.close()
@@ -71,13 +72,13 @@ def test_records_are_read_in_batches_of_any_size(name: str) -> None:
 
 def test_a_domain_without_attributes_has_one_region() -> None:
     store = word_engine(np.zeros((4, 0), np.uint8), np.array([0, 1, 1, 1]), sizes=(), class_count=2)
-    ((_, _, counts),) = store.tally(ROOT, Classes(2))
+    ((_, _, counts),) = store.tally(ROOT, Histogram(2))
     assert counts.tolist() == [[1, 3]]
     assert store.occupied(GridCells(Grid(()), 2))[1].tolist() == [1, 3]
 
 
 def test_no_batches_are_no_records() -> None:
-    assert whole(WordEngine([], sizes=(4,), class_count=1), ROOT, Sizes()) == [[0]]
+    assert whole(WordEngine([], sizes=(4,), class_count=1), ROOT, Size()) == [[0]]
 
 
 @pytest.mark.parametrize("codes", [[0, 3], [-1, 0], [0, 256]], ids=str)
@@ -138,7 +139,7 @@ def test_a_closed_engine_holds_no_records(name: str) -> None:
     gc.collect()
     assert [reference() for reference in references] == [None] * 6
     with pytest.raises(AttributeError):
-        list(store.tally(ROOT, Sizes()))
+        list(store.tally(ROOT, Size()))
     with pytest.raises(AttributeError):
         store.occupied(CodeTable(0, 4, 1))
 
@@ -150,6 +151,6 @@ def test_a_part_holds_an_engine_between_two_splits() -> None:
     second = WordEngine.of_part(first.part, sizes=(3, 3), class_count=2)
     for store in (first, second):
         store.split(np.array([1]), Cuts(np.array([1]), np.array([1])))
-    for key in (Sizes(), Classes(2), OneWays((0, 1), (3, 3), 2)):
+    for key in (Size(), Histogram(2), OneWays((0, 1), (3, 3), 2)):
         assert whole(second, np.arange(2), key) == whole(first, np.arange(2), key)
-    assert whole(second, np.arange(2), Sizes()) == [[1], [2]]
+    assert whole(second, np.arange(2), Size()) == [[1], [2]]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cantle import kernel_choice
-from cantle.trusted.core.keys import Sizes
+from cantle.trusted.claims.queries import Size
 from cantle.trusted.counting.ragged import Ragged
 from cantle.trusted.counting.sets import SetEngine
 from cantle.trusted.geometry import cross_tables, workloads
@@ -59,7 +59,7 @@ def check(engine: Any, table: Table) -> None:
     engine.split(np.array([0]), Cuts(np.array([1]), np.array([100])))
     engine.split(np.array([1]), Cuts(np.array([2]), np.array([4])))
     assert engine.count_all(WORKLOAD).tolist() == want
-    kept = sum(counts.sum() for _, _, counts in engine.tally(np.arange(2), Sizes()))
+    kept = sum(counts.sum() for _, _, counts in engine.tally(np.arange(2), Size()))
     assert kept < len(table.records) or len(table.records) < 2  # regions were closed, but all records are counted
     engine.close()
 

@@ -7,23 +7,16 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from cantle.trusted.core.keys import (
-    Classes,
-    CodeTable,
-    GridBins,
-    GridCells,
-    Key,
-    OneWayEach,
-    OneWays,
-    Sizes,
-)
+from cantle.trusted.claims.queries import Histogram, Size
+from cantle.trusted.core.keys import CodeTable, GridBins, GridCells, OneWayEach, OneWays
+from cantle.trusted.counting.words import TableKey
 from cantle.trusted.geometry.boxes import Frontier
 from cantle.trusted.geometry.grid import Grid
 from tests.laws.strategies import Table, able, rule_of
 from tests.trusted.counting.naive import NaiveEngine
 
 
-def whole(engine: Any, positions: np.ndarray, key: Key) -> list[list[int]]:
+def whole(engine: Any, positions: np.ndarray, key: TableKey) -> list[list[int]]:
     """All chunks together; they must come in order and leave nothing out."""
     parts, at = [], 0
     for first, last, counts in engine.tally(positions, key):
@@ -36,15 +29,15 @@ def whole(engine: Any, positions: np.ndarray, key: Key) -> list[list[int]]:
     return parts
 
 
-def keys(draw: st.DrawFn, table: Table, n: int) -> list[Key]:
+def keys(draw: st.DrawFn, table: Table, n: int) -> list[TableKey]:
     """Every kind of question about `n` regions."""
     attributes = len(table.sizes)
     picked = tuple(draw(st.lists(st.integers(0, attributes - 1), min_size=1, max_size=4)))
     each = np.array([draw(st.integers(0, attributes - 1)) for _ in range(n)], dtype=np.int64)
     classes = draw(st.sampled_from(sorted({1, table.classes})))
     return [
-        Sizes(),
-        Classes(table.classes),
+        Size(),
+        Histogram(table.classes),
         OneWays(picked, tuple(table.sizes[a] for a in picked), classes),
         OneWayEach(each, max(table.sizes), classes),
     ]

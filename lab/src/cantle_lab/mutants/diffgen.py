@@ -13,12 +13,12 @@ from cantle.audit.enumerating import Enumerating
 from cantle.audit.exact import Breakage, Table, replaced
 from cantle.methods.diffgen.method import DiffGen
 from cantle.trusted.claims import specialisations
-from cantle.trusted.claims.queries import Cells, Query
+from cantle.trusted.claims.queries import Cells, Query, Size
 from cantle.trusted.claims.scores import Max, Quality
 from cantle.trusted.claims.specialisations import JointSplits, ScoredSplits, SplitPoints
 from cantle.trusted.core.answers import Noisy, NoisyCells, Pick
 from cantle.trusted.core.curator import Curator
-from cantle.trusted.core.keys import CodeTable, Sizes
+from cantle.trusted.core.keys import CodeTable
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.noise import Lanes, Rate
@@ -121,7 +121,7 @@ def _observed_points(original: Call, self: JointSplits, look: WordEngine, qualit
 def _exact_records(original: Call, self: DiffGen, root: Frontier, curator: Curator, total: int) -> list[int]:
     """Rounds and cells are planned from the exact number of records, although a noisy one was paid for."""
     totals = original(self, root, curator, total)
-    self.noisy_records = int(exact_of(curator, root, Sizes())[0, 0])
+    self.noisy_records = int(exact_of(curator, root, Size())[0, 0])
     return totals
 
 

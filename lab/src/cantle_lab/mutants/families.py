@@ -10,7 +10,7 @@ from cantle.audit import families as configs
 from cantle.audit.exact import Breakage, Table
 from cantle.trusted.bounding import families as joining
 from cantle.trusted.bounding.families import Order
-from cantle.trusted.claims.views import PartsDistance
+from cantle.trusted.claims.table_candidates import Distance
 from cantle.trusted.core.arrays import Codes
 from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Bools, Ints
@@ -43,7 +43,7 @@ def _all_parents(original: Call, person: Ints, columns: Sequence[Codes], most: i
 
 
 def _half(original: object) -> property:  # noqa: ARG001
-    return property(lambda _self: item_partitions.PARTS)
+    return property(lambda _self: 1)
 
 
 def _number(wanted: tuple[int, tuple[int, ...]]) -> tuple[int, int]:
@@ -67,5 +67,5 @@ FAMILY_BREAKAGES: tuple[Breakage, ...] = (
     Breakage("families: a family per parent row", "Claim 67: one parent row stays", configs.PARENT_TABLE, (),
              _number((2, (1,))), 4.0, instead(joining, "within_bound", _all_parents)),
     Breakage("families: a choice at half the range", "Claim 69", configs.CHOICE, _keys((1, (0,))),
-             _number((1, (0, 1, 1))), 11.0, instead(PartsDistance, "range", _half)),
+             _number((1, (0, 1, 1))), 11.0, instead(Distance, "range", _half)),
 )  # fmt: skip

@@ -13,10 +13,8 @@ import numpy.typing as npt
 from cantle.audit import mosaic as configs
 from cantle.audit.exact import Breakage, Table, replaced
 from cantle.methods.mosaic.questions import CandidateTables, Questions
-from cantle.trusted.claims.list_queries import PartSets
-from cantle.trusted.claims.table_candidates import HeavyValues, _ScoredValues, counted
-from cantle.trusted.claims.table_queries import CrossTables, Spikes
-from cantle.trusted.core.keys import TableCounts
+from cantle.trusted.claims.table_candidates import HeavyValues, TableSets, _ScoredValues
+from cantle.trusted.claims.table_queries import CrossTables, Spikes, counted
 from cantle.trusted.counting import list_counts, words
 from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Bools, Ints
@@ -27,7 +25,7 @@ from cantle_lab.mutants.patches import INFINITE, Call, inside, instead, variant
 def _exact_tables(questions: Questions, candidates: CandidateTables) -> list[Ints]:
     """The exact counts of the candidates, read without the curator."""
     engine = inside(questions._curator, "engine")
-    exact_counts, starts = counted(engine, TableCounts(questions.within, candidates.tables))
+    exact_counts, starts = counted(engine, CrossTables(questions.within, candidates.tables), candidates.tables)
     return np.split(exact_counts, starts[1:])
 
 
@@ -108,5 +106,5 @@ MOSAIC_BREAKAGES: tuple[Breakage, ...] = (
     Breakage("mosaic: a whole count for every item of a list", "Claim 72: parts", configs.LIST, (), (1, 1, 0, 0),
              7.0, instead(list_counts, "item_parts", _whole)),
     Breakage("mosaic: a column for items chosen at the range of a table", "Claim 73: the range of parts",
-             configs.LIST_COLUMN, (), (1, 0, 1, 0, 0), 8.1, instead(PartSets, "margin", _one)),
+             configs.LIST_COLUMN, (), (1, 0, 1, 0, 0), 8.1, instead(TableSets, "margin", _one)),
 )  # fmt: skip

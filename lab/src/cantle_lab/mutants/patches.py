@@ -10,7 +10,7 @@ import numpy as np
 
 from cantle.audit.exact import Patch, replaced
 from cantle.trusted.core.curator import Curator
-from cantle.trusted.core.keys import Key
+from cantle.trusted.core.keys import Counted
 from cantle.trusted.core.open_run import OpenRun
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.noise import Noise
@@ -31,7 +31,7 @@ def inside(curator: Curator, name: str) -> Any:  # engine, draws, budget, unit o
     return getattr(run_of(curator), name)
 
 
-def exact_of(curator: Curator, nodes: Frontier, key: Key) -> Ints:
+def exact_of(curator: Curator, nodes: Frontier, key: Counted) -> Ints:
     """The exact counts of open regions, read without the curator."""
     positions = np.searchsorted(inside(curator, "frontier").ids, nodes.ids)
     return np.concatenate([part for _, _, part in inside(curator, "engine").tally(positions, key)])

@@ -13,12 +13,12 @@ from cantle.audit.exact import Breakage, Config, Record, Table, replaced
 from cantle.framework.ask import Ask
 from cantle.framework.regions import Cut, Regions
 from cantle.methods.rps.method import RPS
-from cantle.trusted.claims.queries import Marginals, Size
+from cantle.trusted.claims.queries import Histogram, Marginals, Size
 from cantle.trusted.claims.scores import Mix
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.budget import NANO, Budget, Price
 from cantle.trusted.core.curator import Curator
-from cantle.trusted.core.keys import Classes, OneWays, Sizes
+from cantle.trusted.core.keys import OneWays
 from cantle.trusted.core.stop_test import PrivTree
 from cantle.trusted.counting.words import WordEngine
 from cantle.trusted.geometry.boxes import Bools, Cuts, Frontier, Ints, SetCuts
@@ -115,7 +115,7 @@ def _parent_again() -> AbstractContextManager[None]:
     split = Curator.__dict__["split"]
 
     def split_and_ask(self: Curator, nodes: Frontier, cuts: Cuts) -> Frontier:
-        exact_size = exact_of(self, nodes, Sizes())[:, 0]
+        exact_size = exact_of(self, nodes, Size())[:, 0]
         children: Frontier = split(self, nodes, cuts)
         budget, noise = inside(self, "budget"), inside(self, "draws").noise
         cost = budget.left(nodes.ids)
@@ -153,19 +153,19 @@ def _attribute_by_data(_original: Call, self: RPS, regions: Regions, ask: Ask) -
 @variant
 def _exact_records(original: Call, self: RPS, root: Regions, ask: Ask) -> None:
     original(self, root, ask)
-    self.tree.declare(int(exact_of(ask.curator, root.nodes, Sizes())[0, 0]))
+    self.tree.declare(int(exact_of(ask.curator, root.nodes, Size())[0, 0]))
 
 
 @variant
 def _exact_depth(original: Call, self: RPS, root: Regions, ask: Ask) -> None:
     original(self, root, ask)
     left = int(ask.curator.left(root.nodes)[0])
-    self._plan(left, int(exact_of(ask.curator, root.nodes, Sizes())[0, 0]), ask.unit)
+    self._plan(left, int(exact_of(ask.curator, root.nodes, Size())[0, 0]), ask.unit)
 
 
 @variant
 def _occupied_leaves_only(original: Call, self: RPS, leaves: Regions, ask: Ask) -> None:
-    occupied = leaves.take(exact_of(ask.curator, leaves.nodes, Sizes())[:, 0] > 0)
+    occupied = leaves.take(exact_of(ask.curator, leaves.nodes, Size())[:, 0] > 0)
     if len(occupied):
         original(self, occupied, ask)
 
@@ -175,7 +175,7 @@ def _unpaid_vote(_original: Call, self: RPS, regions: Regions, ask: Ask) -> None
     """Leaves as in the paper: a count with all that is left, and a majority vote at one unit that is not charged."""
     curator, leaves = ask.curator, regions.nodes
     counted = curator.measure(leaves, Size(), curator.left(leaves), why="leaf")
-    votes = exact_of(curator, leaves, Classes(self.classes))
+    votes = exact_of(curator, leaves, Histogram(self.classes))
     lanes = Lanes(99, leaves.ids)
     label = inside(curator, "draws").noise.laplace(lanes, votes[:, 1] - votes[:, 0], Rate(NANO, NANO))
     both = Noisy(np.column_stack([counted.value, label]), counted.rate_num, counted.rate_den)

@@ -14,7 +14,8 @@ from cantle.methods.mosaic.model.answers import CellsOf, NoisyAnswer
 from cantle.methods.mosaic.model.noisy_tables import laplace_variance
 from cantle.methods.mosaic.questions import SpikeSearch, group_edges, nano
 from cantle.trusted.claims.queries import Size
-from cantle.trusted.claims.views import PartsDistance, ViewRound, ViewSets, ViewSpikes, ViewTables
+from cantle.trusted.claims.table_candidates import Distance, ViewSets
+from cantle.trusted.claims.views import ViewSpikes, ViewTables
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.core.curator import Curator
@@ -73,7 +74,7 @@ class FamilyQuestions:
     def _tables(self, view: int, tables: Sequence[CrossTable], price: Fraction, why: str) -> list[NoisyAnswer]:
         """The noisy parts in all cells of these tables."""
         within = self._within[view]
-        noisy = self._curator.measure(self._root, ViewTables(within, tuple(tables), view), nano(price), why=why)
+        noisy = self._curator.measure(self._root, ViewTables(within, tuple(tables), view=view), nano(price), why=why)
         parts = np.split(noisy.value[0], np.cumsum([table.cells for table in tables])[:-1])
         return [
             self._keep(why, noisy, own, view, {"columns": list(one.columns), "edges": group_edges(within, one)})
@@ -84,19 +85,25 @@ class FamilyQuestions:
         """The noisy parts in all cells of wide columns, which say which cells to split."""
         return self._tables(view, tables, price, f"cells of wide columns of {_OF[view]}")
 
-    def round(self, tables: Sequence[tuple[int, CrossTable]]) -> ViewRound:
+    def round(self, tables: Sequence[tuple[int, CrossTable]]) -> tuple[ViewTables, ...]:
         """The tables of a round, which are ordered by view."""
-        views = sorted({view for view, _ in tables})
-        return ViewRound.of(
-            [(view, self._within[view], tuple(table for own, table in tables if own == view)) for view in views]
+        return tuple(
+            ViewTables(self._within[view], tuple(table for own, table in tables if own == view), view=view)
+            for view in sorted({view for view, _ in tables})
         )
 
     def choose(
-        self, round_: ViewRound, models: Sequence[Ints], penalties: Ints, left: Ints, price: Fraction, why: str
+        self,
+        keys: tuple[ViewTables, ...],
+        models: Sequence[Ints],
+        penalties: Ints,
+        left: Ints,
+        price: Fraction,
+        why: str,
     ) -> int:
         """The number of the table whose parts are farthest from its model, chosen with noise."""
-        asked = ViewSets(round_, tuple(models), penalties, left)
-        return self._curator.choose(self._root, asked, PartsDistance(), nano(price), why=why)
+        asked = ViewSets(keys, tuple(models), penalties, left)
+        return self._curator.choose(self._root, asked, Distance(), nano(price), why=why)
 
     def _keep(self, why: str, noisy: Noisy, values: Ints, view: int, about: CellsOf) -> NoisyAnswer:
         answer = NoisyAnswer(why, np.arange(len(values)), values, int(noisy.rate_num[0]), noisy.rate_den, about, view)

@@ -15,7 +15,7 @@ import numpy as np
 
 from cantle.drawing.column_cells import Column
 from cantle.methods.mosaic.model.answers import LIST_CHOICE, LIST_PAIRS, LIST_SIZES, CellsOf, NoisyAnswer, TreeNode
-from cantle.trusted.claims.list_queries import PartSets, PartsOfLists, PartsRound, SizesOfLists
+from cantle.trusted.claims.list_queries import PartsOfLists, SizesOfLists
 from cantle.trusted.claims.queries import Size
 from cantle.trusted.claims.table_candidates import (
     Dependence,
@@ -23,16 +23,15 @@ from cantle.trusted.claims.table_candidates import (
     Heaviest,
     HeavyValues,
     Hubs,
-    TableRound,
     TableSets,
 )
 from cantle.trusted.claims.table_queries import CrossTables, LabelCounts, Spikes, ValueSearch
 from cantle.trusted.core.answers import Noisy
 from cantle.trusted.core.budget import NANO
 from cantle.trusted.core.curator import Curator
-from cantle.trusted.core.keys import ItemParts
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, LabelTree
+from cantle.trusted.geometry.subset import Subset
 from cantle.trusted.geometry.value_classes import ValueClasses
 
 
@@ -83,7 +82,7 @@ class Questions:
         self._sizes = domain[0]
         self._persons = curator.unit.max_records
         self._within: ColumnCells | None = None
-        self._round: TableRound | None = None
+        self._round: CrossTables | None = None
         self._bought = 0
         """The number of tables that were measured one by one, after the first tables."""
         self.answers: list[NoisyAnswer] = []
@@ -169,7 +168,7 @@ class Questions:
         about: CellsOf = {"of": list(items), "most": most}
         if by is not None:
             about |= {"by": list(by.columns), "edges": group_edges(self.within, by)}
-        return self._keep(why, noisy, [asked.key.cells], [about])[0]
+        return self._keep(why, noisy, [asked.cells], [about])[0]
 
     def choose_column(
         self,
@@ -181,15 +180,16 @@ class Questions:
         price: Fraction,
     ) -> int:
         """The one of these tables by which the parts of items are farthest from their model, chosen with noise."""
-        keys = tuple(ItemParts(self.within, tuple(items), one, most) for one in by)
-        asked = PartSets(PartsRound(keys), tuple(models), penalties, np.arange(len(keys), dtype=np.int64))
+        keys = tuple(PartsOfLists(self.within, tuple(items), one, most) for one in by)
+        asked = TableSets(keys, tuple(models), penalties, np.arange(len(keys), dtype=np.int64))
         return self._curator.choose(self._root, asked, Distance(), nano(price), why=LIST_CHOICE)
 
     def choose_table(self, candidates: CandidateTables, surviving: Ints, price: Fraction) -> int:
         """The surviving candidate whose counts are farthest from its model, chosen with noise."""
         if self._round is None or self._round.tables is not candidates.tables:
-            self._round = TableRound(self.within, candidates.tables, candidates.share, candidates.seed)
-        asked = TableSets(self._round, candidates.models, candidates.penalties, surviving)
+            subset = None if candidates.share == 1 else Subset(candidates.seed, candidates.share)
+            self._round = CrossTables(self.within, candidates.tables, subset)
+        asked = TableSets((self._round,), candidates.models, candidates.penalties, surviving)
         why = f"choice of table {self._bought + 1}"
         return self._curator.choose(self._root, asked, Distance(), nano(price), why=why)
 

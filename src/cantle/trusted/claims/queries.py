@@ -15,21 +15,19 @@ import numpy as np
 
 from cantle.trusted.core.budget import Unit
 from cantle.trusted.core.keys import (
-    MOST_LISTED,
-    Classes,
     Counted,
     Domain,
     GridCells,
-    Key,
     MergedOneWays,
     OneWays,
-    PatternTable,
-    Sizes,
 )
 from cantle.trusted.counting.base import SetsEngine, TableEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.grid import Grid
-from cantle.trusted.geometry.item_partitions import Partitions, rank
+from cantle.trusted.geometry.item_partitions import ItemTree, Partitions, rank
+
+MOST_LISTED = 22
+"""Largest universe whose sets can all be listed."""
 
 MOST_SPURIOUS = 10**7
 """Most empty cells that a question with thresholds may list in expectation."""
@@ -107,20 +105,21 @@ class OneSegment(ABC):
 
 
 @dataclass(frozen=True)
-class Size(OncePerRecord):
+class Size(OwnKey, OncePerRecord):
     """The number of records of a region.
 
     Claim 7. Sensitivity 1 per record: each record adds 1 to exactly one count, that of its region.
     """
 
-    @property
-    def key(self) -> Key:
-        return Sizes()
+    cells: ClassVar[int] = 1
+
+    def fits(self, nodes: object, domain: object) -> bool:  # noqa: ARG002
+        return True
 
 
 @dataclass(frozen=True)
-class Histogram(OncePerRecord):
-    """The class histogram of a region.
+class Histogram(OwnKey, OncePerRecord):
+    """The class histogram of a region (a single cell without a target).
 
     Claim 8. Sensitivity 1 per record, whatever the number of classes: the cells are disjoint, a record has one class.
     """
@@ -128,8 +127,11 @@ class Histogram(OncePerRecord):
     classes: int
 
     @property
-    def key(self) -> Key:
-        return Classes(self.classes)
+    def cells(self) -> int:
+        return self.classes
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:  # noqa: ARG002
+        return type(self.classes) is int and self.classes == domain[1]
 
 
 @dataclass(frozen=True)
@@ -215,8 +217,9 @@ class ChildSets(OncePerRecord):
 
 
 @dataclass(frozen=True)
-class ItemSets(OncePerRecord):
-    """The number of records equal to each non-empty set of items, for a small universe.
+class ItemSets(OwnKey, OncePerRecord):
+    """The number of records equal to each non-empty set of items, for a small universe: every set of children of the
+    root of a taxonomy is cell mask - 1.
 
     Claim 30. Sensitivity 1 per record: a record is one set.
     """
@@ -224,8 +227,12 @@ class ItemSets(OncePerRecord):
     items: int
 
     @property
-    def key(self) -> Key:
-        return PatternTable(2**self.items - 1 if self.items in range(1, MOST_LISTED + 1) else 0)
+    def cells(self) -> int:
+        return 2**self.items - 1
+
+    def fits(self, nodes: Partitions, domain: ItemTree) -> bool:
+        small = type(self.items) is int and 1 <= self.items <= MOST_LISTED and len(nodes) == 1 and nodes.depth == 0
+        return small and domain.height == 1 and self.items == domain.size and nodes.most >= domain.size
 
 
 TRUSTED_QUERIES = (Size, Histogram, Marginals, ItemSets)

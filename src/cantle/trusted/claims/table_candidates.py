@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from cantle.errors import ParameterError
 from cantle.trusted.claims.cut_candidates import Chosen, Scored
+from cantle.trusted.claims.list_queries import PartsOfLists
 from cantle.trusted.claims.scores import SCALE
-from cantle.trusted.claims.table_queries import ValueSearch, are_searches
-from cantle.trusted.core.keys import Domain, TableCounts, are_ints, are_rising, are_whole_cells, is_whole
+from cantle.trusted.claims.table_queries import CrossTables, ValueSearch, are_searches, counted
+from cantle.trusted.claims.views import ViewTables
+from cantle.trusted.core.keys import Domain, are_ints, are_rising, are_whole_cells, is_whole
 from cantle.trusted.counting.base import Counted, TableEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints, is_int64_array
 from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, are_tables
-from cantle.trusted.geometry.subset import Subset
 
 MOST_MODEL, MOST_PENALTY = 1 << 52, 1 << 60
 """Largest entry of a model (a model adds up to less than 2^60) and largest penalty: every score fits 64 bits."""
@@ -53,51 +53,51 @@ class Distance:
         return np.add.reduceat(np.abs(counts - np.concatenate(models)), starts) - penalties
 
 
-@dataclass(frozen=True, eq=False)
-class TableRound:
-    """The tables of one round, and the share of the records that their scores use."""
-
-    within: ColumnCells
-    tables: tuple[CrossTable, ...]
-    share: Fraction = Fraction(1)
-    seed: int = 0
-
-    @property
-    def key(self) -> TableCounts:
-        return TableCounts(self.within, self.tables, None if self.share == 1 else Subset(self.seed, self.share))
-
-    def fits(self, nodes: Frontier, domain: Domain) -> bool:
-        return type(self.share) is Fraction and self.key.fits(nodes, domain)
+SCORED = {"tables": (CrossTables, PartsOfLists), "families": (ViewTables,)}
+"""The queries whose tables compete, by kind of data."""
 
 
 @dataclass(frozen=True, eq=False)
 class TableSets:
-    """The tables of a round that may still be chosen, with public models and penalties; permute-and-flip.
+    """The tables of some queries that may still be chosen, with public models and penalties; permute-and-flip.
 
     Models, penalties and the ascending list `left` may depend on noisy answers, earlier choices and public dice; they
     are fixed before the question. With a share below 1 models and penalties are those of the subset: nothing is divided
-    by the share. The engine counts the tables of a round once and keeps the counts, for the picks of this round alone,
-    until another round is asked about or the engine is closed.
+    by the share.
 
     Claim 46. Scoring on a subset keeps the range. A record takes part by its codes x and its copy number among the
     records with these codes (geometry/subset.py), seed and share being public. Adding a record with codes x adds the
     copy number c_x + 1 and leaves all other copies theirs, so the subset gains that one record or none: every score
     changes as Claim 45 says, or none does. The position of a record plays no part.
+
+    Claim 73. For tables in parts the scores have the range of `Distance`, 2, times `margin`, the largest number of
+    parts: no record adds more than that to the cells of a table, and none takes any away (Claim 72). So
+    |parts - model| summed over the cells moves by no more than that either way, and the public penalty not at all. With
+    up to 2^42 records and models that add up to less than 2^60, 64 bits hold every score.
     """
 
     kind: ClassVar[str] = "tables"
     everyone: ClassVar[bool] = True
-    margin: ClassVar[int] = 1
 
-    round: TableRound
+    keys: tuple[Any, ...]
     models: tuple[Ints, ...]
     penalties: Ints
     left: Ints
 
-    def fits(self, nodes: Frontier, domain: Domain, quality: Distance) -> bool:
-        if not self._scored_by(quality) or not self.round.fits(nodes, domain):
+    @property
+    def tables(self) -> tuple[Any, ...]:
+        return tuple(table for key in self.keys for table in key.tables)
+
+    @property
+    def margin(self) -> int:
+        return max(key.parts for key in self.keys)
+
+    def fits(self, nodes: Frontier, domain: Any, quality: Distance) -> bool:
+        if type(quality) is not Distance or type(self.keys) is not tuple or not self.keys:
             return False
-        tables = self.round.tables
+        if not all(type(key) in SCORED[self.kind] and key.fits(nodes, domain) for key in self.keys):
+            return False
+        tables = self.tables
         if type(self.models) is not tuple or len(self.models) != len(tables):
             return False
         if (
@@ -111,18 +111,10 @@ class TableSets:
             return False
         return bool(self.left[0] >= 0 and self.left[-1] < len(tables) and (np.diff(self.left) > 0).all())
 
-    def _scored_by(self, quality: object) -> bool:
-        """Whether this score has a proof for these tables."""
-        return type(quality) is Distance and type(self.round) is TableRound
-
-    def exact_scores(
-        self,
-        engine: TableEngine,
-        positions: Ints,  # noqa: ARG002
-        nodes: Frontier,  # noqa: ARG002
-        quality: Distance,
-    ) -> Iterator[Scored]:
-        exact_counts = engine.kept(self.round, lambda: counted(engine, self.round.key))
+    def exact_scores(self, engine: Any, positions: Ints, nodes: Frontier, quality: Distance) -> Iterator[Scored]:  # noqa: ARG002
+        counts, starts = zip(*(key.exact_counts(engine) for key in self.keys), strict=True)
+        first = np.cumsum([0, *map(len, counts[:-1])], dtype=np.int64)
+        exact_counts = np.concatenate(counts), np.concatenate([a + b for a, b in zip(first, starts, strict=True)])
         exact_scores = quality.scores(exact_counts, self.models, self.penalties)[self.left]
         yield Scored(0, 1, exact_scores, np.array([0, len(self.left)], dtype=np.int64))
 
@@ -130,18 +122,27 @@ class TableSets:
         return int(self.left[chosen[0].row[0]])
 
 
-def _are_models(models: tuple[Ints, ...], tables: tuple[CrossTable, ...]) -> bool:
+@dataclass(frozen=True, eq=False)
+class ViewSets(TableSets):
+    """The same for tables of views of families; all families are scored.
+
+    Claim 69. The scores have range 2 PARTS: one family adds at most PARTS parts to the cells of a table and takes none
+    away (Claim 68), so |parts - model| summed over the cells moves by at most PARTS either way, and the public penalty
+    not at all. The tables of a list may be of several views: a score depends on one view only. Not monotone. With up to
+    2^48 families the parts add up to less than 2^61, so 64 bits hold every score (Claim 45).
+
+    A subset by codes and copy number would not do: the records of a family carry its number of children in
+    their weight but not in all of their codes, so a record more could move the weights of the others' copies.
+    """
+
+    kind: ClassVar[str] = "families"
+
+
+def _are_models(models: tuple[Ints, ...], tables: tuple[Any, ...]) -> bool:
     if not all(is_int64_array(model, table.cells) for model, table in zip(models, tables, strict=True)):
         return False
     together = np.concatenate(models)
     return bool((together >= 0).all() and (together <= MOST_MODEL).all()) and float(together.sum(dtype=float)) < 2.0**60
-
-
-def counted(engine: TableEngine, key: TableCounts) -> Counted:
-    """The exact counts of the tables of a key."""
-    ((_, _, exact_counts),) = engine.tally(np.zeros(1, dtype=np.int64), key)
-    ends = np.cumsum([table.cells for table in key.tables], dtype=np.int64)
-    return exact_counts[0], np.concatenate([np.zeros(1, np.int64), ends[:-1]])
 
 
 # ---- one heavy value ----------------------------------------------------------------------------------------------
@@ -305,7 +306,7 @@ class Hubs:
         scores = []
         for some in self._together():
             tables = tuple(table for hub in some for table in self._tables(hub))
-            exact_counts, starts = counted(engine, TableCounts(self.within, tables))
+            exact_counts, starts = counted(engine, CrossTables(self.within, tables), tables)
             parts = zip(np.split(exact_counts, starts[1:]), tables, strict=True)
             shaped = [counts.reshape(table.shape) for counts, table in parts]
             others = len(self.within.shape) - 1
@@ -334,4 +335,4 @@ class Hubs:
 
 
 TABLE_QUALITIES = (Distance, Heaviest, Dependence)
-TABLE_CANDIDATES = (TableSets, HeavyValues, Hubs)
+TABLE_CANDIDATES = (TableSets, ViewSets, HeavyValues, Hubs)

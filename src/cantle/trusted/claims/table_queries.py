@@ -1,21 +1,25 @@
 """Queries of `mosaic` about a table, each with its L1 sensitivity and a proof.
 
+They count small tables of grouped columns. They count every record, so they fit only the unsplit root, and only a
+domain without a separate class: here the target is a column like the others.
 tests/laws/test_table_queries.py checks every bound by brute force.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from cantle.trusted.claims.queries import OncePerRecord
+from cantle.trusted.claims.queries import OncePerRecord, OwnKey
 from cantle.trusted.core.budget import Unit
-from cantle.trusted.core.keys import CodeTable, Domain, LeafCounts, TableCounts, are_ints, is_whole
-from cantle.trusted.counting.base import TableEngine
+from cantle.trusted.core.keys import CodeTable, Domain, are_ints, are_whole_cells, is_whole
+from cantle.trusted.counting.base import Counted, TableEngine
 from cantle.trusted.geometry.boxes import Frontier, Ints
-from cantle.trusted.geometry.cross_tables import ColumnCells, CrossTable, LabelTree
+from cantle.trusted.geometry.cross_tables import MOST_COUNTS, ColumnCells, CrossTable, LabelTree, are_tables
+from cantle.trusted.geometry.subset import Subset
 from cantle.trusted.geometry.value_classes import ValueClasses
 
 MOST_VALUES = 1 << 53
@@ -23,8 +27,8 @@ MOST_VALUES = 1 << 53
 
 
 @dataclass(frozen=True, eq=False)
-class CrossTables:
-    """Several tables of grouped columns, every cell of each.
+class CrossTables(OwnKey):
+    """Several tables of grouped columns, every cell of each; if a subset is given, of its records only (Claim 46).
 
     Claim 41. Sensitivity = number of tables per record: a record has one code in each column, so it lies in one cell of
     each column, in one group (`CrossTable.fits`: a map gives every cell one group), and in one cell of each table.
@@ -32,17 +36,38 @@ class CrossTables:
 
     within: ColumnCells
     tables: tuple[CrossTable, ...]
+    subset: Subset | None = None
 
     @property
-    def key(self) -> TableCounts:
-        return TableCounts(self.within, self.tables)
+    def cells(self) -> int:
+        return sum(table.cells for table in self.tables)
+
+    def fits(self, nodes: Frontier, domain: Any) -> bool:
+        known = self.subset is None or (type(self.subset) is Subset and self.subset.fits())
+        return known and are_whole_cells(self.within, nodes, domain) and are_tables(self.tables, self.within.shape)
+
+    @property
+    def parts(self) -> int:
+        """How much a record adds to the cells of one table."""
+        return 1
+
+    def exact_counts(self, engine: Any) -> Counted:
+        """The counts of all tables, and where each begins. The engine keeps them until it is asked about others; their
+        lengths are kept with them, because a method could change the maps of the tables in between."""
+        return engine.kept(self, lambda: counted(engine, self, self.tables))
 
     def sensitivity(self, unit: Unit) -> int:
-        return len(self.tables) * unit.max_records
+        return len(self.tables) * self.parts * unit.max_records
+
+
+def counted(engine: TableEngine, key: object, tables: Sequence[Any]) -> Counted:
+    """The exact counts of the tables of a key, and where each begins."""
+    ((_, _, exact_counts),) = engine.tally(np.zeros(1, dtype=np.int64), key)
+    return exact_counts[0], np.cumsum([0, *(table.cells for table in tables[:-1])], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class LabelCounts(OncePerRecord):
+class LabelCounts(OwnKey, OncePerRecord):
     """How many records of each class lie in each leaf of a public partition of the domain.
 
     Claim 42. Sensitivity 1 per record: a record follows one path to one leaf (`LabelTree.fits`: every inner node has
@@ -55,8 +80,19 @@ class LabelCounts(OncePerRecord):
     target: int
 
     @property
-    def key(self) -> LeafCounts:
-        return LeafCounts(self.within, self.tree, self.target)
+    def classes(self) -> int:
+        return self.within.shape[self.target]
+
+    @property
+    def cells(self) -> int:
+        return self.tree.leaves * self.classes
+
+    def fits(self, nodes: Frontier, domain: Domain) -> bool:
+        if not are_whole_cells(self.within, nodes, domain):
+            return False
+        if type(self.tree) is not LabelTree or not self.tree.fits(self.within.shape) or not are_ints((self.target,)):
+            return False
+        return 0 <= self.target < len(domain[0]) and self.cells <= MOST_COUNTS
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, cast
 from cantle.errors import ParameterError
 from cantle.trusted.claims.cut_candidates import CUT_CANDIDATES, AnyScored, Candidates
 from cantle.trusted.claims.degree_queries import GRAPH_KEYS, Bounds, Lag, Projection
-from cantle.trusted.claims.list_queries import LIST_CANDIDATES, LIST_QUERIES
+from cantle.trusted.claims.list_queries import LIST_QUERIES
 from cantle.trusted.claims.queries import SPARSE_QUERIES, TRUSTED_QUERIES, Query, SparseQuery
 from cantle.trusted.claims.scores import CUT_QUALITIES, Score
 from cantle.trusted.claims.sequence_queries import SEQUENCE_KEYS, ListedStrings
@@ -22,9 +22,9 @@ from cantle.trusted.claims.specialisations import SPECIALISATIONS
 from cantle.trusted.claims.table_candidates import TABLE_CANDIDATES, TABLE_QUALITIES
 from cantle.trusted.claims.table_queries import CELL_QUERIES, Spikes
 from cantle.trusted.claims.terms import TermScore
-from cantle.trusted.claims.views import VIEW_CANDIDATES, VIEW_QUALITIES, VIEW_QUERIES, ViewSpikes
+from cantle.trusted.claims.views import VIEW_QUERIES, ViewSpikes
 from cantle.trusted.core.budget import Unit
-from cantle.trusted.core.keys import CELL_KEYS, TRUSTED_KEYS, Counted, ViewCounts, finest
+from cantle.trusted.core.keys import Counted, MergedOneWays, OneWays, finest
 from cantle.trusted.counting.base import Engine, Rule
 from cantle.trusted.geometry.boxes import BOX_RULES, Frontier, SetCuts
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
@@ -36,10 +36,10 @@ Answer = TypeVar("Answer")
 
 REGIONS = (Frontier, Partitions)
 RULES: dict[type, tuple[type, ...]] = {Frontier: BOX_RULES, Partitions: (Kept,)}
-SCORES = (*CUT_QUALITIES, *TABLE_QUALITIES, *VIEW_QUALITIES, Lag, TermScore)
-CANDIDATES = (*CUT_CANDIDATES, *SPECIALISATIONS, *TABLE_CANDIDATES, *LIST_CANDIDATES, *VIEW_CANDIDATES, Bounds)
+SCORES = (*CUT_QUALITIES, *TABLE_QUALITIES, Lag, TermScore)
+CANDIDATES = (*CUT_CANDIDATES, *SPECIALISATIONS, *TABLE_CANDIDATES, Bounds)
 QUERIES = (*TRUSTED_QUERIES, *CELL_QUERIES, *LIST_QUERIES, *VIEW_QUERIES, *GRAPH_KEYS, *BASKET_KEYS, *SEQUENCE_KEYS)
-KEYS = (*TRUSTED_KEYS, *CELL_KEYS, ViewCounts, *GRAPH_KEYS, *BASKET_KEYS, *SEQUENCE_KEYS)
+KEYS = (*QUERIES, OneWays, MergedOneWays)
 THRESHOLD_QUERIES = (*SPARSE_QUERIES, Spikes, ViewSpikes, PairSupports, ListedStrings)
 
 

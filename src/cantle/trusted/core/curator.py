@@ -17,14 +17,14 @@ from cantle.errors import ParameterError, Sealed
 from cantle.trusted.claims.cut_candidates import AnyScored, Candidates
 from cantle.trusted.claims.degree_queries import Projection
 from cantle.trusted.claims.own_error import WORKLOADS, AnyWorkload, OwnError
-from cantle.trusted.claims.queries import Query, SparseQuery
+from cantle.trusted.claims.queries import Query, Size, SparseQuery
 from cantle.trusted.claims.scores import Score
 from cantle.trusted.claims.set_queries import ShorterSets
 from cantle.trusted.core import admission
 from cantle.trusted.core.answers import Noisy, NoisyCells
 from cantle.trusted.core.budget import NANO, Budget, Price, ReceiptFields, Unit
 from cantle.trusted.core.draws import Segments
-from cantle.trusted.core.keys import MergedOneWays, PublicDomain, Sizes, finest
+from cantle.trusted.core.keys import MergedOneWays, PublicDomain, finest
 from cantle.trusted.core.open_run import OpenRun
 from cantle.trusted.core.private import Private
 from cantle.trusted.core.stop_test import PrivTree
@@ -176,7 +176,7 @@ class Curator(Private):
         run.charge(ours.take(price > 0), price[price > 0], why, "test", records)
         run.tested.begin(positions, stop)
         goes_on = np.empty(len(ours), dtype=np.bool_)
-        for first, last, exact_counts in engine.tally(positions, Sizes()):
+        for first, last, exact_counts in engine.tally(positions, Size()):
             here = slice(first, last)
             goes_on[here] = run.draws.tests(ours.ids[here], exact_counts[:, 0], tests[here], stop, records)
         run.tested.end(positions, goes_on)

@@ -6,8 +6,7 @@ Every engine declares the kind of data it holds, its public domain, its root reg
 * `tally(positions, key)` counts: chunks of (first, last, counts), where counts are exact integers of shape
   (last - first, key.cells) for the regions positions[first:last]. The size and number of chunks must not matter.
 * `keep_all()`, called before the first split, makes the engine keep all records until `close`, also those of regions
-that
-  a split closes. `count_all(workload)` then counts a workload over all of them. Graphs have neither.
+  that a split closes. `count_all(workload)` then counts a workload over all of them. Graphs have neither.
 * `close()` discards the records.
 
 Tables (`TableEngine`), sets (`SetsEngine`) and sequences (`SequencesEngine`) can be split:
@@ -16,7 +15,7 @@ Tables (`TableEngine`), sets (`SetsEngine`) and sequences (`SequencesEngine`) ca
 * tables can also be counted whole, before the first split: `occupied(key)` lists the occupied entries of a grid or
   table over the whole data, ascending, with their counts; `place(grid)` finds the cells of all records, and
   `dense(key)` then returns all counts of that grid by bin; `tally` counts many cross tables of the whole data at once
-  (`CELL_KEYS`).
+  (`CELL_KEYS` of words.py).
 * graphs cannot be split; `as_table(theta)` makes their projected degrees a table.
 * sets: `touched(positions)` lists for each partition the sets of children that its records touch, with their numbers;
   `pairs(items, most)` lists the pairs of these items that occur in any record, with their parts.
@@ -28,21 +27,10 @@ inside the curator call that asked. A miscount costs privacy.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from cantle.trusted.core.keys import (
-    CELL_KEYS,
-    TABLE_KEYS,
-    CellKey,
-    CodeTable,
-    Domain,
-    GridBins,
-    GridCells,
-    PublicDomain,
-    TableKey,
-)
+from cantle.trusted.core.keys import CodeTable, Domain, GridBins, GridCells, PublicDomain
 from cantle.trusted.geometry.boxes import BoxRule, Cuts, Frontier, Ints, Slices
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.item_partitions import Kept, Partitions
@@ -197,47 +185,3 @@ class GraphsEngine(Engine, Protocol):
 
     def as_table(self, theta: int) -> TableEngine:
         """The projected degrees as records of one attribute; if nodes are not listed, only of nodes with kept edges."""
-
-
-class Tables(ABC):
-    """The common part of all engines of tables."""
-
-    kind: ClassVar[str] = "tables"
-    keys: ClassVar[tuple[type, ...]] = (*TABLE_KEYS, *CELL_KEYS)
-    compiled: bool = False
-    sizes: tuple[int, ...]
-    classes: int
-    _kept: tuple[object, Counted] | None = None
-
-    @property
-    def domain(self) -> Domain:
-        return self.sizes, self.classes
-
-    def root(self) -> Frontier:
-        return Frontier.root(self.sizes)
-
-    def kept(self, asked: object, count: Callable[[], Counted]) -> Counted:
-        """The counts that `count` returned for this very object, kept since then; those of any other are dropped."""
-        if self._kept is None or self._kept[0] is not asked:
-            self._kept = None
-            self._kept = asked, count()
-        return self._kept[1]
-
-    def tally(self, positions: Ints, key: TableKey | CellKey) -> Iterator[Chunk]:
-        """Exact counts; a question about whole tables is about one region, the root."""
-        if isinstance(key, CELL_KEYS):
-            yield 0, 1, self._cell_counts(key).reshape(1, -1)
-        else:
-            yield from self._tally(positions, key)
-
-    @abstractmethod
-    def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
-        """The occupied entries of a key, ascending, and their counts."""
-
-    @abstractmethod
-    def _tally(self, positions: Ints, key: TableKey) -> Iterator[Chunk]:
-        """The counts of the listed regions."""
-
-    @abstractmethod
-    def _cell_counts(self, key: CellKey) -> Ints:
-        """The counts of cross tables, leaves or items of lists."""

@@ -10,11 +10,14 @@ import numpy as np
 
 from cantle import kernel_choice
 from cantle.trusted.bounding.families import Families
-from cantle.trusted.core.keys import CellKey, CodeTable, Domain, GridCells, Sizes, TableCounts, ViewCounts
+from cantle.trusted.claims.queries import Size
+from cantle.trusted.claims.table_queries import CrossTables
+from cantle.trusted.claims.views import ViewTables
+from cantle.trusted.core.keys import CodeTable, Domain, GridCells
 from cantle.trusted.core.private import Private
 from cantle.trusted.counting.base import Chunk
 from cantle.trusted.counting.stores import InMemory, Store
-from cantle.trusted.counting.words import MANY, Batch, WordEngine, slices
+from cantle.trusted.counting.words import MANY, Batch, CellKey, WordEngine, slices
 from cantle.trusted.geometry.boxes import Frontier, Ints
 from cantle.trusted.geometry.cross_tables import count_tables
 from cantle.trusted.geometry.views import PARENTS, VIEWS, FamilyDomain
@@ -40,7 +43,7 @@ class ViewEngine(WordEngine):
     def _cell_counts(self, key: CellKey) -> Ints:
         """Parts by cell: the records of each weight are counted, and their counts multiplied."""
         counts, first = np.zeros(key.cells, dtype=np.int64), 0
-        assert isinstance(key, TableCounts)
+        assert isinstance(key, CrossTables)
         for cells in self._cells_of(key):
             here = slice(first, first + cells.shape[1])
             first = here.stop
@@ -83,7 +86,7 @@ class WholeFamilies(Private):
     """What engines of families have in common: all families are one region, and none of them is ever split."""
 
     kind: ClassVar[str] = "families"
-    keys: ClassVar[tuple[type, ...]] = (Sizes, ViewCounts)
+    keys: ClassVar[tuple[type, ...]] = (Size, ViewTables)
     _domain: FamilyDomain
 
     @property
@@ -112,9 +115,9 @@ class FamilyEngine(WholeFamilies):
         """The records of one view, as a table."""
         return self._views[view]
 
-    def tally(self, positions: Ints, key: Sizes | ViewCounts) -> Iterator[Chunk]:
+    def tally(self, positions: Ints, key: Size | ViewTables) -> Iterator[Chunk]:
         """The number of families, or the parts by cell of tables of one view."""
-        if isinstance(key, Sizes):
+        if isinstance(key, Size):
             return self._views[PARENTS].tally(positions, key)
         return self._views[key.view].tally(positions, key)
 

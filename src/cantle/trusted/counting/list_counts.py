@@ -10,18 +10,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cantle.trusted.claims.list_queries import PartsOfLists, SizesOfLists
 from cantle.trusted.core.arrays import Bools, Codes
-from cantle.trusted.core.keys import ItemParts, ListSizes
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.cross_tables import cells_in
 from cantle.trusted.geometry.item_partitions import item_parts, pair_parts
 
 
-def count_list(cells: Codes, key: ListSizes | ItemParts) -> Ints:
+def count_list(cells: Codes, key: SizesOfLists | PartsOfLists) -> Ints:
     """The counts of a key; `cells` has one row per column."""
     held = cells[list(key.items)] == 1
     size = held.sum(axis=0)
-    if isinstance(key, ListSizes):
+    if isinstance(key, SizesOfLists):
         return np.bincount(np.searchsorted(key.edges, size, "right") - 1, minlength=key.cells).astype(np.int64)
     parts, cell = (pair_parts if key.pairs else item_parts)(size, key.most), cells_in(key.by, cells)
     counts = np.zeros(key.cells, dtype=np.int64)

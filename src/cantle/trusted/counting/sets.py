@@ -16,9 +16,9 @@ from typing import ClassVar, assert_never
 import numpy as np
 
 from cantle.errors import ParameterError
+from cantle.trusted.claims.queries import ItemSets, Size
 from cantle.trusted.claims.set_queries import BASKET_KEYS, HeadPatterns, ItemSupports, SetSizes
 from cantle.trusted.core.arrays import Codes
-from cantle.trusted.core.keys import SET_KEYS, PatternTable, SetKey
 from cantle.trusted.core.mixing import scramble
 from cantle.trusted.core.private import Private
 from cantle.trusted.counting.base import Chunk
@@ -42,7 +42,7 @@ class SetEngine(Private):
     """
 
     kind: ClassVar[str] = "sets"
-    keys: ClassVar[tuple[type, ...]] = (*SET_KEYS, *BASKET_KEYS)
+    keys: ClassVar[tuple[type, ...]] = (Size, ItemSets, *BASKET_KEYS)
 
     def __init__(self, records: Records, *, tree: ItemTree, most: int, compiled: bool = False) -> None:
         if not tree.is_sound() or not 1 <= most <= tree.size:
@@ -77,12 +77,12 @@ class SetEngine(Private):
     def root(self) -> Partitions:
         return Partitions.root(self._tree, self._most)
 
-    def tally(self, positions: Ints, key: SetKey | SetSizes | ItemSupports | HeadPatterns) -> Iterator[Chunk]:
+    def tally(self, positions: Ints, key: Size | ItemSets | SetSizes | ItemSupports | HeadPatterns) -> Iterator[Chunk]:
         if isinstance(key, SetSizes | ItemSupports | HeadPatterns):
             size = self._tree.size
             exact = self._used.added(lambda starts, items: count_key(key, starts, items, size))
             yield 0, 1, exact.reshape(1, -1)
-        elif isinstance(key, PatternTable):
+        elif isinstance(key, ItemSets):
             counts = np.zeros((1, key.cells), dtype=np.int64)
             _, mask, number = self.touched(positions)
             counts[0, mask - 1] = number

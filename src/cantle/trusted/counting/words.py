@@ -6,35 +6,25 @@ store (stores.py) gives the room, in memory or on disk. Kernels count the same, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import assert_never
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import ClassVar, assert_never
 
 import numpy as np
 
 from cantle import kernel_choice
+from cantle.trusted.claims.list_queries import PartsOfLists, SizesOfLists
+from cantle.trusted.claims.queries import Histogram, Size
+from cantle.trusted.claims.table_queries import CrossTables, LabelCounts
 from cantle.trusted.core.arrays import Codes, Words
-from cantle.trusted.core.keys import (
-    CellKey,
-    Classes,
-    CodeTable,
-    GridBins,
-    GridCells,
-    ItemParts,
-    LeafCounts,
-    ListSizes,
-    OneWayEach,
-    OneWays,
-    Sizes,
-    TableCounts,
-    TableKey,
-)
+from cantle.trusted.core.keys import CodeTable, Domain, GridBins, GridCells, OneWayEach, OneWays
 from cantle.trusted.core.mixing import scramble
 from cantle.trusted.core.private import Private
-from cantle.trusted.counting.base import Chunk, Tables
+from cantle.trusted.counting.base import Chunk, Counted
 from cantle.trusted.counting.list_counts import count_list
 from cantle.trusted.counting.packing import Layout, add_counts, joint, merged
 from cantle.trusted.counting.stores import InMemory, Store
-from cantle.trusted.geometry.boxes import BoxRule, Cuts, Ints
+from cantle.trusted.geometry.boxes import BoxRule, Cuts, Frontier, Ints
 from cantle.trusted.geometry.cross_tables import ColumnCells, count_tables, pays
 from cantle.trusted.geometry.grid import Grid, SpanValues
 from cantle.trusted.geometry.subset import copy_numbers
@@ -57,6 +47,57 @@ DENSE = 1 << 20
 
 Batch = tuple[Sequence[Codes], Codes]
 """Codes by column, and classes."""
+
+
+TableKey = Size | Histogram | OneWays | OneWayEach
+CellKey = CrossTables | LabelCounts | SizesOfLists | PartsOfLists
+TABLE_KEYS = (Size, Histogram, OneWays, OneWayEach)
+CELL_KEYS = (CrossTables, LabelCounts, SizesOfLists, PartsOfLists)
+"""The keys that count regions, and those that count small tables of all records."""
+
+
+class Tables(ABC):
+    """The common part of all engines of tables."""
+
+    kind: ClassVar[str] = "tables"
+    keys: ClassVar[tuple[type, ...]] = (*TABLE_KEYS, *CELL_KEYS)
+    compiled: bool = False
+    sizes: tuple[int, ...]
+    classes: int
+    _kept: tuple[object, Counted] | None = None
+
+    @property
+    def domain(self) -> Domain:
+        return self.sizes, self.classes
+
+    def root(self) -> Frontier:
+        return Frontier.root(self.sizes)
+
+    def kept(self, asked: object, count: Callable[[], Counted]) -> Counted:
+        """The counts that `count` returned for this very object, kept since then; those of any other are dropped."""
+        if self._kept is None or self._kept[0] is not asked:
+            self._kept = None
+            self._kept = asked, count()
+        return self._kept[1]
+
+    def tally(self, positions: Ints, key: TableKey | CellKey) -> Iterator[Chunk]:
+        """Exact counts; a question about whole tables is about one region, the root."""
+        if isinstance(key, CELL_KEYS):
+            yield 0, 1, self._cell_counts(key).reshape(1, -1)
+        else:
+            yield from self._tally(positions, key)
+
+    @abstractmethod
+    def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:
+        """The occupied entries of a key, ascending, and their counts."""
+
+    @abstractmethod
+    def _tally(self, positions: Ints, key: TableKey) -> Iterator[Chunk]:
+        """The counts of the listed regions."""
+
+    @abstractmethod
+    def _cell_counts(self, key: CellKey) -> Ints:
+        """The counts of cross tables, leaves or items of lists."""
 
 
 class WordEngine(Private, Tables):
@@ -139,7 +180,7 @@ class WordEngine(Private, Tables):
 
     def count(self, positions: Ints, first: int, key: TableKey) -> Ints:
         """Counts of the regions at these positions, which begin at place `first` of the question."""
-        if isinstance(key, Sizes):
+        if isinstance(key, Size):
             return (self._starts[positions + 1] - self._starts[positions]).reshape(-1, 1)
         attribute, offset, classes = _tables(key, first, len(positions))
         if not self.compiled:
@@ -230,10 +271,10 @@ class WordEngine(Private, Tables):
     def _cell_counts(self, key: CellKey) -> Ints:
         counts = np.zeros(key.cells, dtype=np.int64)
         for cells in self._cells_of(key):
-            if isinstance(key, LeafCounts):
+            if isinstance(key, LabelCounts):
                 leaf = key.tree.locate(list(cells))
                 counts += np.bincount(leaf * key.classes + cells[key.target], minlength=key.cells)
-            elif isinstance(key, ListSizes | ItemParts):
+            elif isinstance(key, SizesOfLists | PartsOfLists):
                 counts += count_list(cells, key)
             else:
                 compiled = self.compiled or pays(len(self._rows), len(key.tables))
@@ -244,7 +285,7 @@ class WordEngine(Private, Tables):
         """The cells of all records or of the key's subset, one row per column. Those of all records are kept, because
         they are needed many times; they are compared by their edges, never by identity."""
         records, locate = slices(len(self._rows), MANY), key.within.locator()
-        if isinstance(key, TableCounts) and key.subset is not None:
+        if isinstance(key, CrossTables) and key.subset is not None:
             copy = self._copies()
             for here in records:
                 columns = self._columns(self._rows[here])
@@ -322,11 +363,11 @@ class WordEngine(Private, Tables):
         return counts.reshape(grid.cells, key.classes, key.width)
 
 
-def _tables(key: Classes | OneWays | OneWayEach, first: int, regions: int) -> tuple[Ints, Ints, int]:
+def _tables(key: Histogram | OneWays | OneWayEach, first: int, regions: int) -> tuple[Ints, Ints, int]:
     """The tables of a key for regions from `first` on: the attribute of each, one for all regions or one per region
     (regions, tables); where the codes of each begin and end; and the number of classes beside each code."""
     match key:
-        case Classes():  # the class itself is the code
+        case Histogram():  # the class itself is the code
             return np.array([[-1]]), np.array([0, key.classes]), 1
         case OneWays():
             return np.array([key.attributes]), key.offsets, key.classes

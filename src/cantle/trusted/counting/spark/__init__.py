@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cantle.trusted.bounding.persons import PERSON
-from cantle.trusted.core.keys import CellKey, CodeTable, GridBins, GridCells, TableCounts, TableKey
+from cantle.trusted.claims.table_queries import CrossTables
+from cantle.trusted.core.keys import CodeTable, GridBins, GridCells
 from cantle.trusted.core.private import Private
-from cantle.trusted.counting.base import Chunk, Tables
+from cantle.trusted.counting.base import Chunk
 from cantle.trusted.counting.packing import merged
 from cantle.trusted.counting.spark import workers
 from cantle.trusted.counting.spark.cluster import is_running, load, nothing_of, reading, running, select, session
@@ -30,7 +31,7 @@ from cantle.trusted.counting.spark.workers import (
     Part,
     Work,
 )
-from cantle.trusted.counting.words import WordEngine
+from cantle.trusted.counting.words import CellKey, TableKey, Tables, WordEngine
 from cantle.trusted.geometry.boxes import BoxRule, Ints
 from cantle.trusted.geometry.grid import Grid
 from cantle.trusted.geometry.workloads import TableWorkload
@@ -179,7 +180,7 @@ class SparkEngine(Private, Tables):
     def _cell_counts(self, key: CellKey) -> Ints:
         """Counts of cross tables or leaves, in one job; for a subset, equal records are first brought together."""
         parts = self._parts
-        if isinstance(key, TableCounts) and key.subset is not None:
+        if isinstance(key, CrossTables) and key.subset is not None:
             number = max(1, parts.getNumPartitions())
             parts = parts.flatMap(workers.sorter(number)).groupByKey(number).values().map(workers.gathered)
         return self._summed(parts, key.cells, lambda engine: next(engine.tally(np.zeros(1, np.int64), key))[2][0])

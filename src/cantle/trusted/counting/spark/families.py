@@ -13,14 +13,17 @@ import numpy as np
 
 from cantle.trusted.bounding.families import Families, Order, families_of
 from cantle.trusted.bounding.persons import PERSON
+from cantle.trusted.claims.queries import Size
+from cantle.trusted.claims.views import ViewTables
 from cantle.trusted.core.arrays import Codes
-from cantle.trusted.core.keys import CellKey, CodeTable, GridCells, Sizes, TableKey, ViewCounts
+from cantle.trusted.core.keys import CodeTable, GridCells
 from cantle.trusted.core.private import Private
-from cantle.trusted.counting.base import Chunk, Tables
+from cantle.trusted.counting.base import Chunk
 from cantle.trusted.counting.families import FamilyEngine, WholeFamilies
 from cantle.trusted.counting.packing import merged
 from cantle.trusted.counting.spark import cluster
 from cantle.trusted.counting.spark.workers import collected, each, grouped, unpickled
+from cantle.trusted.counting.words import CellKey, TableKey, Tables
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.views import FamilyDomain
 from cantle.trusted.geometry.workloads import FamilyWorkload
@@ -67,7 +70,7 @@ class SparkFamilies(WholeFamilies):
         """The records of one view."""
         return SparkView(self, view)
 
-    def tally(self, positions: Ints, key: Sizes | ViewCounts) -> Iterator[Chunk]:  # noqa: ARG002 - the root alone
+    def tally(self, positions: Ints, key: Size | ViewTables) -> Iterator[Chunk]:  # noqa: ARG002 - the root alone
         """The number of families, or the parts by cell of tables of one view."""
         yield 0, 1, self.added(lambda engine: next(engine.tally(ROOT, key))[2][0], key.cells).reshape(1, -1)
 
