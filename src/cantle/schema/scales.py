@@ -106,7 +106,9 @@ class Steps:
         values, missing = self.read(series)
         if self.type == "number":
             return self._place_floats(np.where(missing, np.nan, values))
-        return np.where(missing, MISSING, self._place_whole(values))
+        places = self._place_whole(values)
+        places[missing] = MISSING
+        return places
 
     def read(self, series: pl.Series) -> tuple[NDArray[Any], Mask]:
         """Each value before it is moved to the grid (floats, whole numbers, days or seconds), and which are missing."""
@@ -143,7 +145,8 @@ class Steps:
     def _place_whole(self, whole: NDArray[np.int64]) -> NDArray[np.int64]:
         clamped = np.clip(whole, self.first, self.first + (self.grid - 1) * self.step)
         # with bounds near both ends of int64, the distance fits only an unsigned integer
-        distance = clamped.view(np.uint64) - np.uint64(self.first % 2**64) + np.uint64(self.ahead)
+        distance = clamped.view(np.uint64)
+        distance -= np.uint64((self.first - self.ahead) % 2**64)
         return (distance if self.step == 1 else distance // np.uint64(self.step)).view(np.int64)
 
     def _place_floats(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -263,8 +266,10 @@ class Labels:
         if self._truth_words and (series.dtype.is_numeric() or series.dtype == pl.Boolean):
             text = text.replace(self._truth_words)
         codes = self._lookup.places(text)
+        if not (self.trim or self.ignore_case or self.unknown != MISSING):
+            return codes
         left = pl.Series(codes < 0) & text.is_not_null()
-        if not (self.trim or self.ignore_case or self.unknown != MISSING) or not left.any():
+        if not left.any():
             return codes
         rest, at = text.filter(left), left.to_numpy()
         tidy = self._tidied(rest)
@@ -302,5 +307,7 @@ class _Lookup:
     def places(self, text: pl.Series) -> NDArray[np.int32]:
         """The place of each text; MISSING if it is not in the dictionary."""
         # casting to an Enum maps each text by one hash look-up and gives null for the rest
-        rank = text.cast(self.texts, strict=False).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
-        return self.place[rank]
+        rank = text.cast(self.texts, strict=False).to_physical()
+        if rank.null_count():
+            rank = rank.cast(pl.Int32).fill_null(-1)
+        return self.place.take(rank.to_numpy())

@@ -146,6 +146,8 @@ def _whole_text(values: pl.Series, otherwise: pl.Series) -> pl.Series:
 
 def _plain(series: pl.Series, kind: type[Number]) -> tuple[NDArray[Number], Mask]:
     """The numbers of a numeric series, with 0 for null, and a mask of nulls."""
+    if not series.null_count():
+        return series.to_numpy().astype(kind, copy=False), np.zeros(len(series), dtype=np.bool_)
     return series.fill_null(0).to_numpy().astype(kind, copy=False), series.is_null().to_numpy()
 
 
@@ -158,13 +160,13 @@ def floats(series: pl.Series, marks: Sequence[str]) -> NDArray[np.float64]:
     else:
         text = text_of(series)
         parsed = text.cast(pl.Float64, strict=False)
-        rest = parsed.is_null() & text.is_not_null()
         values, missing = _plain(parsed, np.float64)
-        if rest.any():
+        if parsed.null_count() > text.null_count():
+            rest = parsed.is_null() & text.is_not_null()
             tidy = text.filter(rest).str.strip_chars()
             again, lost = _plain(tidy.cast(pl.Float64, strict=False), np.float64)
             values, missing = _patch(values, missing, rest, again, lost | _is_mark(tidy, marks))
-        missing = missing | _is_mark(text, marks)
+        missing = missing | _is_mark(text, _numeric(tuple(marks)))
         if dtype.is_decimal():
             missing |= _is_numeric_mark(values, marks)
     return np.where(missing, np.nan, values)
@@ -183,13 +185,13 @@ def _integers(series: pl.Series, marks: Sequence[str], _formats: Sequence[str]) 
         return _floor(floats(series, marks))
     text = text_of(series)
     parsed = text.cast(pl.Int64, strict=False)
-    rest = parsed.is_null() & text.is_not_null()
     values, missing = _plain(parsed, np.int64)
-    if rest.any():
+    if parsed.null_count() > text.null_count():
+        rest = parsed.is_null() & text.is_not_null()
         values, missing = _patch(values, missing, rest, *_floor(floats(text.filter(rest), marks)))
     if dtype.is_decimal():
         missing |= np.isnan(floats(series, marks))
-    return values, missing | _is_mark(text, marks)
+    return values, missing | _is_mark(text, _numeric(tuple(marks)))
 
 
 def _days(series: pl.Series, marks: Sequence[str], formats: Sequence[str]) -> tuple[NDArray[np.int64], Mask]:
@@ -273,6 +275,13 @@ def _is_mark(text: pl.Series, marks: Sequence[str]) -> Mask:
     if not marks:
         return np.zeros(len(text), dtype=bool)
     return text.is_in(list(marks)).fill_null(False).to_numpy()
+
+
+@lru_cache(maxsize=256)
+def _numeric(marks: tuple[str, ...]) -> tuple[str, ...]:
+    """The marks that are read as a number; all others are missing without being looked for."""
+    read = pl.Series(marks, dtype=pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+    return tuple(mark for mark, number in zip(marks, read, strict=True) if number is not None)
 
 
 def _is_numeric_mark(values: NDArray[np.number], marks: Sequence[str]) -> Mask:
