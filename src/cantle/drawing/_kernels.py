@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 from cantle.jit import compiled, inlined, inner
 from cantle.trusted.core.arrays import Bytes, Codes, Floats, Ints, Words
 
+WHOLE = 16
+"""Bytes that are copied by one instruction; most values are shorter."""
+
 _FEW = 24  # largest region whose records are ranked by comparing all pairs
 
 
@@ -85,40 +88,41 @@ def draw(words: Words, starts: Ints, lo: Ints, hi: Ints, below: Floats, bits: in
 
 
 @inlined
-def _digits(value: int, room: Bytes, at: np.uint64, digits: Bytes) -> np.uint64:
-    """Writes a whole number; returns the position after it. `digits` is a work area of 64 bytes."""
+def _digits(value: int, room: Bytes, at: np.uint64) -> np.uint64:
+    """Writes a whole number; returns the position after it."""
     if value < 0:
         room[at] = 45
         at += np.uint64(1)
-    rest, first = np.uint64(abs(value)), np.uint64(20)
-    while True:  # from the last digit to the first; the last one is byte 19
-        first -= np.uint64(1)
-        digits[first] = np.uint64(48) + rest % np.uint64(10)
+    rest, digits, limit = np.uint64(abs(value)), 1, np.uint64(10)
+    while digits < 19 and rest >= limit:
+        digits += 1
+        limit *= np.uint64(10)
+    at += np.uint64(digits)
+    for k in range(1, digits + 1):
+        room[at - np.uint64(k)] = np.uint64(48) + rest % np.uint64(10)
         rest //= np.uint64(10)
-        if rest == np.uint64(0):
-            break
-    while first < np.uint64(20):
-        room[at] = digits[first]
-        at += np.uint64(1)
-        first += np.uint64(1)
     return at
 
 
 @compiled
 def join(block: Codes, steps: Ints, places: Ints, text: Bytes, room: Bytes) -> np.uint64:
-    """Writes records as lines of text; returns the number of bytes. `drawing/records.py` describes the tables."""
-    at, digits = np.uint64(0), np.empty(64, np.uint8)
+    """Writes records as lines of text; returns the number of bytes. `drawing/records.py` describes the tables.
+
+    WHOLE bytes of each value are copied at once, which the next value overwrites; text and room end with as many more.
+    """
+    at = np.uint64(0)
     for r in range(block.shape[0]):
         for c in range(block.shape[1]):
             code = block[r, c]
-            if steps[c, 2] and code < steps[c, 3]:
-                at = _digits(steps[c, 1] + code * steps[c, 2], room, at, digits)
-                code = 0
-            elif steps[c, 2]:
+            if steps[c, 2]:
+                if code < steps[c, 3]:
+                    at = _digits(steps[c, 1] + code * steps[c, 2], room, at)
                 code = 0
             place = places[steps[c, 0] + code]
             start, length = np.uint64(place >> 16), np.uint64(place & 0xFFFF)
-            for k in range(length):
+            for k in range(WHOLE):
+                room[at + np.uint64(k)] = text[start + np.uint64(k)]
+            for k in range(np.uint64(WHOLE), length):
                 room[at + k] = text[start + k]
             at += length
     return at

@@ -22,7 +22,7 @@ from cantle.trusted.geometry import value_sets
 from cantle.trusted.geometry.boxes import Ints
 
 Floats = npt.NDArray[np.float64]
-_BLOCK = 1 << 15  # records drawn at once by kernels
+_BLOCK = 1 << 15  # records drawn at once, so that what is held about them stays in the cache
 LEAST_VARIANCE = 1e-100
 """At large rates variances and their squares would become 0, and quotients of them would not be numbers."""
 
@@ -214,9 +214,13 @@ def draw_uniform(lo: Ints, hi: Ints, row: Codes, size: int, generator: Dice) -> 
     widest = int(width.max(initial=1))
     if widest == 1:
         return lo.astype(kind)[row]
-    random = generator.random(len(row), dtype=np.float32 if widest <= 1 << 16 else np.float64)
-    within = (random * width[row]).astype(np.int64)
-    return (lo[row] + np.minimum(within, width[row] - 1)).astype(kind)
+    codes = np.empty(len(row), kind)
+    for first in range(0, len(row), _BLOCK):
+        here = row[first : first + _BLOCK]
+        random = generator.random(len(here), dtype=np.float32 if widest <= 1 << 16 else np.float64)
+        room = width[here]
+        codes[first : first + _BLOCK] = lo[here] + np.minimum((random * room).astype(np.int64), room - 1)
+    return codes
 
 
 def dot(one: Floats | Ints, other: Floats | Ints) -> float:

@@ -241,9 +241,9 @@ class Drawn:
             [[start, table.first, table.step, table.end] for start, table in zip(starts, tables, strict=True)]
         )
         places = np.concatenate([table.places + (offset << 16) for table, offset in zip(tables, offsets, strict=True)])
-        text = np.concatenate([table.text for table in tables])
+        text = np.concatenate([*(table.text for table in tables), np.zeros(_kernels.WHOLE, np.uint8)])
         longest = sum(table.longest for table in tables)
-        room = np.empty(_ROWS * longest, dtype=np.uint8)
+        room = np.empty(_ROWS * longest + _kernels.WHOLE, dtype=np.uint8)
         digest = hashlib.sha256(header)
         with path.open("wb") as file:
             file.write(header)
