@@ -51,8 +51,7 @@ def part(rows: Words, start: Ints, end: Ints, fields: Words, point: Ints, free: 
 
 
 @compiled
-def count_bins(rows: Words, field: Words, entry: Codes, bins: Codes, width: int, counts: Ints) -> None:
+def count_bins(codes: Codes, entry: Codes, bins: Codes, width: int, counts: Ints) -> None:
     """Adds to counts[entry * width + bin of the code] for each record."""
     for r in range(len(entry)):
-        code = (rows[r, field[0]] >> field[1]) & field[2]
-        counts[_U(entry[r]) * _U(width) + _U(bins[code])] += 1
+        counts[_U(entry[r]) * _U(width) + _U(bins[codes[r]])] += 1

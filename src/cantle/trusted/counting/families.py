@@ -68,7 +68,7 @@ class ViewEngine(WordEngine):
                 continue
             here = slice(int(ends[some.start] - records[some.start]), int(ends[some.stop - 1]))
             family = np.repeat(np.arange(some.stop - some.start), records[some])
-            counts += count_families(workload, view, self._columns(self._rows[here]), family)
+            counts += count_families(workload, view, self._columns(here), family)
         return counts
 
     def occupied(self, key: GridCells | CodeTable) -> tuple[Ints, Ints]:

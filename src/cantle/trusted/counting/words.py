@@ -148,6 +148,7 @@ class WordEngine(Private, Tables):
         """Drops what was prepared for questions about the whole table, in the order of the records."""
         self._placed: tuple[Grid, Codes] | None = None
         self._located: tuple[ColumnCells, Codes] | None = None
+        self._codes: dict[int, Codes] = {}
         self._copy: Codes | None = None
         self._tables: dict[int, tuple[Ints, Ints]] = {}
         self._kept = None
@@ -168,7 +169,8 @@ class WordEngine(Private, Tables):
         assert self._all is not None
         counts = np.zeros(workload.cells, dtype=np.int64)
         for here in slices(len(self._all), MANY):
-            columns = [*self._columns(self._all[here]), self._layout.column(self._all[here].T, -1)]
+            rows = self._all[here]
+            columns = [*(self._unpacked(rows, a) for a in range(len(self.sizes))), self._layout.column(rows.T, -1)]
             counts += count_table(workload, columns[: len(workload.within.edges)], compiled=self.compiled)
         return counts
 
@@ -263,10 +265,27 @@ class WordEngine(Private, Tables):
 
     # ---- the whole table ----------------------------------------------------------------------------------
 
-    def _columns(self, rows: Words) -> list[Codes]:
-        """The codes of these records by attribute, in narrow types."""
-        kinds = (np.min_scalar_type(size - 1) if size <= 2**32 else np.dtype(np.int64) for size in self.sizes)
-        return [self._layout.column(rows.T, a).astype(kind, copy=False) for a, kind in enumerate(kinds)]
+    def _kind(self, attribute: int) -> type[np.integer]:
+        """A narrow type for the codes of an attribute."""
+        size = self.sizes[attribute]
+        return np.min_scalar_type(size - 1).type if size <= 2**32 else np.int64
+
+    def _unpacked(self, rows: Words, attribute: int) -> Codes:
+        """The codes of these records, in a narrow type."""
+        return self._layout.column(rows.T, attribute).astype(self._kind(attribute))
+
+    def _column(self, attribute: int) -> Codes:
+        """The codes of all records, which are kept until the first split: rounds of questions need them again."""
+        if attribute not in self._codes:
+            codes = self._store.room((len(self._rows),), self._kind(attribute))
+            for here in slices(len(self._rows), BATCH):
+                codes[here] = self._layout.column(self._rows[here].T, attribute)
+            self._codes[attribute] = codes
+        return self._codes[attribute]
+
+    def _columns(self, here: slice) -> list[Codes]:
+        """The codes of some records by attribute."""
+        return [self._column(a)[here] for a in range(len(self.sizes))]
 
     def _cell_counts(self, key: CellKey) -> Ints:
         counts = np.zeros(key.cells, dtype=np.int64)
@@ -288,7 +307,7 @@ class WordEngine(Private, Tables):
         if isinstance(key, CrossTables) and key.subset is not None:
             copy = self._copies()
             for here in records:
-                columns = self._columns(self._rows[here])
+                columns = self._columns(here)
                 used = np.flatnonzero(key.subset.takes_part(columns, copy[here]))
                 yield locate([column[used] for column in columns])
             return
@@ -296,7 +315,7 @@ class WordEngine(Private, Tables):
             self._located = None
             cells = self._store.room((len(self.sizes), len(self._rows)), key.within.kind)
             for here in slices(len(self._rows), MANY):
-                cells[:, here] = locate(self._columns(self._rows[here]))
+                cells[:, here] = locate(self._columns(here))
             self._located = key.within.copy(), cells
         for here in records:
             yield self._located[1][:, here]
@@ -337,10 +356,9 @@ class WordEngine(Private, Tables):
             entry = self._store.room((len(self._rows),), kind)
             addends = grid.addends(self.classes, kind)
             for here in slices(len(self._rows), BATCH):
-                words = self._rows[here].T
-                entry[here] = self._layout.column(words, -1)
+                entry[here] = self._layout.column(self._rows[here].T, -1)
                 for attribute, values in addends.items():
-                    entry[here] += values.at(self._layout.column(words, attribute))
+                    entry[here] += values.at(self._column(attribute)[here])
             self._placed = grid.copy(), entry
         return self._placed[1]
 
@@ -353,11 +371,10 @@ class WordEngine(Private, Tables):
         if self.compiled and bins.table is not None:
             from cantle.trusted.counting import _word_kernels
 
-            field = self._layout.fields[key.attribute]
-            _word_kernels.count_bins(self._rows, field, entry, bins.table, key.width, counts)
+            _word_kernels.count_bins(self._column(key.attribute), entry, bins.table, key.width, counts)
         else:
             for here in slices(len(entry), max(BATCH, len(counts))):
-                number = bins.at(self._layout.column(self._rows[here].T, key.attribute))
+                number = bins.at(self._column(key.attribute)[here])
                 number += entry[here].astype(np.int32, copy=False) * np.int32(key.width)
                 add_counts(counts, number)
         return counts.reshape(grid.cells, key.classes, key.width)
