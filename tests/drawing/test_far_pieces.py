@@ -45,7 +45,7 @@ def test_the_last_cell_may_hold_what_lies_above_the_bound() -> None:
     believed = {noisy: far_and_expected({**known, CELLS - 1: noisy})[1][-1] for noisy in (15.0, 30.0, 45.0)}
     assert believed[15.0] < 1  # 1.5 deviations of its noise
     assert 10 < believed[30.0] < 25
-    assert 30 < believed[45.0] < 45
+    assert 44 < believed[45.0] < 46
 
 
 @pytest.mark.parametrize("rate", [0.3, 0.6, 1.2])

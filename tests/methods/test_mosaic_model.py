@@ -8,13 +8,20 @@ from itertools import product
 import numpy as np
 import pytest
 
-from cantle.drawing.column_cells import Column, largest_spikes, starting_edges, with_null, with_single_values
+from cantle.drawing.column_cells import (
+    Column,
+    largest_spikes,
+    split_edges,
+    starting_edges,
+    with_null,
+    with_single_values,
+)
 from cantle.drawing.smooth import combine, project, segments, smooth
 from cantle.methods.mosaic import plan as rules
 from cantle.methods.mosaic.model import conditionals, label_classes, label_fit
 from cantle.methods.mosaic.model.classes import CLASSES, learn_classes
 from cantle.methods.mosaic.model.conditionals import Places
-from cantle.methods.mosaic.model.estimates import draw_values, slopes
+from cantle.methods.mosaic.model.estimates import draw_values, steepness
 from cantle.methods.mosaic.model.generate import Model, generate
 from cantle.methods.mosaic.model.groupings import Groupings, barriers
 from cantle.methods.mosaic.model.label_tree import label_tree
@@ -198,12 +205,23 @@ def test_kernels_draw_the_same_records_as_the_specification(seed: int, learned: 
 
 
 def test_density_inside_a_cell_follows_the_flatter_neighbour() -> None:
-    """By hand: the densities are 40, 20, 10, 10, 0, then null. From the second cell on, density falls by 10 over 3
-    values, so by 10/3 over half of that cell, a sixth of its mean; the others are at an end or beside a level one."""
-    edges = np.array([0, 1, 3, 7, 11, 15, 16])
-    counts = np.array([40, 40, 40, 40, 0, 9])
-    assert slopes(counts, edges, null=True).tolist() == pytest.approx([0, -10 / 3 / 20, 0, 0, 0, 0])
-    assert not slopes(np.diff(edges) * 7, edges, null=False).any()
+    """By hand: cells of an exponential, however wide they are, fall by their width times its rate. The one before a
+    level cell is even, and so are cells at an end, a null cell, and cells of one density."""
+    edges = np.array([0, 10, 15, 30, 60, 80, 100, 120, 121])
+    below = 1 - np.exp(-edges[:6] / 20)
+    counts = np.array([*np.rint(1e9 * np.diff(below)), 1e6, 1e6, 9])
+    assert steepness(counts, edges, null=True)[1:4].tolist() == pytest.approx([-5 / 20, -15 / 20, -30 / 20], rel=0.02)
+    assert not steepness(counts, edges, null=True)[[0, 6, 7]].any()
+    assert np.abs(steepness(np.diff(edges) * 7, edges, null=False)).max() < 1e-9
+
+
+def test_cells_with_few_records_are_joined_far_from_the_others() -> None:
+    """By hand: only the second cell holds many records. From 20 on cells are about half as wide as they are far from
+    it, 10, 10, 10, 20, 30; the last stays by itself. Without a cell of many records all stay."""
+    edges, few = np.arange(0, 121, 10), np.zeros(12, dtype=np.int64)
+    many = few + 50 * (np.arange(12) == 1)
+    assert split_edges(edges, many, 0.1).tolist() == [0, 10, 20, 30, 40, 50, 70, 100, 110, 120]
+    assert split_edges(edges, few, 0.1).tolist() == edges.tolist()
 
 
 def test_values_inside_cells_follow_a_falling_density() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from cantle.drawing.counts import Floats
 from cantle.schema.domain import Attribute, Plane, Steps
+from cantle.trusted.core.arrays import Bools
 from cantle.trusted.geometry.boxes import Ints
 from cantle.trusted.geometry.value_classes import ValueClasses
 
@@ -30,6 +31,10 @@ RICH_VALUES = 256
 FEWEST_SPLIT, PER_PART, MOST_PARTS = 6, 3, 16
 """Records times the rate of their noise from which on a cell is split, and per part; and the most parts. Chosen on
 Adult, bank, diamonds, doctor visits, free light chains, health insurance and labour supply, at epsilon 0.3 and 1."""
+
+FEWEST_KEPT, GROWTH = 3, 0.5
+"""Records times that rate from which on a cell is never joined with others, and how wide joined cells may be, relative
+to their distance from these. Chosen on generated lengths of time: exponential, gamma, log-normal, normal."""
 
 MOST_SPIKES = 24
 PERIODS = (1, 5, 10, 50, 100, 500, 1000, 5000, 10_000, 50_000, 100_000)
@@ -141,17 +146,33 @@ def aligned_blocks(
 
 
 def split_edges(edges: Ints, noisy: Ints, rate: float) -> Ints:
-    """The edges after cells with many records are split into parts of equal width; `rate` is that of the noise.
+    """The edges after cells with many records are split into parts of equal width, and cells with few are joined, far
+    from all others: the noise of many empty cells would hide the end of a distribution. `rate` is that of the noise.
 
     >>> split_edges(np.array([0, 10, 40, 41]), np.array([50, 90, 500]), 0.1).tolist()
     [0, 10, 20, 30, 40, 41]
     """
+    kept = _not_joined(edges, noisy * rate >= FEWEST_KEPT)
+    edges, noisy = edges[kept], np.add.reduceat(noisy, kept[:-1])
     records, widths = noisy * rate, np.diff(edges)
     parts = np.where(records >= FEWEST_SPLIT, np.clip(records // PER_PART, 1, MOST_PARTS), 1).astype(np.int64)
     parts = np.minimum(parts, widths)
     cell = np.repeat(np.arange(len(parts)), parts)
     within = np.arange(len(cell)) - np.repeat(np.cumsum(parts) - parts, parts)
     return np.append(edges[cell] + within * widths[cell] // parts[cell], edges[-1]).astype(np.int64)
+
+
+def _not_joined(edges: Ints, many: Bools) -> Ints:
+    """Which edges stay, given which cells hold `many` records. Cells that hold few grow with their distance from these;
+    the last one, in which values above the bound count too, stays by itself."""
+    if not many.any():
+        return np.arange(len(edges))
+    low, high = edges[:-1][many, None], edges[1:][many, None]
+    distance, kept = np.maximum(low - edges, edges - high).clip(0).min(axis=0), [0]
+    for at in range(1, len(edges) - 2):
+        if edges[at] - edges[kept[-1]] >= GROWTH * min(distance[at], distance[kept[-1]]):
+            kept.append(at)
+    return np.array([*kept, *range(max(1, len(edges) - 2), len(edges))])
 
 
 def with_single_values(edges: Ints, codes: Ints) -> Ints:

@@ -16,25 +16,28 @@ from cantle.drawing.counts import Floats, each_dot, mix
 from cantle.trusted.core.arrays import Bools, Codes
 from cantle.trusted.geometry.boxes import Ints
 
-STRONG = 5.0
+STRONG = 6.0
 """A piece whose sum exceeds this many standard deviations of its noise surely holds records. Of fifty empty cells, one
 exceeds three standard deviations in every second column, and it would make the whole range a place of records."""
 
 REACH = 0.25
 """A cell is far if it is farther from the span of all strong pieces than this part of the span's length."""
 
-_RATES = 2.0 ** np.arange(0, 8, 0.25)  # how fast a tail may fall, per length of the span
+_RATES = 2.0 ** np.arange(0, 8, 0.25)  # how fast a tail may fall at first, per length of the span
 _LIKELY, _SPREAD = 8.0, 0.5  # such a rate if the last two strong pieces suggest none, and the spread of its logarithm
+_HEAVY, _POWER = 0.25, 3.0  # how likely it is that density falls with a power of the distance, and that power
 _ENDS = 0.1  # how likely it is that there is no tail, beside that rate
 _AMOUNT = 4.0  # inverse variance of the number of records in the tail, relative to what the rate lets expect
+_SURE = 2.5  # standard deviations from which on the last cell is believed, in full from one more on
 
 
 def tail(counts: Floats, variance: Floats, widths: Floats, starts: Ints) -> tuple[Bools, Floats]:
     """Which cells are far above all strong pieces, and how many records are expected in them.
 
-    `starts` are those of pieces of constant density. Beyond the last strong piece density falls exponentially, at the
-    likeliest rate, given the last two strong pieces and the noisy counts, which also say how much of a tail there is.
-    The last cell, where values above the bound count too, may hold more; that is believed as far as it exceeds its
+    `starts` are those of pieces of constant density. Beyond the last strong piece density falls exponentially or with a
+    power of the distance: expected is the mean over all such tails, by how likely the last two strong pieces and the
+    noisy counts make them; the counts also say how much of a tail there is.
+    The last cell, where values above the bound count too, may hold more; that is believed if it clearly exceeds its
     noise. A span of one value is no place where records are: beyond a frequent value comes the rest of the column.
     """
     place = np.concatenate([[0.0], np.cumsum(widths)])
@@ -50,17 +53,20 @@ def tail(counts: Floats, variance: Floats, widths: Floats, starts: Ints) -> tupl
         likely = np.log(density[-2] / density[-1]) / (middle[-1] - middle[-2])
 
     rates = _RATES / (high - low)
-    above = np.exp(-rates[:, None] * np.maximum(place - high, 0.0))
+    fallen = rates[:, None] * np.maximum(place - high, 0.0)
     beyond = (sums[strong[-1]] / np.expm1(rates * (last - first)[strong[-1]]))[:, None]
-    expected = np.append(beyond * (above[:, :-1] - above[:, 1:]), np.zeros((1, len(widths))), axis=0)
+    tails = [beyond * -np.diff(above) for above in (np.exp(-fallen), (1 + fallen / _POWER) ** -_POWER)]
+    expected = np.concatenate([*tails, np.zeros((1, len(widths)))])
     certain, seen = (_AMOUNT + (part * expected / variance).sum(axis=1) for part in (expected, counts))
     amount = np.maximum(seen / certain, 0.0)
-    prior = np.append(-((np.log(rates / likely) / _SPREAD) ** 2) / 2, np.log(_ENDS))
-    best = int(np.argmax(prior + amount * seen - (amount**2 * certain + np.log(certain)) / 2))
-    likeliest = amount[best] * expected[best]
-    more = counts[-1:] - likeliest[-1:]
-    likeliest[-1:] += more * believed(more, variance[-1:])
-    return place[:-1] >= high + REACH * (high - low), likeliest
+    usual = -((np.log(rates / likely) / _SPREAD) ** 2) / 2
+    prior = np.concatenate([usual + np.log(1 - _HEAVY), usual + np.log(_HEAVY), [np.log(_ENDS)]])
+    score = prior + amount * seen - (amount**2 * certain + np.log(certain)) / 2
+    weights = np.exp(score - score.max())
+    mean = mix(weights / weights.sum() * amount, expected)
+    more = counts[-1:] - mean[-1:]
+    mean[-1:] += more * np.clip(more / np.sqrt(variance[-1:]) - _SURE, 0.0, 1.0)
+    return place[:-1] >= high + REACH * (high - low), mean
 
 
 SEGMENT_PRICE = 3.0

@@ -90,34 +90,43 @@ _TINY = 1e-300
 BLOCK = 1 << 16
 """Records whose values are drawn together."""
 
+_STEEPEST = 8.0
+_FEWEST = 0.5  # records that an empty cell counts as, beside its neighbours
+
 
 def draw_values(cells: Codes, edges: Ints, null: bool, dice: Dice) -> Codes:
     """A code inside each record's cell; the last cell may be null."""
     if len(edges) == edges[-1] + 1:  # every cell is one value
         return cells
-    slope = slopes(np.bincount(cells, minlength=len(edges) - 1), edges, null)
+    rise = steepness(np.bincount(cells, minlength=len(edges) - 1), edges, null)
+    even, above = np.abs(rise) < 1e-6, np.expm1(rise)
     codes: Codes = np.empty(len(cells), dtype=np.min_scalar_type(edges[-1]))
     for start in range(0, len(cells), BLOCK):
         some = cells[start : start + BLOCK]
-        first, width, rise, even = edges[:-1][some], np.diff(edges)[some], slope[some], dice.random(len(some))
-        # the place in the cell below which a share `even` of it lies, if density rises from 1 - rise to 1 + rise
-        place = 2 * even / np.maximum(1 - rise + np.sqrt((1 - rise) ** 2 + 4 * rise * even), _TINY)
+        share, first, width = dice.random(len(some)), edges[:-1][some], np.diff(edges)[some]
+        # the place in the cell below which this share of it lies, if density grows by e^rise from end to end
+        place = np.where(even[some], share, np.log1p(share * above[some]) / np.where(even, 1.0, rise)[some])
         codes[start : start + BLOCK] = first + np.minimum((place * width).astype(np.int64), width - 1)
     return codes
 
 
-def slopes(counts: Ints, edges: Ints, null: bool) -> Floats:
-    """For each cell by which part of its mean the density rises from the middle to the upper end; negative if it falls.
+def steepness(counts: Ints, edges: Ints, null: bool) -> Floats:
+    """By how much the logarithm of the density grows from the lower to the upper end of each cell.
 
     It changes as it does towards one of both neighbours, namely the one to which it changes less, so that frequent
-    values and noise beside a cell move little. In a cell that is denser or sparser than both it is even.
+    values and noise beside a cell move little. In a cell that is denser or sparser than both it is even. A steep cell
+    has its mean density not in its middle; where it has it follows from the steepness, so both are found in turn.
     """
-    widths, middles = np.diff(edges), (edges[1:] + edges[:-1]) / 2
-    change = np.diff(counts / widths) / np.diff(middles)
-    change[len(change) - null :] = 0.0
-    before, after = np.append(0.0, change), np.append(change, 0.0)
-    flatter = np.where(before * after > 0, np.sign(after) * np.minimum(np.abs(before), np.abs(after)), 0.0)
-    return np.clip(flatter * widths**2 / (2 * np.maximum(counts, 1)), -1.0, 1.0)
+    widths, middles = np.diff(edges).astype(np.float64), (edges[1:] + edges[:-1]) / 2
+    level, rise = np.log(np.maximum(counts, _FEWEST) / widths), np.zeros(len(widths))
+    for _ in range(3):
+        half = np.maximum(np.abs(rise) / 2, 1e-3)
+        change = np.diff(level) / np.diff(middles + widths * np.sign(rise) * np.log(np.sinh(half) / half) / (2 * half))
+        change[len(change) - null :] = 0.0
+        before, after = np.append(0.0, change), np.append(change, 0.0)
+        flatter = np.where(before * after > 0, np.sign(after) * np.minimum(np.abs(before), np.abs(after)), 0.0)
+        rise = np.clip(flatter * widths, -_STEEPEST, _STEEPEST)
+    return rise
 
 
 _SWEEPS = 10
