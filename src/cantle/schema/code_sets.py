@@ -348,9 +348,7 @@ def changed(question: Question, change: Callable[[OneColumn | Linear], Question]
 
 
 def recoded(
-    question: Question,
-    codes: Callable[[Key, AnySet], AnySet],
-    terms: Callable[[Term], Term] = lambda term: term,
+    question: Question, codes: Callable[[Key, AnySet], AnySet], terms: Callable[[Term], Term] = lambda term: term
 ) -> Question:
     """The question with every set of codes and every term of a sum replaced; questions know no `not`."""
     if isinstance(question, Joined):

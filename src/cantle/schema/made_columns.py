@@ -10,15 +10,7 @@ from math import gcd, lcm
 
 import numpy as np
 
-from cantle.schema.code_sets import (
-    CodeSet,
-    Key,
-    Linear,
-    OneColumn,
-    Question,
-    Term,
-    join,
-)
+from cantle.schema.code_sets import CodeSet, Key, Linear, OneColumn, Question, Term, join
 from cantle.schema.domain import Attribute, Labels, unsigned
 from cantle.schema.lists import Lists
 from cantle.schema.scales import Steps

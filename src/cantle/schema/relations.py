@@ -34,17 +34,7 @@ from cantle.schema.code_sets import (
     reduced,
 )
 from cantle.schema.domain import Attribute
-from cantle.schema.made_columns import (
-    VALUE,
-    Computed,
-    Difference,
-    Drawn,
-    Form,
-    LookedUp,
-    Made,
-    Unfolded,
-    sums_of,
-)
+from cantle.schema.made_columns import VALUE, Computed, Difference, Drawn, Form, LookedUp, Made, Unfolded, sums_of
 from cantle.schema.places import Area
 from cantle.schema.scales import Steps
 from cantle.trusted.core.arrays import Codes

@@ -41,13 +41,7 @@ _ISO = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d", "%Y-%m-%dT%H
 _ISO_ZONED = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z")
 
 MIXED = pl.Struct(
-    {
-        "text": pl.String(),
-        "whole": pl.Int64(),
-        "number": pl.Float64(),
-        "moment": pl.Datetime("us"),
-        "day": pl.Date(),
-    }
+    {"text": pl.String(), "whole": pl.Int64(), "number": pl.Float64(), "moment": pl.Datetime("us"), "day": pl.Date()}
 )
 """The type of a column with several kinds of values: in each row at most one of these fields is not null
 (cantle.data.frames)."""
