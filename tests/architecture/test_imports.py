@@ -159,7 +159,6 @@ def test_trusted_code_needs_numpy_and_the_standard_library_only() -> None:
     outside = {
         "trusted.counting.graph": {"polars"},
         "trusted.bounding.families": {"polars"},
-        "trusted.counting.filed_families": {"polars"},
         "trusted.counting.stores": {"polars"},
         "trusted.counting.spark": {"polars", "pyspark"},
         "trusted.counting.spark.cluster": {"pyspark", "py4j", "pyarrow"},

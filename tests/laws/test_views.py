@@ -82,7 +82,7 @@ def files(dice: np.random.Generator, keys: int) -> tuple[list[Row], list[Row]]:
 
 
 def engine_of(families: Families, store: Store | None = None) -> FamilyEngine:
-    return FamilyEngine(lambda: [families], DOMAIN, store)
+    return FamilyEngine([families], DOMAIN, store)
 
 
 def within(view: int) -> ColumnCells:

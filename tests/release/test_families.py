@@ -109,6 +109,17 @@ def test_changed_families_are_noticed(release: cantle.Release) -> None:
     assert problems(replace(release, frames={"tables": noisy})) != []
 
 
+@pytest.mark.parametrize("epsilon", [1, 100])
+@pytest.mark.parametrize("most", [1, 8])
+def test_families_may_have_no_second_child_or_none(most: int, epsilon: float, tmp_path: Path) -> None:
+    tables = clinic(600, 3)
+    for visits in (tables["visits"].unique("id") if most == 1 else tables["visits"], tables["visits"].head(0)):
+        document = package(unit={"family": "patients", "max_children": most})
+        made = cantle.publish(tables | {"visits": visits}, document, epsilon=epsilon, insecure_seed=1)
+        assert abs(made.count("number_of_visits >= 1").value - visits["id"].n_unique()) < 600 / epsilon
+        assert verify_folder(made.save(tmp_path / f"{len(visits)}")) == []
+
+
 # ---- engines ----------------------------------------------------------------------------------------------------
 
 

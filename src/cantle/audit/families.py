@@ -60,12 +60,12 @@ class FamilyConfig(Scripted):
     def source(self, table: Table) -> FamilyEngine:
         # by the name in its module, so that a flaw can take its place
         families = joining.families_of(_rows([KEYS[record[0]] for record in table]), DOMAIN, ORDER)
-        return FamilyEngine(lambda: [families], DOMAIN)
+        return FamilyEngine([families], DOMAIN)
 
     def questions(self, curator: Curator) -> FamilyQuestions:
         questions = FamilyQuestions(curator)
         for view in (PARENTS, FIRST, LATER, CHILDREN):
-            questions.set_cells(view, [np.arange(size + 1) for size in DOMAIN.sizes(view)])
+            questions.of(view).set_cells([np.arange(size + 1) for size in DOMAIN.sizes(view)])
         return questions
 
 
@@ -95,14 +95,14 @@ def _one_table(view: int, *columns: int) -> Script:
 
     def script(questions: FamilyQuestions, last: Callable[[], None]) -> Answers:
         last()
-        return [questions.table(view, _table(view, *columns), Fraction(2), "table 1").noisy.tolist()]
+        return [questions.table(view, _table(view, *columns), Fraction(2), "table 1").tolist()]
 
     return script
 
 
 def _choice(questions: FamilyQuestions, last: Callable[[], None]) -> Answers:
     """A choice between tables of two views by their distance from a model made of the noisy number of families."""
-    size, _ = questions.size(Fraction(1))
+    size = questions.size(Fraction(1))
     tables = [(FIRST, _table(FIRST, 2)), (LATER, _table(LATER, OWN))]
     models = [np.full(2, max(0, size)), np.full(2, 1)]
     chosen = questions.choose(questions.round(tables), models, np.array([0, 1]), np.arange(2), Fraction(4), "choice")
@@ -113,10 +113,10 @@ def _choice(questions: FamilyQuestions, last: Callable[[], None]) -> Answers:
 
 def _cells(questions: FamilyQuestions, last: Callable[[], None]) -> Answers:
     """Counts of a column of all children, then a table of first children."""
-    (wide,) = questions.wide_cells(CHILDREN, [_table(CHILDREN, 2)], Fraction(2))
+    wide = questions.table(CHILDREN, _table(CHILDREN, 2), Fraction(2), "cells")
     last()
     questions.table(FIRST, _table(FIRST, 1), Fraction(2), "table 1")
-    return [wide.noisy.tolist()]
+    return [wide.tolist()]
 
 
 LATER_TABLE = FamilyConfig(

@@ -33,7 +33,6 @@ from cantle.schema.table import TableSchema
 from cantle.trusted.bounding.families import Families, Order, as_children, families_of, is_of_children
 from cantle.trusted.bounding.persons import PERSON
 from cantle.trusted.counting.families import FamilyEngine
-from cantle.trusted.counting.filed_families import FiledFamilies
 from cantle.trusted.geometry.views import FamilyDomain
 
 if TYPE_CHECKING:
@@ -70,11 +69,8 @@ def open_engine(
     kinds: list[str] = []
     domain, order = FamilyDomain(*schema.sizes, schema.max_children), order_of(schema)
     groups = choice.store.together(_rows(data, schema, choice, kinds), PERSON)
-    if choice.engine == "memory":
-        joined = [families_of(group, domain, order) for group in groups]
-        return {"frame": kinds[0]}, FamilyEngine(lambda: joined, domain)
-    with FiledFamilies(groups, domain, order) as filed:
-        return POLARS, FamilyEngine(filed, domain, choice.store)
+    engine = FamilyEngine((families_of(group, domain, order) for group in groups), domain, choice.store)
+    return {"frame": kinds[0]} if choice.engine == "memory" else POLARS, engine
 
 
 def _open_spark(both: tuple[object, object], schema: FamilySchema) -> SparkFamilies:

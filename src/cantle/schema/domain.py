@@ -176,16 +176,10 @@ class Attribute:
         """Places on the grid of fine values, the place after the last for null; `within` as in `decode`."""
         if self.width == 1:
             return codes
-        start, room = self.rooms
-        inside = (within * room[codes]).astype(np.int64)
-        fine = start[codes] + np.minimum(inside, room[codes] - 1, out=inside)
-        return fine.astype(unsigned(self.grid + 1))
-
-    @cached_property
-    def rooms(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """For each bin, and for null after them: its first place on the grid, and its number of places."""
-        start = np.minimum(np.arange(self.bins + 1) * self.width, self.grid)
-        return start, np.append(np.diff(start), 1)
+        start = np.minimum(codes.astype(np.int64) * self.width, self.grid)
+        room = np.clip(self.grid - start, 1, self.width)  # null has one place
+        inside = (within * room).astype(np.int64)
+        return (start + np.minimum(inside, room - 1, out=inside)).astype(unsigned(self.grid + 1))
 
     def places(self, edges: NDArray[np.int64]) -> NDArray[np.int64]:
         """Edges between codes as edges between places; null stays the last code."""

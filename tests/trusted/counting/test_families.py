@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import tempfile
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -22,9 +23,8 @@ from cantle.trusted.core.budget import NANO, Budget, Unit
 from cantle.trusted.core.curator import Curator
 from cantle.trusted.core.keys import CodeTable
 from cantle.trusted.counting import families as counting
-from cantle.trusted.counting import filed_families
+from cantle.trusted.counting import stores
 from cantle.trusted.counting.families import FamilyEngine
-from cantle.trusted.counting.filed_families import FiledFamilies
 from cantle.trusted.counting.stores import FAILURE, InMemory, OnDisk, Store
 from cantle.trusted.geometry.views import CHILDREN, LATER, PARENTS, VIEWS
 from cantle.trusted.geometry.workloads import MOST_QUESTIONS, FamilyWorkload, fingerprint
@@ -62,7 +62,7 @@ def frames(parents: list[Any], children: list[Any]) -> list[pl.DataFrame]:
 
 
 def engine_of(families: Families, store: Store | None = None) -> FamilyEngine:
-    return FamilyEngine(lambda: [families], DOMAIN, store)
+    return FamilyEngine([families], DOMAIN, store)
 
 
 def records(view: int, parent: tuple[int, ...], children: tuple[tuple[int, ...], ...]) -> Iterator[tuple[int, ...]]:
@@ -228,40 +228,36 @@ def test_nothing_is_left_when_the_engine_is_closed() -> None:
 # ---- families on disk -------------------------------------------------------------------------------------------
 
 
-def test_filed_families_are_those_of_all_rows_together() -> None:
+def test_families_on_disk_are_those_of_all_rows_together() -> None:
     parents, children = rows_of(4, 30)
     groups = list(OnDisk(7).together(frames(parents, children), "person"))
     assert len(groups) > 1
-    with FiledFamilies(groups, DOMAIN, ORDER) as filed:
-        for _ in range(2):  # as often as they are asked for
-            found = sorted(one for part in filed() for one in listed(part))
-            assert found == listed(joined(parents, children))
-        counts = FamilyEngine(filed, DOMAIN, OnDisk()).count_all(workload())
+    by_group = (families_of(rows, DOMAIN, ORDER) for rows in groups)
+    counts = FamilyEngine(by_group, DOMAIN, OnDisk()).count_all(workload())
     assert counts.tolist() == naive(QUESTIONS, joined(parents, children))
 
 
-def test_the_file_of_families_is_closed_whatever_happens() -> None:
-    opened = FiledFamilies([frames([("a", (0,))], [])], DOMAIN, ORDER)
-    with opened as filed:
-        assert len(list(filed())) == 1
-    assert opened._file.closed
+def test_the_file_of_parts_is_read_again_and_closed_whatever_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, opened = list[Any](), tempfile.TemporaryFile
+    monkeypatch.setattr(stores.tempfile, "TemporaryFile", lambda: made.append(opened()) or made[-1])
+    with OnDisk().again([("a", 1), ("b", 2)]) as again:
+        assert [*again()] == [*again()] == [("a", 1), ("b", 2)]
 
-    def failing() -> Iterator[list[pl.DataFrame]]:
-        yield frames([("a", (0,))], [])
+    def failing() -> Iterator[str]:
+        yield "a"
         raise EngineError("no more")
 
-    failed = FiledFamilies(failing(), DOMAIN, ORDER)
-    with pytest.raises(EngineError, match="no more"), failed:
+    with pytest.raises(EngineError, match="no more"), OnDisk().again(failing()):
         pass
-    assert failed._file.closed
+    assert [file.closed for file in made] == [True, True]
 
 
 def test_a_full_disk_names_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "/secret/folder")
 
-    monkeypatch.setattr(filed_families.pickle, "dump", full)
-    with pytest.raises(EngineError) as caught, FiledFamilies([frames([("a", (0,))], [])], DOMAIN, ORDER):
+    monkeypatch.setattr(stores.pickle, "dump", full)
+    with pytest.raises(EngineError) as caught, OnDisk().again(["a"]):
         pass
     assert str(caught.value) == FAILURE
     assert caught.value.__context__ is None

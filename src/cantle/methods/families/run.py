@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
-from cantle.drawing.column_cells import (
-    LOW_WIDTHS,
-    WIDTHS,
-    Column,
-    largest_spikes,
-    split_edges,
-    starting_edges,
-    with_null,
-    with_single_values,
-)
+from cantle.drawing.column_cells import starting_edges, with_null
 from cantle.drawing.counts import Dice
 from cantle.methods.families.layout import DRAWN_VIEWS, Layout
 from cantle.methods.families.model.draw import Drawing, Drawn, drawn_families, number_drawn
@@ -26,10 +17,10 @@ from cantle.methods.families.model.view_fit import FamilyFit, in_families, table
 from cantle.methods.families.plan import SIBLING_GROUPS, Plan, paid, plan
 from cantle.methods.families.questions import FamilyQuestions
 from cantle.methods.mosaic.model.groupings import FINEST
-from cantle.methods.mosaic.model.noisy_tables import question, whole_table
+from cantle.methods.mosaic.model.noisy_tables import NoisyTable, laplace_variance, question, whole_table
 from cantle.methods.mosaic.model.table_sets import FEWEST_GROUPS, MOST_PAIRS, DraftPool, Grouped, Survivors, grow
-from cantle.methods.mosaic.plan import SIZE, SPIKES, SPLIT, opening
-from cantle.methods.mosaic.questions import spike_search
+from cantle.methods.mosaic.plan import SIZE, opening
+from cantle.methods.mosaic.wide_cells import WideCells
 from cantle.schema.rules import Rules
 from cantle.trusted.geometry import item_partitions
 from cantle.trusted.geometry.boxes import Ints
@@ -65,9 +56,10 @@ class FamilyRun:
 
     def run(self) -> Drawn:
         """The drawn families; also sets `edges` and `fit`."""
-        self._size = self.questions.size(self._price(SIZE))
+        noisy = self.questions.size(self._price(SIZE))
+        self._size = noisy, laplace_variance(float(self._price(SIZE)))
         wide = sum(column.wide for column in (*self.layout.parent, *self.layout.child))
-        self.start = opening(self._size[0], float(self.epsilon), wide, [], self.accuracy(self._size[0]))
+        self.start = opening(noisy, float(self.epsilon), wide, [], self.accuracy(noisy))
         self._shape_cells()
         self._first_tables()
         self._siblings()
@@ -78,42 +70,23 @@ class FamilyRun:
     def _price(self, share: Fraction) -> Fraction:
         return paid(share, self.epsilon)
 
-    # ---- cells --------------------------------------------------------------------------------------------
+    def _rate(self, price: Fraction) -> tuple[int, int]:
+        """The rate of the noise of a table of parts."""
+        return price.numerator, price.denominator * item_partitions.PARTS
 
     def _shape_cells(self) -> None:
         """Determines the cells of all columns; those of wide ones are refined if there are enough families."""
-        views = ((PARENTS, self.layout.parent, 0), (CHILDREN, self.layout.child, len(self.layout.parent) + 1))
-        for (view, columns, before), own in zip(views, self.edges, strict=True):
-            widths = WIDTHS if self.start.gate or not self.start.wide else LOW_WIDTHS
-            cells = [starting_edges(column, widths) for column in columns]
-            if self.start.gate and any(column.wide for column in columns):
-                cells = self._refined(view, columns, before, cells)
-            own += [with_null(column, edges) for column, edges in zip(columns, cells, strict=True)]
+        layout, start = self.layout, replace(self.start, low=not self.start.gate, rich=False)
+        for view, columns, own in zip((PARENTS, CHILDREN), (layout.parent, layout.child), self.edges, strict=True):
+            own += [with_null(column, starting_edges(column)) for column in columns]
+            edges, first = layout.edges(view, *self.edges), 0 if view == PARENTS else len(layout.parent) + 1
+            wide = [first + place for place, column in enumerate(columns) if column.wide]
+            part = self.epsilon * Fraction(len(wide), max(1, start.wide))
+            asking = self.questions.of(view), layout.columns(view), wide, edges
+            WideCells(*asking, start, part, item_partitions.PARTS).refine()
+            own[:] = edges[first:][: len(columns)]
         for view in DRAWN_VIEWS:
-            self.questions.set_cells(view, self.layout.edges(view, *self.edges))
-
-    def _refined(self, view: int, columns: Sequence[Column], before: int, cells: list[Ints]) -> list[Ints]:
-        """The cells, those with many families split, and those of frequent values."""
-        wide = [number for number, column in enumerate(columns) if column.wide]
-        share = Fraction(len(wide), self.start.wide)
-        own = [with_null(column, edges) for column, edges in zip(columns, cells, strict=True)]
-        both = (own, []) if view == PARENTS else (self.edges[0], own)
-        self.questions.set_cells(view, self.layout.edges(view, *both))
-        asked, price = [whole_table(before + at, len(own[at]) - 1) for at in wide], self._price(SPLIT * share)
-        rate = float(price) / (item_partitions.PARTS * len(wide))
-        for at, answer in zip(wide, self.questions.wide_cells(view, asked, price), strict=True):
-            cells[at] = split_edges(cells[at], answer.noisy[: len(cells[at]) - 1], rate)
-        return self._with_spikes(view, columns, before, cells) if self.start.spikes else cells
-
-    def _with_spikes(self, view: int, columns: Sequence[Column], before: int, cells: list[Ints]) -> list[Ints]:
-        """The cells, where values that many families share become cells of their own."""
-        wide = [number for number, column in enumerate(columns) if column.wide]
-        price = self._price(SPIKES * Fraction(len(wide), self.start.wide))
-        scale = item_partitions.PARTS * len(wide) / float(price)
-        searches = [spike_search(columns[number], before + number, cells[number], scale) for number in wide]
-        for number, found in zip(wide, self.questions.spikes(view, searches, price), strict=True):
-            cells[number] = with_single_values(cells[number], largest_spikes(*found))
-        return cells
+            self.questions.of(view).set_cells(layout.edges(view, *self.edges))
 
     # ---- first tables -------------------------------------------------------------------------------------
 
@@ -122,13 +95,14 @@ class FamilyRun:
         first children."""
         layout = self.layout
         parent, child = ([len(edge) - 1 for edge in own] for own in self.edges)
-        self.plan: Plan = plan(self.start, [*parent, layout.most + 1, *child], child)
+        self.plan: Plan = plan(self.start, [*parent, layout.most + 1, *child], child if layout.most > 1 else [])
         columns = [(view, column) for view in (PARENTS, FIRST) for column in layout.drawn(view)]
-        first = {}
+        first, last = {}, len(columns) if not (self.plan.siblings or self.plan.count) else 0
         for number, ((view, column), share) in enumerate(zip(columns, self.plan.first, strict=True), 1):
             asked = whole_table(column, len(layout.edges(view, *self.edges)[column]) - 1)
-            answer = self.questions.table(view, asked, self._price(share), f"first table {number}")
-            first[view, column] = in_families(answer.noisy, answer.rate)
+            price = self.questions.left() if number == last else self._price(share)
+            noisy = self.questions.table(view, asked, price, f"first table {number}")
+            first[view, column] = in_families(noisy, self._rate(price))
         self.fit = FamilyFit(layout, self.edges, self.rules, self._size, first)
 
     def _siblings(self) -> None:
@@ -142,10 +116,13 @@ class FamilyRun:
         for child, share in enumerate(self.plan.siblings):
             price = self.questions.left() if child == last else self._price(share)
             columns, groups = self._sibling_groups(child, self._cells(child, float(price)), by_left=child == chained)
-            asked = question(columns, groups, later.groupings)
-            answer = self.questions.table(LATER, asked, price, f"siblings table {child + 1}")
-            later.add(table_of(in_families(answer.noisy, answer.rate), columns, groups))
+            later.add(self._measured(LATER, (columns, groups), price, f"siblings table {child + 1}"))
         self.fit.use_tables()
+
+    def _measured(self, view: int, grouped: Grouped, price: Fraction, why: str) -> NoisyTable:
+        """A table of one view, measured."""
+        noisy = self.questions.table(view, question(*grouped, self.fit[view].groupings), price, why)
+        return table_of(in_families(noisy, self._rate(price)), *grouped)
 
     def _cells(self, child: int, price: float) -> float:
         """How many cells a table of siblings may have at this price; the order empties half of its own."""
@@ -173,20 +150,22 @@ class FamilyRun:
         """The column of the order, if families with two children have two later ones on average, or more."""
         sizes = self.fit[PARENTS].one_way[len(self.layout.parent)][2:]
         later = (sizes * np.arange(1, len(sizes) + 1)).sum()
-        return self.layout.order[0] if self.layout.order is not None and later >= LONG * sizes.sum() else None
+        long = later > 0 and later >= LONG * sizes.sum()
+        return self.layout.order[0] if self.layout.order is not None and long else None
 
     # ---- chosen tables ------------------------------------------------------------------------------------
 
     def _round(self, number: int) -> None:
         """Chooses and measures the tables of one round, comparing candidates with one draft of the families."""
         fit, each = self.fit, self.plan
-        found = candidates(fit, each.cap, self.dice["sets"])
         drawn = Drawing(fit, self.dice["pools"], last=False).families(POOL)
-        pools = {view: DraftPool(drawn.view(view, self.dice["pools"]), fit[view].total) for view in DRAWN_VIEWS}
+        cells = {view: drawn.view(view, self.dice["pools"]) for view in DRAWN_VIEWS}
+        pools = {view: DraftPool(own, fit[view].total) for view, own in cells.items() if len(own[0])}
+        found = candidates(fit, list(pools), each.cap, self.dice["sets"])
         tables = [(view, question(*grouped, fit[view].groupings)) for view, grouped in found]
         round_ = self.questions.round(tables) if tables else None
         models: list[Ints] = [np.zeros(0, np.int64)] * len(tables)
-        for view in DRAWN_VIEWS:
+        for view in pools:
             self._expect(models, view, tables, pools)
         penalties = self._penalties(found, tables)
         offsets = np.cumsum([0, *(len(fit[view].columns) for view in DRAWN_VIEWS)]).tolist()
@@ -196,19 +175,18 @@ class FamilyRun:
         for bought in range(first, last):
             left = survivors.left() if sets else np.zeros(0, np.int64)
             if round_ is None or not len(left):
-                return  # all tables were measured
+                break  # all tables were measured
             why = f"choice of table {bought + 1}"
             chosen = self.questions.choose(
                 round_, models, penalties, left, self._price(each.selection / each.count), why
             )
             survivors.choose(chosen)
-            (view, (columns, groups)), (_, asked) = found[chosen], tables[chosen]
+            view, grouped = found[chosen]
             is_last = bought == each.count - 1
             price = self.questions.left() if is_last else self._price(each.tables / each.count)
-            answer = self.questions.table(view, asked, price, f"table {bought + 1}")
-            table = table_of(in_families(answer.noisy, answer.rate), columns, groups)
+            table = self._measured(view, grouped, price, f"table {bought + 1}")
             fit[view].add(table)
-            pools[view].learn(asked, table)
+            pools[view].learn(tables[chosen][1], table)
             self._expect(models, view, tables, pools)
         fit.use_tables()
 
@@ -232,11 +210,11 @@ class FamilyRun:
         return np.rint(np.array(possible, dtype=np.float64) * noise).astype(np.int64)
 
 
-def candidates(fit: FamilyFit, cap: int, dice: Dice) -> list[tuple[int, Grouped]]:
-    """The candidate tables of a round, with their views: pairs of columns of which one is drawn, and a few triples.
+def candidates(fit: FamilyFit, views: Sequence[int], cap: int, dice: Dice) -> list[tuple[int, Grouped]]:
+    """The candidate tables of a round about these views: pairs of columns of which one is drawn, and a few triples.
     Tables that were measured already are left out."""
     found = []
-    for view in DRAWN_VIEWS:
+    for view in views:
         own = fit[view]
         taken = {tuple(sorted(table.columns)) for table in own.tables}
         sizes, drawn = own.sizes, fit.layout.drawn(view)

@@ -73,6 +73,10 @@ class CandidateTables:
 class Questions:
     """Asks a curator questions about all records, and keeps the noisy answers, which are released."""
 
+    view = 0
+    of_what = ""
+    """What the names of questions about cells end with."""
+
     def __init__(self, curator: Curator, items: Sequence[int] = ()) -> None:
         """`items` are the numbers of codes of the columns after those that are related: items of lists and groups."""
         self._curator, self._items = curator, [np.arange(codes + 1, dtype=np.int64) for codes in items]
@@ -97,17 +101,18 @@ class Questions:
         """The part of epsilon that is not spent yet."""
         return Fraction(int(self._curator.left(self._root)[0]), NANO)
 
-    def size(self, price: Fraction) -> int:
+    def size(self, price: Fraction, why: str = "number of records") -> int:
         """The noisy number of records."""
-        noisy = self._curator.measure(self._root, Size(), nano(price), why="number of records")
-        return int(self._keep("number of records", noisy, [1], [{"columns": [], "edges": []}])[0][0])
+        noisy = self._curator.measure(self._root, Size(), nano(price), why=why)
+        return int(self._keep(why, noisy, [1], [{"columns": [], "edges": []}])[0][0])
 
     def spikes(self, searches: Sequence[SpikeSearch], price: Fraction) -> list[tuple[Ints, Ints]]:
         """For each search the codes whose noisy count reaches the threshold of their class, ascending, with the
         counts."""
-        query = Spikes(tuple(search.search for search in searches), self._sizes)
+        query = self._spikes_query([search.search for search in searches])
         least = np.array([least for search in searches for least in search.thresholds], dtype=np.int64)
-        noisy = self._curator.measure(self._root, query, nano(price), why="frequent values", at_least=least)
+        why = f"frequent values{self.of_what}"
+        noisy = self._curator.measure(self._root, query, nano(price), why=why, at_least=least)
         frequent = []
         for search, (codes, at) in zip(searches, query.values(noisy.rows, noisy.cells), strict=True):
             about: CellsOf = {
@@ -117,7 +122,7 @@ class Questions:
                 "periods": list(search.classes.periods),
             }
             rate = int(noisy.rate_num[0]), noisy.rate_den
-            self.answers.append(NoisyAnswer("frequent values", codes, noisy.value[at], *rate, about))
+            self.answers.append(NoisyAnswer(why, codes, noisy.value[at], *rate, about, self.view))
             frequent.append((codes, noisy.value[at]))
         return frequent
 
@@ -145,11 +150,17 @@ class Questions:
         Without a name (`why`) they are a part of the table that was begun last.
         """
         why = why or f"table {self._bought}{part}"
-        noisy = self._curator.measure(self._root, CrossTables(self.within, tuple(tables)), nano(price), why=why)
+        noisy = self._curator.measure(self._root, self._tables_query(tables), nano(price), why=why)
         about: list[CellsOf] = [
             {"columns": list(table.columns), "edges": group_edges(self.within, table)} for table in tables
         ]
         return self._keep(why, noisy, [table.cells for table in tables], about)
+
+    def _tables_query(self, tables: Sequence[CrossTable]) -> CrossTables:
+        return CrossTables(self.within, tuple(tables))
+
+    def _spikes_query(self, searches: Sequence[ValueSearch]) -> Spikes:
+        return Spikes(tuple(searches), self._sizes)
 
     def list_sizes(self, items: Sequence[int], edges: Sequence[int], price: Fraction) -> Ints:
         """The noisy numbers of records with so many of these items, by spans that begin at `edges`."""
@@ -206,7 +217,7 @@ class Questions:
         counts = np.split(noisy.value[0], np.cumsum(sizes)[:-1])
         for values, words in zip(counts, about, strict=True):
             rate = int(noisy.rate_num[0]), noisy.rate_den
-            self.answers.append(NoisyAnswer(why, np.arange(len(values)), values, *rate, words))
+            self.answers.append(NoisyAnswer(why, np.arange(len(values)), values, *rate, words, self.view))
         return counts
 
 

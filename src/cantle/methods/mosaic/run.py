@@ -156,7 +156,8 @@ class MosaicRun:
 
     def _shape_cells(self) -> None:
         """Sets the cells of all columns, those of wide columns and places after questions about them."""
-        WideCells(self.questions, self.columns, self.edges, self.start, self.epsilon, self.persons).refine()
+        wide = [number for number, column in enumerate(self.columns) if column.wide]
+        WideCells(self.questions, self.columns, wide, self.edges, self.start, self.epsilon, self.persons).refine()
         self._shape_places()
         self.questions.set_cells(self.edges)
 

@@ -1,4 +1,4 @@
-"""The cells of wide columns of numbers in a run of mosaic: which cells are split, and which values become cells."""
+"""The cells of wide columns of numbers: which cells are split, and which values become cells."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ from cantle.trusted.geometry.boxes import Ints
 
 @dataclass(frozen=True)
 class WideCells:
-    """Refines the edges of wide columns among those of all `columns`, as far as the budget allows."""
+    """Refines the edges of the `wide` columns among those of all `columns`, as far as the budget allows."""
 
     questions: Questions
     columns: Sequence[Column]
+    wide: Sequence[int]
     edges: list[Ints]
     start: Opening
     epsilon: Fraction
@@ -41,16 +42,12 @@ class WideCells:
 
     def refine(self) -> None:
         """Replaces the edges of wide columns."""
-        if not self._wide:
+        if not self.wide:
             return
-        roots = {number: self._starting_edges(self.columns[number]) for number in self._wide}
+        roots = {number: self._starting_edges(self.columns[number]) for number in self.wide}
         roots = self._split(roots) if self.start.gate else roots
         roots = self._with_spikes(roots) if self.start.spikes else self._with_heaviest(roots)
         self._set(roots)
-
-    @property
-    def _wide(self) -> list[int]:
-        return [number for number, column in enumerate(self.columns) if column.wide]
 
     def _price(self, share: Fraction) -> Fraction:
         return price_of(share, self.epsilon)
@@ -70,9 +67,9 @@ class WideCells:
         """The cells, those with many records split into parts of equal width, about as many as noisy counts justify."""
         self._set(roots)
         self.questions.set_cells(self.edges)
-        price = self._price(SPLIT)
+        price, why = self._price(SPLIT), f"cells of wide columns{self.questions.of_what}"
         asked = [whole_table(number, len(self.edges[number]) - 1) for number in roots]
-        counts = self.questions.cross_tables(asked, price, "cells of wide columns")
+        counts = self.questions.cross_tables(asked, price, why)
         rate = float(price) / (len(roots) * self.persons)
         found = zip(roots.items(), counts, strict=True)
         return {number: split_edges(edges, noisy[: len(edges) - 1], rate) for (number, edges), noisy in found}
@@ -80,14 +77,14 @@ class WideCells:
     def _with_spikes(self, roots: dict[int, Ints]) -> dict[int, Ints]:
         """The cells, where frequent values become cells of their own."""
         price = self._price(SPIKES)
-        scale = self.persons * len(self._wide) / float(price)
-        searches = [spike_search(self.columns[number], number, roots[number], scale) for number in self._wide]
-        found = zip(self._wide, self.questions.spikes(searches, price), strict=True)
+        scale = self.persons * len(self.wide) / float(price)
+        searches = [spike_search(self.columns[number], number, roots[number], scale) for number in self.wide]
+        found = zip(self.wide, self.questions.spikes(searches, price), strict=True)
         return {number: with_single_values(roots[number], largest_spikes(*answer)) for number, answer in found}
 
     def _with_heaviest(self, roots: dict[int, Ints]) -> dict[int, Ints]:
         """The cells, where one frequent value of one column becomes a cell of its own, if there is one."""
-        searches = [spike_search(self.columns[number], number, roots[number], 1.0) for number in self._wide]
+        searches = [spike_search(self.columns[number], number, roots[number], 1.0) for number in self.wide]
         price = self._price(ONE_SPIKE)
         none = max(0.1 * self.start.n0, 3 * self.persons / float(price))
         heaviest = self.questions.heaviest(searches, ceil(none), price)

@@ -32,7 +32,7 @@ def plan_families(method: Families, epsilon: float, records: int, persons: int) 
     accuracy = method.own_accuracy.expected(round(epsilon * NANO), records, 1)
     start = opening(records, epsilon, wide, [], accuracy)
     first = [*parent, layout.most + 1, *child]
-    shares = plan(start, first, child)
+    shares = plan(start, first, child if layout.most > 1 else [])
     each = noise_of(float(max(shares.first)) * epsilon)
     parts = [
         Part("number of families", float(SIZE), noise_of(float(SIZE) * epsilon)),

@@ -177,7 +177,7 @@ class Opened(structures.Opened):
         tables, spread = [], float(variance(marginals["rate_num"][0] / marginals["rate_den"][0]))
         for attribute in self._domain.attributes:
             rows = marginals.filter(marginals["attribute"] == attribute.name)
-            starts = attribute.rooms[0]  # the first value of each bin, and null after them
+            starts = attribute.places(np.arange(attribute.bins + 1))  # the first value of each bin, and null after them
             ends = np.append(starts, attribute.grid + 1) if attribute.nullable else starts
             edges = np.append(ends[rows["code"].to_numpy()], ends[-1])  # `code` is the first bin of a cell
             tables.append(NoisyTable((attribute.name,), (edges,), rows["noisy"].to_numpy().astype(float), spread))

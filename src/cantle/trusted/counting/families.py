@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -103,12 +103,13 @@ class WholeFamilies(Private):
 class FamilyEngine(WholeFamilies):
     """Families in four views."""
 
-    def __init__(
-        self, parts: Callable[[], Iterable[Families]], domain: FamilyDomain, store: Store | None = None
-    ) -> None:
-        """`parts` returns the families anew whenever it is called, some at a time; each family is in one part."""
+    def __init__(self, parts: Iterable[Families], domain: FamilyDomain, store: Store | None = None) -> None:
+        """Each family is in one part."""
         self._domain, store = domain, store or InMemory()
-        self._views = [ViewEngine(_batches(parts(), view), domain, view, store) for view in VIEWS]
+        with store.again((part.parent, part.size, part.child) for part in parts) as again:
+            self._views = [
+                ViewEngine(_batches(itertools.starmap(Families, again()), view), domain, view, store) for view in VIEWS
+            ]
         self.compiled = kernel_choice.worth_loading(len(self._views[PARENTS]))
 
     def view(self, view: int) -> ViewEngine:

@@ -13,8 +13,8 @@ from __future__ import annotations
 import os
 import pickle
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from math import prod
 from typing import IO, TYPE_CHECKING, Protocol, TypeVar
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
 Kind = TypeVar("Kind", bound=np.integer)
+Part = TypeVar("Part")
 
 FILES = 64
 """Files among which rows are divided, by default."""
@@ -52,6 +53,9 @@ class Store(Protocol):
     def together(self, frames: Iterable[DataFrame], key: str) -> Iterator[list[DataFrame]]:
         """The same rows in groups: all rows that have the same value of the column `key` are in one of them."""
 
+    def again(self, parts: Iterable[Part]) -> AbstractContextManager[Callable[[], Iterable[Part]]]:
+        """Parts that are made once, and read as often as they are asked for."""
+
 
 class InMemory:
     """Rooms are arrays in memory."""
@@ -66,6 +70,10 @@ class InMemory:
 
     def together(self, frames: Iterable[DataFrame], key: str) -> Iterator[list[DataFrame]]:  # noqa: ARG002
         yield list(frames)
+
+    def again(self, parts: Iterable[Part]) -> AbstractContextManager[Callable[[], Iterable[Part]]]:
+        held = list(parts)
+        return nullcontext(lambda: held)
 
 
 class OnDisk:
@@ -111,6 +119,27 @@ class OnDisk:
                         held = [pickle.load(file) for _ in range(times)]  # noqa: S301 - only this function wrote it
                     yield held
                 file.close()
+
+    @contextmanager
+    def again(self, parts: Iterable[Part]) -> Iterator[Callable[[], Iterable[Part]]]:
+        with guarded():
+            file = tempfile.TemporaryFile()  # noqa: SIM115 - closed below; errors of the source are not ours to replace
+        with file:
+            written = 0
+            for part in parts:
+                with guarded():
+                    pickle.dump(part, file)
+                written += 1
+
+            def read() -> Iterator[Part]:
+                with guarded():
+                    file.seek(0)
+                for _ in range(written):
+                    with guarded():
+                        held = pickle.load(file)  # noqa: S301 - only this function wrote it
+                    yield held
+
+            yield read
 
 
 def divided(frame: DataFrame, key: str, number: int) -> Iterator[tuple[int, DataFrame]]:

@@ -83,14 +83,9 @@ class ViewFit(Fitted):
         wrong = own_low > high if falls else own_high < low
         return np.broadcast_to(wrong & ~no_first & ~no_own, tuple(groups))
 
-    def _one_ways(self, groupings: Sequence[Groupings] | None) -> list[Floats]:
-        found = super()._one_ways(groupings)
-        for number, known in self.fixed.items():
-            found[number] = known
-        for number in range(len(self.columns)):
-            if self.spread[number].min() >= UNKNOWN and number not in self.fixed:
-                found[number] = self._from_tables(number)
-        return found
+    def _known(self) -> dict[int, Floats]:
+        unknown = (number for number, spread in enumerate(self.spread) if spread.min() >= UNKNOWN)
+        return {number: self._from_tables(number) for number in unknown if number not in self.fixed} | dict(self.fixed)
 
     def _from_tables(self, number: int) -> Floats:
         """The distribution of a column without a first table: that of the finest groups in which it was measured, which

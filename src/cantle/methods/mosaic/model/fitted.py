@@ -137,10 +137,13 @@ class Fitted:
         self.one_way = self._one_ways(self.groupings)
 
     def _one_ways(self, groupings: Sequence[Groupings] | None) -> list[Floats]:
-        fixed = {number: place.block_masses for number, place in self.places.items()}
         return estimates.one_ways(
-            self.counts, self.spread, self.tables, self.columns, self.edges, groupings, self.total, fixed
+            self.counts, self.spread, self.tables, self.columns, self.edges, groupings, self.total, self._known()
         )
+
+    def _known(self) -> dict[int, Floats]:
+        """Distributions of columns that do not follow from their first tables."""
+        return {number: place.block_masses for number, place in self.places.items()}
 
     def learned_classes(self, dice: Dice) -> Learned:
         """Classes of records, learned from all tables together; None if columns have too many cells for that."""

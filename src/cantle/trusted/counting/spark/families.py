@@ -90,8 +90,7 @@ class SparkFamilies(WholeFamilies):
 
         def work(parts: Iterable[Joined]) -> Iterator[Counted]:
             for joined in parts:
-                families = Families(*joined)
-                yield count(FamilyEngine(lambda held=families: [held], domain))  # type: ignore[misc]
+                yield count(FamilyEngine([Families(*joined)], domain))
 
         with cluster.running():
             return collected(self._parts.mapPartitions(work), add)
